@@ -48,7 +48,7 @@ for (const { operation, task, resultOf } of ASYNC_OPERATIONS) {
     assert.equal(await timesDone(payments, operation, prepared), 1);
   });
 
-  Deno.test(`${operation.name}: a repeated key returns the same job in any state`, async () => {
+  Deno.test(`${operation.name}: a repeated key returns the same job, whether it is queued or has succeeded`, async () => {
     await using payments = await openRelayed();
     const { app, post } = payments;
     const prepared = await operation.prepare(payments);
@@ -87,7 +87,7 @@ for (const { operation, task, resultOf } of ASYNC_OPERATIONS) {
     assert.equal(await timesDone(payments, operation, prepared), 1);
   });
 
-  Deno.test(`${operation.name}: a synchronous request before its job takes effect, and the job has the same result`, async () => {
+  Deno.test(`${operation.name}: if a synchronous request with the key of a job arrives first, it takes effect and the job gets its result`, async () => {
     await using payments = await openRelayed();
     const { app, post } = payments;
     const prepared = await operation.prepare(payments);
@@ -95,17 +95,17 @@ for (const { operation, task, resultOf } of ASYNC_OPERATIONS) {
     const { id } = await parseAcceptedJob(
       await post(prepared.path, prepared.body, { ...ASYNC, ...headers }),
     );
-    const atOnce = await post(prepared.path, prepared.body, headers);
-    assert.equal(atOnce.status, operation.status);
-    assert.equal(isReplayed(atOnce), false);
+    const synchronous = await post(prepared.path, prepared.body, headers);
+    assert.equal(synchronous.status, operation.status);
+    assert.equal(isReplayed(synchronous), false);
     await runDueJobs(app);
     const { status, result } = await readJob(payments, id);
     assert.equal(status, "succeeded");
-    assert.deepEqual(result, resultOf(await atOnce.text()));
+    assert.deepEqual(result, resultOf(await synchronous.text()));
     assert.equal(await timesDone(payments, operation, prepared), 1);
   });
 
-  Deno.test(`${operation.name}: a synchronous request after its job gets the same response, one during it gets a conflict`, async () => {
+  Deno.test(`${operation.name}: a synchronous request with the key of a job gets a conflict while the job runs, and its result afterwards`, async () => {
     await using payments = await openRelayed();
     const { app, post, relay } = payments;
     const prepared = await operation.prepare(payments);
@@ -149,7 +149,7 @@ for (const { operation, task, resultOf } of ASYNC_OPERATIONS) {
 
   for (const headers of [{}, newKey()]) {
     const name = "Idempotency-Key" in headers ? "with a key" : "without a key";
-    Deno.test(`${operation.name}: a job that runs twice ${name} takes effect once`, async () => {
+    Deno.test(`${operation.name}: a job ${name} that runs twice takes effect once`, async () => {
       await using payments = await openRelayed();
       const prepared = await operation.prepare(payments);
       const first = await sendAsyncAndRun(payments, prepared, headers);
@@ -227,7 +227,7 @@ for (const { operation, task, resultOf } of ASYNC_OPERATIONS) {
     assert.equal(await timesDone(payments, operation, prepared), 1);
   });
 
-  Deno.test(`${operation.name}: a job older than a day fails without calling the gateway`, async () => {
+  Deno.test(`${operation.name}: a job older than 23 hours fails without calling the gateway`, async () => {
     const start = Date.now();
     let now = start;
     await using payments = await openRelayed({ now: () => now });
@@ -257,7 +257,7 @@ Deno.test("async key: can be reused after 24 hours", async () => {
   assert.equal((await readJob(payments, first.id)).status, "succeeded");
 });
 
-Deno.test("async key: rejects a key that a synchronous request used with another body", async () => {
+Deno.test("async key: is rejected if a synchronous request used it with another body", async () => {
   await using payments = await openRelayed();
   const { post } = payments;
   const headers = newKey();
@@ -282,15 +282,15 @@ Deno.test("async key: the same key of two callers creates two jobs", async () =>
 Deno.test("async request: without a key each request creates a job", async () => {
   await using payments = await openRelayed();
   const { post } = payments;
-  const sold = await payments.paid("gopay");
-  const part = { path: `/payments/${sold.id}/refund/`, body: { amount: 1_000 } };
-  await parseAcceptedJob(await post(part.path, part.body, ASYNC));
-  await sendAsyncAndRun(payments, part);
-  assert.equal((await payments.read(sold.id)).refund_amount, "2000.00");
+  const paid = await payments.paid("gopay");
+  const refund = { path: `/payments/${paid.id}/refund/`, body: { amount: 1_000 } };
+  await parseAcceptedJob(await post(refund.path, refund.body, ASYNC));
+  await sendAsyncAndRun(payments, refund);
+  assert.equal((await payments.read(paid.id)).refund_amount, "2000.00");
 });
 
-/** Definite rejections, and the error code of each. */
-const REFUSALS: Record<string, (payments: RelayedPayments) => Promise<[string, Json, RegExp]>> = {
+/** Requests that are definitely rejected, and the error of each. */
+const REJECTIONS: Record<string, (payments: RelayedPayments) => Promise<[string, Json, RegExp]>> = {
   "an order id in use": async ({ charge }) => {
     const { order_id } = await charge("bca");
     return ["/charge/", { ...CHARGE, order_id }, /^duplicate_order: Order id .+ is already in use/];
@@ -314,7 +314,7 @@ const REFUSALS: Record<string, (payments: RelayedPayments) => Promise<[string, J
   },
 };
 
-for (const [what, prepare] of Object.entries(REFUSALS)) {
+for (const [what, prepare] of Object.entries(REJECTIONS)) {
   Deno.test(`async job: ${what} fails without a retry`, async () => {
     await using payments = await openRelayed();
     const [path, body, error] = await prepare(payments);
@@ -373,7 +373,7 @@ Deno.test("async request: an invalid request is rejected at once and creates no 
   assert.deepEqual(jobs, []);
 });
 
-Deno.test("async request: a staff job runs as staff, and the body is optional", async () => {
+Deno.test("async request: the job of a staff request runs as staff, and the request needs no body", async () => {
   await using payments = await openRelayed();
   const { app, post, get } = payments;
   const { id } = await payments.paid("gopay");

@@ -53,7 +53,7 @@ const KILL_POINTS: Record<string, KillPoint> = {
       await until("all calls have arrived", () => calls.held().length === operations.length);
     },
   },
-  "during the call": {
+  "before the response of the gateway arrives": {
     prepare: ({ responses }) => responses.hold(({ method }) => method === "POST"),
     async waitForKillPoint({ responses }, operations) {
       await until("all responses are held", () => responses.held().length === operations.length);
@@ -96,11 +96,11 @@ const KILL_POINTS: Record<string, KillPoint> = {
 };
 
 for (const [name, killPoint] of Object.entries(KILL_POINTS)) {
-  Deno.test(`async jobs: if the service is killed ${name}, the restarted service finishes them and no operation happens twice`, async () => {
+  Deno.test(`async jobs: if the service is killed ${name}, the jobs finish after the restart and no operation happens twice`, async () => {
     await using service = await openInstallation();
     await service.start();
     for (let round = 0; round < (killPoint.rounds ?? 1); round++) {
-      const { operations, assertDone } = await prepare(service);
+      const { operations, assertDone } = await prepareOperations(service);
       killPoint.prepare(service);
       const jobIds = Promise.all(operations.map((operation) => requestJob(service, operation)));
       await killPoint.waitForKillPoint(service, operations, jobIds);
@@ -137,8 +137,8 @@ async function resultOf(service: Installation, id: string): Promise<Json> {
   return job.result;
 }
 
-/** A bank transfer, a card charge and a refund, requested at the same time. */
-async function prepare(service: Installation) {
+/** Prepares a bank transfer, a card charge and a refund. */
+async function prepareOperations(service: Installation) {
   const { sandbox } = service;
   const payment = await createPaidPayment(service);
   const refund = { amount: 10_000, reason: "Out of stock" };
@@ -177,7 +177,7 @@ async function createPaidPayment(service: Installation): Promise<Json> {
   return (await service.get(`/payments/${id}/check_status/`)).payment;
 }
 
-/** Each charge was sent once; no duplicate reached the gateway, not even one that it rejected. */
+/** Fails if a charge reached the gateway twice, even if the gateway rejected the second one. */
 function assertChargedOnce({ forwardedCalls }: Installation): void {
   const charges = forwardedCalls.filter(({ target }) => target === "/v2/charge");
   const orders = charges.map(({ body }) => JSON.parse(body).transaction_details.order_id);

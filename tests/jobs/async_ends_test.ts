@@ -20,13 +20,13 @@ const HOUR_MS = 60 * MINUTE_MS;
 
 const UNKNOWN = /\(outcome unknown: payment [0-9a-f-]{36}\)$/;
 
-/** Without an order id, by which the gateway would detect a second charge. */
+/** Removes the order id, by which the gateway would detect a second charge. */
 function withoutOrderId({ path, body }: Prepared) {
   return { path, body: { ...body, order_id: undefined } };
 }
 
-/** The gateway does nothing and does not respond during all attempts of the job. */
-async function failUnknown(
+/** Runs a job until it fails: the gateway responds 500 to all its attempts, and does nothing. */
+async function failWithUnknownOutcome(
   payments: RelayedPayments,
   prepared: Prepared,
   headers: HeadersInit,
@@ -44,7 +44,7 @@ async function failUnknown(
 }
 
 for (const { operation, resultOf } of ASYNC_OPERATIONS) {
-  Deno.test(`${operation.name}: a job expires with the key of an earlier request, and returns its reply`, async () => {
+  Deno.test(`${operation.name}: a job that shares its key with an earlier request expires with the key, and returns the stored reply`, async () => {
     let now = Date.now();
     await using payments = await openRelayed({ now: () => now });
     const { app, post, relay } = payments;
@@ -55,15 +55,15 @@ for (const { operation, resultOf } of ASYNC_OPERATIONS) {
     now += 5 * HOUR_MS;
     const { id } = await parseAcceptedJob(await post(path, body, { ...ASYNC, ...key }));
     now += 19 * HOUR_MS + MINUTE_MS;
-    const made = relay.times(operation.call);
+    const before = relay.times(operation.call);
     await runDueJobs(app);
     const { status, result, error } = await readJob(payments, id);
     assert.equal(status, "succeeded", error!);
     assert.deepEqual(result, resultOf(await answer.text()));
-    assert.equal(relay.times(operation.call), made);
+    assert.equal(relay.times(operation.call), before);
   });
 
-  Deno.test(`${operation.name}: a job expires with the key of an earlier request with unknown outcome, and says so`, async () => {
+  Deno.test(`${operation.name}: a job that shares its key with a request of unknown outcome expires with the key, and its error says so`, async () => {
     let now = Date.now();
     await using payments = await openRelayed({ now: () => now });
     const { app, post, relay, sandbox } = payments;
@@ -76,15 +76,15 @@ for (const { operation, resultOf } of ASYNC_OPERATIONS) {
     now += 5 * HOUR_MS;
     const { id } = await parseAcceptedJob(await post(path, body, { ...ASYNC, ...key }));
     now += 19 * HOUR_MS;
-    const made = relay.times(operation.call);
+    const before = relay.times(operation.call);
     await runDueJobs(app);
     const { status, error } = await readJob(payments, id);
     assert.equal(status, "failed");
     assert.ok(error!.endsWith(`(outcome unknown: payment ${payment_id})`), error!);
-    assert.equal(relay.times(operation.call), made);
+    assert.equal(relay.times(operation.call), before);
   });
 
-  Deno.test(`${operation.name}: an expired job with an unknown outcome does not ask for a new request`, async () => {
+  Deno.test(`${operation.name}: the error of an expired job with unknown outcome does not ask for a new request`, async () => {
     let now = Date.now();
     await using payments = await openRelayed({ now: () => now });
     const { app, sandbox, databaseUrl } = payments;
@@ -130,7 +130,7 @@ for (const { operation, resultOf } of ASYNC_OPERATIONS) {
     const prepared = await operation.prepare(payments);
     const { path, body } = prepared;
     const headers = { ...ASYNC, ...newKey() };
-    const id = await failUnknown(payments, prepared, headers, (then) => now = then);
+    const id = await failWithUnknownOutcome(payments, prepared, headers, (then) => now = then);
     const answers = await Promise.all(
       Array.from({ length: 10 }, () => post(path, body, headers)),
     );
@@ -138,7 +138,7 @@ for (const { operation, resultOf } of ASYNC_OPERATIONS) {
     for (const answer of answers) {
       const job = await parseAcceptedJob(answer);
       assert.deepEqual([job.id, job.status, job.attempts], [id, "queued", 0]);
-      assert.match(job.error!, UNKNOWN, "it may have taken effect");
+      assert.match(job.error!, UNKNOWN, "the job may have taken effect");
     }
     assert.equal(app.enqueued.at(-1)?.id, id);
     await runDueJobs(app);
@@ -158,7 +158,7 @@ for (const { operation, resultOf } of ASYNC_OPERATIONS) {
     });
     const prepared = await operation.prepare(payments);
     const headers = { ...ASYNC, ...newKey() };
-    const id = await failUnknown(payments, prepared, headers, (then) => now = then);
+    const id = await failWithUnknownOutcome(payments, prepared, headers, (then) => now = then);
     const failed = await readJob(payments, id);
     now += 23 * HOUR_MS;
     const again = await payments.post(prepared.path, prepared.body, headers);
@@ -167,17 +167,17 @@ for (const { operation, resultOf } of ASYNC_OPERATIONS) {
   });
 }
 
-Deno.test("async request: a repeated request returns the job that was rejected", async () => {
+Deno.test("async request: a repeated request returns the job that failed with a rejection", async () => {
   await using payments = await openRelayed();
   const { order_id } = await payments.charge("bca");
-  const asked = {
+  const request = {
     path: "/charge/",
     body: { payment_type: "gopay", gross_amount: 1_000, order_id },
   };
   const headers = { ...ASYNC, ...newKey() };
-  const refused = await sendAsyncAndRun(payments, asked, headers);
+  const refused = await sendAsyncAndRun(payments, request, headers);
   assert.match(refused.error!, /^duplicate_order/);
-  const again = await payments.post(asked.path, asked.body, headers);
+  const again = await payments.post(request.path, request.body, headers);
   assert.equal(isReplayed(again), true);
   assert.deepEqual(await parseAcceptedJob(again), refused);
 });

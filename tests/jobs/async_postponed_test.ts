@@ -20,7 +20,7 @@ import { until } from "../support/until.ts";
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 
-/** The gateway responds 429 with this Retry-After, so many times. */
+/** The gateway responds 429 with this Retry-After to the next calls of the operation. */
 function rateLimit(
   { relay }: RelayedPayments,
   { call }: Operation,
@@ -44,8 +44,8 @@ async function onlyPayment(payments: RelayedPayments, { orderId }: Prepared): Pr
   return await payments.read(rows[0]!.id);
 }
 
-/** There is one attempt only, and no event of a failure. */
-async function assertDoneAtOnce(
+/** Fails unless the operation took effect once, without a failed refund or a failure event. */
+async function assertDoneOnce(
   payments: RelayedPayments,
   operation: Operation,
   prepared: Prepared,
@@ -71,10 +71,10 @@ for (const { operation } of ASYNC_OPERATIONS) {
     const { id } = await sendAsyncAndRun(payments, prepared);
     const done = await runUntilFinished(payments, id, (then) => now = then);
     assert.deepEqual([done.status, done.attempts], ["succeeded", 1], done.error!);
-    await assertDoneAtOnce(payments, operation, prepared);
+    await assertDoneOnce(payments, operation, prepared);
   });
 
-  Deno.test(`${operation.name}: a retried job whose call never got a connection is postponed, not failed`, async () => {
+  Deno.test(`${operation.name}: a job whose call timed out before it was sent is retried and takes effect once`, async () => {
     let now = Date.now();
     const waits = createWaits();
     await using payments = await openRelayed({
@@ -102,10 +102,10 @@ for (const { operation } of ASYNC_OPERATIONS) {
     await runDueJobs(app);
     const done = await readJob(payments, id);
     assert.equal(done.status, "succeeded", done.error!);
-    await assertDoneAtOnce(payments, operation, prepared);
+    await assertDoneOnce(payments, operation, prepared);
   });
 
-  Deno.test(`${operation.name}: a Retry-After of a day postpones the job for an hour, and no sweep fails it meanwhile`, async () => {
+  Deno.test(`${operation.name}: a Retry-After of a day postpones the job for an hour, and other instances do not fail the payment meanwhile`, async () => {
     let now = Date.now();
     await using payments = await openRelayed({
       now: () => now,
@@ -129,7 +129,7 @@ for (const { operation } of ASYNC_OPERATIONS) {
     }
     const done = await runUntilFinished(payments, id, (then) => now = then);
     assert.equal(done.status, "succeeded", done.error!);
-    await assertDoneAtOnce(payments, operation, prepared);
+    await assertDoneOnce(payments, operation, prepared);
   });
 
   Deno.test(`${operation.name}: a job postponed beyond its expiry fails`, async () => {
@@ -141,19 +141,19 @@ for (const { operation } of ASYNC_OPERATIONS) {
     const prepared = await operation.prepare(payments);
     rateLimit(payments, operation, 3_600, Infinity);
     const { id } = await sendAsyncAndRun(payments, prepared);
-    const over = await runUntilFinished(payments, id, (then) => now = then);
-    const left = await onlyPayment(payments, prepared);
-    assert.equal(over.status, "failed");
+    const ended = await runUntilFinished(payments, id, (then) => now = then);
+    const payment = await onlyPayment(payments, prepared);
+    assert.equal(ended.status, "failed");
     assert.match(
-      over.error!,
-      new RegExp(`can no longer be processed.+outcome unknown: payment ${left.id}`),
+      ended.error!,
+      new RegExp(`can no longer be processed.+outcome unknown: payment ${payment.id}`),
     );
 
-    // The job is over; the sweeps take care of the payment.
+    // The job has failed; the scheduled checks of the payment find its outcome.
     rateLimit(payments, operation, 0, 0);
     const isOpen = ({ transaction_status, refunds }: Payment) =>
       transaction_status === "pending" || refunds.some(({ status }) => status === "pending");
-    for (let hours = 0; hours < 3 && isOpen(await payments.read(left.id)); hours++) {
+    for (let hours = 0; hours < 3 && isOpen(await payments.read(payment.id)); hours++) {
       now += HOUR_MS;
       await runDueJobs(payments.app);
     }

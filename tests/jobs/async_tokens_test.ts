@@ -15,7 +15,7 @@ import { assertProblem } from "../support/problem.ts";
 const ASYNC = { Prefer: "respond-async" };
 
 /** All rows of all tables, as text. */
-async function stored(databaseUrl: string): Promise<string> {
+async function dumpDatabase(databaseUrl: string): Promise<string> {
   const tables = await runSql(
     databaseUrl,
     `select format('%I.%I', table_schema, table_name) as name from information_schema.tables
@@ -27,13 +27,16 @@ async function stored(databaseUrl: string): Promise<string> {
   return rows.flat().map(({ row }) => row).join("\n");
 }
 
-interface AskedCard {
+interface CardJob {
   token: string;
   id: string;
   answer: string;
 }
 
-async function askForCard({ post, sandbox }: RelayedPayments, more: Json = {}): Promise<AskedCard> {
+async function requestCardCharge(
+  { post, sandbox }: RelayedPayments,
+  more: Json = {},
+): Promise<CardJob> {
   const body = { ...await chargeRequest(sandbox, "card"), ...more };
   const response = await post("/charge/", body, { ...ASYNC, ...newKey() });
   const answer = await response.text();
@@ -45,19 +48,19 @@ async function jobOf({ app }: RelayedPayments, id: string) {
   return (await app.database.query((sql) => findJob(sql, id)))!;
 }
 
-/** In no table, log or response, neither plain nor in a common encoding. */
-async function assertNowhere(payments: RelayedPayments, { token, id, answer }: AskedCard) {
+/** Fails if the token is in a table, the log or a response, as plain text or encoded. */
+async function assertTokenHidden(payments: RelayedPayments, { token, id, answer }: CardJob) {
   const read = await (await payments.get(`/jobs/${id}/`)).text();
   const places = {
-    "the database": await stored(payments.databaseUrl),
+    "the database": await dumpDatabase(payments.databaseUrl),
     "the log": JSON.stringify(payments.app.logged()),
     "a response": answer + read,
   };
   const { secret } = await jobOf(payments, id);
   for (const [place, text] of Object.entries(places)) {
-    for (const shape of ["utf8", "base64", "base64url", "hex"] as const) {
-      const written = Buffer.from(token).toString(shape).replaceAll("=", "");
-      assert.ok(!text.includes(written), `the token is in ${place} as ${shape}`);
+    for (const encoding of ["utf8", "base64", "base64url", "hex"] as const) {
+      const encoded = Buffer.from(token).toString(encoding).replaceAll("=", "");
+      assert.ok(!text.includes(encoded), `the token is in ${place} as ${encoding}`);
     }
     if (secret && place !== "the database") assert.ok(!text.includes(secret), place);
   }
@@ -65,43 +68,43 @@ async function assertNowhere(payments: RelayedPayments, { token, id, answer }: A
 
 Deno.test("card token: is encrypted while its job waits, and erased after the charge", async () => {
   await using payments = await openRelayed({ env: { LOG_GATEWAY: "true" } });
-  const asked = await askForCard(payments);
-  assert.ok((await jobOf(payments, asked.id)).secret);
-  await assertNowhere(payments, asked);
+  const charge = await requestCardCharge(payments);
+  assert.ok((await jobOf(payments, charge.id)).secret);
+  await assertTokenHidden(payments, charge);
 
   await runDueJobs(payments.app);
-  const { status, secret, error } = await jobOf(payments, asked.id);
+  const { status, secret, error } = await jobOf(payments, charge.id);
   assert.deepEqual([status, secret], ["succeeded", ""], error!);
-  await assertNowhere(payments, asked);
+  await assertTokenHidden(payments, charge);
   const sent = payments.relay.received.map(({ body }) => body).join();
-  assert.ok(sent.includes(asked.token), "the gateway received it");
+  assert.ok(sent.includes(charge.token), "the gateway received the token");
 });
 
 Deno.test("card token: is kept while the job is retried, and erased when the job fails", async () => {
   let now = Date.now();
   await using payments = await openRelayed({ now: () => now, env: { LOG_GATEWAY: "true" } });
   await payments.sandbox.fault("charge", "error_500");
-  const again = await askForCard(payments);
+  const retried = await requestCardCharge(payments);
   await runDueJobs(payments.app);
-  assert.ok((await jobOf(payments, again.id)).secret);
+  assert.ok((await jobOf(payments, retried.id)).secret);
   now += 10_000;
   await runDueJobs(payments.app);
-  assert.equal((await jobOf(payments, again.id)).status, "succeeded");
+  assert.equal((await jobOf(payments, retried.id)).status, "succeeded");
 
   const { order_id } = await payments.charge("bca");
-  const refused = await askForCard(payments, { order_id });
+  const refused = await requestCardCharge(payments, { order_id });
   await runDueJobs(payments.app);
   const { status, secret } = await jobOf(payments, refused.id);
   assert.deepEqual([status, secret], ["failed", ""]);
-  await assertNowhere(payments, again);
-  await assertNowhere(payments, refused);
+  await assertTokenHidden(payments, retried);
+  await assertTokenHidden(payments, refused);
 });
 
 Deno.test("card token: a job whose token was erased cannot be retried by staff", async () => {
   await using payments = await openRelayed();
   const { app, post } = payments;
   const { order_id } = await payments.charge("bca");
-  const { id } = await askForCard(payments, { order_id });
+  const { id } = await requestCardCharge(payments, { order_id });
   await runDueJobs(app);
   const staff = await app.createKey({ userId: "carol", isStaff: true });
   const refused = await post(`/jobs/${id}/retry/`, undefined, {}, staff);
@@ -110,16 +113,16 @@ Deno.test("card token: a job whose token was erased cannot be retried by staff",
   assert.equal((await jobOf(payments, id)).status, "failed");
 });
 
-Deno.test("card token: after a change of the server key the job fails and says why", async () => {
+Deno.test("card token: after a change of the server key the job fails, and its error says why", async () => {
   await using payments = await openRelayed();
-  const asked = await askForCard(payments);
+  const charge = await requestCardCharge(payments);
   await using rotated = await openApp({
     databaseUrl: payments.databaseUrl,
     gatewayUrl: payments.relay.url,
     serverKey: `Mid-server-${randomUUID()}`,
   });
   await runDueJobs(rotated);
-  const { status, attempts, error, secret } = await jobOf(payments, asked.id);
+  const { status, attempts, error, secret } = await jobOf(payments, charge.id);
   assert.deepEqual([status, attempts, secret], ["failed", 1, ""]);
   assert.match(
     error!,
@@ -128,11 +131,11 @@ Deno.test("card token: after a change of the server key the job fails and says w
   assert.equal(payments.relay.received.length, 0);
 });
 
-Deno.test("card token: after a change of the server key a job with unknown outcome asks for no new request", async () => {
+Deno.test("card token: after a change of the server key the error of a job with unknown outcome does not ask for a new request", async () => {
   let now = Date.now();
   await using payments = await openRelayed({ now: () => now });
   await payments.sandbox.fault("charge", "answer_lost");
-  const { id } = await askForCard(payments);
+  const { id } = await requestCardCharge(payments);
   await runDueJobs(payments.app);
   await using rotated = await openApp({
     databaseUrl: payments.databaseUrl,
@@ -170,7 +173,7 @@ Deno.test("card token: a repeated request with the same key restores an erased t
 
 Deno.test("card token: cannot be decrypted in the row of another job", async () => {
   await using payments = await openRelayed();
-  const [one, two] = [await askForCard(payments), await askForCard(payments)];
+  const [one, two] = [await requestCardCharge(payments), await requestCardCharge(payments)];
   await runSql(
     payments.databaseUrl,
     `update gateway.jobs set secret = (select secret from gateway.jobs where id = '${one.id}')
@@ -186,7 +189,7 @@ Deno.test("secret box: opens a secret only with the same key and the same contex
   const secret = "48111111-1114-ü-" + randomUUID();
   const sealed = box.seal(secret, "job 1");
   assert.equal(createSecretBox("Mid-server-one").open(sealed, "job 1"), secret);
-  assert.notEqual(box.seal(secret, "job 1"), sealed, "none looks like another");
+  assert.notEqual(box.seal(secret, "job 1"), sealed, "each sealing gives another text");
   assert.equal(box.open(sealed, "job 2"), null);
   assert.equal(createSecretBox("Mid-server-two").open(sealed, "job 1"), null);
   const bytes = Buffer.from(sealed, "base64url");

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { firstIdAt } from "../../core/ids.ts";
 import { sweepJobs } from "../../core/jobs/schedule.ts";
-import { newJob as newJobOf } from "../../core/outbox.ts";
+import { newJob as newOutboxJob } from "../../core/outbox.ts";
 import type { Database } from "../../db/database.ts";
 import { listDueJobs } from "../../db/job_queries.ts";
 import { insertJobs, JOB_RANKS, type NewJob } from "../../db/jobs.ts";
@@ -13,7 +13,7 @@ import { type Instance, newJob, openInstance, task } from "../support/jobs/jobs.
 import { openQueue, QUEUES, startWorker, type TestQueue } from "../support/jobs/queues.ts";
 import { until } from "../support/until.ts";
 
-function many(count: number, job: Partial<NewJob>): NewJob[] {
+function newJobs(count: number, job: Partial<NewJob>): NewJob[] {
   return Array.from({ length: count }, () => newJob(job));
 }
 
@@ -22,7 +22,7 @@ async function rankOf(databaseUrl: string, id: string): Promise<number> {
   return row!.rank;
 }
 
-/** The jobs that a sweep finds; none is run. */
+/** Runs a sweep and returns the jobs that it finds; none of them is run. */
 async function sweep(database: Database): Promise<string[]> {
   const found: string[] = [];
   const deliver = (id: string) => Promise.resolve(void found.push(id));
@@ -40,11 +40,11 @@ for (const name of QUEUES) {
     await using queue = await openQueue(name);
     await using jobQueue = await queue.open();
     const slow = Promise.withResolvers<void>();
-    let [begun, over] = [0, 0];
+    let [started, finished] = [0, 0];
     const check = async () => {
-      begun++;
+      started++;
       await slow.promise;
-      over++;
+      finished++;
     };
     const worker = startWorker(queue, jobQueue, {
       tasks: { check: task(check), greet: task(() => Promise.resolve()) },
@@ -53,22 +53,22 @@ for (const name of QUEUES) {
       const written = await queue.database.query((sql) => insertJobs(sql, jobs));
       for (const job of written) jobQueue.enqueue(job);
     };
-    await write(...many(500, { task: "check", rank: JOB_RANKS.check }));
-    await until("the checks are running", () => begun > 1);
+    await write(...newJobs(500, { task: "check", rank: JOB_RANKS.check }));
+    await until("the checks are running", () => started > 1);
     const awaited = newJob();
     await write(awaited);
     await until(
-      "the awaited job is over",
+      "the awaited job has succeeded",
       async () => (await queue.find(awaited.id)).status === "succeeded",
     );
-    assert.deepEqual([begun, over], [4, 0], "four checks run at the same time");
-    const isInQueue = name === "postgres";
-    if (isInQueue) {
-      assert.ok(await countQueued(queue) > 100, "it has overtaken the checks in the queue, too");
+    assert.deepEqual([started, finished], [4, 0], "four checks run at the same time");
+    const isPostgres = name === "postgres";
+    if (isPostgres) {
+      assert.ok(await countQueued(queue) > 100, "the queue delivered it before the checks");
     }
     slow.resolve();
     await runSql(queue.databaseUrl, "delete from gateway.jobs where status = 'queued'");
-    if (isInQueue) await until("the queue is empty", async () => await countQueued(queue) === 0);
+    if (isPostgres) await until("the queue is empty", async () => await countQueued(queue) === 0);
     await worker.close(10_000);
   });
 }
@@ -87,16 +87,16 @@ Deno.test("job rank: two merged jobs get the rank of the more urgent one", async
     assert.equal(await rankOf(databaseUrl, id), Math.min(...ranks.map((rank) => rank ?? 0)));
   }
 
-  // Also if a running job is merged into one that was queued meanwhile.
+  // The same holds if a running job is merged into a job that was queued during its run.
   const subject_id = randomUUID();
   const held = await instance.insert({ subject_id, rank: awaited });
   const run = instance.worker.run(held);
   await until("the job is running", async () => (await instance.find(held)).status === "running");
-  const heir = await instance.insert({ subject_id, rank: check });
+  const successor = await instance.insert({ subject_id, rank: check });
   hanging.reject(new Error("not yet"));
   await run;
-  assert.deepEqual((await instance.find(held)).result, { continued_by: heir });
-  assert.equal(await rankOf(databaseUrl, heir), awaited);
+  assert.deepEqual((await instance.find(held)).result, { continued_by: successor });
+  assert.equal(await rankOf(databaseUrl, successor), awaited);
 });
 
 Deno.test("sweep: runs all due jobs of every rank, each once", async () => {
@@ -106,10 +106,14 @@ Deno.test("sweep: runs all due jobs of every rank, each once", async () => {
   const { database, worker } = instance;
   const ranks = Object.values(JOB_RANKS);
   for (const rank of ranks) {
-    await database.query((sql) => insertJobs(sql, many(600, { rank, run_at: new Date(0) })));
+    await database.query((sql) => insertJobs(sql, newJobs(600, { rank, run_at: new Date(0) })));
   }
   const found = await sweep(database);
-  assert.equal(found.length, ranks.length * 500, "jobs that were not run are found once");
+  assert.equal(
+    found.length,
+    ranks.length * 500,
+    "one batch of each rank is found if no job is run",
+  );
   assert.equal(new Set(found).size, found.length);
   assert.equal(await sweepJobs({ database, clock: Date.now, runJob: worker.run }), 1_800);
   const [{ count }] = await database.query((sql) =>
@@ -119,7 +123,7 @@ Deno.test("sweep: runs all due jobs of every rank, each once", async () => {
   assert.equal(count, 1_800);
 });
 
-Deno.test("sweep: a rank that cannot be listed does not stop the others, and the sweep fails", async () => {
+Deno.test("sweep: if one rank cannot be listed, the jobs of the other ranks run and the sweep fails", async () => {
   await using instance = openInstance({ databaseUrl: await createDatabase() });
   const jobs = Object.values(JOB_RANKS).map((rank) => newJob({ rank }));
   await instance.database.query((sql) => insertJobs(sql, jobs));
@@ -158,7 +162,7 @@ Deno.test("sweep: finds the due jobs of a rank by an index, without reading othe
   assert.ok(read < 100, `${read} rows were read`);
 });
 
-/** An instance whose clock is wrong. */
+/** An instance whose clock is wrong by `offMs`. */
 function openWithClock(databaseUrl: string, offMs: number): Instance {
   return openInstance({
     databaseUrl,
@@ -177,25 +181,25 @@ Deno.test("worker: an instance whose clock is behind runs a job that is due by t
 Deno.test("worker: takes over the job of a crashed instance whose clock was a day ahead", async () => {
   const databaseUrl = await createDatabase();
   await using instance = openWithClock(databaseUrl, 0);
-  const lease = async (until: string) => {
+  const insertLeased = async (leaseUntil: string) => {
     const id = await instance.insert();
     await runSql(
       databaseUrl,
-      `update gateway.jobs set status = 'running', lease_until = ${until} where id = '${id}'`,
+      `update gateway.jobs set status = 'running', lease_until = ${leaseUntil} where id = '${id}'`,
     );
     return id;
   };
-  const lost = await lease("now() + interval '1 day'");
-  const held = await lease("now() + interval '1 minute'");
+  const lost = await insertLeased("now() + interval '1 day'");
+  const held = await insertLeased("now() + interval '1 minute'");
   assert.deepEqual(await sweep(instance.database), [lost]);
   for (const id of [lost, held]) await instance.worker.run(id);
   assert.equal((await instance.find(lost)).status, "succeeded");
   assert.equal((await instance.find(held)).status, "running");
 });
 
-Deno.test("job id: contains the creation time by the clock of its creator", () => {
+Deno.test("job id: contains the creation time according to the clock of its creator", () => {
   const now = new Date(Date.UTC(2040, 0, 1));
   const subject = { id: randomUUID(), user_id: null };
-  const { id } = newJobOf("greet", subject, {}, { runAt: now, now });
+  const { id } = newOutboxJob("greet", subject, {}, { runAt: now, now });
   assert.equal(id.slice(0, 13), firstIdAt(now).slice(0, 13));
 });

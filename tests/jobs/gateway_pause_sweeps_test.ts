@@ -19,18 +19,18 @@ import { manualClock } from "../support/manual_clock.ts";
 
 const [SECOND, MINUTE, HOUR] = [1_000, 60_000, 3_600_000];
 
-const LOOK = "GET /v2/:id/status";
+const STATUS_CALL = "GET /v2/:id/status";
 
-/** The most checks that may be queued. */
+/** The maximum number of queued checks. */
 const MAX_WAITING = 10_000;
 
-/** Pending payments, the oldest first, all due for a check. */
-async function fill(databaseUrl: string, rows: number): Promise<void> {
-  // The indexes for lists are not used here, and slow down so many inserts.
-  const lists = ["user", "status", "kind", "user_and_status", "user_and_kind"];
+/** Inserts pending payments, the oldest first, all due for a check. */
+async function insertDuePayments(databaseUrl: string, rows: number): Promise<void> {
+  // Only lists of payments use these indexes; they would slow down the inserts.
+  const indexes = ["user", "status", "kind", "user_and_status", "user_and_kind"];
   await runSql(
     databaseUrl,
-    `drop index ${lists.map((by) => `gateway.payments_by_${by}`).join(", ")}`,
+    `drop index ${indexes.map((by) => `gateway.payments_by_${by}`).join(", ")}`,
   );
   await runSql(
     databaseUrl,
@@ -45,7 +45,7 @@ async function fill(databaseUrl: string, rows: number): Promise<void> {
   );
 }
 
-/** The numbers of the payments with jobs; `transaction-17` is 17. */
+/** The numbers of the payments whose jobs have this status; `transaction-17` has number 17. */
 async function numbersOf(database: Database, status: string): Promise<number[]> {
   const rows = await database.query((sql) =>
     sql`
@@ -64,10 +64,10 @@ function range(from: number, to: number): number[] {
 Deno.test("check sweep: 100,000 due payments are queued in bounded batches and checked a few at a time", async () => {
   await using relay = openRelay();
   let inFlight = 0;
-  let most = 0;
+  let peak = 0;
   relay.intercept = async ({ target }) => {
-    most = Math.max(most, ++inFlight);
-    // Long enough for a call beyond the limit to arrive.
+    peak = Math.max(peak, ++inFlight);
+    // Long enough that calls beyond the limit would arrive during this call.
     await new Promise((resolve) => setTimeout(resolve, 2));
     inFlight--;
     return Response.json({
@@ -78,11 +78,11 @@ Deno.test("check sweep: 100,000 due payments are queued in bounded batches and c
     });
   };
   const databaseUrl = await createDatabase();
-  await fill(databaseUrl, 100_000);
+  await insertDuePayments(databaseUrl, 100_000);
   await using app = await openApp({ databaseUrl });
   const { config, database, enqueued, deps } = app;
-  const atRelay = { ...config, gateway: { ...config.gateway, baseUrl: relay.url } };
-  await using gateway = await openGateway(atRelay, deps.log);
+  const relayConfig = { ...config, gateway: { ...config.gateway, baseUrl: relay.url } };
+  await using gateway = await openGateway(relayConfig, deps.log);
   const background = { ...deps, gateway: gateway.background };
 
   const sweep = () => checkPendingPayments(background);
@@ -99,7 +99,11 @@ Deno.test("check sweep: 100,000 due payments are queued in bounded batches and c
           max(check_at) filter (where transaction_id = 'transaction-9999') as "isByAge"
       from gateway.payments where check_at > now()`
   );
-  assert.deepEqual({ ...spaced }, { isLater: true, isByAge: true }, "the older, the later");
+  assert.deepEqual(
+    { ...spaced },
+    { isLater: true, isByAge: true },
+    "an older payment gets a later check",
+  );
 
   const worker = createWorker({ ...background, tasks: createTasks(background), maxRunning: 8 });
   const due = await database.query((sql) =>
@@ -108,37 +112,37 @@ Deno.test("check sweep: 100,000 due payments are queued in bounded batches and c
   await Promise.all(due.map(({ id }) => worker.run(id)));
   assert.deepEqual(await numbersOf(database, "succeeded"), range(1, 500), "the oldest first");
   assert.equal(relay.received.length, 500, "each payment was checked once");
-  assert.ok(most > 1 && most <= 5, `at most five at the same time, not ${most}`);
+  assert.ok(peak > 1 && peak <= 5, `at most five at the same time, not ${peak}`);
   assert.equal(await sweep(), 500, "as many are queued as were checked");
   assert.equal(enqueued.length, MAX_WAITING + 500);
 });
 
-Deno.test("check sweep: after a crash the next run continues with the payments that are left", async () => {
+Deno.test("check sweep: the run after a crash queues the payments that are not queued yet", async () => {
   let batches = 0;
   const wrapDatabase = (database: Database): Database => ({
     ...database,
     transaction(work, name) {
-      const isLast = name === "queue checks of payments" && ++batches === 3;
-      return isLast ? Promise.reject(new Error("the machine is gone")) : database.transaction(
+      const isThirdBatch = name === "queue checks of payments" && ++batches === 3;
+      return isThirdBatch ? Promise.reject(new Error("the process crashed")) : database.transaction(
         work,
         name,
       );
     },
   });
   const databaseUrl = await createDatabase();
-  await fill(databaseUrl, 2_200);
-  await using dying = await openApp({ databaseUrl, wrapDatabase });
-  await assert.rejects(checkPendingPayments(dying.deps), { message: "the machine is gone" });
-  assert.deepEqual(await numbersOf(dying.database, "queued"), range(1, 1_000));
+  await insertDuePayments(databaseUrl, 2_200);
+  await using crashing = await openApp({ databaseUrl, wrapDatabase });
+  await assert.rejects(checkPendingPayments(crashing.deps), { message: "the process crashed" });
+  assert.deepEqual(await numbersOf(crashing.database, "queued"), range(1, 1_000));
   await using next = await openApp({ databaseUrl });
   assert.equal(await checkPendingPayments(next.deps), 1_200);
-  assert.deepEqual(await numbersOf(next.database, "queued"), range(1, 2_200), "each of them once");
+  assert.deepEqual(await numbersOf(next.database, "queued"), range(1, 2_200), "each payment once");
   assert.equal(await checkPendingPayments(next.deps), 0);
 });
 
 Deno.test("check sweep: a payment whose creation was interrupted is checked before the others", async () => {
   const databaseUrl = await createDatabase();
-  await fill(databaseUrl, 3);
+  await insertDuePayments(databaseUrl, 3);
   await runSql(
     databaseUrl,
     `update gateway.payments set created_at = now() - interval '2 min', transaction_id = null
@@ -159,7 +163,7 @@ Deno.test("check sweep: a payment whose creation was interrupted is checked befo
   ]);
 });
 
-Deno.test("subscription sweep: checks the subscriptions first that were not checked for longest", async () => {
+Deno.test("subscription sweep: subscriptions whose last check is oldest are checked first", async () => {
   const databaseUrl = await createDatabase();
   await using app = await openApp({ databaseUrl });
   const { database, deps } = app;
@@ -184,26 +188,26 @@ Deno.test("subscription sweep: checks the subscriptions first that were not chec
     return found.map(({ number }) => number);
   };
   assert.equal(await syncSubscriptionStatus(deps), MAX_WAITING);
-  const never = range(1, 10);
-  assert.deepEqual(await queuedNumbers(), [...never, ...range(711, rows)]);
-  // As if all of them had been checked.
+  const neverChecked = range(1, 10);
+  assert.deepEqual(await queuedNumbers(), [...neverChecked, ...range(711, rows)]);
+  // Marks all of them as checked.
   await runSql(
     databaseUrl,
-    `with looked_at as (update gateway.jobs set status = 'succeeded' returning subject_id)
-    update gateway.subscriptions set checked_at = now() from looked_at where id = subject_id`,
+    `with checked as (update gateway.jobs set status = 'succeeded' returning subject_id)
+    update gateway.subscriptions set checked_at = now() from checked where id = subject_id`,
   );
   assert.equal(await syncSubscriptionStatus(deps), MAX_WAITING);
   const next = await queuedNumbers();
   assert.deepEqual(next.filter((number) => number > 10 && number <= 710), range(11, 710));
 });
 
-interface Due extends RelayedPayments {
+interface DuePayments extends RelayedPayments {
   advance(ms: number): void;
   ids: string[];
 }
 
-/** So many payments that are due for a check; the gateway client uses the app's stopped clock. */
-async function openDue(count: number): Promise<Due> {
+/** Creates due payments. The app and its gateway client use the same manual clock. */
+async function openDuePayments(count: number): Promise<DuePayments> {
   const { now, advance } = manualClock();
   const relayed = await openRelayed({
     now,
@@ -216,8 +220,8 @@ async function openDue(count: number): Promise<Due> {
   return { ...relayed, ids, advance };
 }
 
-/** All check sweeps. */
-async function sweepAll({ app: { deps } }: Due): Promise<number[]> {
+/** Runs all check sweeps; returns how many jobs each has queued. */
+async function sweepAll({ app: { deps } }: DuePayments): Promise<number[]> {
   const sweeps = [
     checkPendingPayments,
     expireStalePayments,
@@ -227,7 +231,7 @@ async function sweepAll({ app: { deps } }: Due): Promise<number[]> {
   return await Promise.all(sweeps.map((sweep) => sweep(deps)));
 }
 
-async function assertPostponed({ app, ids }: Due, atLeastMs: number): Promise<void> {
+async function assertPostponed({ app, ids }: DuePayments, atLeastMs: number): Promise<void> {
   for (const id of ids) {
     const [job] = await jobsOf(app, id);
     assert.deepEqual([job!.status, job!.attempts, job!.error], ["queued", 0, null]);
@@ -236,7 +240,7 @@ async function assertPostponed({ app, ids }: Due, atLeastMs: number): Promise<vo
 }
 
 Deno.test("gateway pause: a 429 pauses background work for the time of Retry-After", async () => {
-  await using due = await openDue(20);
+  await using due = await openDuePayments(20);
   const { app, relay, ids } = due;
   assert.equal(await checkPendingPayments(app.deps), 20);
   relay.intercept = () =>
@@ -245,42 +249,46 @@ Deno.test("gateway pause: a 429 pauses background work for the time of Retry-Aft
       headers: { "Retry-After": "300" },
     });
   await runDueJobs(app);
-  // The calls that were running when the first 429 arrived.
+  // Only the calls that were running when the first 429 arrived.
   assert.ok(relay.received.length >= 1 && relay.received.length <= 4);
   await assertPostponed(due, 5 * MINUTE);
 
-  relay.intercept = (_, advance) => advance();
+  relay.intercept = (_, pass) => pass();
   relay.received.length = 0;
   due.advance(4 * MINUTE);
   await app.database.query((sql) => sql`update gateway.payments set check_at = created_at`);
-  assert.deepEqual(await sweepAll(due), [0, 0, 0, 0], "nothing is queued meanwhile");
+  assert.deepEqual(await sweepAll(due), [0, 0, 0, 0], "nothing is queued during the pause");
   assert.equal(relay.received.length, 0);
   assert.equal((await due.refresh(ids[0]!)).transaction_status, "pending");
-  assert.equal(relay.times(LOOK), 1, "a request of a caller is still sent");
+  assert.equal(relay.times(STATUS_CALL), 1, "the request of a caller is still sent");
 
   due.advance(MINUTE + SECOND);
-  assert.deepEqual(await sweepAll(due), [19, 0, 0, 0], "all that were not checked meanwhile");
+  assert.deepEqual(
+    await sweepAll(due),
+    [19, 0, 0, 0],
+    "all except the payment that the caller checked",
+  );
   await runDueJobs(app);
   for (const id of ids) assert.equal((await jobsOf(app, id))[0]!.status, "succeeded");
 });
 
 Deno.test("gateway pause: the retry of a refund is postponed and takes effect once", async () => {
-  await using due = await openDue(0);
+  await using due = await openDuePayments(0);
   const { app, relay } = due;
   const { id, transaction_id } = await due.paid("gopay");
-  relay.intercept = async ({ method }, advance) =>
-    method === "POST" ? new Response("<h1>Bad Gateway</h1>", { status: 502 }) : await advance();
+  relay.intercept = async ({ method }, pass) =>
+    method === "POST" ? new Response("<h1>Bad Gateway</h1>", { status: 502 }) : await pass();
   const { outcome } = await (await due.post(`/payments/${id}/refund/`, { amount: 1_000 })).json();
   assert.equal(outcome, "unknown");
   due.advance(2 * MINUTE);
-  relay.intercept = async ({ method }, advance) =>
+  relay.intercept = async ({ method }, pass) =>
     method === "POST"
       ? Response.json({ status_code: "429" }, { status: 429, headers: { "Retry-After": "120" } })
-      : await advance();
+      : await pass();
   await runDueJobs(app);
   const [job] = await jobsOf(app, id);
   assert.deepEqual([job!.status, job!.attempts, job!.error], ["queued", 0, null]);
-  relay.intercept = (_, advance) => advance();
+  relay.intercept = (_, pass) => pass();
   due.advance(3 * MINUTE);
   await runDueJobs(app);
   const { refunds } = await due.sandbox.status(transaction_id!);
@@ -290,11 +298,11 @@ Deno.test("gateway pause: the retry of a refund is postponed and takes effect on
 });
 
 Deno.test("circuit breaker: while it is open, background work makes no calls, queues no checks and counts no attempts", async () => {
-  await using due = await openDue(12);
+  await using due = await openDuePayments(12);
   const { app, relay, sandbox, ids } = due;
   assert.equal(await checkPendingPayments(app.deps), 12);
   await sandbox.fault("*", "reset", { count: 1_000_000 });
-  // One failure short of opening, so that it opens while jobs are running.
+  // Leaves the breaker one failure short of opening, so that it opens while jobs are running.
   assert.equal((await due.get(`/payments/${ids[0]}/check_status/`)).status, 502);
   assert.equal(app.gateway.breakerState(), "closed");
   await runDueJobs(app);
@@ -309,7 +317,7 @@ Deno.test("circuit breaker: while it is open, background work makes no calls, qu
   assert.equal(relay.received.length, 0);
   await assertPostponed(due, MINUTE);
 
-  // For hours: single calls test whether the gateway is back, and no job fails.
+  // For three hours single calls probe the gateway, and no job fails.
   for (let minute = 0; minute < 180; minute += 5) {
     due.advance(5 * MINUTE);
     await sweepAll(due);
@@ -331,7 +339,7 @@ Deno.test("circuit breaker: while it is open, background work makes no calls, qu
   for (const id of ids) assert.equal((await due.read(id)).is_paid, true);
 });
 
-Deno.test("gateway pause: lasts as long as Retry-After says, a minute without it, and at most an hour", async () => {
+Deno.test("gateway pause: lasts as long as Retry-After says, a minute without the header, and at most an hour", async () => {
   let now = Date.UTC(2026, 0, 1);
   let header: string | null = null;
   await using gateway = openFakeGateway(() =>
@@ -366,13 +374,13 @@ Deno.test("gateway pause: lasts as long as Retry-After says, a minute without it
   assert.equal(client.rateLimitPauseMs(), 0, "after the clock was set back the pause is over");
 });
 
-Deno.test("gateway pause: a 429 for a caller also pauses background work", async () => {
+Deno.test("gateway pause: a 429 for the request of a caller also pauses background work", async () => {
   await using relay = openRelay();
   relay.intercept = () => Response.json({ status_code: "429" }, { status: 429 });
   await using app = await openApp({ databaseUrl: await createDatabase(), serverKey: SERVER_KEY });
   const { config, deps } = app;
-  const atRelay = { ...config, gateway: { ...config.gateway, baseUrl: relay.url } };
-  await using gateway = await openGateway(atRelay, deps.log);
+  const relayConfig = { ...config, gateway: { ...config.gateway, baseUrl: relay.url } };
+  await using gateway = await openGateway(relayConfig, deps.log);
   await assert.rejects(gateway.client.expire("any"), { name: "GatewayRateLimitError" });
   assert.ok(gateway.background.rateLimitPauseMs() > 0);
 });

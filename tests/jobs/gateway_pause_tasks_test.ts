@@ -13,7 +13,7 @@ import { invoiceDue, MINUTE, parseInvoice, SECOND } from "../support/records/inv
 import { parseSubscription } from "../support/records/subscriptions.ts";
 
 /** All tasks that call the gateway. */
-const ASKING = [
+const GATEWAY_TASKS = [
   "check_invoice_status",
   "check_payment_status",
   "check_subscription_status",
@@ -23,42 +23,42 @@ const ASKING = [
   "process_refund_async",
 ];
 
-/** The causes of a pause. */
-const RESTS = {
-  "a 429": async ({ app, relay }: Busy) => {
+/** The causes of a pause, each with a function that starts the pause. */
+const PAUSE_CAUSES = {
+  "a 429": async ({ app, relay }: PendingWork) => {
     relay.intercept = () =>
       Response.json({ status_code: "429" }, { status: 429, headers: { "Retry-After": "60" } });
     await assert.rejects(app.gateway.getStatus("any"), { name: "GatewayRateLimitError" });
     assert.ok(app.gateway.rateLimitPauseMs() > 0);
   },
-  "an open breaker": async ({ app, relay }: Busy) => {
-    relay.intercept = () => cutOff();
+  "an open breaker": async ({ app, relay }: PendingWork) => {
+    relay.intercept = () => truncatedResponse();
     for (let calls = 0; calls < 5; calls++) await assert.rejects(app.gateway.getStatus("any"));
     assert.equal(app.gateway.breakerState(), "open");
   },
 };
 
-/** A response whose body is cut off. */
-function cutOff(): Response {
+/** A response whose body is shorter than its Content-Length. */
+function truncatedResponse(): Response {
   const body = new ReadableStream({ start: (controller) => controller.close() });
   return new Response(body, { headers: { "Content-Length": "1000" } });
 }
 
-interface Busy extends RelayedPayments {
-  pass(ms: number): void;
+interface PendingWork extends RelayedPayments {
+  advance(ms: number): void;
   /** Runs all sweeps; returns how many jobs each has queued. */
   sweepAll(): Promise<number[]>;
-  /** The queued jobs, by task. */
-  waiting(): Promise<GatewayJob[]>;
-  /** The gateway works again, and the pause is over. */
-  endRest(): void;
+  /** The jobs that have not succeeded, ordered by task. */
+  unfinishedJobs(): Promise<GatewayJob[]>;
+  /** Lets the gateway work again, and advances the clock to the end of the pause. */
+  endPause(): void;
 }
 
 /**
- * A payment to check, one that has expired, an invoice and a subscription, all of them due;
- * a notification to process, and a queued charge and refund.
+ * Creates records that are due for a check (a payment, an expired payment, an invoice and a
+ * subscription), a notification to process, and an asynchronous charge and refund.
  */
-async function openBusy(): Promise<Busy> {
+async function openPendingWork(): Promise<PendingWork> {
   let ahead = 0;
   const now = () => Date.now() + ahead;
   const relayed = await openRelayed({
@@ -66,7 +66,7 @@ async function openBusy(): Promise<Busy> {
     gatewayOptions: { clock: now, wait: createWaits().wait },
   });
   const { app, relay, sandbox, post } = relayed;
-  const looked = await relayed.charge("card_auth");
+  const authorized = await relayed.charge("card_auth");
   await relayed.charge("gopay");
   await parseInvoice(await post("/invoices/", invoiceDue(now())));
   const subscription = await post("/subscriptions/", {
@@ -82,7 +82,7 @@ async function openBusy(): Promise<Busy> {
   ahead += 20 * MINUTE;
 
   relay.intercept = () => new Response("busy", { status: 503 });
-  assert.equal((await notify(relayed, buildNotification(looked, "cancel"))).status, 200);
+  assert.equal((await notify(relayed, buildNotification(authorized, "cancel"))).status, 200);
   relay.intercept = (_, pass) => pass();
   const charge = { payment_type: "gopay", gross_amount: 44_000 };
   for (
@@ -90,7 +90,7 @@ async function openBusy(): Promise<Busy> {
   ) {
     assert.equal((await post(path, body, { Prefer: "respond-async" })).status, 202);
   }
-  // Due only now, so that each is found by its own sweep.
+  // check_pending_payments also finds an expired payment if it has been due for ten minutes.
   const due = new Date(now());
   await app.database.query((sql) =>
     sql`update gateway.payments set check_at = ${due} where check_at is not null`
@@ -98,58 +98,58 @@ async function openBusy(): Promise<Busy> {
   await app.database.query((sql) => sql`update gateway.invoices set check_at = ${due}`);
   return {
     ...relayed,
-    pass: (ms) => void (ahead += ms),
+    advance: (ms) => void (ahead += ms),
     sweepAll: async () => [
       await checkPendingPayments(app.deps),
       await expireStalePayments(app.deps),
       await checkOverdueInvoices(app.deps),
       await syncSubscriptionStatus(app.deps),
     ],
-    async waiting() {
+    async unfinishedJobs() {
       const rows = await app.database.query((sql) =>
         sql<GatewayJob[]>`
           select * from gateway.jobs where status <> 'succeeded' order by task`
       );
       return [...rows];
     },
-    endRest() {
+    endPause() {
       relay.intercept = (_, pass) => pass();
       ahead += MINUTE + 10 * SECOND;
     },
   };
 }
 
-for (const [rest, begin] of Object.entries(RESTS)) {
-  Deno.test(`gateway pause: after ${rest} no sweep queues jobs until the pause is over`, async () => {
-    await using busy = await openBusy();
-    await begin(busy);
-    busy.relay.received.length = 0;
-    assert.deepEqual(await busy.sweepAll(), [0, 0, 0, 0]);
-    assert.equal(busy.relay.received.length, 0);
-    busy.endRest();
-    assert.deepEqual(await busy.sweepAll(), [1, 1, 1, 1]);
+for (const [cause, startPause] of Object.entries(PAUSE_CAUSES)) {
+  Deno.test(`gateway pause: after ${cause} no sweep queues jobs until the pause is over`, async () => {
+    await using work = await openPendingWork();
+    await startPause(work);
+    work.relay.received.length = 0;
+    assert.deepEqual(await work.sweepAll(), [0, 0, 0, 0]);
+    assert.equal(work.relay.received.length, 0);
+    work.endPause();
+    assert.deepEqual(await work.sweepAll(), [1, 1, 1, 1]);
   });
 
-  Deno.test(`gateway pause: after ${rest} every task that calls the gateway is postponed without counting an attempt`, async () => {
-    await using busy = await openBusy();
-    const { app, relay } = busy;
-    assert.deepEqual(await busy.sweepAll(), [1, 1, 1, 1]);
-    await begin(busy);
+  Deno.test(`gateway pause: after ${cause} every task that calls the gateway is postponed without counting an attempt`, async () => {
+    await using work = await openPendingWork();
+    const { app, relay } = work;
+    assert.deepEqual(await work.sweepAll(), [1, 1, 1, 1]);
+    await startPause(work);
     relay.received.length = 0;
-    assert.equal(await runDueJobs(app), ASKING.length);
+    assert.equal(await runDueJobs(app), GATEWAY_TASKS.length);
     assert.equal(relay.received.length, 0);
-    const jobs = await busy.waiting();
-    assert.deepEqual(jobs.map(({ task }) => task), ASKING);
+    const jobs = await work.unfinishedJobs();
+    assert.deepEqual(jobs.map(({ task }) => task), GATEWAY_TASKS);
     for (const { task, status, attempts, error, run_at } of jobs) {
       assert.deepEqual([status, attempts, error], ["queued", 0, null], task);
       assert.ok(run_at.getTime() > app.deps.clock() + 50 * SECOND, task);
     }
-    busy.endRest();
-    // A half-open breaker lets one call through; the others follow.
-    for (let rounds = 0; rounds < 3; rounds++, busy.pass(2 * MINUTE)) {
+    work.endPause();
+    // The half-open breaker lets one call through; the other jobs run after it has closed.
+    for (let rounds = 0; rounds < 3; rounds++, work.advance(2 * MINUTE)) {
       while (await runDueJobs(app) > 0);
     }
-    const left = new Set((await busy.waiting()).map(({ id }) => id));
+    const left = new Set((await work.unfinishedJobs()).map(({ id }) => id));
     assert.deepEqual(jobs.filter(({ id }) => left.has(id)), []);
   });
 }

@@ -7,21 +7,22 @@ import { inTime } from "../support/until.ts";
 
 const SECOND = 1_000;
 
-/** The documented limit for a job whose process was killed. */
-const LATEST = 90 * SECOND;
+/** The documented maximum time until the job of a killed process runs again. */
+const MAX_DELAY = 90 * SECOND;
 
 Deno.test("lease: the job of a killed worker runs again within 90 s", async () => {
   const { cron } = SCHEDULE.find(({ name }) => name === "sweep_jobs")!;
   assert.equal(cron, "* * * * *");
-  const lastSweep = LATEST - 60 * SECOND;
+  // The next sweep can be 60 s away when the lease ends.
+  const leaseEnd = MAX_DELAY - 60 * SECOND;
 
   const databaseUrl = await createDatabase();
-  const killed = Date.UTC(2026, 0, 1, 12);
+  const killedAt = Date.UTC(2026, 0, 1, 12);
   const begun = Promise.withResolvers<void>();
   const never = Promise.withResolvers<void>();
-  await using gone = openInstance({
+  await using killedInstance = openInstance({
     databaseUrl,
-    now: () => killed,
+    now: () => killedAt,
     tasks: {
       greet: task(() => {
         begun.resolve();
@@ -29,27 +30,27 @@ Deno.test("lease: the job of a killed worker runs again within 90 s", async () =
       }),
     },
   });
-  const id = await gone.insert();
-  const hanging = gone.worker.run(id);
+  const id = await killedInstance.insert();
+  const hanging = killedInstance.worker.run(id);
   await inTime("the job has begun", begun.promise);
 
-  let now = killed;
+  let now = killedAt;
   await using next = openInstance({
     databaseUrl,
     now: () => now,
     tasks: { greet: task(() => Promise.resolve("done")) },
   });
   const sweep = () => sweepJobs({ ...next, clock: () => now, runJob: next.worker.run });
-  // A worker that renews its lease late keeps the job.
-  now = killed + 20 * SECOND;
+  // The lease has not expired yet, so that a worker may renew it late.
+  now = killedAt + 20 * SECOND;
   assert.equal(await sweep(), 0);
-  now = killed + lastSweep;
+  now = killedAt + leaseEnd;
   assert.equal(await sweep(), 1);
   const { status, attempts, result } = await next.find(id);
   assert.deepEqual([status, attempts, result], ["succeeded", 2, "done"]);
 
   never.resolve();
   await hanging;
-  assert.match(gone.logged(), /"job_lease_lost"/);
+  assert.match(killedInstance.logged(), /"job_lease_lost"/);
   assert.equal((await next.find(id)).result, "done");
 });

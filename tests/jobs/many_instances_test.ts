@@ -13,8 +13,8 @@ const NOON = Date.UTC(2026, 0, 1, 12);
 const MINUTE_MS = 60_000;
 
 interface Process extends AsyncDisposable {
-  /** Sends it the time of a tick, and whether the tick hangs. */
-  tell(time: number, manner?: "quick" | "hang"): Promise<void>;
+  /** Sends the process the time of a tick, and whether the tick hangs. */
+  sendTick(time: number, manner?: "quick" | "hang"): Promise<void>;
   /** The lines it has printed so far. */
   printed: string[];
   kill(): Promise<void>;
@@ -32,22 +32,23 @@ async function startProcess(databaseUrl: string, task: string): Promise<Process>
     stderr: "null",
   }).spawn();
   const printed: string[] = [];
-  const listening = (async () => {
+  const reading = (async () => {
     for await (const text of process.stdout.pipeThrough(new TextDecoderStream())) {
       printed.push(...text.split("\n").filter(Boolean));
     }
   })();
-  const orders = process.stdin.getWriter();
+  const input = process.stdin.getWriter();
   let isKilled = false;
   const instance: Process = {
     printed,
-    tell: (time, manner = "quick") => orders.write(new TextEncoder().encode(`${time} ${manner}\n`)),
+    sendTick: (time, manner = "quick") =>
+      input.write(new TextEncoder().encode(`${time} ${manner}\n`)),
     async kill() {
       isKilled = true;
       process.kill("SIGKILL");
       assert.equal((await process.status).signal, "SIGKILL");
-      await orders.abort().catch(() => {});
-      await listening;
+      await input.abort().catch(() => {});
+      await reading;
     },
     // A process whose tick hangs does not end by itself.
     [Symbol.asyncDispose]: () => isKilled ? Promise.resolve() : instance.kill(),
@@ -61,16 +62,16 @@ function hasBegun(time: number): (process: Process) => boolean {
 }
 
 /** Sends a minute to all processes at the same time; returns those that ran the tick. */
-async function pass(processes: Process[], time: number): Promise<Process[]> {
-  await Promise.all(processes.map((each) => each.tell(time)));
+async function tickAll(processes: Process[], time: number): Promise<Process[]> {
+  await Promise.all(processes.map((each) => each.sendTick(time)));
   await until(
-    "all have handled the minute",
+    "all processes have handled the minute",
     () => processes.every(({ printed }) => printed.includes(`over ${time}`)),
   );
   return processes.filter(hasBegun(time));
 }
 
-Deno.test("schedule: of five processes one runs each tick; after it is killed another runs the next tick", async () => {
+Deno.test("schedule: of five processes one runs each tick; if that process is killed, another one runs the next tick", async () => {
   const databaseUrl = await createDatabase();
   await using resources = new AsyncDisposableStack();
   const database = openDatabase({ url: databaseUrl, poolSize: 1 });
@@ -81,29 +82,29 @@ Deno.test("schedule: of five processes one runs each tick; after it is killed an
   );
   let minute = NOON;
   for (let count = 0; count < 20; count++, minute += MINUTE_MS) {
-    assert.equal((await pass(processes, minute)).length, 1);
+    assert.equal((await tickAll(processes, minute)).length, 1);
   }
 
   // The process that claims this tick is killed; the others do not take the tick over.
-  const died = minute;
-  await Promise.all(processes.map((each) => each.tell(died, "hang")));
-  await until("a process has begun the tick", () => processes.some(hasBegun(died)));
-  const [victim, ...more] = processes.filter(hasBegun(died));
+  const killedMinute = minute;
+  await Promise.all(processes.map((each) => each.sendTick(killedMinute, "hang")));
+  await until("a process has begun the tick", () => processes.some(hasBegun(killedMinute)));
+  const [victim, ...more] = processes.filter(hasBegun(killedMinute));
   assert.deepEqual(more, []);
   const others = processes.filter((each) => each !== victim);
   await until("the others have skipped the tick", () => {
-    return others.every(({ printed }) => printed.includes(`over ${died}`));
+    return others.every(({ printed }) => printed.includes(`over ${killedMinute}`));
   });
   await victim!.kill();
   const unfinished = await lastRun();
-  assert.deepEqual([unfinished.minute.getTime(), unfinished.finished_at], [died, null]);
+  assert.deepEqual([unfinished.minute.getTime(), unfinished.finished_at], [killedMinute, null]);
 
-  assert.equal((await pass(others, died)).length, 0, "the same tick does not run again");
-  assert.equal((await pass(others, died + MINUTE_MS)).length, 1);
+  assert.equal((await tickAll(others, killedMinute)).length, 0, "the same tick does not run again");
+  assert.equal((await tickAll(others, killedMinute + MINUTE_MS)).length, 1);
   const next = await lastRun();
   assert.deepEqual([next.minute.getTime(), next.result], [
-    died + MINUTE_MS,
-    String(died + MINUTE_MS),
+    killedMinute + MINUTE_MS,
+    String(killedMinute + MINUTE_MS),
   ]);
   assert.ok(next.finished_at);
 });

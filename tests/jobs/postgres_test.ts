@@ -5,8 +5,8 @@ import { insertJobs } from "../../db/jobs.ts";
 import { QUEUE_SCHEMA, setUpQueue } from "../../db/queue.ts";
 import { createDatabase, runSql } from "../support/database/database.ts";
 import { createGate } from "../support/database/gate.ts";
-import { throughProxy } from "../support/database/tcp_proxy.ts";
 import { openGatedDatabase, type Packet } from "../support/database/gated_database.ts";
+import { throughProxy } from "../support/database/tcp_proxy.ts";
 import { newJob, openInstance, task } from "../support/jobs/jobs.ts";
 import { openQueue, startWorker } from "../support/jobs/queues.ts";
 import { until } from "../support/until.ts";
@@ -20,13 +20,13 @@ async function countQueued(databaseUrl: string): Promise<number> {
   return row!.count;
 }
 
-const LOSSES = {
+const OUTAGES = {
   "refuses connections": "cut",
-  "falls silent": "silence",
+  "stops responding": "silence",
 } as const;
 
-for (const [what, how] of Object.entries(LOSSES)) {
-  Deno.test(`postgres queue: while the database ${what}, jobs wait; afterwards they are delivered`, async () => {
+for (const [outage, startOutage] of Object.entries(OUTAGES)) {
+  Deno.test(`postgres queue: while the database ${outage}, jobs wait; they are delivered afterwards`, async () => {
     await using queue = await openQueue("postgres");
     const { proxy, url } = throughProxy(queue.databaseUrl);
     await using _ = proxy;
@@ -35,7 +35,7 @@ for (const [what, how] of Object.entries(LOSSES)) {
     jobQueue.start((id) => Promise.resolve(void delivered.push(id)));
     const early = await queue.insert();
     await until("the first job is delivered", () => delivered.includes(early));
-    proxy[how]();
+    proxy[startOutage]();
     const missed = await queue.insert();
     await until("the interruption is logged", () => queue.logged().includes("queue_interrupted"));
     assert.ok(!delivered.includes(missed));
@@ -52,7 +52,7 @@ for (const [what, how] of Object.entries(LOSSES)) {
   });
 }
 
-Deno.test("postgres queue: waits for an unavailable database at the start, but not at the end", async () => {
+Deno.test("postgres queue: starting waits for an unavailable database, closing does not", async () => {
   await using queue = await openQueue("postgres");
   const { proxy, url } = throughProxy(queue.databaseUrl);
   await using _ = proxy;
@@ -84,7 +84,7 @@ Deno.test("postgres queue: slow jobs do not delay the jobs behind them", async (
   slow.resolve();
 });
 
-Deno.test("postgres queue: jobs that a stopping instance did not run are delivered to another", async () => {
+Deno.test("postgres queue: jobs that a stopping instance did not run are delivered to another instance", async () => {
   await using queue = await openQueue("postgres");
   await using first = await queue.open({ slotMs: 60_000 });
   const running = Promise.withResolvers<void>();
@@ -140,7 +140,7 @@ Deno.test("postgres queue: a stopping instance returns jobs it accepted and did 
 Deno.test("postgres queue: messages that cannot be delivered are deleted at the next start", async () => {
   await using queue = await openQueue("postgres");
   await queue.insert({ run_at: new Date(Date.now() + 3_600_000) });
-  // The message of a job that was queued again while a crashed worker held its lock.
+  // Such a message is left if a job is queued again while a worker holds its lock and then crashes.
   await runSql(
     queue.databaseUrl,
     `select ${QUEUE_SCHEMA}.add_job('job', '{"job": "x"}');
@@ -151,7 +151,7 @@ Deno.test("postgres queue: messages that cannot be delivered are deleted at the 
   assert.equal(await countQueued(queue.databaseUrl), 1);
 });
 
-Deno.test("postgres queue: many instances can set it up at the same time", async () => {
+Deno.test("postgres queue: many instances can set up the queue at the same time", async () => {
   for (let round = 0; round < 3; round++) {
     const databaseUrl = await createDatabase();
     await using instance = openInstance({ databaseUrl });
@@ -163,22 +163,22 @@ Deno.test("postgres queue: many instances can set it up at the same time", async
   }
 });
 
-Deno.test("queue switch: from kv to postgres and back every job runs once", async () => {
+Deno.test("queue switch: every job runs once after switches from kv to postgres and back", async () => {
   const databaseUrl = await createDatabase();
   let runs = 0;
   const tasks = { greet: task(() => Promise.resolve(runs++)) };
   await using instance = openInstance({ databaseUrl, tasks });
   const { database, worker } = instance;
   const sweep = () => sweepJobs({ database, clock: Date.now, runJob: worker.run });
-  const byKv = await instance.insert();
+  const kvJob = await instance.insert();
   await setUpQueue(databaseUrl, "postgres");
-  const byPostgres = await instance.insert();
+  const postgresJob = await instance.insert();
   assert.equal(await countQueued(databaseUrl), 1);
   await setUpQueue(databaseUrl, "kv");
-  const byKvAgain = await instance.insert();
+  const laterKvJob = await instance.insert();
   assert.equal(await countQueued(databaseUrl), 0, "no message is left behind");
   assert.equal(await sweep(), 3);
-  for (const id of [byKv, byPostgres, byKvAgain]) {
+  for (const id of [kvJob, postgresJob, laterKvJob]) {
     assert.equal((await instance.find(id)).status, "succeeded");
   }
 
@@ -195,7 +195,7 @@ Deno.test("queue switch: from kv to postgres and back every job runs once", asyn
   assert.equal(runs, 4);
 });
 
-Deno.test("postgres queue: a role without the rights gets an error before the service starts", async () => {
+Deno.test("postgres queue: setup fails for a role that is not a member of the queue's owner; the role can write jobs", async () => {
   await using queue = await openQueue("postgres");
   const url = new URL(queue.databaseUrl);
   const role = `limited_${url.pathname.slice(-8)}`;
@@ -205,8 +205,8 @@ Deno.test("postgres queue: a role without the rights gets an error before the se
      grant usage on schema gateway to ${role};
      grant select, insert, update, delete on all tables in schema gateway to ${role}`,
   );
-  const as = Object.assign(new URL(url), { username: role, password: "x" }).href;
-  const setUp = () => setUpQueue(as, "postgres");
+  const roleUrl = Object.assign(new URL(url), { username: role, password: "x" }).href;
+  const setUp = () => setUpQueue(roleUrl, "postgres");
   await assert.rejects(setUp, { code: "42501", message: /schema gateway_worker/ });
   await runSql(
     url.href,
@@ -217,8 +217,8 @@ Deno.test("postgres queue: a role without the rights gets an error before the se
     name: "QueueRefused",
     message: /belongs to another database role/,
   });
-  // It can still write jobs.
-  await using writer = openInstance({ databaseUrl: as });
+  // The role can still write jobs: the trigger runs with the rights of its owner.
+  await using writer = openInstance({ databaseUrl: roleUrl });
   await writer.insert();
   assert.equal(await countQueued(url.href), 1);
 
@@ -226,15 +226,15 @@ Deno.test("postgres queue: a role without the rights gets an error before the se
   await setUp();
 });
 
-Deno.test("postgres queue: the insert of a job enqueues it, in the same transaction and statement", async () => {
+Deno.test("postgres queue: the statement that inserts a job also enqueues it, in the same transaction", async () => {
   await using queue = await openQueue("postgres");
-  const statements = async () => {
+  const countPackets = async () => {
     let packets = 0;
     const statements = createGate<Packet>(() => packets++);
     const results = createGate<Packet>(() => {});
     await using gatedDatabase = openGatedDatabase(queue.databaseUrl, { statements, results });
     const database = openDatabase({ url: gatedDatabase.url, poolSize: 1 });
-    // The first one lets the driver prepare the statement.
+    // In the first round the driver also prepares the statement, so only the second is counted.
     for (let i = 0; i < 2; i++) {
       packets = 0;
       await database.transaction((sql) => insertJobs(sql, [newJob(), newJob()]));
@@ -243,10 +243,10 @@ Deno.test("postgres queue: the insert of a job enqueues it, in the same transact
     return packets;
   };
   const before = await countQueued(queue.databaseUrl);
-  const withQueue = await statements();
+  const withQueue = await countPackets();
   assert.equal(await countQueued(queue.databaseUrl), before + 4);
   await setUpQueue(queue.databaseUrl, "kv");
-  assert.equal(withQueue, await statements());
+  assert.equal(withQueue, await countPackets());
 });
 
 Deno.test("postgres queue: ignores messages of an unknown format", async () => {

@@ -26,7 +26,7 @@ async function write(
   return written.map(({ id }) => id);
 }
 
-/** The delivered jobs, in order; none is run. */
+/** Starts the queue; returns the jobs that it delivers, in order. None of them is run. */
 function collect(jobQueue: OpenJobQueue): string[] {
   const delivered: string[] = [];
   jobQueue.start((id) => Promise.resolve(void delivered.push(id)));
@@ -34,7 +34,7 @@ function collect(jobQueue: OpenJobQueue): string[] {
 }
 
 for (const name of QUEUES) {
-  Deno.test(`${name} queue: delivers jobs in the order of run_at, and none before it`, async () => {
+  Deno.test(`${name} queue: delivers jobs in the order of run_at, and no job before its run_at`, async () => {
     await using queue = await openQueue(name);
     await using jobQueue = await queue.open();
     const delivered = collect(jobQueue);
@@ -83,13 +83,13 @@ for (const name of QUEUES) {
     await using jobQueue = await queue.open();
     const delivered = collect(jobQueue);
     const others: string[] = [];
-    const cancelled = queue.database.transaction(async (sql) => {
+    const rolledBack = queue.database.transaction(async (sql) => {
       await insertJobs(sql, [newJob()]);
       others.push(...await write(queue, jobQueue, {}));
       await until("the committed job is delivered", () => delivered.length > 0);
       throw new Error("something else failed");
     });
-    await assert.rejects(cancelled, { message: "something else failed" });
+    await assert.rejects(rolledBack, { message: "something else failed" });
     others.push(...await write(queue, jobQueue, {}));
     await until("the next job is delivered", () => delivered.length > 1);
     assert.deepEqual(delivered, others);
@@ -110,10 +110,10 @@ for (const name of QUEUES) {
     await using first = await queue.open();
     await using second = await queue.open();
     const runs: string[] = [];
-    const by = { first: 0, second: 0 };
-    const tasks = (instance: keyof typeof by) => ({
+    const runsBy = { first: 0, second: 0 };
+    const tasks = (instance: keyof typeof runsBy) => ({
       greet: task((job) => {
-        by[instance]++;
+        runsBy[instance]++;
         return Promise.resolve(void runs.push(job.id));
       }),
     });
@@ -128,10 +128,10 @@ for (const name of QUEUES) {
     await until("all jobs have run", () => runs.length >= ids.length);
     await Promise.all(workers.map((worker) => worker.close(10_000)));
     assert.deepEqual(runs.toSorted(), ids.toSorted());
-    assert.ok(by.first > 0 && by.second > 0);
+    assert.ok(runsBy.first > 0 && runsBy.second > 0);
   });
 
-  Deno.test(`${name} queue: jobs in transit when it closes are delivered after the next start`, async () => {
+  Deno.test(`${name} queue: jobs in transit when the queue closes are delivered after the next start`, async () => {
     await using queue = await openQueue(name);
     let ids: string[];
     {
@@ -162,7 +162,7 @@ Deno.test("kv queue: a failed enqueue is logged and not thrown", async () => {
   let logged = "";
   const log = createLog((lines) => logged += lines);
   const path = join(folder.path, "jobs.kv");
-  // The queue rejects an invalid date.
+  // With this clock the delay of the message is NaN, which Deno KV rejects.
   await using jobQueue = await openKvQueue({ path, clock: () => Number.NaN, log });
   jobQueue.enqueue({ id: "x", run_at: new Date() });
   await until("the failure is logged", () => {

@@ -23,8 +23,8 @@ function daysAgo(days: number): Date {
   return new Date(NOW - days * DAY_MS);
 }
 
-/** An app with its own database and clock. */
-async function openOld(
+/** An app with its own database, whose clock always shows `NOW`. */
+async function openWithFixedClock(
   options: Partial<TestAppOptions> = {},
 ): Promise<{ url: string; app: TestApp } & AsyncDisposable> {
   const url = await createDatabase();
@@ -103,9 +103,9 @@ async function keysIn(url: string): Promise<string[]> {
   return rows.map(({ key }) => key);
 }
 
-Deno.test("prune: deletes finished jobs after their days, and keeps all others", async () => {
-  await using old = await openOld();
-  const { app, url } = old;
+Deno.test("prune: deletes finished jobs after their retention, and keeps all others", async () => {
+  await using opened = await openWithFixedClock();
+  const { app, url } = opened;
   for (const status of ["succeeded", "failed"]) await addJob(app, { created: daysAgo(31), status });
   const kept = [
     await addJob(app, { created: daysAgo(40), updated: daysAgo(2) }),
@@ -121,8 +121,8 @@ Deno.test("prune: deletes finished jobs after their days, and keeps all others",
 });
 
 Deno.test("prune: deletes processed notifications, and keeps unprocessed ones", async () => {
-  await using old = await openOld();
-  const { app, url } = old;
+  await using opened = await openWithFixedClock();
+  const { app, url } = opened;
   for (const status of ["processed", "duplicate", "stale", "unmatched", "failed"]) {
     await addNotification(app, daysAgo(401), status);
   }
@@ -134,9 +134,9 @@ Deno.test("prune: deletes processed notifications, and keeps unprocessed ones", 
   assert.deepEqual(await idsIn(url, "notifications"), kept);
 });
 
-Deno.test("prune: deletes events that no delivery waits for", async () => {
-  await using old = await openOld();
-  const { app, url } = old;
+Deno.test("prune: deletes old events, except those that a queued or running delivery still needs", async () => {
+  await using opened = await openWithFixedClock();
+  const { app, url } = opened;
   const [waited, run, handled, failed] = Array.from({ length: 4 }, () => randomUUID());
   await addEvent(app, daysAgo(410));
   await addEvent(app, daysAgo(409), { resource: waited });
@@ -166,9 +166,9 @@ Deno.test("prune: deletes events that no delivery waits for", async () => {
   assert.deepEqual(await idsIn(url, "events"), kept);
 });
 
-Deno.test("prune: deletes idempotency keys after their days, but not within 24 hours or during a lease", async () => {
-  await using old = await openOld();
-  const { app, url } = old;
+Deno.test("prune: deletes idempotency keys after their retention, but not within 24 hours or during a lease", async () => {
+  await using opened = await openWithFixedClock();
+  const { app, url } = opened;
   await addKey(app, daysAgo(1.01));
   const kept = [
     await addKey(app, daysAgo(2), new Date(NOW + 1_000)),
@@ -182,7 +182,7 @@ Deno.test("prune: deletes idempotency keys after their days, but not within 24 h
 });
 
 Deno.test("prune: KEEP_* settings change how long rows are kept", async () => {
-  await using old = await openOld({
+  await using opened = await openWithFixedClock({
     env: {
       ...REAL_INSTALLATION,
       KEEP_JOBS_DAYS: "7",
@@ -191,7 +191,7 @@ Deno.test("prune: KEEP_* settings change how long rows are kept", async () => {
       KEEP_KEYS_DAYS: "2",
     },
   });
-  const { app } = old;
+  const { app } = opened;
   const add = async (days: RetentionDays) => {
     await addJob(app, { created: daysAgo(days.jobs) });
     await addNotification(app, daysAgo(days.notifications));
@@ -205,7 +205,7 @@ Deno.test("prune: KEEP_* settings change how long rows are kept", async () => {
   assert.deepEqual(await prune(app.deps), { jobs: 1, notifications: 1, events: 1, keys: 1 });
 });
 
-Deno.test("prune: each statement deletes a few hundred rows at most", async () => {
+Deno.test("prune: each statement deletes at most 500 rows", async () => {
   const deleted: Record<string, number[]> = { "prune jobs": [], "prune keys": [] };
   const wrapDatabase = (database: Database): Database => ({
     ...database,
@@ -216,8 +216,8 @@ Deno.test("prune: each statement deletes a few hundred rows at most", async () =
       return done;
     },
   });
-  await using old = await openOld({ wrapDatabase });
-  const { app, url } = old;
+  await using opened = await openWithFixedClock({ wrapDatabase });
+  const { app, url } = opened;
   const countAll = async () => {
     const [rows] = await runSql(
       url,
@@ -243,9 +243,9 @@ Deno.test("prune: each statement deletes a few hundred rows at most", async () =
   }
 });
 
-Deno.test("prune: one run deletes a bounded number of rows; the next continues", async () => {
-  await using old = await openOld();
-  const { app, url } = old;
+Deno.test("prune: one run deletes a bounded number of rows, and the next run continues", async () => {
+  await using opened = await openWithFixedClock();
+  const { app, url } = opened;
   for (let i = 0; i < 25; i++) {
     await addJob(app, { created: daysAgo(50 - i / 10), status: i % 5 === 0 ? "queued" : "failed" });
     await addKey(app, daysAgo(3));
@@ -265,8 +265,8 @@ Deno.test("prune: one run deletes a bounded number of rows; the next continues",
 });
 
 Deno.test("prune: skips locked rows without waiting", async () => {
-  await using old = await openOld();
-  const { app, url } = old;
+  await using opened = await openWithFixedClock();
+  const { app, url } = opened;
   const held = await addJob(app, { created: daysAgo(31), status: "failed" });
   const heldKey = await addKey(app, daysAgo(3));
   await addJob(app, { created: daysAgo(31), status: "failed" });
@@ -287,8 +287,8 @@ Deno.test("prune: skips locked rows without waiting", async () => {
 });
 
 Deno.test("prune: five concurrent runs delete every row once", async () => {
-  await using old = await openOld();
-  const { app } = old;
+  await using opened = await openWithFixedClock();
+  const { app } = opened;
   for (let i = 0; i < 60; i++) {
     await addJob(app, { created: daysAgo(31) });
     await addKey(app, daysAgo(3));
@@ -299,13 +299,13 @@ Deno.test("prune: five concurrent runs delete every row once", async () => {
   await prune(app.deps);
   const sum = (of: "jobs" | "keys") => runs.reduce((total, run) => total + run[of], 0);
   assert.ok(sum("jobs") <= 60 && sum("keys") <= 60);
-  assert.deepEqual(await idsIn(old.url, "jobs"), []);
-  assert.deepEqual(await keysIn(old.url), []);
+  assert.deepEqual(await idsIn(opened.url, "jobs"), []);
+  assert.deepEqual(await keysIn(opened.url), []);
 });
 
 Deno.test("prune: does not read rows that are kept", async () => {
-  await using old = await openOld();
-  const { app, url } = old;
+  await using opened = await openWithFixedClock();
+  const { app, url } = opened;
   await runSql(
     url,
     `create function pg_temp.young(n int) returns uuid language sql as $$
@@ -334,7 +334,7 @@ Deno.test("prune: does not read rows that are kept", async () => {
   await runSql(url, "analyze");
   const all = await rowsRead(url, (each) => each.query((sql) => sql`select from gateway.jobs`));
   assert.ok(all >= 20_000, `${all} rows were read`);
-  // Then many deliveries wait.
+  // In addition, many deliveries are queued.
   await runSql(
     url,
     `insert into gateway.jobs
@@ -358,32 +358,35 @@ async function readEvents({ app }: TestPayments, key: string, path: string) {
   return { events: z.array(EventSchema).parse(await response.json()), next };
 }
 
-Deno.test("event list: after its cursor was pruned a reader continues with the oldest event left", async () => {
+Deno.test("event list: a cursor whose event was pruned continues with the oldest event that is left", async () => {
   let now = Date.now();
   await using payments = await openPayments({ now: () => now });
   const { app } = payments;
   const staff = await app.createKey({ isStaff: true });
   const first = "/events/?order=oldest_first&limit=1";
-  const count = (n: number) =>
-    until(`${n} can be read`, async () => {
+  const untilShown = (count: number) =>
+    until(`${count} events are shown`, async () => {
       const { events } = await readEvents(payments, staff, "/events/?limit=100");
-      return events.length === n;
+      return events.length === count;
     });
-  const ofAll = await payments.charge();
+  const firstPayment = await payments.charge();
   await payments.charge();
-  await count(2);
+  await untilShown(2);
   const { next } = await readEvents(payments, staff, first);
-  const down = await readEvents(payments, staff, "/events/?limit=1");
-  const ofOne = `/events/?order=oldest_first&limit=1&resource_id=${ofAll.id}`;
+  const newestPage = await readEvents(payments, staff, "/events/?limit=1");
+  const eventsOfFirst = `/events/?order=oldest_first&limit=1&resource_id=${firstPayment.id}`;
   now += 401 * DAY_MS;
   assert.equal((await prune(app.deps)).events, 2);
   const later = [await payments.charge(), await payments.charge()];
-  await count(2);
-  const goOn = await readEvents(payments, staff, next!);
-  assert.equal(goOn.events[0]!.data.id, later[0]!.id);
-  assert.equal((await readEvents(payments, staff, goOn.next!)).events[0]!.data.id, later[1]!.id);
-  assert.deepEqual((await readEvents(payments, staff, down.next!)).events, []);
-  assert.deepEqual((await readEvents(payments, staff, ofOne)).events, []);
+  await untilShown(2);
+  const nextPage = await readEvents(payments, staff, next!);
+  assert.equal(nextPage.events[0]!.data.id, later[0]!.id);
+  assert.equal(
+    (await readEvents(payments, staff, nextPage.next!)).events[0]!.data.id,
+    later[1]!.id,
+  );
+  assert.deepEqual((await readEvents(payments, staff, newestPage.next!)).events, []);
+  assert.deepEqual((await readEvents(payments, staff, eventsOfFirst)).events, []);
 });
 
 Deno.test("event sequence: continues after a payment's events were pruned, and the subscriber gets the next event", async () => {
@@ -431,7 +434,7 @@ Deno.test("prune: keeps an event until its subscriber has handled it", async () 
   assert.equal((await prune({ ...app.deps, keep })).events, 1);
 });
 
-Deno.test("idempotency key: is replayed for a day, and can be reused after pruning", async () => {
+Deno.test("idempotency key: its reply is replayed for a day, and it can be reused after pruning", async () => {
   let now = Date.now();
   await using payments = await openPayments({ now: () => now });
   const { app } = payments;

@@ -22,8 +22,8 @@ interface Jobs extends AsyncDisposable {
   bob: string;
   databaseUrl: string;
   insert(job?: Partial<NewJob>): Promise<string>;
-  /** Writes a job in the given state. */
-  leave(id: string, status: string, more?: string): Promise<void>;
+  /** Updates the status of a job; `more` is SQL that sets other columns. */
+  setStatus(id: string, status: string, more?: string): Promise<void>;
   list(query?: string, key?: string): Promise<Response>;
   retry(id: string, key?: string): Promise<Response>;
 }
@@ -47,7 +47,7 @@ async function openJobs(env?: Record<string, string>): Promise<Jobs> {
       await app.database.query((sql) => insertJobs(sql, [one]));
       return one.id;
     },
-    async leave(id, status, more = "") {
+    async setStatus(id, status, more = "") {
       await runSql(
         databaseUrl,
         `update gateway.jobs set status = '${status}'${more} where id = '${id}'`,
@@ -68,18 +68,18 @@ async function idsOf(response: Response): Promise<string[]> {
 Deno.test("GET /jobs/{id}/: returns the job to its owner and staff, 404 to others", async () => {
   await using jobs = await openJobs();
   const { app, alice, bob, staff } = jobs;
-  const alices = await jobs.insert({ user_id: "alice", payload: { input: "hidden" } });
+  const aliceJob = await jobs.insert({ user_id: "alice", payload: { input: "hidden" } });
   const staffJob = await jobs.insert();
   for (const key of [alice, staff]) {
-    const response = await app.as(key, `/jobs/${alices}/`);
+    const response = await app.as(key, `/jobs/${aliceJob}/`);
     assert.equal(response.status, 200);
     const job = await response.json();
-    assert.deepEqual(Object.keys(job), Object.keys(JobSchema.shape), "and nothing else of it");
-    assert.deepEqual([job.id, job.status], [alices, "queued"]);
+    assert.deepEqual(Object.keys(job), Object.keys(JobSchema.shape), "no other column is returned");
+    assert.deepEqual([job.id, job.status], [aliceJob, "queued"]);
   }
   assert.equal((await app.as(staff, `/jobs/${staffJob}/`)).status, 200);
   const answers = await Promise.all([
-    app.as(bob, `/jobs/${alices}/`),
+    app.as(bob, `/jobs/${aliceJob}/`),
     app.as(bob, `/jobs/${staffJob}/`),
     app.as(alice, `/jobs/${staffJob}/`),
     app.as(alice, `/jobs/${randomUUID()}/`),
@@ -92,7 +92,7 @@ Deno.test("GET /jobs/{id}/: returns the job to its owner and staff, 404 to other
   for (const each of problems) assert.deepEqual(each, problems[0]);
 });
 
-Deno.test("GET /jobs/: lists jobs for staff, newest first, in pages, by task and status", async () => {
+Deno.test("GET /jobs/: lists jobs for staff, newest first, in pages, filtered by task and status", async () => {
   await using jobs = await openJobs({
     DATABASE_URL: "postgres://somewhere/else",
     GATEWAY_SERVER_KEY: "Mid-server-of-the-tests",
@@ -105,7 +105,7 @@ Deno.test("GET /jobs/: lists jobs for staff, newest first, in pages, by task and
     const task = i % 2 === 0 ? "greet" : "wave";
     const status = ["queued", "running", "failed"][i % 3]!;
     const id = await jobs.insert({ task });
-    await jobs.leave(id, status);
+    await jobs.setStatus(id, status);
     made.unshift({ id, task, status });
   }
   const expected = (task: string | null, status: string | null) =>
@@ -134,11 +134,11 @@ Deno.test("GET /jobs/: lists jobs for staff, newest first, in pages, by task and
   }
 });
 
-Deno.test("POST /jobs/{id}/retry/: staff retry a failed job with all its attempts", async () => {
+Deno.test("POST /jobs/{id}/retry/: queues a failed job again for staff, and resets its attempts", async () => {
   await using jobs = await openJobs();
   const { app } = jobs;
   const id = await jobs.insert({ task: "no_such_task", user_id: "alice" });
-  await jobs.leave(id, "failed", ", attempts = 6, error = 'no'");
+  await jobs.setStatus(id, "failed", ", attempts = 6, error = 'no'");
   await assertProblem(await jobs.retry(id, jobs.alice), 403, "forbidden");
   await assertProblem(await jobs.retry(randomUUID()), 404, "not_found");
   const response = await jobs.retry(id);
@@ -155,7 +155,7 @@ Deno.test("POST /jobs/{id}/retry/: rejects a job that has not failed", async () 
   await using jobs = await openJobs();
   for (const status of ["queued", "running", "succeeded"]) {
     const id = await jobs.insert();
-    await jobs.leave(id, status, ", attempts = 2");
+    await jobs.setStatus(id, status, ", attempts = 2");
     const { detail } = await assertProblem(await jobs.retry(id), 400, "invalid_state");
     assert.match(detail!, new RegExp(status));
     const [row] = await runSql(jobs.databaseUrl, `select * from gateway.jobs where id = '${id}'`);
@@ -166,36 +166,36 @@ Deno.test("POST /jobs/{id}/retry/: rejects a job that has not failed", async () 
 Deno.test("POST /jobs/{id}/retry/: of many concurrent retries one succeeds", async () => {
   await using jobs = await openJobs();
   const id = await jobs.insert();
-  await jobs.leave(id, "failed");
+  await jobs.setStatus(id, "failed");
   const answers = await Promise.all(Array.from({ length: 10 }, () => jobs.retry(id)));
   const statuses = answers.map(({ status }) => status).sort();
   assert.deepEqual(statuses, [200, ...Array(9).fill(400)]);
 });
 
-Deno.test("POST /jobs/{id}/retry/: rejects a job if another one of its task and subject is queued", async () => {
+Deno.test("POST /jobs/{id}/retry/: rejects a job if another job of the same task and subject is queued", async () => {
   await using jobs = await openJobs();
   const subject_id = randomUUID();
   const failed = await jobs.insert({ subject_id });
-  await jobs.leave(failed, "failed");
+  await jobs.setStatus(failed, "failed");
   await jobs.insert({ subject_id });
   const { detail } = await assertProblem(await jobs.retry(failed), 400, "invalid_state");
   assert.match(detail!, /already queued/);
 });
 
-/** A charge whose job failed with an unknown outcome; its order id is generated. */
-async function givenUp(payments: RelayedPayments, pass: (ms: number) => void) {
+/** A charge whose job failed with an unknown outcome; the service generates its order id. */
+async function createFailedCharge(payments: RelayedPayments, advance: (ms: number) => void) {
   const { app, post, relay, sandbox } = payments;
   const { intercept } = relay;
   const body = await chargeRequest(sandbox, "bca");
   const { id } = await (await post("/charge/", body, ASYNC)).json();
-  // The gateway creates it, and all its responses are lost.
+  // The gateway makes the charge, but all its responses are lost.
   relay.intercept = async (_request, pass) => {
     await (await pass()).body?.cancel();
     return new Response("<html>", { status: 502 });
   };
   for (let delay = 10_000; delay <= 320_000; delay *= 2) {
     await runDueJobs(app);
-    pass(delay);
+    advance(delay);
   }
   relay.intercept = intercept;
   const job = await (await payments.get(`/jobs/${id}/`)).json();
@@ -210,7 +210,7 @@ Deno.test("POST /jobs/{id}/retry/: finds a charge that an earlier attempt create
     gatewayOptions: { wait: createWaits().wait },
   });
   const { app, post, get } = payments;
-  const id = await givenUp(payments, (ms) => now += ms);
+  const id = await createFailedCharge(payments, (ms) => now += ms);
   const staff = await app.createKey({ userId: "carol", isStaff: true });
   assert.equal((await post(`/jobs/${id}/retry/`, undefined, {}, staff)).status, 200);
   await runDueJobs(app);
@@ -222,14 +222,14 @@ Deno.test("POST /jobs/{id}/retry/: finds a charge that an earlier attempt create
   assert.deepEqual(job.result, { payment });
 });
 
-Deno.test("POST /jobs/{id}/retry/: rejects a charge whose key is about to expire, and keeps its error", async () => {
+Deno.test("POST /jobs/{id}/retry/: rejects a charge that was requested more than 23 hours ago, and keeps its error", async () => {
   let now = Date.now();
   await using payments = await openRelayed({
     now: () => now,
     gatewayOptions: { wait: createWaits().wait },
   });
   const { app, post, get, relay } = payments;
-  const id = await givenUp(payments, (ms) => now += ms);
+  const id = await createFailedCharge(payments, (ms) => now += ms);
   now += 23 * 3_600_000;
   const staff = await app.createKey({ userId: "carol", isStaff: true });
   const refused = await post(`/jobs/${id}/retry/`, undefined, {}, staff);

@@ -11,12 +11,12 @@ const databaseUrl = await createDatabase();
 const NOON = Date.UTC(2026, 0, 1, 12);
 const MINUTE_MS = 60_000;
 
-function entry(run: ScheduleEntry["run"]): ScheduleEntry {
+function newEntry(run: ScheduleEntry["run"]): ScheduleEntry {
   return { name: `test_${randomUUID()}`, cron: "* * * * *", run };
 }
 
-function tickAt(instance: Instance, now: number, each: ScheduleEntry): Promise<void> {
-  return tick({ ...instance, clock: () => now }, each);
+function tickAt(instance: Instance, now: number, entry: ScheduleEntry): Promise<void> {
+  return tick({ ...instance, clock: () => now }, entry);
 }
 
 async function lastRun({ database }: Instance, { name }: ScheduleEntry) {
@@ -25,16 +25,16 @@ async function lastRun({ database }: Instance, { name }: ScheduleEntry) {
   return run;
 }
 
-Deno.test("tick: of five instances exactly one runs it", async () => {
+Deno.test("tick: of five instances exactly one runs each tick", async () => {
   const instances = Array.from({ length: 5 }, () => openInstance({ databaseUrl }));
   let runs = 0;
-  const each = entry(() => Promise.resolve(runs++));
+  const entry = newEntry(() => Promise.resolve(runs++));
   for (let minute = 0; minute < 20; minute++) {
-    // Some clocks are fast, some slow.
+    // The clocks of the instances differ by up to 20 s.
     const at = (index: number) => NOON + minute * MINUTE_MS + index * 5_000;
-    await Promise.all(instances.map((instance, index) => tickAt(instance, at(index), each)));
+    await Promise.all(instances.map((instance, index) => tickAt(instance, at(index), entry)));
     assert.equal(runs, minute + 1);
-    const run = await lastRun(instances[0]!, each);
+    const run = await lastRun(instances[0]!, entry);
     assert.equal(run.minute.getTime(), NOON + minute * MINUTE_MS);
     assert.ok(run.finished_at);
     assert.equal(run.error, null);
@@ -45,54 +45,54 @@ Deno.test("tick: of five instances exactly one runs it", async () => {
 Deno.test("tick: a failure is logged and stored without secrets, and the next tick runs", async () => {
   await using instance = openInstance({ databaseUrl });
   let fails = true;
-  const each = entry(() => {
+  const entry = newEntry(() => {
     if (fails) throw new Error("refused Mid-server-abcdefgh12345678");
     return Promise.resolve();
   });
-  await tickAt(instance, NOON, each);
-  const failed = await lastRun(instance, each);
+  await tickAt(instance, NOON, entry);
+  const failed = await lastRun(instance, entry);
   assert.equal(failed.error, "Error: refused Mid-server-[secret]");
   assert.ok(failed.finished_at);
-  assert.match(instance.logged(), new RegExp(`"event":"tick_failed","task":"${each.name}"`));
+  assert.match(instance.logged(), new RegExp(`"event":"tick_failed","task":"${entry.name}"`));
   fails = false;
-  await tickAt(instance, NOON + MINUTE_MS, each);
-  assert.equal((await lastRun(instance, each)).error, null);
+  await tickAt(instance, NOON + MINUTE_MS, entry);
+  assert.equal((await lastRun(instance, entry)).error, null);
 });
 
-Deno.test("tick: an early timer counts for the coming minute, and a late one runs nothing twice", async () => {
+Deno.test("tick: a timer that fires early runs the tick of the coming minute, and later timers do not repeat it", async () => {
   await using instance = openInstance({ databaseUrl });
   let runs = 0;
-  const each = entry(() => Promise.resolve(runs++));
-  await tickAt(instance, NOON - 5, each);
-  assert.equal((await lastRun(instance, each)).minute.getTime(), NOON);
-  for (const late of [5, 59_000 - 1, -MINUTE_MS]) await tickAt(instance, NOON + late, each);
+  const entry = newEntry(() => Promise.resolve(runs++));
+  await tickAt(instance, NOON - 5, entry);
+  assert.equal((await lastRun(instance, entry)).minute.getTime(), NOON);
+  for (const late of [5, 59_000 - 1, -MINUTE_MS]) await tickAt(instance, NOON + late, entry);
   assert.equal(runs, 1);
 });
 
 Deno.test("tick: runs again after a clock that was far ahead is corrected", async () => {
   await using instance = openInstance({ databaseUrl });
   let runs = 0;
-  const each = entry(() => Promise.resolve(runs++));
-  await tickAt(instance, NOON + 365 * 24 * 60 * MINUTE_MS, each);
-  await tickAt(instance, NOON, each);
+  const entry = newEntry(() => Promise.resolve(runs++));
+  await tickAt(instance, NOON + 365 * 24 * 60 * MINUTE_MS, entry);
+  await tickAt(instance, NOON, entry);
   assert.equal(runs, 2);
 });
 
-Deno.test("tick: one that ends after the next one began does not overwrite its record", async () => {
+Deno.test("tick: a tick that ends after the next tick began does not overwrite the record of the next tick", async () => {
   await using instance = openInstance({ databaseUrl });
   const slow = Promise.withResolvers<void>();
   const begun = Promise.withResolvers<void>();
-  const each = entry(() => {
+  const entry = newEntry(() => {
     begun.resolve();
     return slow.promise;
   });
-  const first = tickAt(instance, NOON, each);
+  const first = tickAt(instance, NOON, entry);
   await begun.promise;
-  const next = { ...each, run: () => Promise.resolve() };
+  const next = { ...entry, run: () => Promise.resolve() };
   await tickAt(instance, NOON + MINUTE_MS, next);
   slow.reject(new Error("too late"));
   await first;
-  const run = await lastRun(instance, each);
+  const run = await lastRun(instance, entry);
   assert.deepEqual([run.minute.getTime(), run.error], [NOON + MINUTE_MS, null]);
 });
 
@@ -102,7 +102,7 @@ Deno.test("tick: without a database nothing runs, and the error is logged and no
   await using instance = openInstance({ databaseUrl: url });
   proxy.cut();
   let runs = 0;
-  await tickAt(instance, NOON, entry(() => Promise.resolve(runs++)));
+  await tickAt(instance, NOON, newEntry(() => Promise.resolve(runs++)));
   assert.equal(runs, 0);
   assert.match(instance.logged(), /"event":"tick_interrupted"/);
 });

@@ -9,8 +9,8 @@ import { createDataFolder } from "../support/project.ts";
 import { runTask, startService } from "../support/service.ts";
 import { until } from "../support/until.ts";
 
-/** The schedule runs every minute, and the machine can be busy. */
-const SCHEDULE_PATIENCE_MS = 90_000;
+/** The sweep runs every minute, and the machine can be busy. */
+const SWEEP_TIMEOUT_MS = 90_000;
 
 const REAL = { GATEWAY_SERVER_KEY: "Mid-server-x", HOST: "127.0.0.1" };
 
@@ -18,18 +18,18 @@ for (const QUEUE of ["kv", "postgres"] satisfies Queue[]) {
   Deno.test(`service: with DATABASE_URL and QUEUE=${QUEUE} runs its jobs and shuts down cleanly`, async () => {
     await using folder = await createDataFolder();
     const databaseUrl = await createDatabase();
-    await using database = openInstance({ databaseUrl });
-    const isOver = (id: string) => async () => (await database.find(id)).status === "failed";
-    const early = await database.insert({ task: "no_such_task" });
+    await using instance = openInstance({ databaseUrl });
+    const hasFailed = (id: string) => async () => (await instance.find(id)).status === "failed";
+    const early = await instance.insert({ task: "no_such_task" });
     await using service = await startService({
       settings: { ...REAL, QUEUE, DATA_DIR: join(folder.path, "new"), DATABASE_URL: databaseUrl },
     });
-    await until("the waiting job is over", isOver(early));
-    assert.match((await database.find(early)).error!, /Unknown task/);
+    await until("the waiting job has failed", hasFailed(early));
+    assert.match((await instance.find(early)).error!, /Unknown task/);
     if (QUEUE === "postgres") {
-      // A plain insert is notified, too.
-      const late = await database.insert({ task: "no_such_task" });
-      await until("the later job is over", isOver(late));
+      // This queue also delivers a job that is only inserted, without a call of `enqueue`.
+      const late = await instance.insert({ task: "no_such_task" });
+      await until("the later job has failed", hasFailed(late));
     }
     service.signal("SIGTERM");
     assert.equal((await service.ended).code, 0, service.output());
@@ -38,23 +38,23 @@ for (const QUEUE of ["kv", "postgres"] satisfies Queue[]) {
     assert.deepEqual(files, QUEUE === "kv" ? ["new"] : []);
   });
 
-  Deno.test(`service: with the embedded database and QUEUE=${QUEUE} runs a job after a kill -9`, async () => {
+  Deno.test(`service: with the embedded database and QUEUE=${QUEUE} runs queued jobs after a kill -9`, async () => {
     await using folder = await createDataFolder();
     const settings = { DATA_DIR: folder.path, QUEUE };
     const ids: string[] = [];
     {
       await using service = await startService({ settings });
       const url = await findServer((await readLayout(folder.path))!);
-      await using database = openInstance({ databaseUrl: url! });
-      for (let i = 0; i < 3; i++) ids.push(await database.insert({ task: "no_such_task" }));
+      await using instance = openInstance({ databaseUrl: url! });
+      for (let i = 0; i < 3; i++) ids.push(await instance.insert({ task: "no_such_task" }));
       Deno.kill(await service.pid(), "SIGKILL");
       await service.ended;
     }
     await using service = await startService({ settings });
     const url = await findServer((await readLayout(folder.path))!);
-    await using database = openInstance({ databaseUrl: url! });
+    await using instance = openInstance({ databaseUrl: url! });
     for (const id of ids) {
-      await until("the job is over", async () => (await database.find(id)).status === "failed");
+      await until("the job has failed", async () => (await instance.find(id)).status === "failed");
     }
     service.signal("SIGTERM");
     assert.equal((await service.ended).code, 0, service.output());
@@ -64,29 +64,29 @@ for (const QUEUE of ["kv", "postgres"] satisfies Queue[]) {
 Deno.test("service: the scheduled sweep runs a job that no queue delivered", async () => {
   await using folder = await createDataFolder();
   const databaseUrl = await createDatabase();
-  await using database = openInstance({ databaseUrl });
+  await using instance = openInstance({ databaseUrl });
   await using _service = await startService({
     settings: { ...REAL, QUEUE: "kv", DATA_DIR: folder.path, DATABASE_URL: databaseUrl },
   });
-  const id = await database.insert({ task: "no_such_task" });
-  const isOver = async () => (await database.find(id)).status === "failed";
-  await until("the sweep has run the job", isOver, SCHEDULE_PATIENCE_MS);
+  const id = await instance.insert({ task: "no_such_task" });
+  const hasFailed = async () => (await instance.find(id)).status === "failed";
+  await until("the sweep has run the job", hasFailed, SWEEP_TIMEOUT_MS);
 });
 
-Deno.test("service: fails to start with a role that is not a member of the queue's owner, and says so", async () => {
+Deno.test("service: fails to start with a role that is not a member of the queue's owner, and prints the reason", async () => {
   const databaseUrl = await createDatabase();
   const url = new URL(databaseUrl);
   const role = `serving_${url.pathname.slice(-8)}`;
-  const own = { ...REAL, PORT: "0", DATABASE_URL: databaseUrl };
-  assert.equal((await runTask(["migrate"], own)).code, 0);
+  const ownerSettings = { ...REAL, PORT: "0", DATABASE_URL: databaseUrl };
+  assert.equal((await runTask(["migrate"], ownerSettings)).code, 0);
   await runSql(
     databaseUrl,
     `create role ${role} login password 'x';
      grant usage on schema gateway to ${role};
      grant select, insert, update, delete on all tables in schema gateway to ${role}`,
   );
-  const as = Object.assign(url, { username: role, password: "x" }).href;
-  const { code, stderr } = await runTask(["start"], { ...own, DATABASE_URL: as });
+  const roleUrl = Object.assign(url, { username: role, password: "x" }).href;
+  const { code, stderr } = await runTask(["start"], { ...ownerSettings, DATABASE_URL: roleUrl });
   assert.equal(code, 1);
   assert.match(
     stderr,
@@ -94,25 +94,28 @@ Deno.test("service: fails to start with a role that is not a member of the queue
   );
 });
 
-Deno.test("queue switch: serve and migrate switch the queue and print it; other commands do not", async () => {
+Deno.test("queue switch: migrate switches the queue and prints its name; other commands leave it unchanged", async () => {
   const databaseUrl = await createDatabase();
   const settings = (QUEUE: Queue) => ({ ...REAL, PORT: "0", DATABASE_URL: databaseUrl, QUEUE });
-  const isOn = async () =>
+  const hasTrigger = async () =>
     (await runSql(databaseUrl, "select from pg_trigger where tgname = 'jobs_carried'")).length > 0;
   const run = async (QUEUE: Queue, ...command: string[]) => {
     const { code, stderr } = await runTask(command, settings(QUEUE));
     assert.equal(code, 0, stderr);
-    return { stderr, isOn: await isOn() };
+    return { stderr, hasTrigger: await hasTrigger() };
   };
   const others = [["keys", "list"], ["run", "expire_stale_payments"]];
-  for (const other of others) assert.equal((await run("postgres", ...other)).isOn, false);
+  for (const other of others) assert.equal((await run("postgres", ...other)).hasTrigger, false);
   const on = await run("postgres", "migrate");
-  assert.deepEqual([on.isOn, /Job queue backend is now postgres/.test(on.stderr)], [true, true]);
-  for (const other of others) assert.equal((await run("kv", ...other)).isOn, true);
+  assert.deepEqual([on.hasTrigger, /Job queue backend is now postgres/.test(on.stderr)], [
+    true,
+    true,
+  ]);
+  for (const other of others) assert.equal((await run("kv", ...other)).hasTrigger, true);
   const again = await run("postgres", "migrate");
-  assert.deepEqual([again.isOn, again.stderr], [true, ""]);
+  assert.deepEqual([again.hasTrigger, again.stderr], [true, ""]);
   const off = await run("kv", "migrate");
-  assert.deepEqual([off.isOn, /Job queue backend is now kv/.test(off.stderr)], [false, true]);
+  assert.deepEqual([off.hasTrigger, /Job queue backend is now kv/.test(off.stderr)], [false, true]);
 });
 
 Deno.test("service: an unusable queue is reported in one line with exit code 1", async () => {

@@ -33,7 +33,7 @@ async function* filesIn(folder: string): AsyncGenerator<string> {
   }
 }
 
-Deno.test("tasks: each has a file and a function of its name", async () => {
+Deno.test("tasks: each task has a file and a function of the same name", async () => {
   const files = await Array.fromAsync(filesIn(join(PROJECT, "core")));
   for (const task of TASKS) {
     const [file, ...more] = files.filter((path) => basename(path) === `${task}.ts`);
@@ -51,15 +51,15 @@ const ALICE = {
   keyPrefix: null,
 } as const;
 
-/** A request as its task gets it. */
-function asked<Input extends object>(scope: string, input: Input) {
+/** A request in the form in which its task gets it. */
+function deferredRequest<Input extends object>(scope: string, input: Input) {
   const bodyHash = createHash("sha256").update(JSON.stringify(input)).digest();
   const requestKey = { key: randomUUID(), scope, bodyHash, isRetriedByJob: true };
   return { caller: ALICE, input, requestKey, since: new Date() };
 }
 
-/** The job of an async charge with a card token. */
-async function askForCard({ app, post, sandbox }: TestPayments) {
+/** Sends an asynchronous charge with a card token; returns its job. */
+async function requestCardCharge({ app, post, sandbox }: TestPayments) {
   const body = {
     payment_type: "credit_card",
     authentication: false,
@@ -75,8 +75,8 @@ async function askForCard({ app, post, sandbox }: TestPayments) {
 Deno.test("process_charge_async: charges once, as the caller of the request and with its card token", async () => {
   await using payments = await openPayments();
   const { deps } = payments.app;
-  const job = await askForCard(payments);
-  const request = asked("POST /charge/", {
+  const job = await requestCardCharge(payments);
+  const request = deferredRequest("POST /charge/", {
     payment_type: "credit_card" as const,
     authentication: false,
     gross_amount: AMOUNT,
@@ -95,7 +95,7 @@ Deno.test("process_refund_async: refunds once, as the caller of the request", as
   await using payments = await openPayments();
   const { deps } = payments.app;
   const { id, transaction_id } = await payments.paid("gopay");
-  const request = asked(`POST /payments/${id}/refund/`, {
+  const request = deferredRequest(`POST /payments/${id}/refund/`, {
     payment_id: id,
     amount: 1_000,
     direct: false,
@@ -105,11 +105,11 @@ Deno.test("process_refund_async: refunds once, as the caller of the request", as
   assert.equal(refunds.length, 1);
   assert.equal((await payments.read(id)).refund_amount, "1000.00");
 
-  const strange = { ...request, caller: { ...ALICE, userId: "mallory" } };
-  await assert.rejects(processRefundAsync(deps, strange), { code: "not_found" });
+  const foreign = { ...request, caller: { ...ALICE, userId: "mallory" } };
+  await assert.rejects(processRefundAsync(deps, foreign), { code: "not_found" });
 });
 
-Deno.test("check_payment_status: retries three times with growing delays", async () => {
+Deno.test("check_payment_status: a failing check is retried three times with doubling delays, then fails", async () => {
   let ahead = 0;
   await using payments = await openRelayed({
     now: () => Date.now() + ahead,

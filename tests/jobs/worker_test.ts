@@ -11,12 +11,12 @@ import { until } from "../support/until.ts";
 
 const databaseUrl = await createDatabase();
 
-/** As if the worker had not renewed its lease. */
+/** Ends the lease of a job, as if its worker had not renewed it. */
 async function endLease(id: string): Promise<void> {
   await runSql(databaseUrl, `update gateway.jobs set lease_until = 'epoch' where id = '${id}'`);
 }
 
-/** The jobs that a sweep finds; none is run. */
+/** Runs a sweep and returns the jobs that it finds; none of them is run. */
 async function sweep({ database }: Instance, now = Date.now): Promise<string[]> {
   const found: string[] = [];
   const deliver = (id: string) => Promise.resolve(void found.push(id));
@@ -145,18 +145,18 @@ Deno.test("worker: a job that crashes every process fails after a few attempts",
     tasks: { greet: task(() => Promise.resolve(runs++), { retries: 1 }) },
   });
   const id = await instance.insert();
-  const lose = (attempts: number) =>
+  const abandon = (attempts: number) =>
     runSql(
       databaseUrl,
       `update gateway.jobs set status = 'running', lease_until = 'epoch', attempts = ${attempts}
        where id = '${id}'`,
     );
-  await lose(5);
+  await abandon(5);
   await instance.worker.run(id);
   const job = await instance.find(id);
   assert.deepEqual([runs, job.status], [0, "failed"]);
   assert.match(job.error!, /crashed or lost its lease$/);
-  await lose(4);
+  await abandon(4);
   await instance.worker.run(id);
   assert.deepEqual([runs, (await instance.find(id)).status], [1, "succeeded"]);
 });
@@ -248,7 +248,11 @@ Deno.test("worker: a postponed job runs at its new time, and no attempt is count
   await instance.worker.run(id);
   const job = await instance.find(id);
   assert.deepEqual([runs, job.status, job.attempts], [10, "succeeded", 1]);
-  assert.equal(instance.logged().match(/"event":"job"/g)?.length, 1, "only the end is logged");
+  assert.equal(
+    instance.logged().match(/"event":"job"/g)?.length,
+    1,
+    "postponements are not logged",
+  );
 });
 
 Deno.test("worker: the stored error of a job has no secrets and no stack", async () => {
@@ -288,7 +292,7 @@ Deno.test("worker: a job of an unknown task fails at once and says so", async ()
   }
 });
 
-Deno.test("worker: a result that is not JSON is a failure", async () => {
+Deno.test("worker: a job whose result is not JSON fails", async () => {
   await using instance = openInstance({
     databaseUrl,
     tasks: { greet: task(() => Promise.resolve(1n), { retries: 0 }) },
@@ -317,7 +321,7 @@ Deno.test("worker: a task that exceeds the time limit fails, and its signal is a
   assert.ok(signal?.aborted);
 });
 
-Deno.test("job queue: holds one queued job per task and subject; another can be queued once it runs", async () => {
+Deno.test("job queue: holds one queued job per task and subject; while that job runs, another can be queued", async () => {
   const running = Promise.withResolvers<void>();
   await using instance = openInstance({
     databaseUrl,
@@ -344,9 +348,9 @@ Deno.test("job queue: holds one queued job per task and subject; another can be 
   const next = newJob({ subject_id });
   assert.deepEqual([...await insert(next)], [{ id: next.id, run_at: next.run_at }]);
   // An earlier run_at brings the job forward; a later one does not delay it.
-  for (const [hurry, expected] of [[-5_000, -5_000], [60_000, -5_000]] as const) {
+  for (const [offset, expected] of [[-5_000, -5_000], [60_000, -5_000]] as const) {
     const at = (ms: number) => new Date(next.run_at.getTime() + ms);
-    const [waiting] = await insert(newJob({ subject_id, run_at: at(hurry) }));
+    const [waiting] = await insert(newJob({ subject_id, run_at: at(offset) }));
     assert.deepEqual(waiting, { id: next.id, run_at: at(expected) });
   }
   running.resolve();
@@ -354,7 +358,7 @@ Deno.test("job queue: holds one queued job per task and subject; another can be 
   assert.equal((await instance.find(next.id)).status, "queued");
 });
 
-Deno.test("worker: a job to be retried is merged into one of its task and subject that is queued already", async () => {
+Deno.test("worker: a job to be retried is merged into a queued job of the same task and subject", async () => {
   let outcome = Promise.withResolvers<void>();
   await using instance = openInstance({
     databaseUrl,
@@ -397,22 +401,22 @@ Deno.test("worker: a job of a transaction that was rolled back never runs", asyn
 });
 
 Deno.test("worker: runs a bounded number of jobs at a time, each once", async () => {
-  let atOnce = 0;
-  let most = 0;
+  let running = 0;
+  let peak = 0;
   const runs: string[] = [];
   const tasks = {
     greet: task(async ({ id }) => {
       runs.push(id);
-      most = Math.max(most, ++atOnce);
+      peak = Math.max(peak, ++running);
       await new Promise((resolve) => setTimeout(resolve));
-      atOnce--;
+      running--;
     }),
   };
   await using instance = openInstance({ databaseUrl, tasks, maxRunning: 3 });
   const ids = await Promise.all(Array.from({ length: 50 }, () => instance.insert()));
-  // Waiting jobs are delivered a second time.
+  // Each job is delivered twice.
   await Promise.all([...ids, ...ids].map((id) => instance.worker.run(id)));
-  assert.equal(most, 3);
+  assert.equal(peak, 3);
   assert.deepEqual(runs.toSorted(), ids.toSorted());
   for (const id of ids) assert.equal((await instance.find(id)).status, "succeeded");
 });
@@ -484,7 +488,7 @@ Deno.test("sweep: runs due jobs and jobs with an expired lease, oldest first, a 
     oldest: ["queued", -3600, null],
     later: ["queued", 1, null],
     running: ["running", -60, 1],
-    left: ["running", -60, -1],
+    abandoned: ["running", -60, -1],
     succeeded: ["succeeded", -60, null],
     failed: ["failed", -60, null],
   } as const;
@@ -496,7 +500,7 @@ Deno.test("sweep: runs due jobs and jobs with an expired lease, oldest first, a 
       sql`update gateway.jobs set status = ${status}, lease_until = ${leaseUntil} where id = ${id}`
     );
   }
-  assert.deepEqual(await sweep(instance, () => now), [ids.oldest, ids.left, ids.due]);
+  assert.deepEqual(await sweep(instance, () => now), [ids.oldest, ids.abandoned, ids.due]);
 
   const many = Array.from({ length: 1_000 }, (_, index) => newJob({ run_at: at(-100 - index) }));
   await instance.database.query((sql) => insertJobs(sql, many));

@@ -191,7 +191,6 @@ Deno.test("isAmbiguous: is true for every other way to split the signed text of 
     fc.oneof(amount, fc.integer({ min: 1, max: 5_000 })),
     (order, code, gross) => {
       const text = `${order}${code}${gross}.00`;
-      // Every other way to split the signed text.
       for (let from = 1; from < text.length; from++) {
         if (from === order.length) continue;
         for (const length of [3]) {
@@ -207,7 +206,7 @@ Deno.test("isAmbiguous: is true for every other way to split the signed text of 
   await fc.assert(property, { numRuns: 5_000 });
 });
 
-Deno.test("forged notification: an order id that continues into code and amount cannot sign for another order", async () => {
+Deno.test("forged notification: the signature of an order whose id contains a status code pays no other order", async () => {
   await using payments = await openRelayed({ databaseUrl });
   const { sandbox, relay } = payments;
   /**
@@ -223,7 +222,7 @@ Deno.test("forged notification: an order id that continues into code and amount 
   for (const [status, code, control] of outcomes) {
     for (const between of ["", "7", "0", "200"]) {
       const order_id = `o${randomUUID().slice(0, 13)}-`;
-      // `o…` + `200` + `7` `201` `1000.00` is `o…2007` + `201` + `1000.00`.
+      // Both sign the same text: `o…` + `200` + `72011000.00` and `o…2007` + `201` + `1000.00`.
       const gross_amount = Number(`${between}${code}1000`);
       const kind = control === "deny" ? "gopay" : "bca";
       const target = await payments.charge("bca", { order_id, gross_amount });
@@ -236,15 +235,15 @@ Deno.test("forged notification: an order id that continues into code and amount 
       const amounts = [`${between}${code}1000.00`, `${gross_amount}.00`];
       const forged = buildNotification(target, "settlement", { gross_amount: amounts[0] });
       assert.equal(forged.signature_key, signature_key, "both have the same signature");
-      const asked = relay.times("GET /v2/:id/status");
+      const checksBefore = relay.times("GET /v2/:id/status");
       assert.equal(await send(payments, forged), 200);
-      assert.ok(relay.times("GET /v2/:id/status") > asked, "the gateway is called");
+      assert.ok(relay.times("GET /v2/:id/status") > checksBefore, "the gateway is called");
       await assertUnpaid(payments, target, `${status} ${between}`);
     }
   }
 });
 
-Deno.test("forged notification: a status code that continues the order id pays nothing and causes no server error", async () => {
+Deno.test("forged notification: a status code taken from the end of another order's id pays nothing and causes no server error", async () => {
   await using payments = await openPayments({ databaseUrl });
   const { sandbox } = payments;
   const suffixes = [
@@ -278,6 +277,7 @@ Deno.test("forged notification: changed unsigned fields of a pending notificatio
   const paid = await payments.paid("gopay");
   const pending = await findSentNotification(payments, target.order_id, "pending");
   const changes: Json[] = [];
+  // The last spelling contains a Cyrillic letter.
   const spellings = (
     text: string,
   ) => [text, text.toUpperCase(), ` ${text}`, text.replace("e", "е")];
@@ -393,8 +393,8 @@ async function chargeWithLostResponse(
 }
 
 /**
- * Fails if a payment without a transaction id takes over another transaction, or is not found
- * afterwards.
+ * Fails if a payment without a transaction id takes over another transaction, or if a check does
+ * not find its own transaction afterwards.
  */
 async function assertKeepsItsTransaction(payments: TestPayments, transaction_id: string) {
   for (const transaction_status of ["pending", "expire", "settlement"]) {
@@ -475,9 +475,9 @@ Deno.test("forged notification: an authorized card payment is not captured by it
     const target = await payments.charge("card_3ds", { token_id, authorize: true });
     assert.equal(target.transaction_status, "pending");
     await sandbox.control(`transactions/${target.transaction_id}/three_ds`, { result: "success" });
-    const held = await findSentNotification(payments, target.order_id, "authorize");
-    assert.equal(held.status_code, "200");
-    assert.equal(await send(payments, { ...held, transaction_status }), 200);
+    const authorized = await findSentNotification(payments, target.order_id, "authorize");
+    assert.equal(authorized.status_code, "200");
+    assert.equal(await send(payments, { ...authorized, transaction_status }), 200);
     await assertUnpaid(payments, target, transaction_status);
     const { signature_key: _, ...status } = await sandbox.status(target.transaction_id!);
     assert.equal(status.transaction_status, "authorize");
@@ -566,24 +566,24 @@ Deno.test("forged notification: ambiguous JSON pays nothing and causes no server
   const pending = await findSentNotification(payments, target.order_id, "pending");
   const { order_id, transaction_id } = target;
   const targetFields = { order_id, transaction_id, metadata: { payment_ref: target.id } };
-  const open = (body: Json) => JSON.stringify(body).slice(1, -1);
+  const membersOf = (body: Json) => JSON.stringify(body).slice(1, -1);
   const { order_id: _order, transaction_id: _id, ...withoutIds } = paid;
   const texts = [
     // Duplicate fields, the signed ones first or last.
-    `{${open(paid)},${open(targetFields)}}`,
-    `{${open(targetFields)},${open(paid)}}`,
-    `{${open(pending)},"status_code":"200","transaction_status":"settlement"}`,
-    `{"status_code":"200",${open({ ...pending, transaction_status: "settlement" })}}`,
-    `{"transaction_status":"settlement",${open(pending)}}`,
-    `{${open(pending)},"transaction_status":"settlement"}`,
-    // Fields by a prototype.
-    `{${open(paid)},"__proto__":${JSON.stringify(targetFields)}}`,
-    `{${open(withoutIds)},"__proto__":${JSON.stringify(targetFields)}}`,
-    `{"__proto__":${JSON.stringify(paid)},${open(targetFields)}}`,
-    `{${open(pending)},"constructor":{"prototype":{"transaction_status":"settlement"}}}`,
+    `{${membersOf(paid)},${membersOf(targetFields)}}`,
+    `{${membersOf(targetFields)},${membersOf(paid)}}`,
+    `{${membersOf(pending)},"status_code":"200","transaction_status":"settlement"}`,
+    `{"status_code":"200",${membersOf({ ...pending, transaction_status: "settlement" })}}`,
+    `{"transaction_status":"settlement",${membersOf(pending)}}`,
+    `{${membersOf(pending)},"transaction_status":"settlement"}`,
+    // Fields in a prototype.
+    `{${membersOf(paid)},"__proto__":${JSON.stringify(targetFields)}}`,
+    `{${membersOf(withoutIds)},"__proto__":${JSON.stringify(targetFields)}}`,
+    `{"__proto__":${JSON.stringify(paid)},${membersOf(targetFields)}}`,
+    `{${membersOf(pending)},"constructor":{"prototype":{"transaction_status":"settlement"}}}`,
     // Names and values in another spelling.
-    `{${open(pending)},"Transaction_Status":"settlement","transaction_status ":"settlement"}`,
-    `{${open(pending)},"transaction\\u005fstatus":"settlement"}`,
+    `{${membersOf(pending)},"Transaction_Status":"settlement","transaction_status ":"settlement"}`,
+    `{${membersOf(pending)},"transaction\\u005fstatus":"settlement"}`,
     JSON.stringify({ ...pending, status_code: 200, transaction_status: "settlement" }),
     JSON.stringify({ ...pending, gross_amount: 44000, transaction_status: "settlement" }),
     JSON.stringify({ ...pending, gross_amount: ["44000.00"] }),
@@ -597,10 +597,10 @@ Deno.test("forged notification: ambiguous JSON pays nothing and causes no server
     JSON.stringify([{ ...pending, transaction_status: "settlement" }]),
     `\ufeff${JSON.stringify({ ...pending, transaction_status: "settlement" })}`,
     // Input that is hard to parse.
-    `{${open(pending)},"deep":${"[".repeat(60_000)}${"]".repeat(60_000)}}`,
-    `{${open(pending)},"deep":${'{"a":'.repeat(30_000)}1${"}".repeat(30_000)}}`,
-    `{${open(pending)},"big":1e999,"small":-0,"long":${"9".repeat(1_000)}}`,
-    `{${open(pending)},"metadata":${'{"extra_info":'.repeat(9_000)}1${"}".repeat(9_000)}}`,
+    `{${membersOf(pending)},"deep":${"[".repeat(60_000)}${"]".repeat(60_000)}}`,
+    `{${membersOf(pending)},"deep":${'{"a":'.repeat(30_000)}1${"}".repeat(30_000)}}`,
+    `{${membersOf(pending)},"big":1e999,"small":-0,"long":${"9".repeat(1_000)}}`,
+    `{${membersOf(pending)},"metadata":${'{"extra_info":'.repeat(9_000)}1${"}".repeat(9_000)}}`,
   ];
   for (const text of texts) {
     const response = await sendText(payments, text);
@@ -619,22 +619,26 @@ Deno.test("NOTIFICATION_CONFIRM=paid: a valid signature is not enough to make an
   });
   const { relay } = payments;
   const states = ["settlement", "capture", "partial_refund", "refund", "partial_chargeback"];
-  const hold = await payments.charge("card_3ds");
+  const cardPayment = await payments.charge("card_3ds");
   for (
     const target of [
       await payments.charge("bca"),
-      hold,
+      cardPayment,
       (await chargeWithLostResponse(payments))[0],
     ]
   ) {
     for (const state of states) {
-      const asked = relay.times("GET /v2/:id/status");
+      const checksBefore = relay.times("GET /v2/:id/status");
       await send(payments, buildNotification(target, state));
       await send(
         payments,
         buildNotification(target, state.toUpperCase(), { fraud_status: "Accept" }),
       );
-      assert.equal(relay.times("GET /v2/:id/status"), asked + 2, "the gateway is called each time");
+      assert.equal(
+        relay.times("GET /v2/:id/status"),
+        checksBefore + 2,
+        "the gateway is called each time",
+      );
       await assertUnpaid(payments, target, state);
     }
   }
@@ -642,7 +646,8 @@ Deno.test("NOTIFICATION_CONFIRM=paid: a valid signature is not enough to make an
 });
 
 /**
- * Genuine notifications are applied, and unpaid states are trusted without a call to the gateway.
+ * Fails unless genuine notifications are applied, and unpaid states are trusted without a call to
+ * the gateway.
  */
 async function assertStillWorks(payments: RelayedPayments): Promise<void> {
   const { sandbox, relay } = payments;
@@ -650,15 +655,15 @@ async function assertStillWorks(payments: RelayedPayments): Promise<void> {
   await sandbox.control(`transactions/${real.transaction_id}/pay`);
   await notifyAndRead(payments, await findSentNotification(payments, real.order_id, "settlement"));
   assert.equal((await payments.read(real.id)).is_paid, true);
-  const asked = relay.times("GET /v2/:id/status");
+  const checksBefore = relay.times("GET /v2/:id/status");
   // The order id ends in a letter, so its signed text can be split in one way only.
   const expired = await payments.charge("bca", { order_id: `${randomUUID()}-x` });
   await notifyAndRead(payments, buildNotification(expired, "expire"));
   assert.equal((await payments.read(expired.id)).is_expired, true);
-  assert.equal(relay.times("GET /v2/:id/status"), asked);
+  assert.equal(relay.times("GET /v2/:id/status"), checksBefore);
 }
 
-Deno.test("forged notification: is rejected if it is signed with no key or another one", async () => {
+Deno.test("forged notification: is rejected if it is signed with an empty key or another key", async () => {
   await using payments = await openPayments({ databaseUrl });
   const target = await payments.charge("bca");
   const { signature_key: _, ...unsigned } = buildNotification(target, "settlement");

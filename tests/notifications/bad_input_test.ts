@@ -72,7 +72,7 @@ const anyJson: Arbitrary<Json> = fc.oneof(
 function replaceField(body: Json, field: string, value: Json): Json {
   const { [field]: _, ...rest } = body;
   if (value === undefined) return rest;
-  // A parser treats `__proto__` as an ordinary field, too.
+  // Like `JSON.parse`, this creates an ordinary field even for `__proto__`.
   return Object.defineProperty(rest, field, { value, enumerable: true });
 }
 
@@ -144,9 +144,9 @@ Deno.test("notification: a signed body with any field replaced is accepted or re
   ) {
     for (const field of FIELDS) {
       for (const value of [undefined, ...UNUSUAL_VALUES]) {
-        // This makes the pending notification a valid settlement, which is trusted if it is signed.
-        const isValidSettlement = index === 0 && field === "status_code" && value === "200";
-        if (isValidSettlement) continue;
+        // The signature of a body with code 200 is also valid for a settlement.
+        const isSignedAsSettlement = index === 0 && field === "status_code" && value === "200";
+        if (isSignedAsSettlement) continue;
         const changed = replaceField(body, field, value);
         const isSigned = field !== "signature_key";
         await send(payments, JSON.stringify(isSigned ? sign(changed) : changed), field);
@@ -158,7 +158,7 @@ Deno.test("notification: a signed body with any field replaced is accepted or re
   assert.deepEqual({ ...rest, updated_at: paid.updated_at }, paid);
 });
 
-Deno.test("notification: a signed order id of any length and with any characters is accepted or rejected", async () => {
+Deno.test("notification: any text as signed order id, code, amount or transaction id causes no server error", async () => {
   await using payments = await openPayments();
   const orders = [
     ...["\u0000", "a\u0000b", "\ud83d", "a\udc00", "\ufffe", "é".repeat(60), ".", "..", "/", "?#"],
@@ -204,21 +204,21 @@ Deno.test("notification: 500 concurrent forged requests are all rejected and sto
 });
 
 /** A payment, and the gateway's notification about its current state. */
-interface Scene {
+interface Scenario {
   id: string;
   body: Json;
 }
 
-const SCENES: Record<string, (payments: TestPayments) => Promise<Scene>> = {
-  "a paid bank transfer": (payments) => createScene(payments, "bca", "pay", "settlement"),
-  "a paid wallet": (payments) => createScene(payments, "gopay", "pay", "settlement"),
+const SCENARIOS: Record<string, (payments: TestPayments) => Promise<Scenario>> = {
+  "a paid bank transfer": (payments) => createScenario(payments, "bca", "pay", "settlement"),
+  "a paid wallet": (payments) => createScenario(payments, "gopay", "pay", "settlement"),
   "a wallet paid with a fee": (payments) =>
-    createScene(payments, "gopay", "pay", "settlement", { fee: 1_500 }),
-  "an expired bank transfer": (payments) => createScene(payments, "bca", "expire", "expire"),
-  "a denied wallet payment": (payments) => createScene(payments, "gopay", "deny", "deny"),
+    createScenario(payments, "gopay", "pay", "settlement", { fee: 1_500 }),
+  "an expired bank transfer": (payments) => createScenario(payments, "bca", "expire", "expire"),
+  "a denied wallet payment": (payments) => createScenario(payments, "gopay", "deny", "deny"),
   "a captured card": (payments) =>
-    createScene(payments, "card_3ds", "three_ds", "capture", { result: "success" }),
-  "a settled capture": (payments) => createScene(payments, "card", "settle", "settlement"),
+    createScenario(payments, "card_3ds", "three_ds", "capture", { result: "success" }),
+  "a settled capture": (payments) => createScenario(payments, "card", "settle", "settlement"),
   "a pending bank transfer": async (payments) => {
     const charged = await payments.charge("bca");
     return {
@@ -273,13 +273,13 @@ const SCENES: Record<string, (payments: TestPayments) => Promise<Scene>> = {
   },
 };
 
-async function createScene(
+async function createScenario(
   payments: TestPayments,
   kind: "bca" | "gopay" | "card" | "card_3ds",
   control: string,
   status: string,
   more?: Json,
-): Promise<Scene> {
+): Promise<Scenario> {
   const { id, order_id, transaction_id } = await payments.charge(kind);
   await payments.sandbox.control(`transactions/${transaction_id}/${control}`, more);
   return { id, body: await findSentNotification(payments, order_id, status) };
@@ -303,7 +303,7 @@ async function readState({ app }: TestPayments, id: string): Promise<Json> {
   return { ...row };
 }
 
-/** Columns on which no decision depends, or that belong to the reported state. */
+/** Columns that no decision depends on, or that only repeat what the gateway reported. */
 const IGNORED_COLUMNS = [
   ...["version", "updated_at", "check_at", "paid_at"],
   ...["status_code", "status_message", "settlement_time"],
@@ -318,15 +318,15 @@ async function saveState(payments: TestPayments, id: string): Promise<() => Prom
     ["refunds", "payment_id"],
   ] as const;
   const name = (table: string) => `kept_${table}_${id.replaceAll("-", "")}`;
-  const each = (statement: (table: string, column: string) => string) =>
+  const forEachTable = (statement: (table: string, column: string) => string) =>
     tables.map(([table, column]) => statement(table, column)).join(";");
   await runSql(
     payments.databaseUrl,
-    each((table, column) =>
+    forEachTable((table, column) =>
       `create table ${name(table)} as select * from gateway.${table} where ${column} = '${id}'`
     ),
   );
-  const restore = each((table, column) =>
+  const restore = forEachTable((table, column) =>
     `delete from gateway.${table} where ${column} = '${id}';
      insert into gateway.${table} overriding system value select * from ${name(table)}`
   );
@@ -346,7 +346,7 @@ interface AllowedStates {
 /** Sends a mutated notification, checks the resulting state, and restores the payment. */
 async function assertHarmless(
   payments: TestPayments,
-  { id }: Scene,
+  { id }: Scenario,
   mutated: Body,
   { before, after, notified }: AllowedStates,
   restore: () => Promise<void>,
@@ -366,7 +366,7 @@ async function assertHarmless(
 /** Determines the allowed states, and restores the payment. */
 async function findAllowedStates(
   payments: TestPayments,
-  { id, body }: Scene,
+  { id, body }: Scenario,
   restore: () => Promise<void>,
 ): Promise<AllowedStates> {
   const before = await readState(payments, id);
@@ -380,7 +380,7 @@ async function findAllowedStates(
   // A check may return more than the notification, such as the expiry time, but the same state.
   assert.deepEqual(notified, {
     ...after,
-    payment: { ...after.payment, ...shownIn(notified.payment) },
+    payment: { ...after.payment, ...pickVariableFields(notified.payment) },
   });
   return {
     before: JSON.stringify(before),
@@ -389,11 +389,11 @@ async function findAllowedStates(
   };
 }
 
-function shownIn({ expiry_time, transaction_time, bank }: Json): Json {
+function pickVariableFields({ expiry_time, transaction_time, bank }: Json): Json {
   return { expiry_time, transaction_time, bank };
 }
 
-/** Values for any field, including missing ones. */
+/** Values to try in every field; `undefined` removes the field. */
 const VALUES: Json[] = [undefined, null, 7, "", "x", "\u0000", "6666", true, [], ["x"], {}];
 
 const STATUSES = [
@@ -401,7 +401,7 @@ const STATUSES = [
   ...["refund", "partial_refund", "chargeback", "partial_chargeback", "partial_settlement"],
 ];
 
-/** Values for fields with a meaning. */
+/** More values to try in the fields that the service interprets. */
 const FIELD_VALUES: Record<string, (body: Json) => Json[]> = {
   transaction_status: () => [...STATUSES, ...STATUSES.map((status) => status.toUpperCase())],
   fraud_status: () => ["accept", "challenge", "deny", "ACCEPT"],
@@ -438,40 +438,40 @@ function mutationsOf(body: Json): [string, Json][] {
   );
 }
 
-/** Status code 202 is signed for all of these. None of them is paid, so any of them is trusted. */
+/** The gateway signs code 202 for all of these. None means paid, so with 202 each is trusted. */
 const ENDED = ["deny", "cancel", "expire"];
 
-for (const [name, create] of Object.entries(SCENES)) {
-  Deno.test(`notification: of ${name} with one field changed is rejected or harmless`, async () => {
+for (const [name, create] of Object.entries(SCENARIOS)) {
+  Deno.test(`notification of ${name}: is rejected or harmless if one field is changed`, async () => {
     await using payments = await openPayments({ databaseUrl: await createDatabase() });
-    const scene = await create(payments);
-    const restore = await saveState(payments, scene.id);
-    const allowed = await findAllowedStates(payments, scene, restore);
+    const scenario = await create(payments);
+    const restore = await saveState(payments, scenario.id);
+    const allowed = await findAllowedStates(payments, scenario, restore);
     const seen = new Set<number>();
-    for (const [message, mutated] of mutationsOf(scene.body)) {
+    for (const [message, mutated] of mutationsOf(scenario.body)) {
       const status = String(mutated.transaction_status).toLowerCase();
-      const isOtherEnd = scene.body.status_code === "202" && ENDED.includes(status);
-      if (isOtherEnd && status !== scene.body.transaction_status) continue;
+      const isOtherEndedStatus = scenario.body.status_code === "202" && ENDED.includes(status);
+      if (isOtherEndedStatus && status !== scenario.body.transaction_status) continue;
       const text = JSON.stringify(mutated);
-      seen.add(await assertHarmless(payments, scene, text, allowed, restore, message));
+      seen.add(await assertHarmless(payments, scenario, text, allowed, restore, message));
     }
     assert.deepEqual([...seen].sort(), [200, 400, 403]);
   });
 }
 
 for (const name of ["a paid bank transfer", "a charge with a lost response"]) {
-  Deno.test(`notification: of ${name} with one bit changed is rejected or harmless`, async () => {
+  Deno.test(`notification of ${name}: is rejected or harmless if one bit is changed`, async () => {
     await using payments = await openPayments({ databaseUrl: await createDatabase() });
-    const scene = await SCENES[name]!(payments);
-    const restore = await saveState(payments, scene.id);
-    const allowed = await findAllowedStates(payments, scene, restore);
-    const bytes = new TextEncoder().encode(JSON.stringify(scene.body));
+    const scenario = await SCENARIOS[name]!(payments);
+    const restore = await saveState(payments, scenario.id);
+    const allowed = await findAllowedStates(payments, scenario, restore);
+    const bytes = new TextEncoder().encode(JSON.stringify(scenario.body));
     const seen = new Set<number>();
     for (let bit = 0; bit < bytes.length * 8; bit++) {
       const mutated = bytes.slice();
       mutated[bit >> 3]! ^= 1 << (bit & 7);
       const message = `bit ${bit}: ${new TextDecoder().decode(mutated)}`;
-      seen.add(await assertHarmless(payments, scene, mutated, allowed, restore, message));
+      seen.add(await assertHarmless(payments, scenario, mutated, allowed, restore, message));
     }
     assert.deepEqual([...seen].sort(), [200, 400, 403]);
   });

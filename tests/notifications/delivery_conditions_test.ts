@@ -89,7 +89,7 @@ function assertNoErrors(...apps: TestApp[]): void {
   }
 }
 
-Deno.test("notification: concurrent repeats at two instances are all accepted, stored and applied once", async () => {
+Deno.test("notification: concurrent repeats at two instances are all accepted and stored, and one is applied", async () => {
   await using payments = await openPair();
   const { app, second } = payments;
   for (const times of [1, 1, 1, 5, 5]) {
@@ -129,7 +129,7 @@ Deno.test("event: contains the payment at the time of the change, and the id of 
   assert.deepEqual(data, await payments.read(charged.id));
 });
 
-Deno.test("notification: of a known state is a duplicate without an error, in final states too", async () => {
+Deno.test("notification: a repeat of a state that is already known is a duplicate without an error, in final states too", async () => {
   await using payments = await openPair();
   const { sandbox, app, second } = payments;
   for (
@@ -160,7 +160,7 @@ Deno.test("notification: of a known state is a duplicate without an error, in fi
   assertNoErrors(app, second);
 });
 
-Deno.test("notifications: pairs about two payments in opposite order at two instances cause no deadlock, 200 times", async () => {
+Deno.test("notifications: two instances that write two payments in opposite order do not deadlock, in 200 rounds", async () => {
   await using payments = await openPair();
   const { app, second } = payments;
   for (let round = 0; round < 200; round++) {
@@ -169,7 +169,7 @@ Deno.test("notifications: pairs about two payments in opposite order at two inst
       payments.charge("gopay"),
     ]);
     const [ofA, ofB] = [buildNotification(a, "settlement"), buildNotification(b, "settlement")];
-    // The first runs alone; those that arrive meanwhile are batched.
+    // Each instance handles its first notification alone, and batches those that arrive meanwhile.
     const notifications = await Promise.all([
       ...[ofA, ofA, ofB].map((body) => deliver(app, body)),
       ...[ofB, ofB, ofA].map((body) => deliver(second, body)),
@@ -182,7 +182,7 @@ Deno.test("notifications: pairs about two payments in opposite order at two inst
   assertNoErrors(app, second);
 });
 
-/** Locks payments, as another client of the database may, until it is disposed. */
+/** Locks payments, as another database client may, until the returned object is disposed. */
 async function lock(url: string, ...payments: Payment[]): Promise<AsyncDisposable> {
   const sql = postgres(url, { max: 1, onnotice: () => {} });
   const release = Promise.withResolvers<void>();
@@ -215,12 +215,12 @@ async function untilWaiting(url: string, count: number): Promise<void> {
   });
 }
 
-Deno.test("payment writes: batches of several payments lock them in the same order", async () => {
+Deno.test("payment writes: all batches lock their payments in the same order", async () => {
   const databaseUrl = await createDatabase();
   await using payments = await openPair({ databaseUrl });
   const { app, second } = payments;
   const [a, b] = [await payments.charge("bca"), await payments.charge("gopay")];
-  // PostgreSQL may scan a table of two rows sequentially, and so lock in the order of the table.
+  // PostgreSQL might scan a table of two rows, and so lock them in the order of the table.
   await runSql(
     databaseUrl,
     `insert into gateway.payments
@@ -241,7 +241,7 @@ Deno.test("payment writes: batches of several payments lock them in the same ord
   {
     await using _locked = await lock(databaseUrl, a);
     await write(app, [a, b]);
-    // If this write locked the other payment first, each would wait for the other.
+    // If this write locked `b` first, each of the two writes would wait for the other.
     await write(second, [b, a]);
   }
   const results = await Promise.allSettled(written);
@@ -263,7 +263,7 @@ function holdStatusResponses({ relay }: Pair, count: number): void {
   };
 }
 
-Deno.test("notification: ten concurrent ones about a transaction created outside the service adopt one payment", async () => {
+Deno.test("notifications: ten concurrent ones about a transaction created outside the service create one payment", async () => {
   await using payments = await openPair();
   const { sandbox, app, second } = payments;
   const order_id = randomUUID();
@@ -292,7 +292,7 @@ Deno.test("notification: ten concurrent ones about a transaction created outside
   assertNoErrors(app, second);
 });
 
-Deno.test("notification: ten concurrent ones about an order unknown to the gateway create no payment", async () => {
+Deno.test("notifications: ten concurrent ones about an order unknown to the gateway create no payment", async () => {
   await using payments = await openPair();
   const { app, second } = payments;
   const unknown = { id: randomUUID(), order_id: randomUUID(), transaction_id: randomUUID() };
@@ -313,7 +313,7 @@ Deno.test("notification: ten concurrent ones about an order unknown to the gatew
   assertNoErrors(app, second);
 });
 
-Deno.test("notification: before the charge's response leads to one payment with all data of the request", async () => {
+Deno.test("notification: if it arrives before the charge's response, there is one payment with all data of the request", async () => {
   await using payments = await openPair();
   const { sandbox, second } = payments;
   sandbox.receiver.answer = async ({ text }) =>
@@ -369,8 +369,8 @@ Deno.test("notification: before the charge's response leads to one payment with 
 
 /** Fails unless the payment has the payment details of the charge's response. */
 async function assertHasPaymentDetails(payments: Pair, charged: Payment): Promise<void> {
-  const answers = payments.relay.received.filter(({ target }) => target === "/v2/charge");
-  assert.ok(answers.length > 0);
+  const charges = payments.relay.received.filter(({ target }) => target === "/v2/charge");
+  assert.ok(charges.length > 0);
   const { va_number, payment_code, bill_key, qr_url, deeplink_url } = charged;
   const shown = { bank_transfer: va_number, cstore: payment_code, echannel: bill_key };
   const expected = (shown as Record<string, string | null>)[charged.payment_type];
@@ -400,7 +400,7 @@ Deno.test("notification: a payment settled before the charge's response stays se
   assert.deepEqual((await payments.transactions(order_id)).length, 1);
 });
 
-Deno.test("notification: of two from the same second the later state wins, in either order", async () => {
+Deno.test("notifications: of two from the same second the more advanced state wins, in either order", async () => {
   await using payments = await openPair();
   const { app, second } = payments;
   const at = { transaction_time: "2026-03-05 11:02:09", settlement_time: "2026-03-05 11:02:09" };
@@ -447,7 +447,7 @@ async function createRefundedAtGateway(payments: Pair): Promise<Payment> {
 
 const REFUNDED_EVENTS = ["payment_received", "payment_settled", "payment_refunded"];
 
-Deno.test("notification: a refund before the settlement leads to both events in order", async () => {
+Deno.test("notification: if the refund arrives before the settlement, both events are stored in order", async () => {
   await using payments = await openPair();
   const { app, second } = payments;
   const charged = await createRefundedAtGateway(payments);
@@ -500,7 +500,7 @@ Deno.test("notification: a refund that cannot be checked yet is applied later, e
   assert.deepEqual(await payments.events(charged.id), REFUNDED_EVENTS);
 });
 
-Deno.test("notification: with a customer fee, the signed amount is the gateway's and the stored amount the order's", async () => {
+Deno.test("notification: with a customer fee, its amount includes the fee and the amount of the payment does not", async () => {
   await using payments = await openPair();
   const { sandbox, relay, app, second } = payments;
   const charged = await payments.charge("gopay");
@@ -509,10 +509,14 @@ Deno.test("notification: with a customer fee, the signed amount is the gateway's
   assert.equal(body.gross_amount, "46500.00");
   const { gross_amount_info } = body.metadata.extra_info;
   assert.equal(Number(gross_amount_info.original_amount), AMOUNT);
-  const asked = relay.times(STATUS);
+  const checksBefore = relay.times(STATUS);
   const notification = await deliver(app, body);
   assert.deepEqual([notification.status, notification.gross_amount], ["processed", "46500.00"]);
-  assert.equal(relay.times(STATUS), asked + 1, "another amount is checked at the gateway");
+  assert.equal(
+    relay.times(STATUS),
+    checksBefore + 1,
+    "a different amount is checked at the gateway",
+  );
   assert.equal((await deliver(second, body)).status, "duplicate");
   assertMembers(await payments.read(charged.id), {
     gross_amount: "44000.00",
@@ -544,7 +548,7 @@ function createTimeouts() {
   };
 }
 
-const CONFIRMED = { env: { NOTIFICATION_CONFIRM: "paid" } };
+const CONFIRM_PAID = { env: { NOTIFICATION_CONFIRM: "paid" } };
 
 async function reread(app: TestApp, { id }: GatewayNotification): Promise<GatewayNotification> {
   return (await app.database.query((sql) => findNotification(sql, id)))!;
@@ -561,7 +565,7 @@ Deno.test("notification: is answered in time and finished by a job if the gatewa
   const { timeouts, endTimeouts, wait } = createTimeouts();
   await using payments = await openRelayed({
     databaseUrl: await createDatabase(),
-    ...CONFIRMED,
+    ...CONFIRM_PAID,
     gatewayOptions: { wait },
   });
   const { app, relay } = payments;
@@ -597,7 +601,7 @@ Deno.test("notification: fails after the last retry if the gateway never answers
   const { wait } = createTimeouts();
   await using payments = await openRelayed({
     databaseUrl: await createDatabase(),
-    ...CONFIRMED,
+    ...CONFIRM_PAID,
     gatewayOptions: { wait },
     now: () => now,
   });
@@ -635,7 +639,10 @@ Deno.test("notification: fails after the last retry if the gateway never answers
 });
 
 Deno.test("notification: a job that runs after a replay does nothing", async () => {
-  await using payments = await openRelayed({ databaseUrl: await createDatabase(), ...CONFIRMED });
+  await using payments = await openRelayed({
+    databaseUrl: await createDatabase(),
+    ...CONFIRM_PAID,
+  });
   const { app, relay } = payments;
   const staff = await app.createKey({ userId: "ops", isStaff: true });
   const [charged, body] = await createPaidAtGateway(payments);
@@ -649,15 +656,15 @@ Deno.test("notification: a job that runs after a replay does nothing", async () 
     staff,
   );
   assert.equal(response.status, 200);
-  const asked = relay.times(STATUS);
+  const checksBefore = relay.times(STATUS);
   await runDueJobs(app);
-  assert.equal(relay.times(STATUS), asked);
+  assert.equal(relay.times(STATUS), checksBefore);
   assert.equal((await reread(app, notification)).status, "processed");
   assert.deepEqual(await payments.events(charged.id), ["payment_received", "payment_settled"]);
   assert.equal((await jobsOf(app, notification.id))[0]!.status, "succeeded");
 });
 
-Deno.test("notification: all are accepted while the circuit breaker is open, and trusted ones are applied", async () => {
+Deno.test("notifications: while the circuit breaker is open, all are accepted and the trusted ones are applied", async () => {
   await using payments = await openRelayed({ databaseUrl: await createDatabase() });
   await using disconnected = await openApp({
     databaseUrl: payments.databaseUrl,
@@ -686,7 +693,7 @@ Deno.test("notification: all are accepted while the circuit breaker is open, and
   );
   assert.equal(foreign.status, "received");
 
-  // An instance that reaches the gateway finishes them.
+  // An instance that reaches the gateway finishes the others.
   await runDueJobs(payments.app);
   for (const [charged, notification] of unconfirmed) {
     assert.equal((await reread(disconnected, notification)).status, "processed");

@@ -13,23 +13,23 @@ import { permutations } from "../support/permutations.ts";
 
 const databaseUrl = await createDatabase();
 
-Deno.test("notifications: of a refunded card payment lead to the same end in all 120 orders", async () => {
+Deno.test("notifications of a refunded card payment: lead to the same final state in all 120 orders", async () => {
   await using payments = await openPayments({ databaseUrl });
   const orders = permutations([0, 1, 2, 3, 4]);
   assert.equal(orders.length, 120);
-  const ends = await Promise.all(orders.map(async (order) => {
+  const finalStates = await Promise.all(orders.map(async (order) => {
     const { id, hooks } = await createRefundedCard(payments);
     for (const index of order) {
       assert.notEqual((await deliver(payments, hooks[index])).status, "failed");
     }
     return await finalState(payments, id);
   }));
-  for (const [index, end] of ends.entries()) {
-    assert.deepEqual(end, REFUNDED, orders[index]!.map((each) => CARD_STATUSES[each]).join(", "));
+  for (const [index, state] of finalStates.entries()) {
+    assert.deepEqual(state, REFUNDED, orders[index]!.map((each) => CARD_STATUSES[each]).join(", "));
   }
 });
 
-Deno.test("notifications: of a refunded card payment lead to the same end if sent concurrently three times each", async () => {
+Deno.test("notifications of a refunded card payment: lead to the same final state if each is sent three times concurrently", async () => {
   await using payments = await openPayments({ databaseUrl });
   for (let round = 0; round < 10; round++) {
     const { id, hooks } = await createRefundedCard(payments);
@@ -38,7 +38,7 @@ Deno.test("notifications: of a refunded card payment lead to the same end if sen
   }
 });
 
-Deno.test("notifications: any of them before the charge's response leads to the gateway's state", async () => {
+Deno.test("notifications: if one arrives before the charge's response, the payment gets the gateway's state", async () => {
   await using payments = await openRelayed({ databaseUrl });
   const { relay, sandbox } = payments;
   for (const index of CARD_STATUSES.keys()) {
@@ -60,24 +60,24 @@ Deno.test("notifications: any of them before the charge's response leads to the 
   }
 });
 
-Deno.test("notifications: of two from the same second the later state wins, in either order and concurrently", async () => {
+Deno.test("notifications: of two from the same second the more advanced state wins, in either order and concurrently", async () => {
   await using payments = await openPayments({ databaseUrl });
-  const second = {
+  const sameSecond = {
     transaction_time: "2026-03-05 11:12:09",
     settlement_time: "2026-03-05 11:12:09",
   };
-  const deliverAtSecond = (hook: Json) => deliver(payments, { ...hook, ...second });
+  const deliverInSameSecond = (hook: Json) => deliver(payments, { ...hook, ...sameSecond });
   const orders = [
     async ([, capture, settlement]: Json[]) => {
-      await deliverAtSecond(capture);
-      await deliverAtSecond(settlement);
+      await deliverInSameSecond(capture);
+      await deliverInSameSecond(settlement);
     },
     async ([, capture, settlement]: Json[]) => {
-      await deliverAtSecond(settlement);
-      await deliverAtSecond(capture);
+      await deliverInSameSecond(settlement);
+      await deliverInSameSecond(capture);
     },
     ([, capture, settlement]: Json[]) =>
-      Promise.all([deliverAtSecond(capture), deliverAtSecond(settlement)]),
+      Promise.all([deliverInSameSecond(capture), deliverInSameSecond(settlement)]),
   ];
   for (const send of orders) {
     const { id, transaction_id, order_id } = await payments.charge("card_3ds");
@@ -96,7 +96,7 @@ const OUTCOMES: {
   steps: string[];
   end: string;
   fraud: string;
-  /** In order of occurrence; other orders skip some of them. */
+  /** The events if notifications are delivered after each step; otherwise some are skipped. */
   events: string[];
 }[] = [
   {
@@ -142,7 +142,7 @@ const OUTCOMES: {
 ];
 
 for (const { name, kind, steps, end, fraud, events } of OUTCOMES) {
-  Deno.test(`notifications: of ${name}, received in time, each apply their step and event`, async () => {
+  Deno.test(`notifications of ${name}: if delivered after each step, each applies its state and event`, async () => {
     await using payments = await openPayments({ databaseUrl });
     const payment = await chargeKind(payments, kind);
     await deliver(payments, (await notificationsOf(payments, payment.order_id))[0]);
@@ -160,7 +160,7 @@ for (const { name, kind, steps, end, fraud, events } of OUTCOMES) {
     assert.deepEqual(await finalState(payments, payment.id), inTime, "repeats change nothing");
   });
 
-  Deno.test(`notifications: of ${name}, received afterwards, lead to the same end in every order`, async () => {
+  Deno.test(`notifications of ${name}: if delivered after the last step, lead to the same final state in every order`, async () => {
     await using payments = await openPayments({ databaseUrl });
     const positions = [0, ...steps.map((_, index) => index + 1)];
     await Promise.all(
@@ -231,7 +231,7 @@ async function notificationsOf({ sandbox }: TestPayments, orderId: string): Prom
 }
 
 async function deliver(payments: TestPayments, hook: Json) {
-  assert.ok(hook, "the gateway sent it");
+  assert.ok(hook, "the gateway sent the notification");
   return await notifyAndRead(payments, hook);
 }
 

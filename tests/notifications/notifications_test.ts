@@ -38,10 +38,10 @@ async function notificationAfter(
   body?: Json,
 ): Promise<Json> {
   await sandbox.waitForWebhooks();
-  const known = sandbox.hooks.length;
+  const sentBefore = sandbox.hooks.length;
   await sandbox.control(`transactions/${transaction_id}/${control}`, body);
   await sandbox.waitForWebhooks();
-  const notification = sandbox.hooks.slice(known).at(-1);
+  const notification = sandbox.hooks.slice(sentBefore).at(-1);
   assert.ok(notification, "the gateway sent a notification");
   return notification.body;
 }
@@ -51,7 +51,7 @@ async function latestNotification({ sandbox }: TestPayments): Promise<Json> {
   return sandbox.hooks.at(-1)!.body;
 }
 
-Deno.test("notification: is stored, changes the payment and sends an event, without a call to the gateway", async () => {
+Deno.test("notification: is stored, changes the payment and creates an event, without a call to the gateway", async () => {
   await using payments = await openRelayed({ databaseUrl });
   const charged = await payments.charge("bca");
   const body = await notificationAfter(payments, charged, "pay");
@@ -98,7 +98,7 @@ const TRUSTED: [ChargeKind, string, string, string][] = [
 ];
 
 for (const [kind, reported, outcome, status] of TRUSTED) {
-  Deno.test(`notification: a ${kind} charge reported as ${reported} is ${outcome}, without a call to the gateway`, async () => {
+  Deno.test(`notification: gets status ${outcome} without a call to the gateway if it reports a ${kind} charge as ${reported}`, async () => {
     await using payments = await openRelayed({ databaseUrl });
     const charged = await payments.charge(kind);
     const checks = await countChecks(payments, async () => {
@@ -204,7 +204,7 @@ for (const [name, [kind, body]] of Object.entries(CHECKED)) {
   });
 }
 
-Deno.test("NOTIFICATION_CONFIRM=paid: a payment is confirmed by the gateway before it is paid", async () => {
+Deno.test("NOTIFICATION_CONFIRM=paid: a payment becomes paid only after the gateway confirms it", async () => {
   await using payments = await openRelayed({ databaseUrl, env: { NOTIFICATION_CONFIRM: "paid" } });
   const charged = await payments.charge("bca");
   assert.equal(
@@ -258,7 +258,7 @@ Deno.test("notification: an expired payment becomes paid only if the gateway con
   await using payments = await openRelayed({ databaseUrl });
   const charged = await payments.charge("bca");
   await notifyAndRead(payments, buildNotification(charged, "expire"));
-  // The gateway still has it as pending, so it did not expire.
+  // At the gateway the payment is still pending, so it has not expired.
   assert.equal(
     (await notifyAndRead(payments, buildNotification(charged, "settlement"))).status,
     "processed",
@@ -293,10 +293,10 @@ Deno.test("notification: a refund made outside the service is read from the gate
   await using payments = await openRelayed({ databaseUrl });
   const paid = await payments.paid("gopay");
   const body = { refund_key: "dashboard-1", amount: 4_000, reason: "Sorry" };
-  const known = payments.sandbox.hooks.length;
+  const sentBefore = payments.sandbox.hooks.length;
   await payments.sandbox.post(`/v2/${paid.transaction_id}/refund`, body);
   await payments.sandbox.waitForWebhooks();
-  const notification = payments.sandbox.hooks.slice(known).at(-1)!.body;
+  const notification = payments.sandbox.hooks.slice(sentBefore).at(-1)!.body;
   assert.equal(notification.transaction_status, "partial_refund");
   assert.equal((await notifyAndRead(payments, notification)).status, "processed");
   const { refund_amount, net_amount, refunds } = await payments.read(paid.id);
@@ -339,7 +339,7 @@ Deno.test("notification: finds the payment if it arrives before the response to 
   assert.equal(rows, 1);
 });
 
-Deno.test("notification: a failed charge that was created after all becomes paid", async () => {
+Deno.test("notification: a charge that was marked as failed becomes paid if the gateway created it late", async () => {
   let now = Date.now();
   await using payments = await openRelayed({ databaseUrl, now: () => now });
   payments.relay.intercept = (request, pass) =>
@@ -399,7 +399,7 @@ Deno.test("notification: adopts a transaction created outside the service, visib
   assert.equal((await notifyAndRead(payments, body)).status, "duplicate");
 });
 
-Deno.test("notification: of an unknown transaction of a known order does not change the payment", async () => {
+Deno.test("notification: does not change the payment of its order if its transaction is unknown", async () => {
   await using payments = await openRelayed({ databaseUrl });
   await payments.sandbox.control("settings", { reuse_order_id_after_deny: true }, "PATCH")
     .catch(() => {});

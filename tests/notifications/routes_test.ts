@@ -19,8 +19,8 @@ const STAFF = { userId: "ops", isStaff: true };
 const JSON_TYPE = { "Content-Type": "application/json" };
 const LOW_LIMIT = { RATE_LIMIT_PER_SECOND: "2", RATE_LIMIT_BURST: "3" };
 
-interface From {
-  /** The other end of the connection. */
+interface Sender {
+  /** The address at the other end of the connection. */
   address?: string;
   headers?: Record<string, string>;
   basePath?: string;
@@ -30,7 +30,7 @@ interface From {
 async function send(
   { app }: TestPayments,
   body: BodyInit | null,
-  { address = "203.0.113.1", headers = JSON_TYPE, basePath = "" }: From = {},
+  { address = "203.0.113.1", headers = JSON_TYPE, basePath = "" }: Sender = {},
 ): Promise<Response> {
   const url = `http://localhost${basePath}/notification/`;
   const remoteAddr = { transport: "tcp", hostname: address, port: 1 } as const;
@@ -38,7 +38,7 @@ async function send(
 }
 
 /** Sends a notification that must be accepted; returns its id. */
-async function notify(payments: TestPayments, payload: Json, from?: From): Promise<string> {
+async function notify(payments: TestPayments, payload: Json, from?: Sender): Promise<string> {
   const response = await send(payments, JSON.stringify(payload), from);
   const text = await response.text();
   assert.equal(response.status, 200, text);
@@ -95,7 +95,7 @@ async function listEvents(payments: TestPayments, staff: string, query = ""): Pr
   return EventSchema.array().parse(JSON.parse(text));
 }
 
-/** The API hides an event while a transaction that began earlier is open anywhere on the server. */
+/** Waits: the API hides an event while an earlier transaction is open anywhere on the server. */
 async function untilShown(payments: TestPayments, staff: string, count: number): Promise<void> {
   const shown = async () => (await listEvents(payments, staff, "?limit=100")).length;
   await until(`${count} events are shown`, async () => await shown() === count);
@@ -109,7 +109,7 @@ function nextOf(response: Response): string | undefined {
   return response.headers.get("link")?.match(/^<(.+)>; rel="next"$/)?.[1];
 }
 
-/** The ids of all pages that the Link headers lead to. */
+/** The ids on each page, following the Link headers from the first page. */
 async function listPages({ get }: TestPayments, staff: string, first: string): Promise<string[][]> {
   const found: string[][] = [];
   for (let path: string | undefined = first; path !== undefined;) {
@@ -163,7 +163,7 @@ Deno.test("notification: is accepted from any sender with a valid signature, and
   );
 });
 
-Deno.test("notification: needs no credential and ignores one", async () => {
+Deno.test("notification: ignores a credential, whether it is valid or not", async () => {
   await using payments = await openPayments();
   const payload = pendingNotification(await payments.charge());
   for (const credential of ["Bearer wrong", "Basic eDp5", `Bearer ${payments.key}`]) {
@@ -237,7 +237,7 @@ Deno.test("notification: an unsigned hint is accepted and not stored", async () 
 Deno.test("notification: too many rejected requests from an address get 429, signed ones never do", async () => {
   await using payments = await openPayments({ env: LOW_LIMIT, now: () => 1_800_000_000_000 });
   const valid = pendingNotification(await payments.charge());
-  const statuses = async (bodies: string[], from?: From) => {
+  const statuses = async (bodies: string[], from?: Sender) => {
     const found = [];
     for (const body of bodies) found.push((await send(payments, body, from)).status);
     return found;
@@ -257,10 +257,10 @@ Deno.test("notification: too many rejected requests from an address get 429, sig
   const otherAddress = { address: "203.0.113.2" };
   assert.deepEqual(await statuses([FORGED, FORGED], otherAddress), [403, 403]);
   const remoteAddr = { transport: "tcp", hostname: "203.0.113.1", port: 1 } as const;
-  const ownRequest = new Request("http://localhost/me/", {
+  const apiRequest = new Request("http://localhost/me/", {
     headers: { Authorization: `Bearer ${payments.key}` },
   });
-  assert.equal((await payments.app.fetch(ownRequest, { remoteAddr })).status, 200);
+  assert.equal((await payments.app.fetch(apiRequest, { remoteAddr })).status, 200);
 });
 
 Deno.test("notification: signed requests do not use up the limit for rejected ones", async () => {
@@ -427,8 +427,8 @@ Deno.test("notification replay: applies the gateway's current state", async () =
   assert.equal((await payments.read(payment.id)).is_paid, true);
   assert.deepEqual(await listNotifications(payments, staff), [replayed]);
 
-  for (const written of [notification.toUpperCase(), notification]) {
-    const again = await payments.post(`/notifications/${written}/replay/`, {}, {}, staff);
+  for (const id of [notification.toUpperCase(), notification]) {
+    const again = await payments.post(`/notifications/${id}/replay/`, {}, {}, staff);
     assert.equal(again.status, 200);
   }
   assert.deepEqual(await payments.events(payment.id), ["payment_received", "payment_settled"]);
@@ -573,7 +573,7 @@ Deno.test("metrics: count rejected notifications by reason", async () => {
   }
 });
 
-/** The values of the latest export. */
+/** The numbers of rejected notifications in the latest export, by reason. */
 function rejectedByReason(exported: string): Record<string, number> {
   const points = exported.split(/\n(?=\{)/)
     .flatMap((text) => JSON.parse(text).resourceMetrics ?? [])
