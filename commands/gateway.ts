@@ -19,7 +19,7 @@ export const SANDBOX_FILES = ["sandbox.kv", "sandbox.kv.lock"];
 export const SANDBOX_HOST = "127.0.0.1";
 
 /** Concurrency limit of calls by background jobs. */
-const MAX_BACKGROUND_CALLS = 5;
+export const MAX_BACKGROUND_CALLS = 6;
 
 export interface Gateway extends AsyncDisposable {
   client: GatewayClient;

@@ -16,10 +16,14 @@ import { createSecretBox } from "../core/secret_box.ts";
 import { createTasks, type TaskDeps } from "../core/tasks.ts";
 import { createPoster, type Poster } from "../core/webhooks/post.ts";
 import { sweepDeliveries } from "../core/webhooks/sweep.ts";
+import { MAX_BACKGROUND_CALLS } from "./gateway.ts";
 import { Failure } from "./terminal.ts";
 
 /** Few enough that jobs never slow down requests to the gateway or the database. */
 export const MAX_RUNNING_JOBS = 8;
+
+/** Asynchronous requests of callers leave one call to the gateway to other jobs. */
+export const MAX_RUNNING_REQUESTS = MAX_BACKGROUND_CALLS - 1;
 
 export interface Jobs extends AsyncDisposable {
   jobQueue: JobQueue;
@@ -49,6 +53,7 @@ export async function openJobs(config: JobsConfig, deps: JobsDeps): Promise<Jobs
     ...taskDeps,
     tasks: createTasks(taskDeps),
     maxRunning: MAX_RUNNING_JOBS,
+    maxRequests: MAX_RUNNING_REQUESTS,
   });
   const scheduleDeps = { ...taskDeps, runJob: worker.run };
   const cronAbort = new AbortController();

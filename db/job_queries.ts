@@ -6,9 +6,11 @@ import {
   type DueJob,
   type GatewayJob,
   isAbandoned,
+  JOB_RANKS,
   JOB_STATUSES,
   type JobRank,
   type JobStatus,
+  MAX_TURN,
 } from "./jobs.ts";
 
 export async function findJob(sql: Sql, id: string): Promise<GatewayJob | null> {
@@ -16,14 +18,23 @@ export async function findJob(sql: Sql, id: string): Promise<GatewayJob | null> 
   return job ?? null;
 }
 
-/** Decides in which order and by which limits a job runs. */
+/**
+ * Decides in which order and by which limits a job runs. `turn` and `user_id` are missing in messages
+ * of the previous release.
+ */
 export interface JobKind {
   task: string;
   rank: JobRank;
+  /** Requests of callers have turns from 1; 0: another job. */
+  turn?: number;
+  user_id?: string | null;
 }
 
+const KIND = "task, rank, turn, user_id";
+
 export async function findKindOf(sql: Sql, id: string): Promise<JobKind | null> {
-  const [kind] = await sql<[JobKind?]>`select task, rank from gateway.jobs where id = ${id}`;
+  const [kind] = await sql<[JobKind?]>`
+    select ${sql.unsafe(KIND)} from gateway.jobs where id = ${id}`;
   return kind ?? null;
 }
 
@@ -65,20 +76,35 @@ export async function listJobs(
     order by ${statusOrder} id desc limit ${limit}`;
 }
 
-/** The due and the abandoned jobs of a rank, the longest due first. */
+/** The due and the abandoned jobs of a rank except requests, the longest due first. */
 export async function listDueJobs(
   sql: Sql,
   rank: JobRank,
   now: Date,
   limit: number,
 ): Promise<(DueJob & JobKind)[]> {
-  // Rank and time are compared as one row value, so that only the index by rank fits.
+  // Rank, turn and time are compared as one row value, so that only the index by turn fits.
   return await sql<(DueJob & JobKind)[]>`
-    select id, run_at, task, rank from gateway.jobs
+    select id, run_at, ${sql.unsafe(KIND)} from gateway.jobs
     where status in ('queued', 'running') and (status = 'queued' or ${isAbandoned(sql, now)})
-      and (rank, run_at) >= (${rank}::smallint, '-infinity'::timestamptz)
-      and (rank, run_at) <= (${rank}::smallint, ${now}::timestamptz)
-    order by rank, run_at limit ${limit}`;
+      and (rank, turn, run_at) >= (${rank}::smallint, 0, '-infinity'::timestamptz)
+      and (rank, turn, run_at) <= (${rank}::smallint, 0, ${now}::timestamptz)
+    order by rank, turn, run_at limit ${limit}`;
+}
+
+/** The due and the abandoned requests of callers, by turn. */
+export async function listDueRequests(
+  sql: Sql,
+  now: Date,
+  limit: number,
+): Promise<(DueJob & JobKind)[]> {
+  const rank = JOB_RANKS.awaited;
+  return await sql<(DueJob & JobKind)[]>`
+    select id, run_at, ${sql.unsafe(KIND)} from gateway.jobs
+    where status in ('queued', 'running') and (status = 'queued' or ${isAbandoned(sql, now)})
+      and (rank, turn) >= (${rank}::smallint, 1) and (rank, turn) <= (${rank}::smallint, ${MAX_TURN})
+      and run_at <= ${now}
+    order by rank, turn, run_at limit ${limit}`;
 }
 
 /** How many jobs of a task are due; counting stops at `limit`. */

@@ -47,6 +47,25 @@ export const JOB_RANKS = { awaited: 0, delivery: 1, check: 2 } as const;
 
 export type JobRank = (typeof JOB_RANKS)[keyof typeof JOB_RANKS];
 
+/** The highest value of the column. */
+export const MAX_TURN = 2 ** 31 - 1;
+
+/**
+ * The turn of a new request among the requests of all users: the one after its user's last waiting
+ * request, but at least the lowest that waits, so that a user does not get ahead for having been idle.
+ * Requests that are inserted at the same time may share a turn. Row values are compared, so that only
+ * the indexes by turn fit, no matter what the statistics say.
+ */
+const NEXT_TURN = `greatest(1,
+        (select turn from gateway.jobs
+          where status = 'queued' and (rank, turn) >= (${JOB_RANKS.awaited}::smallint, 1)
+            and (rank, turn) <= (${JOB_RANKS.awaited}::smallint, ${MAX_TURN})
+          order by rank, turn, run_at limit 1),
+        (select turn + 1 from gateway.jobs
+          where status = 'queued' and turn > 0 and (user_id, turn) >= (new_job.user_id, 1)
+            and (user_id, turn) <= (new_job.user_id, ${MAX_TURN})
+          order by user_id desc, turn desc limit 1))`;
+
 /** The part of a job that a queue needs. */
 export type DueJob = Pick<GatewayJob, "id" | "run_at">;
 
@@ -75,11 +94,17 @@ function mergedPayloadSql(older: string, newer: string): string {
  * Inserts jobs and returns the queued ones. If a job of the same task and subject is queued already,
  * the new one is merged into it, with the earlier `run_at` and the rank that runs first.
  */
-export function insertJobsSql(statement: Statement, jobs: NewJob[], where = "true"): string {
+export function insertJobsSql(
+  statement: Statement,
+  jobs: NewJob[],
+  where = "true",
+  turn = "0",
+): string {
   const ranked = jobs.map((job) => ({ ...job, rank: job.rank ?? JOB_RANKS.awaited }));
   return `
-      insert into gateway.jobs as waiting (${JOB_COLUMNS}, updated_at)
-      select ${JOB_COLUMNS}, created_at from ${statement.rows("jobs", ranked)} where ${where}
+      insert into gateway.jobs as waiting (${JOB_COLUMNS}, updated_at, turn)
+      select ${JOB_COLUMNS}, created_at, ${turn} from ${statement.rows("jobs", ranked)} new_job
+      where ${where}
       order by task, subject_id
       on conflict (task, subject_id) where status = 'queued' do update set
         run_at = least(waiting.run_at, excluded.run_at), updated_at = excluded.updated_at,
@@ -94,15 +119,21 @@ export async function insertJobs(sql: Sql, jobs: NewJob[]): Promise<DueJob[]> {
   return queued.map(({ id, run_at }) => ({ id, run_at }));
 }
 
-/** Returns false, and inserts nothing, if the idempotency key is in use. */
-export async function insertKeyedJob(
+/** Inserts the job of a caller's request: the requests of all users take turns. */
+export async function insertRequest(sql: Sql, job: NewJob): Promise<void> {
+  const statement = new Statement();
+  await statement.run(sql, insertJobsSql(statement, [job], "true", NEXT_TURN));
+}
+
+/** Like `insertRequest`. Returns false, and inserts nothing, if the idempotency key is in use. */
+export async function insertKeyedRequest(
   sql: Sql,
   job: NewJob,
   { key, keysSince }: { key: ClaimedKey; keysSince: Date },
 ): Promise<boolean> {
   const statement = new Statement();
   const claim = claimKeysSql(statement, [key], { keysSince, replaced: [] });
-  const insert = insertJobsSql(statement, [job], "exists (select from claimed)");
+  const insert = insertJobsSql(statement, [job], "exists (select from claimed)", NEXT_TURN);
   const rows = await statement.run(sql, `with claimed as (${claim}) ${insert}`);
   return rows.length > 0;
 }

@@ -107,14 +107,24 @@ const SWITCH_OFF = `
 const TRIGGER_CONDITION = `after insert or update of run_at, status, rank on gateway.jobs
     for each row when (new.status = 'queued')`;
 
+/**
+ * The library stores priorities in 16 bits. The lowest value runs first: it is for jobs of rank 0 that
+ * are not requests. Requests follow by turn. The highest values are for the other ranks. Requests with
+ * turns above this range are delivered in order of time; then only the sweep takes turns.
+ */
+const PRIORITIES = { first: -(2 ** 15), lastRequest: 2 ** 15 - 10 };
+
 /** Contains the condition as a comment, so that the trigger is also replaced if the condition changes. */
 const TRIGGER_BODY = `
   -- ${TRIGGER_CONDITION.replace(/\s+/g, " ")}
   begin
     perform ${QUEUE_SCHEMA}.add_job(
       '${QUEUE_TASK}',
-      json_build_object('job', new.id, 'kind', json_build_object('task', new.task, 'rank', new.rank)),
-      run_at => new.run_at, job_key => new.id::text, priority => new.rank);
+      json_build_object('job', new.id, 'kind', json_build_object(
+        'task', new.task, 'rank', new.rank, 'turn', new.turn, 'user_id', new.user_id)),
+      run_at => new.run_at, job_key => new.id::text,
+      priority => case when new.rank > 0 then ${PRIORITIES.lastRequest} + new.rank
+        else least(${PRIORITIES.first} + new.turn, ${PRIORITIES.lastRequest}) end);
     return null;
   end `;
 

@@ -10,8 +10,8 @@ import { findKey, type IdempotencyKey } from "../../db/idempotency_keys.ts";
 import { findJob } from "../../db/job_queries.ts";
 import {
   type GatewayJob,
-  insertJobs,
-  insertKeyedJob,
+  insertKeyedRequest,
+  insertRequest,
   type NewJob,
   requeueWithSecret,
 } from "../../db/jobs.ts";
@@ -82,7 +82,7 @@ export async function acceptAsyncRequest(
   const used = requestKey && await findUsedKey(deps, caller, requestKey);
   const job = newRequestJob(caller, request, { now, used });
   if (!requestKey) {
-    await deps.database.query((sql) => insertJobs(sql, [job]), "insert job");
+    await deps.database.query((sql) => insertRequest(sql, job), "insert job");
   } else {
     const asyncKey = { ...requestKey, scope: `async ${requestKey.scope}` };
     const claim = {
@@ -90,7 +90,7 @@ export async function acceptAsyncRequest(
       keysSince: keys.oldestValidKey(now),
     };
     const isNew = await deps.database.query(
-      (sql) => insertKeyedJob(sql, job, claim),
+      (sql) => insertKeyedRequest(sql, job, claim),
       "insert keyed job",
     );
     if (!isNew) {

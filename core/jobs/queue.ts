@@ -30,5 +30,7 @@ export function isMessage(message: unknown): message is Message {
 
 function isKind(kind: unknown): kind is JobKind {
   return typeof kind === "object" && kind !== null && "task" in kind && "rank" in kind &&
-    typeof kind.task === "string" && typeof kind.rank === "number";
+    typeof kind.task === "string" && typeof kind.rank === "number" &&
+    (!("turn" in kind) || typeof kind.turn === "number") &&
+    (!("user_id" in kind) || kind.user_id === null || typeof kind.user_id === "string");
 }

@@ -2,9 +2,9 @@
 
 import { waitAtMost } from "../../concurrency/deadlines.ts";
 import { claimTick, endTick } from "../../db/cron_runs.ts";
-import type { Database } from "../../db/database.ts";
-import { listDueJobs } from "../../db/job_queries.ts";
-import { JOB_RANKS, type JobRank } from "../../db/jobs.ts";
+import type { Database, Sql } from "../../db/database.ts";
+import { type JobKind, listDueJobs, listDueRequests } from "../../db/job_queries.ts";
+import { type DueJob, JOB_RANKS } from "../../db/jobs.ts";
 import type { Clock } from "../clock.ts";
 import type { Log } from "../log.ts";
 import type { RunJob } from "./queue.ts";
@@ -77,25 +77,30 @@ export interface SweepDeps {
 /**
  * Runs jobs that no queue delivered: due jobs, and jobs whose lease expired. Returns their number. It
  * runs them itself, because on Deno Deploy, where idle instances are stopped, no other instance may be
- * running. A rank that is slow or fails does not affect the others.
+ * running. A rank that is slow or fails does not affect the others, and neither do requests of callers.
  */
 export async function sweepJobs(deps: SweepDeps): Promise<number> {
   const deadline = performance.now() + MAX_SWEEP_MS;
-  const sweeps = Object.values(JOB_RANKS).map((rank) => sweepRank(deps, rank, deadline));
+  const lists: ListDue[] = Object.values(JOB_RANKS).map((rank) => (sql, now, limit) =>
+    listDueJobs(sql, rank, now, limit)
+  );
+  const sweeps = [...lists, listDueRequests].map((list) => sweepList(deps, list, deadline));
   await Promise.allSettled(sweeps);
   const counts = await Promise.all(sweeps);
   return counts.reduce((sum, count) => sum + count);
 }
 
-async function sweepRank(
+type ListDue = (sql: Sql, now: Date, limit: number) => Promise<(DueJob & JobKind)[]>;
+
+async function sweepList(
   { database, clock, runJob }: SweepDeps,
-  rank: JobRank,
+  list: ListDue,
   deadline: number,
 ): Promise<number> {
   const found = new Set<string>();
   while (performance.now() < deadline) {
     const now = new Date(clock());
-    const due = await database.query((sql) => listDueJobs(sql, rank, now, BATCH), "list due jobs");
+    const due = await database.query((sql) => list(sql, now, BATCH), "list due jobs");
     // A job that is still due after its run waits for the next sweep.
     const jobs = due.filter(({ id }) => !found.has(id));
     if (jobs.length === 0) break;

@@ -41,7 +41,10 @@ export interface WorkerOptions {
   jobQueue: JobQueue;
   clock: Clock;
   log: Log;
+  /** In each lane, unless it has a limit of its own. Users share the lanes. */
   maxRunning: number;
+  /** Default: `maxRunning`. */
+  maxRequests?: number;
   /** A job that runs longer fails. */
   limitMs?: number;
   leaseMs?: number;
@@ -58,12 +61,16 @@ type WorkerDeps = WorkerOptions & { limitMs: number; leaseMs: number; stopping: 
 
 export function createWorker(options: WorkerOptions): Worker {
   const { database, tasks, maxRunning, limitMs = LIMIT_MS, leaseMs = LEASE_MS } = options;
+  const { maxRequests = maxRunning } = options;
   const stop = new AbortController();
   const deps = { ...options, limitMs, leaseMs, stopping: stop.signal };
   const run = (jobId: string) => runJob(deps, jobId);
   // Finding the kind of a job is quick and must not wait for running jobs.
   const kinds = createLane(maxRunning, (jobId) => findKind(database, jobId));
-  const common = createLane(maxRunning, run);
+  // What callers ask for never delays the work that finds out what happened to payments, such as
+  // notifications and calls with an unknown outcome.
+  const requests = createLane(maxRequests, run);
+  const recovery = createLane(maxRunning, run);
   // Sweeps enqueue thousands of checks, so these have a smaller lane of their own.
   const checks = createLane(Math.ceil(maxRunning / 2), run);
   const taskLanes = new Map<string, Lane>();
@@ -71,19 +78,21 @@ export function createWorker(options: WorkerOptions): Worker {
     if (concurrency !== undefined) taskLanes.set(name, createLane(concurrency, run));
   }
 
-  function laneFor({ task, rank }: JobKind): Lane {
-    return rank === JOB_RANKS.check ? checks : taskLanes.get(task) ?? common;
+  function laneFor({ task, rank, turn = 0 }: JobKind): Lane {
+    if (rank === JOB_RANKS.check) return checks;
+    return taskLanes.get(task) ?? (turn > 0 ? requests : recovery);
   }
 
   return {
     async run(jobId, knownKind) {
       const kind = knownKind ?? await kinds.enter(jobId);
-      await (kind ? laneFor(kind) : common).enter(jobId);
+      await (kind ? laneFor(kind) : recovery).enter(jobId, kind?.user_id ?? undefined);
     },
     async close(graceMs) {
       stop.abort();
       await Promise.all(
-        [kinds, common, checks, ...taskLanes.values()].map((each) => each.close(graceMs)),
+        [kinds, requests, recovery, checks, ...taskLanes.values()]
+          .map((each) => each.close(graceMs)),
       );
     },
   };

@@ -76,6 +76,43 @@ Deno.test("lane: runs a limited number of keys at the same time, and a key that 
   assert.deepEqual(started, ["a", "b"]);
 });
 
+Deno.test("lane: groups share the slots equally, and a group with one key does not wait for all keys of another", async () => {
+  const started: string[] = [];
+  const ends = new Map<string, () => void>();
+  const lane = createLane(4, (key) => {
+    started.push(key);
+    const { promise, resolve } = Promise.withResolvers<void>();
+    ends.set(key, resolve);
+    return promise;
+  });
+  const enter = (group: string, count: number) => {
+    for (let i = 1; i <= count; i++) lane.enter(`${group}${i}`, group);
+  };
+  const end = async (...keys: string[]) => {
+    const before = started.length;
+    for (const key of keys) {
+      ends.get(key)!();
+      await runPending();
+    }
+    return started.slice(before);
+  };
+  enter("a", 100);
+  assert.deepEqual(started, ["a1", "a2", "a3", "a4"], "one group uses all slots if it is alone");
+  enter("b", 100);
+  assert.deepEqual(await end("a1", "a2"), ["b1", "b2"], "free slots go to the group with fewer");
+  assert.deepEqual(await end("a3", "b1"), ["a5", "b3"], "then each keeps its half");
+  enter("c", 1);
+  assert.deepEqual(await end("a4"), ["c1"]);
+  assert.deepEqual(
+    await end("c1"),
+    ["a6"],
+    "a group that has nothing more to do gives its slot back",
+  );
+  assert.deepEqual(await end("b2"), ["b4"]);
+  ends.forEach((resolve) => resolve());
+  await lane.close(60_000);
+});
+
 Deno.test("serializeByKey: runs the work of a key in order, even after a failure, and that of other keys at the same time", async () => {
   const log: string[] = [];
   const gate = Promise.withResolvers<void>();

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { newPayment } from "../../core/payments/new_payment.ts";
 import { openDatabase, type Sql } from "../../db/database.ts";
 import { BEFORE_ALL, readEventsAfter } from "../../db/event_positions.ts";
-import { findOutcomes, listDueJobs } from "../../db/job_queries.ts";
-import { JOB_RANKS } from "../../db/jobs.ts";
+import { findOutcomes, listDueJobs, listDueRequests } from "../../db/job_queries.ts";
+import { insertRequest, JOB_RANKS } from "../../db/jobs.ts";
 import {
   findPayment,
   listPayments,
@@ -12,6 +12,7 @@ import {
 } from "../../db/payment_statements.ts";
 import { takeDue } from "../../db/webhook_deliveries.ts";
 import { createDatabase, runSql } from "../support/database/database.ts";
+import { newJob } from "../support/jobs/jobs.ts";
 
 const ROWS = 3_000;
 
@@ -43,6 +44,8 @@ const STATEMENTS: Record<string, (sql: Sql) => Promise<unknown>> = {
   "take due deliveries": (sql) =>
     takeDue(sql, { endpointId: idOf(1), now: NOW, except: [], limit: 10 }),
   "list due jobs": (sql) => listDueJobs(sql, JOB_RANKS.awaited, NOW, 10),
+  "list due requests": (sql) => listDueRequests(sql, NOW, 10),
+  "insert a request": (sql) => insertRequest(sql, newJob({ user_id: "u1" })),
   "find outcomes of jobs": (sql) => findOutcomes(sql, [idOf(7), idOf(8)], NOW),
 };
 
@@ -87,6 +90,10 @@ function insertRows(from: number, to: number): string {
     insert into gateway.jobs (id, task, subject_id, payload, status, run_at, created_at, updated_at)
     select ${id}, 'task', ${id}, '{}', case when i % 100 = 0 then 'queued' else 'succeeded' end,
       timestamptz '2026-03-01', now(), now() ${rows};
+    insert into gateway.jobs (id, task, payload, user_id, turn, status, run_at, created_at, updated_at)
+    select gen_random_uuid(), 'request', '{}', 'u' || i % 3, i,
+      case when i % 3 = 1 then 'queued' else 'succeeded' end, timestamptz '2026-03-01', now(), now()
+    ${rows};
     insert into gateway.webhook_deliveries (event_id, endpoint_id, event_name, resource_id, sequence,
       status, next_attempt_at, created_at)
     select ${id}, ${endpoint}, 'frequent', ${id}, 1,

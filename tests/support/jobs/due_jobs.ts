@@ -2,7 +2,7 @@
 
 import { createWorker } from "../../../core/jobs/worker.ts";
 import { createTasks } from "../../../core/tasks.ts";
-import { listDueJobs } from "../../../db/job_queries.ts";
+import { listDueJobs, listDueRequests } from "../../../db/job_queries.ts";
 import { type GatewayJob, JOB_RANKS } from "../../../db/jobs.ts";
 import type { TestApp } from "../app.ts";
 
@@ -11,9 +11,12 @@ export async function runDueJobs({ deps }: TestApp): Promise<number> {
   const worker = createWorker({ ...deps, tasks: createTasks(deps), maxRunning: 4 });
   const now = new Date(deps.clock());
   const due = await Promise.all(
-    Object.values(JOB_RANKS).map((rank) =>
-      deps.database.query((sql) => listDueJobs(sql, rank, now, 1_000))
-    ),
+    [
+      ...Object.values(JOB_RANKS).map((rank) =>
+        deps.database.query((sql) => listDueJobs(sql, rank, now, 1_000))
+      ),
+      deps.database.query((sql) => listDueRequests(sql, now, 1_000)),
+    ],
   );
   const inOrder = due.flat().toSorted((a, b) => a.run_at.getTime() - b.run_at.getTime());
   await Promise.all(inOrder.map(({ id }) => worker.run(id)));

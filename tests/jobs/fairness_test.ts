@@ -1,0 +1,230 @@
+import assert from "node:assert/strict";
+import { MAX_BACKGROUND_CALLS } from "../../commands/gateway.ts";
+import { MAX_RUNNING_JOBS, MAX_RUNNING_REQUESTS } from "../../commands/jobs.ts";
+import type { Queue } from "../../core/config/config.ts";
+import { sweepJobs } from "../../core/jobs/schedule.ts";
+import { createWorker } from "../../core/jobs/worker.ts";
+import { checkPaymentJob } from "../../core/payments/payment_record.ts";
+import { createTasks } from "../../core/tasks.ts";
+import { findKindOf } from "../../db/job_queries.ts";
+import { insertJobs, insertRequest } from "../../db/jobs.ts";
+import { QUEUE_SCHEMA, setUpQueue } from "../../db/queue.ts";
+import { createDatabase, runSql } from "../support/database/database.ts";
+import { createWaits } from "../support/gateway/gateway.ts";
+import { buildNotification, notifyAndRead } from "../support/gateway/notifications.ts";
+import { nameOf, openRelayed, type RelayedPayments } from "../support/gateway/relay.ts";
+import { newKey } from "../support/idempotency.ts";
+import { newJob, openInstance } from "../support/jobs/jobs.ts";
+import { openTestQueue, QUEUES } from "../support/jobs/queues.ts";
+import { ASYNC, parseAcceptedJob, rowOf } from "../support/payments/async_requests.ts";
+import { createDataFolder } from "../support/project.ts";
+import { until } from "../support/until.ts";
+
+/** Far more than one user may run at a time, and than the queues deliver at a time. */
+const FLOOD = 300;
+
+interface Background extends RelayedPayments {
+  /** Starts to deliver jobs to a worker. */
+  start(): void;
+  /** Hands the jobs that the app has enqueued to the queue. */
+  enqueue(): void;
+  /** Sends an asynchronous charge and returns its job. */
+  chargeAsync(orderId: string, key?: string): Promise<string>;
+  /** The jobs that the worker knows: they run, or wait for their turn. */
+  delivered: Set<string>;
+  /** The order ids of the charges that reached the gateway, in order. The gateway does not answer. */
+  charged: string[];
+  /** Lets the gateway answer the first charge that waits for it. */
+  answerOne(): void;
+}
+
+/** The app with a queue and a worker of the size that the service uses. */
+async function openBackground(queue: Queue): Promise<Background> {
+  const databaseUrl = await createDatabase();
+  await setUpQueue(databaseUrl, queue);
+  await using resources = new AsyncDisposableStack();
+  const payments = resources.use(
+    await openRelayed({
+      databaseUrl,
+      gatewayOptions: { wait: createWaits().wait, maxInFlight: MAX_BACKGROUND_CALLS },
+    }),
+  );
+  const { app: { deps, enqueued }, post, relay } = payments;
+  const folder = resources.use(await createDataFolder());
+  const jobQueue = resources.use(
+    await openTestQueue(queue, { databaseUrl, folder: folder.path, log: deps.log }),
+  );
+  const worker = createWorker({
+    ...deps,
+    tasks: createTasks(deps),
+    maxRunning: MAX_RUNNING_JOBS,
+    maxRequests: MAX_RUNNING_REQUESTS,
+  });
+  const unanswered: (() => void)[] = [];
+  resources.defer(async () => {
+    await runSql(databaseUrl, "delete from gateway.jobs where status = 'queued'");
+    unanswered.forEach((answer) => answer());
+    // A queue that is stopped while it holds messages leaves a timer behind.
+    if (queue === "postgres") {
+      await until("the queue is empty", async () => await countQueued(databaseUrl) === 0);
+    }
+    jobQueue.stop();
+    await worker.close(30_000);
+  });
+  const background: Background = {
+    ...payments,
+    delivered: new Set(),
+    charged: [],
+    start: () =>
+      jobQueue.start(async (id, kind) => {
+        const known = kind ?? await deps.database.query((sql) => findKindOf(sql, id));
+        const run = worker.run(id, known!);
+        background.delivered.add(id);
+        await run;
+      }),
+    enqueue: () => enqueued.splice(0).forEach((job) => jobQueue.enqueue(job)),
+    async chargeAsync(orderId, key) {
+      const body = { payment_type: "gopay", gross_amount: 1_000, order_id: orderId };
+      const headers = { ...ASYNC, ...newKey() };
+      const { id } = await parseAcceptedJob(await post("/charge/", body, headers, key));
+      background.enqueue();
+      return id;
+    },
+    answerOne: () => unanswered.shift()!(),
+  };
+  const opened = resources.move();
+  relay.intercept = async (request, pass) => {
+    if (nameOf(request) === "POST /v2/charge") {
+      background.charged.push(JSON.parse(request.body).transaction_details.order_id);
+      const { promise, resolve } = Promise.withResolvers<void>();
+      unanswered.push(resolve);
+      await promise;
+    }
+    return await pass();
+  };
+  return { ...background, [Symbol.asyncDispose]: () => opened.disposeAsync() };
+}
+
+/** Alice sends hundreds of charges; as many as may run at a time wait for the gateway. */
+async function flood(background: Background): Promise<void> {
+  for (let number = 0; number < FLOOD; number += 20) {
+    await Promise.all(
+      Array.from({ length: 20 }, (_, i) => background.chargeAsync(`alice-${number + i}`)),
+    );
+  }
+  background.start();
+  await until(
+    "charges wait for the gateway",
+    () => background.charged.length === MAX_RUNNING_REQUESTS,
+  );
+}
+
+/** How many messages the PostgreSQL queue has not delivered. */
+async function countQueued(databaseUrl: string): Promise<number> {
+  return (await runSql(databaseUrl, `select from ${QUEUE_SCHEMA}._private_jobs`)).length;
+}
+
+for (const name of QUEUES) {
+  Deno.test(`${name} queue: a user's asynchronous charge starts before ${FLOOD} waiting charges of another user`, async () => {
+    await using background = await openBackground(name);
+    const { app, charged, delivered } = background;
+    const bob = await app.createKey({ userId: "bob" });
+    await flood(background);
+    const job = await background.chargeAsync("bob-0", bob);
+    await until("Bob's job is delivered", () => delivered.has(job));
+    if (name === "postgres") {
+      assert.ok(
+        await countQueued(background.databaseUrl) > 100,
+        "it is delivered before Alice's jobs",
+      );
+    }
+    const before = charged.length;
+    background.answerOne();
+    await until("another charge reaches the gateway", () => charged.length > before);
+    assert.equal(charged[before], "bob-0");
+  });
+
+  Deno.test(`${name} queue: recovery work runs while ${FLOOD} asynchronous charges wait for the gateway`, async () => {
+    await using background = await openBackground(name);
+    const { app, relay, charged } = background;
+    const { intercept } = relay;
+    relay.intercept = (_request, pass) => pass();
+    const payment = await background.paid();
+    const other = await background.charge();
+    relay.intercept = intercept;
+    await flood(background);
+
+    // The gateway is not asked for a confirmation in time, so that a job has to ask it.
+    relay.intercept = () => new Response(null, { status: 500 });
+    const notification = await notifyAndRead(
+      background,
+      buildNotification(payment, "chargeback", { status_code: "200" }),
+    );
+    relay.intercept = intercept;
+    const now = new Date();
+    const check = { ...checkPaymentJob({ id: other.id, user_id: "alice" }, now), run_at: now };
+    await app.database.query((sql) => insertJobs(sql, [check]));
+    app.enqueued.push(check);
+    background.enqueue();
+
+    const [confirmation] = await runSql(
+      background.databaseUrl,
+      `select id from gateway.jobs where subject_id = '${notification.id}'`,
+    );
+    for (const id of [confirmation!.id, check.id]) {
+      await until(
+        "the job has succeeded",
+        async () => (await rowOf(background, id)).status === "succeeded",
+      );
+    }
+    assert.equal(charged.length, MAX_RUNNING_REQUESTS, "no other charge was started");
+  });
+}
+
+/** The turns of a user's requests that wait. */
+async function turnsOf(databaseUrl: string, user: string): Promise<number[]> {
+  const rows = await runSql(
+    databaseUrl,
+    `select turn from gateway.jobs where user_id = '${user}' and status = 'queued' order by turn`,
+  );
+  return rows.map(({ turn }) => turn);
+}
+
+Deno.test("request: gets the turn after the user's last one, and at least the lowest turn that waits", async () => {
+  const databaseUrl = await createDatabase();
+  await using instance = openInstance({ databaseUrl });
+  const request = (user_id: string) =>
+    instance.database.query((sql) => insertRequest(sql, newJob({ user_id })));
+  for (const user of ["alice", "alice", "alice", "bob"]) await request(user);
+  assert.deepEqual(await turnsOf(databaseUrl, "alice"), [1, 2, 3]);
+  assert.deepEqual(await turnsOf(databaseUrl, "bob"), [1]);
+  await runSql(databaseUrl, "update gateway.jobs set status = 'succeeded' where turn < 3");
+  for (const user of ["bob", "carol", "carol", "alice"]) await request(user);
+  assert.deepEqual(await turnsOf(databaseUrl, "alice"), [3, 4]);
+  assert.deepEqual(await turnsOf(databaseUrl, "bob"), [3]);
+  assert.deepEqual(await turnsOf(databaseUrl, "carol"), [3, 4]);
+  await runSql(databaseUrl, "update gateway.jobs set status = 'succeeded'");
+  await request("alice");
+  assert.deepEqual(await turnsOf(databaseUrl, "alice"), [1]);
+  await instance.insert({ user_id: "dave" });
+  assert.deepEqual(await turnsOf(databaseUrl, "dave"), [0], "other jobs have no turn");
+});
+
+Deno.test("sweep: finds the request of a user in the first batch, behind more requests of another user", async () => {
+  const databaseUrl = await createDatabase();
+  await using instance = openInstance({ databaseUrl });
+  const { database } = instance;
+  await runSql(
+    databaseUrl,
+    `insert into gateway.jobs
+       (id, task, payload, user_id, turn, run_at, created_at, updated_at)
+     select gen_random_uuid(), 'greet', '{}', 'alice', turn, 'epoch', 'epoch', 'epoch'
+     from generate_series(1, 600) turn`,
+  );
+  const request = newJob({ user_id: "bob" });
+  await database.query((sql) => insertRequest(sql, request));
+  const found: string[] = [];
+  const runJob = (id: string) => Promise.resolve(void found.push(id));
+  await sweepJobs({ database, clock: Date.now, runJob });
+  assert.ok(found.indexOf(request.id) >= 0 && found.indexOf(request.id) < 2);
+});
