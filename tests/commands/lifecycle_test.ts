@@ -64,7 +64,7 @@ Deno.test("stop: SIGTERM, SIGINT and SIGHUP stop the service cleanly, and the ne
     keys ??= service.keys;
     assert.deepEqual(service.keys, keys);
     assert.equal((await service.get("/me/", keys.user)).status, 200);
-    if (signal !== "SIGTERM") assert.doesNotMatch(service.output(), /Fetching|Creating|Applied/);
+    if (signal !== "SIGTERM") assert.doesNotMatch(service.output(), /Downloading|Creating|Applied/);
     service.signal(signal);
     const { code } = await service.ended;
     assert.equal(code, 0, service.output());
