@@ -239,10 +239,9 @@ Deno.test("payment events: each increase of the refunded amount sends one paymen
 });
 
 Deno.test("payment events: every step sends its events, and payment_settled only once", () => {
-  for (const { from, to, mark, name } of PAIRS.filter((pair) => "+!^".includes(pair.mark))) {
+  for (const { from, to, name } of PAIRS.filter((pair) => "+!^".includes(pair.mark))) {
     const refunded = REFUND_STATUSES.includes(to) ? 7 : 0;
     const reported = reportedState(to, { refunded, isLatest: true });
-    assert.notEqual(mark, "=");
     assert.deepEqual(eventsOf(knownState(from), reported, false), EVENTS_ON_ENTRY[to], name);
     const rest = EVENTS_ON_ENTRY[to].filter((event) => event !== "payment_settled");
     assert.deepEqual(eventsOf(knownState(from), reported, true), rest, `${name}, paid before`);
