@@ -193,12 +193,10 @@ Deno.test("isAmbiguous: is true for every other way to split the signed text of 
       const text = `${order}${code}${gross}.00`;
       for (let from = 1; from < text.length; from++) {
         if (from === order.length) continue;
-        for (const length of [3]) {
-          const claim = [text.slice(0, from), text.slice(from, from + length)] as const;
-          const rest = text.slice(from + length);
-          if (rest === "") continue;
-          assert.ok(isAmbiguous(...claim, rest), `${claim} ${rest} of ${text}`);
-        }
+        const claim = [text.slice(0, from), text.slice(from, from + 3)] as const;
+        const rest = text.slice(from + 3);
+        if (rest === "") continue;
+        assert.ok(isAmbiguous(...claim, rest), `${claim} ${rest} of ${text}`);
       }
       return Promise.resolve();
     },
@@ -232,8 +230,9 @@ Deno.test("forged notification: the signature of an order whose id contains a st
       });
       if (control) await sandbox.control(`transactions/${attacker.transaction_id}/${control}`);
       const { signature_key } = await findSentNotification(payments, attacker.order_id, status);
-      const amounts = [`${between}${code}1000.00`, `${gross_amount}.00`];
-      const forged = buildNotification(target, "settlement", { gross_amount: amounts[0] });
+      const forged = buildNotification(target, "settlement", {
+        gross_amount: `${between}${code}1000.00`,
+      });
       assert.equal(forged.signature_key, signature_key, "both have the same signature");
       const checksBefore = relay.times("GET /v2/:id/status");
       assert.equal(await send(payments, forged), 200);
