@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { dirname, join, relative } from "node:path";
 import { PROJECT } from "../support/project.ts";
 
-/** The sandbox folders, from top to bottom. Each may import only from the floors below its own. */
-const FLOORS = [
+/** The sandbox folders, from top to bottom. Each may import only from the layers below its own. */
+const LAYERS = [
   ["."],
   ["pages"],
   ["pages/customer", "pages/dashboard"],
@@ -38,17 +38,17 @@ function folderOf(path: string): string {
   return relative(SANDBOX, dirname(path)) || ".";
 }
 
-Deno.test("sandbox folders: import only from the floors below", async () => {
-  const floorOf = (path: string) => {
-    const floor = FLOORS.findIndex((folders) => folders.includes(folderOf(path)));
-    assert.ok(floor >= 0, `${path} is in a folder without a floor`);
-    return floor;
+Deno.test("sandbox folders: import only from the layers below", async () => {
+  const layerOf = (path: string) => {
+    const layer = LAYERS.findIndex((folders) => folders.includes(folderOf(path)));
+    assert.ok(layer >= 0, `${path} is in a folder without a layer`);
+    return layer;
   };
   let count = 0;
   for await (const [from, to] of imports()) {
     count++;
     if (folderOf(from) === folderOf(to)) continue;
-    assert.ok(floorOf(to) > floorOf(from), `${relative(PROJECT, from)} imports ${to}`);
+    assert.ok(layerOf(to) > layerOf(from), `${relative(PROJECT, from)} imports ${to}`);
   }
   assert.ok(count > 100);
 });
