@@ -5,6 +5,7 @@ import { parseConfig } from "../../core/config/config.ts";
 import { openApp, REAL_INSTALLATION, type TestApp } from "../support/app.ts";
 import { callService } from "../support/client.ts";
 import { createDatabase, runSql } from "../support/database/database.ts";
+import { freePort } from "../support/free_port.ts";
 import { openSandbox, savedCard, type TestSandbox } from "../support/gateway/sandbox.ts";
 import { jobsOf } from "../support/jobs/due_jobs.ts";
 import { parsePayment, type Payment } from "../support/payments/payments.ts";
@@ -381,8 +382,3 @@ Deno.test("run: updates the progress in place on a terminal, and prints a line f
   assert.match(terminal, /\r +\r$/, "the line is cleared before the summary");
   assert.equal(shown(false), "sweep: 200 of 300\n");
 });
-
-function freePort(): number {
-  using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-  return listener.addr.port;
-}

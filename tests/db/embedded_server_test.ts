@@ -4,6 +4,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { install } from "../../db/embedded/install.ts";
 import type { Layout } from "../../db/embedded/layout.ts";
 import { findServer, startServer } from "../../db/embedded/server.ts";
+import { freePort } from "../support/free_port.ts";
 import { createDataFolder } from "../support/project.ts";
 
 const ignoreOutput = () => {};
@@ -20,11 +21,6 @@ function isAlive(pid: number): boolean {
   } catch {
     return false;
   }
-}
-
-function freePort(): number {
-  using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-  return listener.addr.port;
 }
 
 Deno.test("embedded server: ends if the service ends before the server has started", async () => {

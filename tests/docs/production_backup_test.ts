@@ -2,12 +2,9 @@ import assert from "node:assert/strict";
 import { Webhook } from "standardwebhooks";
 import { callService } from "../support/client.ts";
 import { createDatabase, runSql } from "../support/database/database.ts";
-import {
-  findPrograms,
-  freePort,
-  startDebianPostgres,
-} from "../support/database/debian_postgres.ts";
+import { findPrograms, startDebianPostgres } from "../support/database/debian_postgres.ts";
 import { openWebhookReceiver } from "../support/events/webhook_receiver.ts";
+import { freePort } from "../support/free_port.ts";
 import { type Json, openSandbox } from "../support/gateway/sandbox.ts";
 import { blockWith, readGuide, runBlock } from "../support/guides/text.ts";
 import { createDataFolder } from "../support/project.ts";

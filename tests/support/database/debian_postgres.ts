@@ -2,6 +2,7 @@
 
 import { join } from "node:path";
 import { NOBODY_USER } from "../../../db/embedded/layout.ts";
+import { freePort } from "../free_port.ts";
 import { printMissing } from "../programs.ts";
 import { until } from "../until.ts";
 import { runSql } from "./database.ts";
@@ -89,9 +90,4 @@ function isFile(path: string): boolean {
   } catch {
     return false;
   }
-}
-
-export function freePort(): number {
-  using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-  return listener.addr.port;
 }

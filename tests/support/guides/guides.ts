@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { join } from "node:path";
+import { freePort } from "../free_port.ts";
 import { PROJECT } from "../project.ts";
 import type { Service } from "../service.ts";
 import { until } from "../until.ts";
@@ -102,9 +103,4 @@ async function waitFor(
   };
   await until("the other terminal shows the output", isShown)
     .catch(() => withPlace(where, () => assertShown(shown.format, shown.text, actual)));
-}
-
-function freePort(): number {
-  using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-  return listener.addr.port;
 }
