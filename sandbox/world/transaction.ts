@@ -42,6 +42,9 @@ export interface Transaction extends Stored {
   details: Details;
   customFields: Record<string, string>;
   metadata: Record<string, unknown> | null;
+  /** Only webhooks contain it. Missing in state files of earlier versions, as is `popId`. */
+  customer?: { email?: string; full_name?: string } | null;
+  popId?: string;
   /** Webhook URLs of this transaction: `override` replaces the merchant's, `append` adds to them. */
   notify: { override: string[]; append: string[] };
   /** Id of the first payment to the same virtual account; null: this is the first or only one. */
