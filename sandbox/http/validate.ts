@@ -10,31 +10,32 @@ import { invalid, WrongType } from "./refusal.ts";
 export function validate<T>(schema: z.ZodType<T>, input: unknown, prefix = ""): T {
   const first = schema.safeParse(input);
   if (first.success) return first.data;
-  const converted = convertScalars(input, first.error.issues);
-  const result = schema.safeParse(converted);
+  convertScalars(input, first.error.issues);
+  const result = schema.safeParse(input);
   if (result.success) return result.data;
   const { issues } = result.error;
   const messages = issues.map(({ path, message }) =>
     `${[prefix, ...path].filter((part) => part !== "").join(".") || "body"} ${message}`
   );
   const unique = [...new Set(messages)];
-  const hasWrongType = issues.some((issue) => isWrongType(issue, valueAt(converted, issue.path)));
+  const hasWrongType = issues.some((issue) => isWrongType(issue, valueAt(input, issue.path)));
   throw hasWrongType ? new WrongType(unique) : invalid(...unique);
 }
 
 type Issue = z.core.$ZodIssue;
 
-/** A copy of `input` in which the scalars that have the wrong type are converted. */
-function convertScalars(input: unknown, issues: Issue[]): unknown {
-  const copy = structuredClone(input);
+/**
+ * Converts the scalars in `input` that have the wrong type. In place: a deeply nested body cannot be
+ * copied.
+ */
+function convertScalars(input: unknown, issues: Issue[]): void {
   for (const issue of issues) {
-    const parent = valueAt(copy, issue.path.slice(0, -1));
+    const parent = valueAt(input, issue.path.slice(0, -1));
     const name = issue.path.at(-1);
     if (typeof parent !== "object" || parent === null || name === undefined) continue;
     const fields = parent as Record<PropertyKey, unknown>;
     fields[name] = convertScalar(fields[name], issue);
   }
-  return copy;
 }
 
 function convertScalar(value: unknown, issue: Issue): unknown {
