@@ -38,6 +38,8 @@ export interface Transaction extends Stored {
   /** Why the bank or provider denied the payment. */
   message: string | null;
   refunds: Refund[];
+  /** Missing if there is none. */
+  chargebacks?: { amount: number; at: number }[];
   /** Data of the payment method. */
   details: Details;
   customFields: Record<string, string>;
