@@ -17,6 +17,7 @@ export interface Call {
   headers: Headers;
   body: unknown;
   isDeclinedByBank: boolean;
+  isPendingAtBank: boolean;
 }
 
 export interface Endpoint {
@@ -97,14 +98,14 @@ export const ENDPOINTS: Endpoint[] = [
   post(
     "refund",
     "/v2/:id/refund",
-    (world, { id, body, isDeclinedByBank }) =>
-      refund(world, id, body, { isDirect: false, isDeclinedByBank }),
+    (world, { id, body, isDeclinedByBank, isPendingAtBank }) =>
+      refund(world, id, body, { isDirect: false, isDeclinedByBank, isPendingAtBank }),
   ),
   post(
     "direct_refund",
     "/v2/:id/refund/online/direct",
-    (world, { id, body, isDeclinedByBank }) =>
-      refund(world, id, body, { isDirect: true, isDeclinedByBank }),
+    (world, { id, body, isDeclinedByBank, isPendingAtBank }) =>
+      refund(world, id, body, { isDirect: true, isDeclinedByBank, isPendingAtBank }),
   ),
 
   {

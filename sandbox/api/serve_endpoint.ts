@@ -55,6 +55,7 @@ async function handleCall(
       headers: request.headers,
       body: endpoint.read ? endpoint.read(body) : body,
       isDeclinedByBank: fault?.fault === "bank_refuses",
+      isPendingAtBank: fault?.fault === "bank_pending",
     };
     const rules = endpoint.method === "POST" ? family.idempotency : null;
     const key = rules && request.headers.get(rules.header);

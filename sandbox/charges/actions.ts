@@ -72,10 +72,11 @@ export function approve(world: World, id: string) {
 
 export function deny(world: World, id: string) {
   const transaction = findChallenged(world, id);
-  const denied = transitionTo(world, transaction, "deny", "deny", { fraud: "deny" });
+  const status = world.settings.denied_review_status;
+  const denied = transitionTo(world, transaction, status, "deny", { fraud: "deny" });
   return {
     ...actionResponse(world, denied, "Success, transaction is denied"),
-    // 200, although the status is "deny": the merchant asked for the denial and it succeeded.
+    // 200 for any status: the merchant asked for the denial and it succeeded.
     status_code: "200",
   };
 }

@@ -26,6 +26,7 @@ const CONFIRMATION_AFTER = 5 * SECOND;
 export interface RefundKind {
   isDirect: boolean;
   isDeclinedByBank: boolean;
+  isPendingAtBank: boolean;
 }
 
 export function refund(world: World, id: string, body: unknown, kind: RefundKind) {
@@ -67,7 +68,18 @@ export function refund(world: World, id: string, body: unknown, kind: RefundKind
     createdAt: now,
     confirmsAt: now + CONFIRMATION_AFTER,
     confirmedAt: null,
+    ...kind.isPendingAtBank && { isPending: true },
   };
+  if (kind.isPendingAtBank) {
+    const refunds = [...transaction.refunds, newRefund];
+    const unchanged = world.transactions.put({ ...transaction, refunds });
+    return {
+      ...actionResponse(world, unchanged, "Refund request is pending at the bank"),
+      status_code: "201",
+      refund_amount: formatMoney(amount),
+      refund_key: key,
+    };
+  }
   const cause = isDirect ? "direct_refund" : "refund";
   const refunded = transitionTo(
     world,
@@ -121,14 +133,21 @@ function canRefund(
   return rules.isDirect && (method !== "credit_card" || canRefundDirectly(details));
 }
 
-/** Marks the oldest unconfirmed refund as confirmed by the bank, and sends a second webhook. */
+/**
+ * Marks the oldest unconfirmed refund as confirmed by the bank, and sends a webhook: the second one,
+ * unless the refund was pending until now.
+ */
 export function confirmRefund(world: World, transaction: Transaction): Transaction {
   const confirmed = transaction.refunds.find(isUnconfirmed);
-  return updateTransaction(world, transaction, "confirm_refund", {
-    refunds: transaction.refunds.map((refund) =>
-      refund === confirmed ? { ...refund, confirmedAt: world.clock.now() } : refund
-    ),
-  });
+  const refunds = transaction.refunds.map((refund) =>
+    refund === confirmed ? { ...refund, confirmedAt: world.clock.now(), isPending: false } : refund
+  );
+  if (!confirmed?.isPending) {
+    return updateTransaction(world, transaction, "confirm_refund", { refunds });
+  }
+  const made = sumRefunds({ refunds: refunds.filter(({ isPending }) => !isPending) });
+  const status = made === transaction.amount ? "refund" : "partial_refund";
+  return transitionTo(world, transaction, status, "confirm_refund", { refunds });
 }
 
 export function isUnconfirmed({ confirmedAt }: { confirmedAt: number | null }): boolean {

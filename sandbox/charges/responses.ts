@@ -88,10 +88,11 @@ function expiryField({ expiresAt }: Transaction) {
 }
 
 function refundFields(transaction: Transaction) {
-  if (transaction.refunds.length === 0) return {};
+  const refunds = transaction.refunds.filter(({ isPending }) => !isPending);
+  if (refunds.length === 0) return {};
   return {
-    refund_amount: formatMoney(sumRefunds(transaction)),
-    refunds: transaction.refunds.map((refund) => ({
+    refund_amount: formatMoney(sumRefunds({ refunds })),
+    refunds: refunds.map((refund) => ({
       refund_chargeback_id: refund.id,
       refund_amount: formatMoney(refund.amount),
       created_at: formatWib(refund.createdAt),

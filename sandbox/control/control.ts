@@ -72,6 +72,7 @@ const NewSettings = object({
   recurring_notification_url: webhookUrl,
   pay_account_notification_url: webhookUrl,
   reuse_order_id_after_deny: flag(),
+  denied_review_status: oneOf(["cancel", "deny"]),
 }).partial();
 
 const InvoicePayment = object({

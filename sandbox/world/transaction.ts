@@ -82,8 +82,11 @@ export interface Refund {
   confirmsAt: number;
   /** When the bank confirmed it; null: not yet. */
   confirmedAt: number | null;
+  /** Whether the bank has not made it yet; responses then do not list it. */
+  isPending?: boolean;
 }
 
+/** The sum of all refunds, including those that the bank has not made yet. */
 export function sumRefunds({ refunds }: Pick<Transaction, "refunds">): number {
   return refunds.reduce((sum, { amount }) => sum + amount, 0);
 }

@@ -84,7 +84,7 @@ const OPERATIONS: Record<string, Operation> = {
     run: (box, id) => box.call("POST", `/v2/${id}/deny`),
     allowed: { "capture, challenged": "200" },
     message: "Success, transaction is denied",
-    status: "deny",
+    status: "cancel",
   },
   capture: {
     run: (box, id) => box.call("POST", "/v2/capture", { transaction_id: id }),
@@ -262,18 +262,23 @@ Deno.test("undecided challenge: is cancelled at settlement time", async () => {
   assert.equal((await box.status(approved)).transaction_status, "settlement");
 });
 
-Deno.test("denied challenge: both transaction status and fraud status are deny", async () => {
+Deno.test("denied challenge: has the status of the setting and the fraud status deny", async () => {
   await using box = await openSandbox();
-  const { transaction_id } = await box.charge("card_challenge");
-  const { fraud_status } = await box.post(`/v2/${transaction_id}/deny`);
-  assert.equal(fraud_status, "deny");
-  await box.waitForWebhooks();
-  const last = box.hooks.at(-1)!.body;
-  assert.deepEqual([last.status_code, last.transaction_status, last.fraud_status], [
-    "202",
-    "deny",
-    "deny",
-  ]);
+  for (const status of ["cancel", "deny"]) {
+    await box.control("settings", { denied_review_status: status }, "PATCH");
+    const { transaction_id } = await box.charge("card_challenge", {
+      transaction_details: { order_id: status },
+    });
+    const { status_code, fraud_status } = await box.post(`/v2/${transaction_id}/deny`);
+    assert.deepEqual([status_code, fraud_status], ["200", "deny"]);
+    await box.waitForWebhooks();
+    const last = box.hooks.at(-1)!.body;
+    assert.deepEqual([last.status_code, last.transaction_status, last.fraud_status], [
+      "202",
+      status,
+      "deny",
+    ]);
+  }
 });
 
 Deno.test("approved challenge of an authorization: notifies the merchant", async () => {
