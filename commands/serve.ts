@@ -6,6 +6,8 @@ import { ensureKey } from "../core/auth/api_keys.ts";
 import { systemClock } from "../core/clock.ts";
 import type { Config } from "../core/config/config.ts";
 import { createEventStreams } from "../core/events/streams.ts";
+import { DEFAULT_DEADLINE_MS } from "../core/gateway/client.ts";
+import { CHARGE_DEADLINE_MS } from "../core/gateway/operations.ts";
 import { createLog, type Log } from "../core/log.ts";
 import { registerStatusMetrics } from "../core/status/metrics.ts";
 import { createEvents, type Events } from "../core/subscribers/subscribe.ts";
@@ -23,8 +25,14 @@ import { printStartMessage } from "./start_message.ts";
 import { printStatus } from "./terminal.ts";
 import { createWriter } from "./writer.ts";
 
-/** Time for requests and jobs in flight to finish at shutdown. */
-const GRACE_MS = 10_000;
+/** For the database statements of a request. */
+const STATEMENTS_MS = 5_000;
+
+/**
+ * Time for requests and jobs in flight to finish at shutdown. The longest request is a retried charge:
+ * it asks the gateway for the status, and then sends the charge.
+ */
+export const GRACE_MS = DEFAULT_DEADLINE_MS + CHARGE_DEADLINE_MS + STATEMENTS_MS;
 
 export interface ServeOptions {
   /** In-process event subscribers of an embedding program. */

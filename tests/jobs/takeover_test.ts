@@ -38,6 +38,12 @@ async function openServices(queue: Queue) {
   const { database, createKey } = resources.use(
     await openApp({ databaseUrl, serverKey: SERVER_KEY }),
   );
+  // No instance sweeps each minute, because a later minute is claimed. The sweeps at the start of a
+  // service, and when another service is gone, still run.
+  await database.query((sql) =>
+    sql`insert into gateway.cron_runs (task, minute, started_at)
+      values ('sweep_jobs', date_trunc('minute', now()) + interval '9 minutes', now())`
+  );
   const headers = {
     Authorization: `Bearer ${await createKey()}`,
     "Content-Type": "application/json",
