@@ -31,6 +31,8 @@ export interface Jobs extends AsyncDisposable {
   poster: Poster;
   /** Starts running jobs, including those that an earlier process did not finish. */
   start(): void;
+  /** Runs the jobs that an instance left behind when it ended. Does nothing before `start`. */
+  recover(): void;
   /** Starts no more jobs, and waits up to `graceMs` for running ones. */
   stop(graceMs: number): Promise<void>;
 }
@@ -57,6 +59,8 @@ export async function openJobs(config: JobsConfig, deps: JobsDeps): Promise<Jobs
   });
   const scheduleDeps = { ...taskDeps, runJob: worker.run };
   const cronAbort = new AbortController();
+  const logFailure = (error: unknown) => deps.log.error("sweep_failed", error);
+  let isStarted = false;
   // Deno Deploy requires crons to be registered before the server starts.
   for (const entry of createSchedule(scheduleDeps)) {
     Deno.cron(entry.name, entry.cron, { signal: cronAbort.signal }, () => tick(deps, entry));
@@ -66,11 +70,14 @@ export async function openJobs(config: JobsConfig, deps: JobsDeps): Promise<Jobs
     publisher,
     poster,
     start() {
+      isStarted = true;
       jobQueue.start(worker.run);
       // Finds work that an earlier process did not finish, such as a charge during which it crashed.
       const sweeps = [sweepJobs, checkPendingPayments, checkOverdueInvoices, sweepDeliveries];
-      Promise.all(sweeps.map((sweep) => sweep(scheduleDeps)))
-        .catch((error) => deps.log.error("sweep_failed", error));
+      Promise.all(sweeps.map((sweep) => sweep(scheduleDeps))).catch(logFailure);
+    },
+    recover() {
+      if (isStarted && !cronAbort.signal.aborted) sweepJobs(scheduleDeps).catch(logFailure);
     },
     async stop(graceMs) {
       cronAbort.abort();

@@ -10,6 +10,7 @@ import { createLog } from "../core/log.ts";
 import { createEvents } from "../core/subscribers/subscribe.ts";
 import { createPoster } from "../core/webhooks/post.ts";
 import { openDatabase } from "../db/database.ts";
+import { NO_LOCK } from "../db/instance_lock.ts";
 import { createApp } from "../routes/app.ts";
 
 export async function run(readConfig: () => Config): Promise<void> {
@@ -30,6 +31,7 @@ export async function run(readConfig: () => Config): Promise<void> {
     jobQueue,
     poster: createPoster({ allowPrivate: false }),
     publisher: createEventPublisher({ database, jobQueue, log, clock: systemClock }),
+    leaseHolder: NO_LOCK,
     migrations: [],
     log,
     clock: systemClock,

@@ -22,6 +22,7 @@ import { syncSubscriptionStatus } from "../core/subscriptions/sync_subscription_
 import { createTasks, type TaskDeps } from "../core/tasks.ts";
 import { createPoster } from "../core/webhooks/post.ts";
 import { openDatabase } from "../db/database.ts";
+import { openInstanceLock } from "../db/instance_lock.ts";
 import { findJob, findOutcomes, type JobOutcomes } from "../db/job_queries.ts";
 import { type GatewayJob, insertJobs, makeJobDue } from "../db/jobs.ts";
 import { loadMigrations } from "../db/migrations.ts";
@@ -104,6 +105,10 @@ async function openTaskDeps(
   await migrateDatabase(url, await loadMigrations(), null);
   const database = openDatabase({ url, poolSize: CONNECTIONS });
   resources.defer(() => database.close());
+  // The service runs the jobs of other instances that ended.
+  const leaseHolder = resources.use(
+    await openInstanceLock({ url, onInstanceGone() {}, onLost() {} }),
+  );
   // The summary reports errors; this command writes no log.
   const log = createLog(() => {});
   resources.defer(() => log.flush());
@@ -119,6 +124,7 @@ async function openTaskDeps(
   }));
   return {
     database,
+    leaseHolder,
     gateway: background,
     clock: systemClock,
     log,

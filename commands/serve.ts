@@ -6,24 +6,33 @@ import { ensureKey } from "../core/auth/api_keys.ts";
 import { systemClock } from "../core/clock.ts";
 import type { Config } from "../core/config/config.ts";
 import { createEventStreams } from "../core/events/streams.ts";
+import { DEFAULT_DEADLINE_MS } from "../core/gateway/client.ts";
+import { CHARGE_DEADLINE_MS } from "../core/gateway/operations.ts";
 import { createLog, type Log } from "../core/log.ts";
 import { registerStatusMetrics } from "../core/status/metrics.ts";
 import { createEvents, type Events } from "../core/subscribers/subscribe.ts";
 import { type Database, openDatabase } from "../db/database.ts";
+import { openInstanceLock } from "../db/instance_lock.ts";
 import { loadMigrations } from "../db/migrations.ts";
 import { createApp } from "../routes/app.ts";
 import { claimServer } from "./database_server.ts";
 import { ensureDevelopmentKeys } from "./development_keys.ts";
 import { openGateway, SANDBOX_HOST } from "./gateway.ts";
-import { openJobs } from "./jobs.ts";
+import { type Jobs, openJobs } from "./jobs.ts";
 import { explainListenErrors, requireFreePort } from "./listen.ts";
 import { migrateDatabase } from "./migrate.ts";
 import { printStartMessage } from "./start_message.ts";
 import { printStatus } from "./terminal.ts";
 import { createWriter } from "./writer.ts";
 
-/** Time for requests and jobs in flight to finish at shutdown. */
-const GRACE_MS = 10_000;
+/** For the database statements of a request. */
+const STATEMENTS_MS = 5_000;
+
+/**
+ * Time for requests and jobs in flight to finish at shutdown. The longest request is a retried charge:
+ * it asks the gateway for the status, and then sends the charge.
+ */
+export const GRACE_MS = DEFAULT_DEADLINE_MS + CHARGE_DEADLINE_MS + STATEMENTS_MS;
 
 export interface ServeOptions {
   /** In-process event subscribers of an embedding program. */
@@ -60,6 +69,15 @@ export async function serve(readConfig: () => Config, options: ServeOptions = {}
   }
   const database = openDatabase({ url: databaseUrl, poolSize: config.databasePoolSize });
   resources.defer(() => database.close());
+  let jobs: Jobs | null = null;
+  // Before the jobs: they stop while the lock is still held, and other instances then run the rest.
+  const leaseHolder = resources.use(
+    await openInstanceLock({
+      url: databaseUrl,
+      onInstanceGone: () => jobs?.recover(),
+      onLost: (error) => log.error("instance_lock_lost", error),
+    }),
+  );
 
   await ensureBootstrapKey(database, config, log);
   const developmentKeys = config.isEmbeddedDefault
@@ -69,15 +87,25 @@ export async function serve(readConfig: () => Config, options: ServeOptions = {}
   const { client: gateway, background, sandbox } = resources.use(await openGateway(config, log));
   const clock = systemClock;
   const { invoicePayments, keep } = config;
-  const jobsDeps = { database, gateway: background, clock, log, events, invoicePayments, keep };
+  const jobsDeps = {
+    database,
+    leaseHolder,
+    gateway: background,
+    clock,
+    log,
+    events,
+    invoicePayments,
+    keep,
+  };
   resources.use(registerStatusMetrics({ database, clock, log }));
-  const jobs = resources.use(await openJobs({ ...config, databaseUrl }, jobsDeps));
+  jobs = resources.use(await openJobs({ ...config, databaseUrl }, jobsDeps));
   const streams = resources.use(createEventStreams({ database, databaseUrl, clock, log }));
 
   let isDraining = false;
   const app = createApp({
     config,
     database,
+    leaseHolder,
     migrations,
     gateway,
     background,

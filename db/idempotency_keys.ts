@@ -17,14 +17,17 @@ export interface IdempotencyKey extends KeyId {
   refund_id: string | null;
   /** Null: no reply is stored yet. */
   reply: unknown;
-  /** Until then the request counts as running. */
+  /** Until then the request counts as running, unless its instance is gone. */
   lease_until: Date;
+  /** The token of the instance that runs the request; null: the lease ends by its time only. */
+  holder: number | null;
   created_at: Date;
 }
 
 /** A key with the lease of its holder. After another request took it over, the stored lease differs. */
 export interface HeldKey extends KeyId {
   lease_until: Date;
+  holder: number | null;
 }
 
 /** A new key, in the form in which it is sent to PostgreSQL as JSON. */
@@ -47,7 +50,7 @@ export function nameOf({ user_id, scope, key }: KeyId): string {
   return JSON.stringify([user_id, scope, key]);
 }
 
-const COLUMNS = "user_id, scope, key, body_hash, resource_id, lease_until, created_at";
+const COLUMNS = "user_id, scope, key, body_hash, resource_id, lease_until, holder, created_at";
 
 /** Inserts keys and returns the resource ids of those that were not in use. */
 export function claimKeysSql(
@@ -60,9 +63,9 @@ export function claimKeysSql(
       select ${COLUMNS} from ${statement.rows("idempotency_keys", keys)}
       order by user_id, scope, key
       on conflict (user_id, scope, key) do update set
-        (body_hash, resource_id, refund_id, reply, lease_until, created_at) = row(
+        (body_hash, resource_id, refund_id, reply, lease_until, holder, created_at) = row(
           excluded.body_hash, excluded.resource_id, null::uuid, null::json, excluded.lease_until,
-          excluded.created_at)
+          excluded.holder, excluded.created_at)
       where known.created_at < ${statement.value(keysSince)}
         or known.resource_id = any(${statement.ids(replaced)})
       returning resource_id`;
@@ -75,12 +78,19 @@ export async function claimKey(sql: Sql, key: ClaimedKey, keysSince: Date): Prom
   return (await statement.run(sql, text)).length > 0;
 }
 
+export interface FoundKey extends IdempotencyKey {
+  /** Whether the lock of the instance that runs the request is free. */
+  is_holder_gone: boolean;
+}
+
 export async function findKey(
   sql: Sql,
   { user_id, scope, key }: KeyId,
-): Promise<IdempotencyKey | null> {
-  const [row] = await sql<[IdempotencyKey?]>`
-    select * from gateway.idempotency_keys
+): Promise<FoundKey | null> {
+  const [row] = await sql<[FoundKey?]>`
+    select *, case when reply is null and holder is not null
+        then pg_try_advisory_xact_lock_shared(holder) else false end as is_holder_gone
+    from gateway.idempotency_keys
     where user_id = ${user_id} and scope = ${scope} and key = ${key}`;
   return row ?? null;
 }
@@ -91,13 +101,13 @@ export async function findKey(
  */
 export async function takeOverKey(
   sql: Sql,
-  { user_id, scope, key, lease_until }: HeldKey,
-  until: Date,
+  { user_id, scope, key, lease_until, holder }: HeldKey,
+  by: Pick<HeldKey, "lease_until" | "holder">,
 ): Promise<Pick<IdempotencyKey, "resource_id" | "refund_id"> | null> {
   const [stored] = await sql<[Pick<IdempotencyKey, "resource_id" | "refund_id">?]>`
-    update gateway.idempotency_keys set lease_until = ${until}
+    update gateway.idempotency_keys set lease_until = ${by.lease_until}, holder = ${by.holder}
     where user_id = ${user_id} and scope = ${scope} and key = ${key}
-      and reply is null and lease_until = ${lease_until}
+      and reply is null and lease_until = ${lease_until} and holder is not distinct from ${holder}
     returning resource_id, refund_id`;
   return stored ?? null;
 }
@@ -108,7 +118,7 @@ export async function takeOverKey(
  */
 export async function endKey(
   sql: Sql,
-  { user_id, scope, key, lease_until }: HeldKey,
+  { user_id, scope, key, lease_until, holder }: HeldKey,
   reply: object | null,
   now: Date,
 ): Promise<void> {
@@ -116,5 +126,6 @@ export async function endKey(
     update gateway.idempotency_keys
     set reply = ${reply && JSON.stringify(reply)}::text::json, lease_until = ${now}
     where user_id = ${user_id} and scope = ${scope} and key = ${key}
-      and lease_until = ${lease_until} and reply is null`;
+      and lease_until = ${lease_until} and holder is not distinct from ${holder}
+      and reply is null`;
 }

@@ -19,6 +19,8 @@ export interface GatewayJob {
   run_at: Date;
   /** If the worker has not finished by then, another one may claim the job. */
   lease_until: Date | null;
+  /** The token of the worker's instance; null: it does not run, or its lease ends by its time only. */
+  holder: number | null;
   result: unknown;
   error: string | null;
   created_at: Date;
@@ -143,6 +145,8 @@ export interface Claim {
   /** Jobs with a `run_at` up to this time are due. */
   dueBy: Date;
   leaseUntil: Date;
+  /** The token of the worker's instance. */
+  holder?: number | null;
 }
 
 /**
@@ -153,12 +157,12 @@ export interface Claim {
 export async function claimJob(
   sql: Sql,
   id: string,
-  { now, dueBy, leaseUntil }: Claim,
+  { now, dueBy, leaseUntil, holder = null }: Claim,
 ): Promise<HeldJob | null> {
   const [job] = await sql<[HeldJob?]>`
     update gateway.jobs
     set status = 'running', attempts = attempts + 1, lease_until = ${leaseUntil},
-      updated_at = ${now}
+      holder = ${holder}, updated_at = ${now}
     where id = ${id} and (
       (status = 'queued' and (run_at <= ${dueBy} or run_at <= now())) or
       (status = 'running' and ${isAbandoned(sql, now)}))
@@ -168,13 +172,14 @@ export async function claimJob(
 
 /**
  * Whether the worker of a running job is gone: the lease has expired, or it ends so late that the
- * worker's clock must have been wrong.
+ * worker's clock must have been wrong, or the lock of the worker's instance is free.
  */
 export function isAbandoned(sql: Sql, now: Date): ReturnType<Sql> {
-  return sql`(lease_until <= ${now} or lease_until > ${now}::timestamptz + interval '10 minutes')`;
+  return sql`(lease_until <= ${now} or lease_until > ${now}::timestamptz + interval '10 minutes'
+    or pg_try_advisory_xact_lock_shared(holder))`;
 }
 
-/** A claimed job. The worker holds it for as long as the stored lease is this one. */
+/** A claimed job. The worker holds it for as long as the stored lease and holder are these. */
 export interface HeldJob extends GatewayJob {
   lease_until: Date;
 }
@@ -195,18 +200,29 @@ export interface ReleasedJob {
  */
 export async function releaseJob(
   sql: Sql,
-  { id, lease_until }: HeldJob,
+  { id, lease_until, holder }: HeldJob,
   { status, attempts, run_at, result, error }: ReleasedJob,
   now: Date,
 ): Promise<boolean> {
   const rows = await sql`
     update gateway.jobs
     set status = ${status}, attempts = ${attempts}, run_at = ${run_at},
-      result = ${result}::text::json, error = ${error}, lease_until = null, updated_at = ${now},
+      result = ${result}::text::json, error = ${error}, lease_until = null, holder = null,
+      updated_at = ${now},
       secret = case when ${status}::text = 'queued' or secret is null then secret else '' end
-    where id = ${id} and status = 'running' and lease_until = ${lease_until}
+    where id = ${id} and ${isHeld(sql, { lease_until, holder })}
     returning true`;
   return rows.length > 0;
+}
+
+/** Whether the worker that claimed the job still holds it. */
+function isHeld(
+  sql: Sql,
+  { lease_until, holder }: Pick<HeldJob, "lease_until" | "holder">,
+  table = "jobs",
+): ReturnType<Sql> {
+  return sql`(${sql(table)}.status = 'running' and ${sql(table)}.lease_until = ${lease_until}
+    and ${sql(table)}.holder is not distinct from ${holder})`;
 }
 
 /**
@@ -215,7 +231,7 @@ export async function releaseJob(
  */
 export async function handOverJob(
   sql: Sql,
-  { id, lease_until }: HeldJob,
+  { id, ...lease }: HeldJob,
   now: Date,
 ): Promise<string | null> {
   const [successor] = await sql<[{ id: string }?]>`
@@ -224,16 +240,16 @@ export async function handOverJob(
       set payload = ${sql.unsafe(mergedPayloadSql("held", "waiting"))},
         rank = least(held.rank, waiting.rank)
       from gateway.jobs held
-      where held.id = ${id} and held.status = 'running' and held.lease_until = ${lease_until}
+      where held.id = ${id} and ${isHeld(sql, lease, "held")}
         and waiting.task = held.task and waiting.subject_id = held.subject_id
         and waiting.status = 'queued'
       returning waiting.id
     )
     update gateway.jobs job
     set status = 'succeeded', result = json_build_object('continued_by', successor.id), error = null,
-      lease_until = null, updated_at = ${now}
+      lease_until = null, holder = null, updated_at = ${now}
     from successor
-    where job.id = ${id} and job.status = 'running' and job.lease_until = ${lease_until}
+    where job.id = ${id} and ${isHeld(sql, lease, "job")}
     returning successor.id`;
   return successor?.id ?? null;
 }
@@ -270,12 +286,12 @@ export async function requeueJob(sql: Sql, id: string, now: Date): Promise<Gatew
 /** False: the lease has expired and another worker has the job. */
 export async function renewLease(
   sql: Sql,
-  { id, lease_until }: HeldJob,
+  { id, ...lease }: HeldJob,
   leaseUntil: Date,
 ): Promise<boolean> {
   const rows = await sql`
     update gateway.jobs set lease_until = ${leaseUntil}
-    where id = ${id} and status = 'running' and lease_until = ${lease_until}
+    where id = ${id} and ${isHeld(sql, lease)}
     returning true`;
   return rows.length > 0;
 }

@@ -158,15 +158,17 @@ function insertItemsSql<R>(
 export interface RecordWrite<R> extends SideEffects {
   /** With the version that was read; if the stored version differs by now, nothing is written. */
   record: R;
-  /** What to store with the request's idempotency key, if the request still holds it. */
+  /**
+   * What to store with the request's idempotency key. If the request no longer holds the key, nothing
+   * is written: the request that took the key over decides.
+   */
   key: KeyUpdate | null;
-  /** True: the record is only updated if the request still holds its key. */
-  isFenced: boolean;
 }
 
 export interface KeyUpdate extends KeyId {
   /** The lease by which the request holds the key; a request that took the key over has another. */
   held_until: Date;
+  held_by: number | null;
   resource_id: string;
   refund_id: string | null;
   reply: object | null;
@@ -209,43 +211,43 @@ async function updateRecords<R extends Versioned>(
 ): Promise<WriteResult[]> {
   // Every statement that locks several rows does so in the order of their ids: no deadlocks.
   const records = writes.map(({ record }) => record).sort((a, b) => a.id < b.id ? -1 : 1);
-  const keys = writes.flatMap(({ key, isFenced }) => key ? [{ ...key, isFenced }] : []);
-  const isFenced = keys.some(({ isFenced }) => isFenced);
+  const keys = writes.flatMap(({ key }) => key ?? []);
+  const hasKeys = keys.length > 0;
   const buildUpdate: BuildRecordWrite = (statement, condition) => [
     `wanted as (select * from ${statement.rows(table, records, columns)})`,
-    ...keys.length > 0 ? [`key_update as (${keyUpdateRows(statement, keys)})`] : [],
-    ...isFenced ? [`held as (${LOCK_FENCED_KEYS})`] : [],
+    ...hasKeys ? [`key_update as (${keyUpdateRows(statement, keys)})`] : [],
+    ...hasKeys ? [`held as (${LOCK_KEYS})`] : [],
     `changed as (
       update gateway.${table} record set version = record.version + 1, ${assignments}
       from wanted
       where record.id = wanted.id and record.version = wanted.version
-        ${isFenced ? `and ${IS_HELD}` : ""} ${condition}
+        ${hasKeys ? `and ${IS_HELD}` : ""} ${condition}
       returning record.id
     )`,
-    ...keys.length > 0 ? [`with_keys as (${UPDATE_KEYS})`] : [],
+    ...hasKeys ? [`with_keys as (${UPDATE_KEYS})`] : [],
   ];
   return await writeWithSideEffects(sql, buildUpdate, writes);
 }
 
-function keyUpdateRows(statement: Statement, keys: (KeyUpdate & { isFenced: boolean })[]): string {
+function keyUpdateRows(statement: Statement, keys: KeyUpdate[]): string {
   const json = statement.value(JSON.stringify(keys));
   return `select * from json_to_recordset(${json}::text::json) as key_update(
-        user_id text, scope text, key text, held_until timestamptz, resource_id uuid, refund_id uuid,
-        reply json, lease_until timestamptz, "isFenced" boolean)`;
+        user_id text, scope text, key text, held_until timestamptz, held_by bigint,
+        resource_id uuid, refund_id uuid, reply json, lease_until timestamptz)`;
 }
 
 const IS_KEY_OF_UPDATE = `known.user_id = key_update.user_id and known.scope = key_update.scope
         and known.key = key_update.key and known.lease_until = key_update.held_until
-        and known.reply is null`;
+        and known.holder is not distinct from key_update.held_by and known.reply is null`;
 
 /** The lock keeps another request from taking the key over before this statement commits. */
-const LOCK_FENCED_KEYS = `
+const LOCK_KEYS = `
       select key_update.resource_id
       from key_update join gateway.idempotency_keys known on ${IS_KEY_OF_UPDATE}
-      where "isFenced" for update of known`;
+      order by known.user_id, known.scope, known.key for update of known`;
 
 const IS_HELD = `(wanted.id in (select resource_id from held)
-          or wanted.id not in (select resource_id from key_update where "isFenced"))`;
+          or wanted.id not in (select resource_id from key_update))`;
 
 const UPDATE_KEYS = `
       update gateway.idempotency_keys known

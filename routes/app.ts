@@ -14,6 +14,7 @@ import { createSecretBox } from "../core/secret_box.ts";
 import type { Events } from "../core/subscribers/subscribe.ts";
 import type { Poster } from "../core/webhooks/post.ts";
 import type { Database } from "../db/database.ts";
+import type { LeaseHolder } from "../db/instance_lock.ts";
 import type { Migration } from "../db/migrations.ts";
 import { createDocument, type Document } from "../openapi/document.ts";
 import { createReference } from "../openapi/reference.ts";
@@ -52,6 +53,8 @@ export interface AppDeps {
     | "webhookAllowPrivate"
   >;
   database: Database;
+  /** This instance as the holder of idempotency keys. */
+  leaseHolder: LeaseHolder;
   migrations: Migration[];
   gateway: GatewayClient;
   /** The same gateway with its own concurrency limit, for work that no caller waits for. */

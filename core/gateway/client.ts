@@ -41,7 +41,7 @@ export interface GatewayClientOptions {
 export type GatewayClient = ReturnType<typeof createGatewayClient>;
 
 /** For one operation with all its retries. */
-const DEFAULT_DEADLINE_MS = 10_000;
+export const DEFAULT_DEADLINE_MS = 10_000;
 
 export function createGatewayClient(options: GatewayClientOptions) {
   const { baseUrl, serverKey, clock = systemClock, wait = sleep, random = Math.random } = options;

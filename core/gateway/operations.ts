@@ -45,7 +45,7 @@ export interface ChargePayload {
 }
 
 /** Some banks are slow, and a charge that timed out here may still succeed there. */
-const CHARGE_DEADLINE_MS = 15_000;
+export const CHARGE_DEADLINE_MS = 15_000;
 
 export function paymentOperations(call: CallGateway) {
   return {

@@ -15,6 +15,7 @@ import {
   type KeyId,
   takeOverKey,
 } from "../../db/idempotency_keys.ts";
+import type { LeaseHolder } from "../../db/instance_lock.ts";
 import type { Caller } from "../auth/caller.ts";
 import type { Clock } from "../clock.ts";
 import { ServiceError } from "../errors.ts";
@@ -39,8 +40,8 @@ export interface RequestResult<T> {
 
 /**
  * Longer than any request takes, including its checks at the gateway. If a request still takes longer,
- * another one may take over its key; the first one then no longer writes to it. The gateway's own
- * idempotency key prevents both requests from taking effect.
+ * or if its instance loses its lock, another request may take over its key; the first one can then no
+ * longer write. The gateway's own idempotency key prevents both requests from taking effect.
  */
 const LEASE_MS = 60_000;
 
@@ -49,6 +50,7 @@ const KEY_LIFETIME_MS = 24 * 60 * 60 * 1_000;
 export interface KeyDeps {
   database: Database;
   clock: Clock;
+  leaseHolder: LeaseHolder;
 }
 
 export type KeyClaim =
@@ -68,13 +70,14 @@ export function newKeyClaim(
   requestKey: RequestKey,
   caller: Caller,
   resourceId: string,
-  now: Date,
+  { now, holder }: { now: Date; holder: number | null },
 ): ClaimedKey {
   return {
     ...keyIdOf(requestKey, caller),
     body_hash: `\\x${Buffer.from(requestKey.bodyHash).toString("hex")}`,
     resource_id: resourceId,
     lease_until: leaseEnd(now),
+    holder,
     created_at: now,
   };
 }
@@ -96,7 +99,8 @@ export async function claimOrResume(
   resourceId: string,
 ): Promise<KeyClaim> {
   const now = new Date(deps.clock());
-  const claim = newKeyClaim(requestKey, caller, resourceId, now);
+  const holder = deps.leaseHolder.token();
+  const claim = newKeyClaim(requestKey, caller, resourceId, { now, holder });
   const isNew = await deps.database.query(
     (sql) => claimKey(sql, claim, oldestValidKey(now)),
     "claim key",
@@ -118,16 +122,17 @@ export async function resumeOrReplay(
   if (!known) throw requestInProgress(now, now);
   requireSameRequest(known, requestKey);
   if (known.reply !== null) return { kind: "replay", body: replay(known.reply) };
-  if (isLeased(known, now)) throw requestInProgress(known.lease_until, now);
-  const leaseUntil = leaseEnd(now);
+  const isRunning = isLeased(known, now) && !known.is_holder_gone;
+  if (isRunning) throw requestInProgress(known.lease_until, now);
+  const lease = { lease_until: leaseEnd(now), holder: deps.leaseHolder.token() };
   const earlier = await deps.database.query(
-    (sql) => takeOverKey(sql, known, leaseUntil),
+    (sql) => takeOverKey(sql, known, lease),
     "take key over",
   );
-  if (!earlier) throw requestInProgress(leaseUntil, now);
+  if (!earlier) throw requestInProgress(lease.lease_until, now);
   return {
     kind: "claimed",
-    key: { ...id, lease_until: leaseUntil },
+    key: { ...id, ...lease },
     earlier: { resourceId: earlier.resource_id, refundId: earlier.refund_id },
   };
 }
@@ -165,7 +170,7 @@ export async function isKeyUsed(
 
 /** The key if an earlier request used it, with any body, and it has not expired. */
 export async function findUsedKey(
-  { database, clock }: KeyDeps,
+  { database, clock }: Pick<KeyDeps, "database" | "clock">,
   caller: Caller,
   requestKey: RequestKey,
 ): Promise<IdempotencyKey | null> {

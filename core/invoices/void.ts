@@ -12,7 +12,12 @@ import {
   endWithError,
 } from "../records/act.ts";
 import { changeRecord } from "../records/change.ts";
-import { endWithUnknownOutcome, replyFromRecord, storeReply } from "../records/keyed_request.ts";
+import {
+  endWithUnknownOutcome,
+  replyFromRecord,
+  storeProgress,
+  storeReply,
+} from "../records/keyed_request.ts";
 import { gatewayDownProblem } from "../records/problems.ts";
 import type { RecordDeps } from "../records/record.ts";
 import { applyVoid } from "./apply_report.ts";
@@ -46,7 +51,8 @@ export async function voidInvoice(
     if (deps.gateway.breakerState() === "open") throw gatewayDownProblem();
     invoice = await changeRecord(deps, invoiceKind, invoice, (current) => {
       requireVoidable(current);
-      return { set: { check_at: checkTimeAfterCall(current, deps.clock()) } };
+      const check_at = checkTimeAfterCall(current, deps.clock());
+      return { set: { check_at }, key: storeProgress(request) };
     });
     let answer: GatewayResponse<Voided>;
     try {

@@ -86,7 +86,8 @@ export async function acceptAsyncRequest(
   } else {
     const asyncKey = { ...requestKey, scope: `async ${requestKey.scope}` };
     const claim = {
-      key: keys.newKeyClaim(asyncKey, caller, job.id, now),
+      // This key is never taken over: a repeated request returns the job.
+      key: keys.newKeyClaim(asyncKey, caller, job.id, { now, holder: null }),
       keysSince: keys.oldestValidKey(now),
     };
     const isNew = await deps.database.query(
@@ -184,6 +185,7 @@ function viewNewJob(job: NewJob): JobView {
     attempts: 0,
     run_at,
     lease_until: null,
+    holder: null,
     result: null,
     error: null,
     updated_at: created_at,

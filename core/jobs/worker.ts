@@ -3,6 +3,7 @@
 import { withTimeLimit } from "../../concurrency/deadlines.ts";
 import { createLane, type Lane } from "../../concurrency/lane.ts";
 import { codeOf, type Database, UNIQUE_VIOLATION } from "../../db/database.ts";
+import type { LeaseHolder } from "../../db/instance_lock.ts";
 import { findKindOf, type JobKind } from "../../db/job_queries.ts";
 import {
   claimJob,
@@ -21,8 +22,8 @@ import type { RunJob } from "./queue.ts";
 import { errorText, findTask, PostponeJob, type Task, type Tasks } from "./task.ts";
 
 /**
- * Short, so that another instance takes over soon: a job whose process was killed runs again after
- * the lease and at most one interval of the sweep (60 s), which makes 90 s.
+ * Short, for instances without a lock: their job runs again after the lease and at most one interval of
+ * the sweep (60 s), which makes 90 s. The jobs of an instance with a lock run again at once.
  */
 const LEASE_MS = 30_000;
 
@@ -40,6 +41,8 @@ export interface WorkerOptions {
   /** Jobs that are retried or postponed are enqueued here again. */
   jobQueue: JobQueue;
   clock: Clock;
+  /** Without it, the leases of this worker end by their time only. */
+  leaseHolder?: LeaseHolder;
   log: Log;
   /** In each lane, unless it has a limit of its own. Users share the lanes. */
   maxRunning: number;
@@ -119,7 +122,7 @@ async function runJob(deps: WorkerDeps, jobId: string): Promise<void> {
 }
 
 async function claim(
-  { database, clock, leaseMs }: WorkerDeps,
+  { database, clock, leaseMs, leaseHolder }: WorkerDeps,
   jobId: string,
 ): Promise<HeldJob | null> {
   const now = clock();
@@ -127,6 +130,7 @@ async function claim(
     now: new Date(now),
     dueBy: new Date(now + EARLY_MS),
     leaseUntil: new Date(now + leaseMs),
+    holder: leaseHolder?.token() ?? null,
   };
   return await database.query((sql) => claimJob(sql, jobId, times), "claim job");
 }

@@ -18,6 +18,7 @@ import {
   endWithUnknownOutcome,
   type KeyedRequest,
   replyFromRecord,
+  storeProgress,
   storeReply,
 } from "../records/keyed_request.ts";
 import { gatewayDownProblem } from "../records/problems.ts";
@@ -118,7 +119,8 @@ async function act(
     payment = await requireTransaction(deps, payment, action.name);
     payment = await changePayment(deps, payment, (current) => {
       requireAllowed(action, current);
-      return { set: { check_at: checkTimeAfterCall(current, deps.clock()) } };
+      const check_at = checkTimeAfterCall(current, deps.clock());
+      return { set: { check_at }, key: storeProgress(request) };
     });
     let answer: GatewayResponse<Transaction>;
     try {
@@ -130,7 +132,7 @@ async function act(
     }
     const isAnswer = matchesPayment(payment, answer.body);
     if (isAnswer && action.name === "capture" && isDenied(answer)) {
-      throw await captureDenied(deps, payment, answer);
+      throw await captureDenied(deps, request, payment, answer);
     }
     if (!isAnswer || !confirms(answer.body, action, payment)) {
       const problem = unclearAnswer(payment, answer.statusCode);
@@ -274,11 +276,13 @@ function captureAmount({ amount }: CaptureInput, { gross_amount }: GatewayPaymen
 /** The authorization stays valid: the capture can be tried again, or the payment cancelled. */
 async function captureDenied(
   deps: PaymentDeps,
+  request: KeyedRequest,
   known: GatewayPayment,
   { body }: GatewayResponse<Transaction>,
 ): Promise<ServiceError> {
   const payment = await changePayment(deps, known, ({ denied_captures }) => ({
     set: { denied_captures: denied_captures + 1 },
+    key: storeProgress(request),
   }));
   return problemAbout("capture_denied", payment, "refused", {
     detail: body.status_message ?? undefined,

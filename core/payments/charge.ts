@@ -29,6 +29,7 @@ import {
   type KeyedRequest,
   replyFromRecord,
   storeError,
+  storeProgress,
   storeReply,
 } from "../records/keyed_request.ts";
 import { recordAddedLatency } from "../telemetry.ts";
@@ -142,17 +143,22 @@ async function resumeCharge(
       return { kind: "found", payment, request, charge };
     }
     if (payment.transaction_status !== "pending") return null;
-    return { kind: "resend", payment: await markSent(deps, payment), request };
+    return { kind: "resend", payment: await markSent(deps, request, payment), request };
   } catch (error) {
     throw problems.withRecord(payment, error);
   }
 }
 
 /** Starts a new grace period: the gateway may need some time to list a charge that is sent again. */
-async function markSent(deps: PaymentDeps, payment: GatewayPayment): Promise<GatewayPayment> {
+async function markSent(
+  deps: PaymentDeps,
+  request: KeyedRequest,
+  payment: GatewayPayment,
+): Promise<GatewayPayment> {
   const now = deps.clock();
   return await changePayment(deps, payment, () => ({
     set: { sent_at: new Date(now), check_at: new Date(now + UNANSWERED_CHECK_MS) },
+    key: storeProgress(request),
   }));
 }
 

@@ -156,9 +156,8 @@ async function reserveAmount(
         check_at: new Date(now.getTime() + UNANSWERED_CHECK_MS),
       },
       refunds: [refund],
-      key: storeProgress(request),
       // If the key was taken over, the new holder makes the refund.
-      isFenced: request.key !== null,
+      key: storeProgress(request),
     };
   });
 }

@@ -5,7 +5,6 @@ import { batched } from "../../db/batched.ts";
 import type { GatewayEvent } from "../../db/events.ts";
 import type { RecordWrite } from "../../db/record_writes.ts";
 import type { SideEffects, WriteResult } from "../../db/side_effects.ts";
-import { requestInProgress } from "../idempotency/keys.ts";
 import { newId } from "../ids.ts";
 import type { Change, GatewayRecord, RecordDeps, RecordKind } from "./record.ts";
 
@@ -29,9 +28,8 @@ async function changeAgain<R extends GatewayRecord>(
 ): Promise<R> {
   for (let { version } = known;;) {
     const current = await reload(deps, kind, known.id);
-    const now = new Date(deps.clock());
     // The record did not change, so the write was fenced: another request holds the key now.
-    if (current.version === version) throw requestInProgress(now, now);
+    if (current.version === version) throw kind.problems.takenOver(current);
     const changed = await tryChange(deps, kind, current, decide);
     if (changed) return changed;
     version = current.version;
@@ -112,7 +110,6 @@ export function buildWrite<R extends GatewayRecord>(
       : [],
     notifications: notification ? [notification] : [],
     key: change.key?.(record) ?? null,
-    isFenced: change.isFenced ?? false,
   };
 }
 

@@ -54,7 +54,8 @@ export async function insertRecord<R extends GatewayRecord, View extends object>
   { caller, requestKey, record, replaces }: RecordCreation<R>,
 ): Promise<Insertion<R, View>> {
   const now = record.created_at;
-  const key = requestKey && keys.newKeyClaim(requestKey, caller, record.id, now);
+  const holder = deps.leaseHolder.token();
+  const key = requestKey && keys.newKeyClaim(requestKey, caller, record.id, { now, holder });
   const insert = {
     record,
     key,

@@ -34,7 +34,10 @@ export function storeError(
   return updateKey(request, () => replyFor(error), now);
 }
 
-/** Stores which refund belongs to the key while the request keeps running. */
+/**
+ * Stores which refund belongs to the key while the request keeps running. With it, a change before a
+ * call to the gateway fails if another request has taken the key over, and the call is not made.
+ */
 export function storeProgress(request: KeyedRequest): StoredReply<GatewayRecord> {
   return request.key && updateKey(request, () => null, request.key.lease_until);
 }
@@ -45,12 +48,13 @@ function updateKey<R extends GatewayRecord>(
   leaseUntil: Date,
 ): StoredReply<R> {
   if (!key) return null;
-  const { user_id, scope, lease_until: held_until } = key;
+  const { user_id, scope, lease_until: held_until, holder: held_by } = key;
   return (after) => ({
     user_id,
     scope,
     key: key.key,
     held_until,
+    held_by,
     resource_id: after.id,
     refund_id: refundId ?? null,
     reply: reply(after),

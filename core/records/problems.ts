@@ -75,6 +75,15 @@ export function createProblems<R>(idsOf: (record: R) => object, stateOf: (record
           "create another one.",
       }),
 
+    /** The key of the request was taken over, because its instance seemed to be gone. */
+    takenOver: (record: R) =>
+      problemAbout("idempotency_in_progress", record, "unknown", {
+        detail:
+          "Another request with this Idempotency-Key has taken this one over. Retry with the same " +
+          "key after the number of seconds in the Retry-After header to get its result.",
+        headers: { "Retry-After": "1" },
+      }),
+
     /** After a record was inserted, every error names it, so that the caller can find it. */
     withRecord(record: R, error: unknown): ServiceError {
       if (error instanceof ServiceError) return error;

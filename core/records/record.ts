@@ -2,6 +2,7 @@
 
 import type { Batched } from "../../db/batched.ts";
 import type { Database, Sql } from "../../db/database.ts";
+import type { LeaseHolder } from "../../db/instance_lock.ts";
 import type { NewJob } from "../../db/jobs.ts";
 import type { GatewayNotification } from "../../db/notifications.ts";
 import type { GatewayRefund } from "../../db/payments.ts";
@@ -19,6 +20,8 @@ export interface RecordDeps {
   database: Database;
   gateway: GatewayClient;
   clock: Clock;
+  /** This instance as the holder of idempotency keys and jobs. */
+  leaseHolder: LeaseHolder;
   log: Log;
   jobQueue: JobQueue;
   /** Subscribers in this process. */
@@ -83,10 +86,11 @@ export interface Change<R> {
   notification?: GatewayNotification;
   /** Members of the events' data in addition to the record. */
   eventData?: object;
-  /** What to store with the idempotency key of the request that makes the change. */
+  /**
+   * What to store with the idempotency key of the request that makes the change. The change only
+   * succeeds while the request still holds the key.
+   */
   key?: StoredReply<R>;
-  /** Whether the change only succeeds while the request still holds its idempotency key. */
-  isFenced?: boolean;
 }
 
 /** Computes the idempotency key's update from the record after the change; null: there is no key. */

@@ -1,6 +1,7 @@
 /** `readStatus`: the state of the service for `GET /status/`. Staff only. */
 
 import type { CronRun } from "../../db/cron_runs.ts";
+import type { LeaseHolder } from "../../db/instance_lock.ts";
 import { type Caller, requireStaff } from "../auth/caller.ts";
 import type { BreakerState } from "../gateway/circuit_breaker.ts";
 import type { GatewayClient } from "../gateway/client.ts";
@@ -11,12 +12,14 @@ export { MAX_COUNTED } from "../../db/status.ts";
 
 export interface StatusDeps extends WorkloadDeps {
   gateway: Pick<GatewayClient, "breakerState">;
+  leaseHolder: LeaseHolder;
 }
 
 export interface StatusView {
   started_at: string;
   database: "up";
   gateway: BreakerState;
+  leases: "lock" | "time";
   jobs: JobsView;
   schedule: ScheduledTaskView[];
   outbox: { waiting_deliveries: number; oldest_event_seconds: number | null };
@@ -67,6 +70,7 @@ export async function readStatus(
     // Always "up" here: if the database is down, reading the workload fails and the reply is 503.
     database: "up",
     gateway: deps.gateway.breakerState(),
+    leases: deps.leaseHolder.token() === null ? "time" : "lock",
     jobs: viewJobs(workload, now),
     schedule: SCHEDULE.map(({ name, cron }) => {
       const run = workload.cronRuns.find(({ task }) => task === name);

@@ -17,6 +17,7 @@ import {
   endWithUnknownOutcome,
   type KeyedRequest,
   replyFromRecord,
+  storeProgress,
   storeReply,
 } from "../records/keyed_request.ts";
 import { gatewayDownProblem } from "../records/problems.ts";
@@ -103,7 +104,8 @@ async function act(
     subscription = await changeRecord(deps, subscriptionKind, subscription, (current) => {
       requireAllowed(action, current);
       const check_at = checkTimeAfterCall(current, deps.clock());
-      return { set: action.name === "update" ? { check_at } : { intent: action.name, check_at } };
+      const set = action.name === "update" ? { check_at } : { intent: action.name, check_at };
+      return { set, key: storeProgress(request) };
     });
     let answer: GatewayResponse<Message>;
     try {
@@ -145,7 +147,7 @@ async function handleFailure(
   }
   const withoutIntent = action.name === "update"
     ? subscription
-    : await removeIntent(deps, subscription, action.name);
+    : await removeIntent(deps, subscription, action.name, storeProgress(request));
   if (failure === "refused") throw problems.gatewayProblem(error, withoutIntent);
   const outcome = isResumed ? "unknown" : "refused";
   const current = await checkForAction(deps, withoutIntent, action, outcome);
@@ -233,12 +235,13 @@ export async function removeIntent(
   deps: RecordDeps,
   known: GatewaySubscription,
   action: SubscriptionAction,
+  key: StoredReply<GatewaySubscription> = null,
 ): Promise<GatewaySubscription> {
   return await changeRecord(
     deps,
     subscriptionKind,
     known,
-    ({ intent }) => intent === action ? { set: { intent: null } } : null,
+    ({ intent }) => intent === action ? { set: { intent: null }, key } : null,
   );
 }
 

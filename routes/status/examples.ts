@@ -15,6 +15,7 @@ export const STATUSES = {
       started_at: "2026-03-01T00:00:04.310Z",
       database: "up",
       gateway: "ok",
+      leases: "lock",
       jobs: {
         queued: 3,
         running: 1,

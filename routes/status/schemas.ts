@@ -95,6 +95,15 @@ export const StatusSchema = z.object({
     description: "Always `up`; otherwise the response is a 503.",
   }),
   gateway: gatewayState,
+  leases: z.enum(["lock", "time"]).openapi({
+    description: [
+      "How other instances notice that the responding instance has crashed:",
+      "- `lock`: by its lock in the database; they take over its idempotency keys and jobs at once",
+      "- `time`: the instance has no session connection to the database, so they wait until its " +
+      "leases expire, up to 60 seconds for a key and 90 seconds for a job",
+    ].join("\n"),
+    example: "lock",
+  }),
   jobs: JobsSchema,
   schedule: z.array(ScheduledTaskSchema).openapi({ description: "Scheduled tasks." }),
   outbox: z.object({

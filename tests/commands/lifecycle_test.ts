@@ -4,6 +4,8 @@ import { PaymentSchema } from "../../core/payments/schema.ts";
 import { callService } from "../support/client.ts";
 import { createDatabase, runSql } from "../support/database/database.ts";
 import { throughProxy } from "../support/database/tcp_proxy.ts";
+import { openFakeGateway } from "../support/gateway/gateway.ts";
+import { assertProblem } from "../support/problem.ts";
 import { copyProject, createDataFolder, PROJECT } from "../support/project.ts";
 import {
   postgresRuns,
@@ -103,7 +105,35 @@ Deno.test("stop: a request in flight is answered first", async () => {
   assert.equal((await service.ended).code, 0);
 });
 
-Deno.test("stop: a request that does not end is cut off after 10 s", async () => {
+Deno.test("stop: a charge that the gateway does not answer waits until its deadline, and is answered", async () => {
+  const never = Promise.withResolvers<Response>();
+  await using gateway = openFakeGateway(() => never.promise);
+  using stack = new DisposableStack();
+  stack.defer(() => never.resolve(new Response()));
+  const settings = {
+    DATABASE_URL: await createDatabase(),
+    GATEWAY_SERVER_KEY: "Mid-server-x",
+    GATEWAY_BASE_URL: gateway.url,
+    BOOTSTRAP_STAFF_KEY: "gk_" + "d".repeat(43),
+    HOST: "127.0.0.1",
+  };
+  await using service = await startService({ settings });
+  const response = callService(`${service.url}/charge/`, {
+    method: "POST",
+    headers: {
+      Authorization: `Bearer ${settings.BOOTSTRAP_STAFF_KEY}`,
+      "Content-Type": "application/json",
+    },
+    body: JSON.stringify({ payment_type: "gopay", gross_amount: 10_000 }),
+  });
+  await until("the gateway has the charge", () => gateway.received.length === 1);
+  service.signal("SIGTERM");
+  const problem = await assertProblem(await response, 504, "gateway_timeout");
+  assert.equal(problem.outcome, "unknown");
+  assert.equal((await service.ended).code, 0);
+});
+
+Deno.test("stop: a request that does not end is cut off after the grace period", async () => {
   await using folder = await preparedFolder();
   await using service = await startService({ settings: { DATA_DIR: folder.path } });
   const { hostname, port } = new URL(service.url);

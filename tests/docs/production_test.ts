@@ -1,8 +1,11 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
+import { GRACE_MS } from "../../commands/serve.ts";
 import { API_KEY_PATTERN } from "../../core/api_key.ts";
 import { parseConfig } from "../../core/config/config.ts";
 import { SETTING_NAMES } from "../../core/config/settings.ts";
+import { DEFAULT_DEADLINE_MS } from "../../core/gateway/client.ts";
+import { CHARGE_DEADLINE_MS } from "../../core/gateway/operations.ts";
 import { NOBODY_USER } from "../../db/embedded/layout.ts";
 import { loadMigrations, migrate } from "../../db/migrations.ts";
 import { openApp } from "../support/app.ts";
@@ -148,7 +151,28 @@ Deno.test("systemd unit: its command serves as an ordinary user who can write on
   assert.equal((await service.ended).code, 0, service.output());
   // systemd must wait longer than the service needs to stop.
   const stopTimeoutSeconds = Number(unit.get("TimeoutStopSec")![0]);
-  assert.ok(stopTimeoutSeconds > parseConfig(await settingsOfGuide(), "/").drainSeconds + 10);
+  assert.ok(stopTimeoutSeconds >= await secondsToStop());
+});
+
+/** Draining, running requests, and closing the connections. */
+async function secondsToStop(): Promise<number> {
+  const { drainSeconds } = parseConfig(await settingsOfGuide(), "/");
+  return drainSeconds + GRACE_MS / 1_000 + 10;
+}
+
+Deno.test("production guide: the times to stop cover the longest request", async () => {
+  assert.ok(GRACE_MS > CHARGE_DEADLINE_MS);
+  assert.ok(GRACE_MS > DEFAULT_DEADLINE_MS + CHARGE_DEADLINE_MS);
+  const texts = [
+    ...guide.matchAll(/--stop-timeout (\d+)/g),
+    ...guide.matchAll(/terminationGracePeriodSeconds: (\d+)/g),
+    ...guide.matchAll(/The unit allows (\d+) seconds/g),
+  ];
+  assert.equal(texts.length, 3);
+  const needed = await secondsToStop();
+  for (const [text, seconds] of texts) assert.ok(Number(seconds) >= needed, text);
+  assert.match(guide, new RegExp(`requests up to ${GRACE_MS / 1_000} seconds to finish`));
+  assert.match(guide, /Deploy kills an instance 5 seconds after it asks\sit to stop/);
 });
 
 Deno.test({

@@ -293,7 +293,6 @@ for (const moment of [BEFORE_CALL, DURING_CALL]) {
     await service.sync(SOON);
     for (const operation of operations) await assertDone(service, operation);
     await service.start();
-    await service.endLeases(operations);
     for (const operation of operations) await retry(service, operation);
     for (const operation of operations) await assertDone(service, operation);
   });
@@ -308,7 +307,6 @@ for (const moment of [BEFORE_CALL, DURING_CALL]) {
     await Promise.all(sent);
 
     await service.start();
-    await service.endLeases(operations);
     for (const operation of operations) {
       await retryConcurrently(service, operation);
       await retry(service, operation);

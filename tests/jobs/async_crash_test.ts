@@ -107,7 +107,6 @@ for (const [name, killPoint] of Object.entries(KILL_POINTS)) {
       await service.kill();
 
       await service.start();
-      await service.endLeases(operations);
       // Every repeated request returns a job: the same one, if the first request had a response.
       const before = await jobIds;
       const jobs = await Promise.all(operations.map((operation) => requestJob(service, operation)));

@@ -182,7 +182,6 @@ for (const moment of [BEFORE_CALL, DURING_CALL]) {
     assert.deepEqual(await Promise.all(sent), [null, null]);
 
     await service.start();
-    await service.endLeases(operations);
     for (const operation of operations) {
       await retryConcurrently(service, operation);
       await retryTwice(service, operation);
@@ -207,7 +206,6 @@ Deno.test("payments: the service is killed before the call; a sync does not mark
   assert.equal(await sent, null);
 
   await service.start();
-  await service.endLeases([operation]);
   calls.hold(({ method }) => method === "POST");
   const again = service.post(operation);
   await until("the second call is held", () => calls.held().length > 0);

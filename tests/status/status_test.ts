@@ -7,6 +7,7 @@ import { SCHEDULE } from "../../core/schedule.ts";
 import { isOverdue } from "../../core/status/status.ts";
 import { readWorkload } from "../../core/status/workload.ts";
 import { createEvents } from "../../core/subscribers/subscribe.ts";
+import { openInstanceLock } from "../../db/instance_lock.ts";
 import { insertJobs } from "../../db/jobs.ts";
 import { StatusSchema } from "../../routes/status/schemas.ts";
 import { openApp, type TestApp, type TestAppOptions } from "../support/app.ts";
@@ -55,6 +56,17 @@ function entryOf({ schedule }: Status, name: string) {
   return entry;
 }
 
+Deno.test("status: shows whether leases end with the lock of the instance or only by their time", async () => {
+  await using withoutLock = await openWatched();
+  assert.equal((await withoutLock.status()).leases, "time");
+  const url = await createDatabase();
+  const lock = await openInstanceLock({ url, onInstanceGone() {}, onLost() {} });
+  await using withLock = await openWatched({ leaseHolder: lock });
+  assert.equal((await withLock.status()).leases, "lock");
+  await lock[Symbol.asyncDispose]();
+  assert.equal((await withLock.status()).leases, "time");
+});
+
 Deno.test("status: requires a staff key", async () => {
   await using watched = await openWatched();
   const alice = await watched.app.createKey();
@@ -70,6 +82,7 @@ Deno.test("status of a new service: shows no work and nothing overdue", async ()
     started_at: new Date(NOW).toISOString(),
     database: "up",
     gateway: "ok",
+    leases: "time",
     jobs: {
       queued: 0,
       running: 0,

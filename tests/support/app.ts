@@ -20,6 +20,7 @@ import { createEvents, type Events } from "../../core/subscribers/subscribe.ts";
 import type { TaskDeps } from "../../core/tasks.ts";
 import { createPoster, type PosterOptions } from "../../core/webhooks/post.ts";
 import { type Database, openDatabase } from "../../db/database.ts";
+import { type LeaseHolder, NO_LOCK } from "../../db/instance_lock.ts";
 import type { DueJob } from "../../db/jobs.ts";
 import { loadMigrations, type Migration } from "../../db/migrations.ts";
 import { type App, createApp } from "../../routes/app.ts";
@@ -48,6 +49,8 @@ export interface TestAppOptions {
   /** Options of the client that sends webhooks. */
   posting?: Partial<PosterOptions>;
   wrapDatabase?: (database: Database) => Database;
+  /** By default an instance without a lock: its leases end by their time only. */
+  leaseHolder?: LeaseHolder;
 }
 
 export interface TestApp extends App, AsyncDisposable {
@@ -99,6 +102,7 @@ export async function openApp(options: TestAppOptions): Promise<TestApp> {
   const poster = createPoster({ allowPrivate: config.webhookAllowPrivate, ...options.posting });
   const deps: TaskDeps = {
     database,
+    leaseHolder: options.leaseHolder ?? NO_LOCK,
     gateway,
     jobQueue,
     publisher,

@@ -41,6 +41,12 @@ export interface Installation extends AsyncDisposable {
   start(): Promise<void>;
   /** Sends SIGKILL; messages that wait at a gate are dropped. */
   kill(): Promise<void>;
+  /** Stops the process (SIGSTOP) without ending it, as an overloaded machine can. */
+  pause(): void;
+  /** Continues a paused process. */
+  resume(): void;
+  /** Waits until the server has freed the lock of the service. */
+  untilLockIsFree(): Promise<void>;
   /** Kills the service after this many more messages, in any direction, on either connection. */
   killAfter(messages: number): void;
   /** Repeats the request until it gets 200. */
@@ -160,6 +166,16 @@ export async function openInstallation(options: InstallationOptions = {}): Promi
       await service?.ended;
       service = null;
       for (const gate of [calls, responses, statements, results]) gate.drop();
+    },
+    pause: () => service?.signal("SIGSTOP"),
+    resume: () => service?.signal("SIGCONT"),
+    async untilLockIsFree() {
+      await until("the lock of the service is free", async () => {
+        const held = await database.query((sql) =>
+          sql`select from gateway.instances where not pg_try_advisory_xact_lock_shared(holder)`
+        );
+        return held.length === 0;
+      });
     },
     killAfter: (messages) => messagesLeft = messages,
     async get(path) {

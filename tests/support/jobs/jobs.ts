@@ -6,6 +6,7 @@ import { createWorker, type Worker } from "../../../core/jobs/worker.ts";
 import { createLog } from "../../../core/log.ts";
 import type { JobQueue } from "../../../core/outbox.ts";
 import { type Database, openDatabase } from "../../../db/database.ts";
+import type { LeaseHolder } from "../../../db/instance_lock.ts";
 import { findJob } from "../../../db/job_queries.ts";
 import { type DueJob, type GatewayJob, insertJobs, type NewJob } from "../../../db/jobs.ts";
 
@@ -16,6 +17,7 @@ export interface InstanceOptions {
   maxRunning?: number;
   limitMs?: number;
   leaseMs?: number;
+  leaseHolder?: LeaseHolder;
 }
 
 export interface Instance extends AsyncDisposable {

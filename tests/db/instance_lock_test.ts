@@ -1,0 +1,186 @@
+import assert from "node:assert/strict";
+import { randomInt } from "node:crypto";
+import postgres from "postgres";
+import {
+  type InstanceLock,
+  type InstanceLockOptions,
+  openInstanceLock,
+} from "../../db/instance_lock.ts";
+import { createDatabase, runSql } from "../support/database/database.ts";
+import { createGate } from "../support/database/gate.ts";
+import {
+  type DatabaseGates,
+  openGatedDatabase,
+  type Packet,
+  textOf,
+} from "../support/database/gated_database.ts";
+import { throughProxy } from "../support/database/tcp_proxy.ts";
+import { openTransactionPooler } from "../support/database/transaction_pooler.ts";
+import { until } from "../support/until.ts";
+
+interface TestLock extends InstanceLock {
+  /** How often an instance was found gone. */
+  gone(): number;
+  losses: unknown[];
+}
+
+async function openLock(url: string, options: Partial<InstanceLockOptions> = {}) {
+  let gone = 0;
+  const losses: unknown[] = [];
+  const lock = await openInstanceLock({
+    url,
+    onInstanceGone: () => gone++,
+    onLost: (error) => losses.push(error),
+    ...options,
+  });
+  return { ...lock, gone: () => gone, losses } satisfies TestLock;
+}
+
+function createGates(): DatabaseGates {
+  return { statements: createGate(() => {}), results: createGate(() => {}) };
+}
+
+async function isFree(url: string, token: number): Promise<boolean> {
+  const [row] = await runSql(url, `select pg_try_advisory_xact_lock_shared(${token}) as is_free`);
+  return row!.is_free;
+}
+
+async function instances(url: string): Promise<number[]> {
+  const rows = await runSql(url, "select holder from gateway.instances order by holder");
+  return rows.map(({ holder }) => Number(holder));
+}
+
+Deno.test("instance lock: it is held while the instance runs, and free when it has ended", async () => {
+  const url = await createDatabase();
+  const lock = await openLock(url);
+  const token = lock.token()!;
+  assert.ok(Number.isSafeInteger(token));
+  assert.equal(await isFree(url, token), false);
+  assert.deepEqual(await instances(url), [token]);
+  await lock[Symbol.asyncDispose]();
+  assert.equal(lock.token(), null);
+  await until("the lock is free", () => isFree(url, token));
+  assert.deepEqual(lock.losses, []);
+});
+
+Deno.test("instance lock: of two remaining instances, one finds out that a third has ended", async () => {
+  const url = await createDatabase();
+  await using first = await openLock(url);
+  await using second = await openLock(url);
+  const third = await openLock(url);
+  assert.equal((await instances(url)).length, 3);
+  await third[Symbol.asyncDispose]();
+  await until("the third is removed", async () => (await instances(url)).length === 2);
+  await until("it was found gone", () => first.gone() + second.gone() > 0);
+  assert.equal(first.gone() + second.gone(), 1);
+});
+
+Deno.test("instance lock: an instance that starts finds an instance that has ended before", async () => {
+  const url = await createDatabase();
+  const before = await openLock(url);
+  await before[Symbol.asyncDispose]();
+  await using lock = await openLock(url);
+  await until("it is found gone", () => lock.gone() === 1);
+  assert.deepEqual(await instances(url), [lock.token()]);
+});
+
+Deno.test("instance lock: an instance whose session is ended has no token until it has the lock again", async () => {
+  const url = await createDatabase();
+  await using lock = await openLock(url);
+  const token = lock.token()!;
+  const findSession = async () => {
+    const [row] = await runSql(
+      url,
+      `select pid from pg_stat_activity
+        where datname = current_database() and application_name = 'payment-gateway lock'`,
+    );
+    return row?.pid;
+  };
+  const session = await findSession();
+  await runSql(url, `select pg_terminate_backend(${session})`);
+  await until("the loss is noticed", () => lock.losses.length === 1);
+  await until("the lock is held again", () => lock.token() === token);
+  assert.notEqual(await findSession(), session);
+  assert.equal(await isFree(url, token), false);
+  assert.deepEqual(await instances(url), [token]);
+});
+
+Deno.test("instance lock: the server frees the lock of a machine that has vanished", async () => {
+  const url = await createDatabase();
+  const gates = createGates();
+  await using gated = openGatedDatabase(url, gates);
+  await using lock = await openLock(gated.url);
+  const token = lock.token()!;
+  // Nothing arrives at the server, not even that the connection was closed.
+  gates.statements.hold();
+  await until("the instance has no token", () => lock.token() === null);
+  assert.equal(await isFree(url, token), false, "the server has not noticed it yet");
+  await until("the lock is free", () => isFree(url, token));
+  gates.statements.drop();
+});
+
+Deno.test("instance lock: its session has short TCP timeouts", async () => {
+  const url = await createDatabase();
+  const gates = createGates();
+  const sent: Packet[] = [];
+  gates.statements.hold((packet) => {
+    sent.push(packet);
+    return false;
+  });
+  await using gated = openGatedDatabase(url, gates);
+  await using _ = await openLock(gated.url);
+  const settings = JSON.parse(textOf(sent).match(/\{"tcp_keepalives_idle".*?\}/)![0]);
+  const { tcp_keepalives_idle: idle, tcp_keepalives_interval: interval } = settings;
+  assert.ok(Number(idle) + Number(interval) * Number(settings.tcp_keepalives_count) <= 15);
+  assert.ok(Number(settings.tcp_user_timeout) <= 15_000);
+  const sql = postgres(url, { max: 1 });
+  try {
+    for (const [name, value] of Object.entries<string>(settings)) {
+      const [row] = await sql`select set_config(${name}, ${value}, false) as value`;
+      assert.ok(row, `${name} can be set by any role`);
+    }
+  } finally {
+    await sql.end();
+  }
+});
+
+Deno.test("instance lock: without a session of its own the instance has no token", async () => {
+  const url = await createDatabase();
+  await using pooler = openTransactionPooler(url);
+  await using lock = await openLock(pooler.url);
+  const token = lock.token()!;
+  assert.equal(await isFree(url, token), false);
+  const other = postgres(pooler.url, { max: 1, fetch_types: false });
+  try {
+    await other`select 1`;
+    pooler.exchangeSessions();
+    await until("the instance has no token", () => lock.token() === null);
+  } finally {
+    await other.end();
+  }
+  assert.match(String(lock.losses), /session mode/);
+});
+
+Deno.test("instance lock: while another session holds the lock, the instance has no token", async () => {
+  const url = await createDatabase();
+  const token = randomInt(2 ** 40);
+  const other = postgres(url, { max: 1 });
+  await other`select pg_advisory_lock(${token}::bigint)`;
+  await using lock = await openLock(url, { token });
+  assert.equal(lock.token(), null);
+  assert.equal(lock.losses.length, 1);
+  await other.end();
+  await until("the lock is held", () => lock.token() === token);
+});
+
+Deno.test("instance lock: while the database is unreachable, the instance has no token", async () => {
+  const url = await createDatabase();
+  const { proxy, url: proxied } = throughProxy(url);
+  await using _ = proxy;
+  proxy.cut();
+  await using lock = await openLock(proxied);
+  assert.equal(lock.token(), null);
+  proxy.restore();
+  await until("the lock is held", () => lock.token() !== null);
+  assert.equal(lock.losses.length, 1);
+});

@@ -1,0 +1,205 @@
+import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import { type InstanceLock, openInstanceLock } from "../../db/instance_lock.ts";
+import { createDatabase } from "../support/database/database.ts";
+import { type Installation, openInstallation } from "../support/crash/installation.ts";
+import { openRelayed } from "../support/gateway/relay.ts";
+import { isReplayed, newKey } from "../support/idempotency.ts";
+import { OPERATIONS, timesDone } from "../support/payments/operations.ts";
+import { chargeRequest } from "../support/payments/payments.ts";
+import { assertProblem } from "../support/problem.ts";
+import { until } from "../support/until.ts";
+
+/** The clocks agree: a lease that has not expired is taken over only if its holder is gone. */
+const SAME_CLOCK = { aheadMs: () => 0 };
+
+async function newCharge({ sandbox }: Installation) {
+  const body = { ...await chargeRequest(sandbox, "bca"), order_id: randomUUID() };
+  return { path: "/charge/", body, key: randomUUID() };
+}
+
+type ChargeRequest = Awaited<ReturnType<typeof newCharge>>;
+
+/** Sends the request to the other instance, as the same user. */
+async function sendToOther({ otherInstance }: Installation, request: ChargeRequest) {
+  return await otherInstance.as(await otherInstance.createKey(), request.path, {
+    method: "POST",
+    headers: { "Content-Type": "application/json", "Idempotency-Key": request.key },
+    body: JSON.stringify(request.body),
+  });
+}
+
+function countCharges({ forwardedCalls }: Installation): number {
+  return forwardedCalls.filter(({ target }) => target === "/v2/charge").length;
+}
+
+/** All that a charge writes. */
+async function storedRows({ database }: Installation): Promise<unknown> {
+  const [row] = await database.query((sql) =>
+    sql`select
+      (select json_agg(row order by id) from gateway.payments row) as payments,
+      (select json_agg(row order by id) from gateway.history row) as history,
+      (select json_agg(row order by id) from gateway.events row) as events,
+      (select json_agg(row order by key) from gateway.idempotency_keys row) as keys`
+  );
+  return row;
+}
+
+Deno.test("killed service: after the restart, the first retry with the key gets the payment, although the lease has not expired", async () => {
+  await using service = await openInstallation();
+  await service.start();
+  const charge = await newCharge(service);
+  service.responses.hold(({ method }) => method === "POST");
+  const sent = service.post(charge);
+  await until("the gateway has the charge", () => service.responses.held().length === 1);
+  await service.kill();
+  assert.equal(await sent, null);
+
+  await service.start();
+  const callsBefore = service.forwardedCalls.length;
+  const reply = await service.post(charge);
+  assert.equal(reply?.status, 201, JSON.stringify(reply?.body));
+  assert.ok(reply.body.va_number);
+  assert.equal(service.forwardedCalls[callsBefore]?.method, "GET", "the gateway is asked first");
+  assert.equal(countCharges(service), 1);
+});
+
+Deno.test("killed service: another instance takes over its key at once", async () => {
+  await using service = await openInstallation(SAME_CLOCK);
+  await service.start();
+  const charge = await newCharge(service);
+  service.responses.hold(({ method }) => method === "POST");
+  const sent = service.post(charge);
+  await until("the gateway has the charge", () => service.responses.held().length === 1);
+  await assertProblem(await sendToOther(service, charge), 409, "idempotency_in_progress");
+  await service.kill();
+  assert.equal(await sent, null);
+
+  await service.untilLockIsFree();
+  const response = await sendToOther(service, charge);
+  assert.equal(response.status, 201, await response.clone().text());
+  assert.equal(isReplayed(response), false);
+  assert.equal(countCharges(service), 1);
+});
+
+for (const moment of ["during", "after"] as const) {
+  Deno.test(`paused service: if it wakes ${moment} the takeover of its key, it writes nothing`, async () => {
+    await using service = await openInstallation(SAME_CLOCK);
+    await service.start();
+    const { responses } = service;
+    const charge = await newCharge(service);
+    responses.hold(({ method }) => method === "POST");
+    const sent = service.post(charge);
+    await until("the gateway has the charge", () => responses.held().length === 1);
+    service.pause();
+    await service.untilLockIsFree();
+
+    // The paused service has its response, and does not read it yet.
+    responses.release();
+    if (moment === "during") responses.hold(({ method }) => method === "GET");
+    const retry = sendToOther(service, charge);
+    if (moment === "during") {
+      await until("the takeover asks the gateway", () => responses.held().length === 1);
+    } else await retry;
+    const before = await storedRows(service);
+    service.resume();
+    const reply = await sent;
+    assert.equal(reply?.status, 409, JSON.stringify(reply?.body));
+    assert.equal(reply.body.code, "idempotency_in_progress");
+    assert.deepEqual(await storedRows(service), before);
+
+    responses.release();
+    const response = await retry;
+    const text = await response.text();
+    assert.equal(response.status, 201, text);
+    assert.equal(JSON.parse(text).id, reply.body.payment_id);
+    const replay = await service.post(charge);
+    assert.deepEqual(replay, { status: 201, body: JSON.parse(text), isReplayed: true });
+    assert.equal(countCharges(service), 1);
+  });
+}
+
+const databaseUrl = await createDatabase();
+
+function openLock(): Promise<InstanceLock> {
+  return openInstanceLock({
+    url: databaseUrl,
+    onInstanceGone() {},
+    onLost: (error) => assert.fail(String(error)),
+  });
+}
+
+/** An app whose requests belong to another instance after `moveOn`: the first one has ended. */
+async function openTwoInstances() {
+  const first = await openLock();
+  const second = await openLock();
+  let current = first;
+  const payments = await openRelayed({
+    databaseUrl,
+    leaseHolder: { token: () => current.token() },
+  });
+  return {
+    payments,
+    async moveOn() {
+      current = second;
+      const token = first.token()!;
+      await first[Symbol.asyncDispose]();
+      await until("the first lock is free", async () => {
+        const [row] = await payments.app.database.query((sql) =>
+          sql`select pg_try_advisory_xact_lock_shared(${token}::bigint) as is_free`
+        );
+        return row!.is_free;
+      });
+    },
+    async [Symbol.asyncDispose]() {
+      await payments[Symbol.asyncDispose]();
+      await second[Symbol.asyncDispose]();
+      await first[Symbol.asyncDispose]();
+    },
+  };
+}
+
+for (const operation of OPERATIONS) {
+  Deno.test(`${operation.name}: a request whose instance is gone is taken over at once, and can no longer write`, async () => {
+    await using instances = await openTwoInstances();
+    const { payments } = instances;
+    const { relay, app: { database } } = payments;
+    const prepared = await operation.prepare(payments);
+    const { path, body } = prepared;
+    const headers = newKey();
+    const heldCall = relay.holdAnswer(operation.call);
+    const first = payments.post(path, body, headers);
+    await heldCall.arrived;
+    await assertProblem(
+      await payments.post(path, body, headers),
+      409,
+      "idempotency_in_progress",
+    );
+
+    await instances.moveOn();
+    const heldCheck = relay.holdNext("GET /v2/:id/status");
+    const second = payments.post(path, body, headers);
+    await heldCheck.arrived;
+    const findPayment = () =>
+      database.query((sql) =>
+        sql`select *, array(select to_json(refund) from gateway.refunds refund
+            where refund.payment_id = payment.id) as refunds
+          from gateway.payments payment where order_id = ${prepared.orderId}`
+      );
+    const before = await findPayment();
+    heldCall.release();
+    const problem = await assertProblem(await first, 409, "idempotency_in_progress");
+    assert.equal(problem.outcome, "unknown");
+    assert.deepEqual([...await findPayment()], [...before]);
+
+    heldCheck.release();
+    const answer = await second;
+    const text = await answer.text();
+    assert.equal(answer.status, operation.status, text);
+    assert.equal(operation.paymentIn(JSON.parse(text)).id, problem.payment_id);
+    assert.equal(await timesDone(payments, operation, prepared), 1);
+    const again = await payments.post(path, body, headers);
+    assert.equal(isReplayed(again), true);
+    assert.equal(await again.text(), text);
+  });
+}
