@@ -127,6 +127,7 @@ async function openTaskDeps(
     poster: resources.use(createPoster({ allowPrivate: config.webhookAllowPrivate })),
     invoicePayments: config.invoicePayments,
     keep: config.keep,
+    recheck: config.recheck,
     secrets: createSecretBox(config.gateway.serverKey),
     jobQueue: {
       enqueue: ({ id, run_at }) => void (run_at.getTime() <= systemClock() && queued.add(id)),

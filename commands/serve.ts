@@ -68,8 +68,9 @@ export async function serve(readConfig: () => Config, options: ServeOptions = {}
 
   const { client: gateway, background, sandbox } = resources.use(await openGateway(config, log));
   const clock = systemClock;
-  const { invoicePayments, keep } = config;
-  const jobsDeps = { database, gateway: background, clock, log, events, invoicePayments, keep };
+  const { invoicePayments, keep, recheck } = config;
+  const shared = { database, clock, log, events };
+  const jobsDeps = { ...shared, gateway: background, invoicePayments, keep, recheck };
   resources.use(registerStatusMetrics({ database, clock, log }));
   const jobs = resources.use(await openJobs({ ...config, databaseUrl }, jobsDeps));
   const streams = resources.use(createEventStreams({ database, databaseUrl, clock, log }));

@@ -49,6 +49,18 @@ export interface RetentionDays {
   events: number;
 }
 
+/** When paid payments are checked again. */
+export interface RecheckConfig {
+  /** After this many minutes, if the bank or store can reverse the payment. */
+  minutes: number;
+  /** After these days, if the payment can be refunded. */
+  days: readonly number[];
+  /** Every week until this day for cards; 0: not every week. */
+  cardDays: number;
+  /** The maximum number of checks per minute; 0: paid payments are not checked again. */
+  perMinute: number;
+}
+
 export interface Config {
   port: number;
   host: string;
@@ -73,6 +85,7 @@ export interface Config {
   invoicePayments: readonly string[];
   queue: Queue;
   keep: RetentionDays;
+  recheck: RecheckConfig;
   jwt: JwtConfig | null;
   bootstrapStaffKey: string | null;
   rateLimit: { perSecond: number; burst: number };
@@ -129,6 +142,12 @@ export function parseConfig(env: Environment, folder: string): Config {
       notifications: settings.KEEP_NOTIFICATIONS_DAYS ?? 400,
       keys: settings.KEEP_KEYS_DAYS ?? 1,
       events: settings.KEEP_EVENTS_DAYS ?? 400,
+    },
+    recheck: {
+      minutes: settings.RECHECK_MINUTES ?? 10,
+      days: settings.RECHECK_DAYS ?? [1, 7],
+      cardDays: settings.RECHECK_CARD_DAYS ?? 120,
+      perMinute: settings.RECHECK_PER_MINUTE ?? 600,
     },
     jwt: jwtConfig(settings),
     bootstrapStaffKey: settings.BOOTSTRAP_STAFF_KEY ?? null,

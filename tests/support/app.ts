@@ -108,6 +108,7 @@ export async function openApp(options: TestAppOptions): Promise<TestApp> {
     events: options.events ?? createEvents(),
     invoicePayments: config.invoicePayments,
     keep: config.keep,
+    recheck: config.recheck,
     secrets: createSecretBox(serverKey),
   };
   const streams = createEventStreams(
