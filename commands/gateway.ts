@@ -5,6 +5,7 @@ import { systemClock } from "../core/clock.ts";
 import type { Config } from "../core/config/config.ts";
 import { createCircuitBreaker } from "../core/gateway/circuit_breaker.ts";
 import { createGatewayClient, type GatewayClient } from "../core/gateway/client.ts";
+import { createGatewayClock } from "../core/gateway/gateway_clock.ts";
 import { logExchanges } from "../core/gateway/instrumentation.ts";
 import { createRateLimitPause } from "../core/gateway/rate_limit.ts";
 import type { Log } from "../core/log.ts";
@@ -38,6 +39,7 @@ export async function openGateway(config: Config, log: Log): Promise<Gateway> {
     onExchange: config.logGateway ? logExchanges(log) : undefined,
     breaker: createCircuitBreaker(),
     pause: createRateLimitPause(systemClock),
+    gatewayClock: createGatewayClock(),
   };
   return {
     client: createGatewayClient(options),

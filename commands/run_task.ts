@@ -3,6 +3,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { validate as isUuid } from "uuid";
 import { systemClock } from "../core/clock.ts";
+import { ClockSkewed, createClockCheck } from "../core/clock_check.ts";
 import type { Config } from "../core/config/config.ts";
 import { createEventPublisher } from "../core/events/publisher.ts";
 import { gatewayPauseMs } from "../core/gateway/background_pause.ts";
@@ -12,7 +13,7 @@ import { CHECK_PAYMENT_STATUS } from "../core/jobs/task_names.ts";
 import { createWorker } from "../core/jobs/worker.ts";
 import { createLog } from "../core/log.ts";
 import { checkPendingPayments } from "../core/payments/check_pending_payments.ts";
-import { expireStalePayments } from "../core/payments/expire_stale_payments.ts";
+import { expireStalePayments, type ExpiryDeps } from "../core/payments/expire_stale_payments.ts";
 import { checkPaymentJob } from "../core/payments/payment_record.ts";
 import { PROCESS_CHARGE_ASYNC } from "../core/payments/process_charge_async.ts";
 import { PROCESS_REFUND_ASYNC } from "../core/payments/process_refund_async.ts";
@@ -44,7 +45,7 @@ const USAGE = `Usage: run TASK [ID]
 Queued jobs run now; delayed jobs are left to the service.
 Exit code 1: a job failed, or the gateway is down.`;
 
-const SWEEPS: Record<string, (deps: EnqueueDeps) => Promise<number>> = {
+const SWEEPS: Record<string, (deps: EnqueueDeps & ExpiryDeps) => Promise<number>> = {
   check_pending_payments: checkPendingPayments,
   expire_stale_payments: expireStalePayments,
   check_overdue_invoices: checkOverdueInvoices,
@@ -82,7 +83,9 @@ export async function run(
   await using resources = new AsyncDisposableStack();
   const deps = await openTaskDeps(resources, readConfig(), events, queued);
   const since = new Date(systemClock());
-  await begin(deps);
+  await begin(deps).catch((error) => {
+    throw error instanceof ClockSkewed ? new Failure(error.message) : error;
+  });
   const ids = await runQueued(deps, task, queued);
   const outcomes = await waitForOutcomes(deps, ids, since);
   printOutcomes(outcomes);
@@ -121,6 +124,7 @@ async function openTaskDeps(
     database,
     gateway: background,
     clock: systemClock,
+    clockCheck: createClockCheck({ database, gateway: background, clock: systemClock }),
     log,
     events,
     publisher,

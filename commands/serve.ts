@@ -4,6 +4,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { waitAtMost } from "../concurrency/deadlines.ts";
 import { ensureKey } from "../core/auth/api_keys.ts";
 import { systemClock } from "../core/clock.ts";
+import { createClockCheck } from "../core/clock_check.ts";
 import type { Config } from "../core/config/config.ts";
 import { createEventStreams } from "../core/events/streams.ts";
 import { createLog, type Log } from "../core/log.ts";
@@ -69,7 +70,8 @@ export async function serve(readConfig: () => Config, options: ServeOptions = {}
   const { client: gateway, background, sandbox } = resources.use(await openGateway(config, log));
   const clock = systemClock;
   const { invoicePayments, keep, recheck } = config;
-  const shared = { database, clock, log, events };
+  const clockCheck = createClockCheck({ database, gateway, clock });
+  const shared = { database, clock, clockCheck, log, events };
   const jobsDeps = { ...shared, gateway: background, invoicePayments, keep, recheck };
   resources.use(registerStatusMetrics({ database, clock, log }));
   const jobs = resources.use(await openJobs({ ...config, databaseUrl }, jobsDeps));
@@ -89,6 +91,7 @@ export async function serve(readConfig: () => Config, options: ServeOptions = {}
     poster: jobs.poster,
     log,
     clock,
+    clockCheck,
     isDraining: () => isDraining,
     developmentKey: developmentKeys?.user ?? null,
   });

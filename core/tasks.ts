@@ -1,5 +1,6 @@
 /** All tasks that jobs can run, by name. */
 
+import type { ClockCheck } from "./clock_check.ts";
 import type { RecheckConfig, RetentionDays } from "./config/config.ts";
 import { DELIVER_WEBHOOKS } from "./events/publisher.ts";
 import { createCheckInvoiceStatus } from "./invoices/check_invoice_status.ts";
@@ -31,6 +32,7 @@ export interface TaskDeps extends InvoiceDeps {
   /** For how many days finished records are kept. */
   keep: RetentionDays;
   recheck: RecheckConfig;
+  clockCheck: ClockCheck;
   /** Encrypts card tokens of queued charges, and the secrets of webhook endpoints. */
   secrets: SecretBox;
   poster: Poster;

@@ -5,6 +5,7 @@ import { createLimiter } from "../../concurrency/limiter.ts";
 import { type Clock, systemClock } from "../clock.ts";
 import { createCall } from "./call.ts";
 import { type CircuitBreaker, createCircuitBreaker } from "./circuit_breaker.ts";
+import { createGatewayClock, type GatewayClock } from "./gateway_clock.ts";
 import { withSpans } from "./instrumentation.ts";
 import {
   type CallGateway,
@@ -30,6 +31,8 @@ export interface GatewayClientOptions {
   breaker?: CircuitBreaker;
   /** Share one between clients of the same gateway. */
   pause?: RateLimitPause;
+  /** Share one between clients of the same gateway. */
+  gatewayClock?: GatewayClock;
   maxInFlight?: number;
   /** Called for every HTTP exchange, with secrets masked. */
   onExchange?: (exchange: Exchange) => void;
@@ -52,7 +55,8 @@ export function createGatewayClient(options: GatewayClientOptions) {
   const breaker = options.breaker ?? createCircuitBreaker({ clock });
   const pause = options.pause ?? createRateLimitPause(clock);
   const limiter = createLimiter(options.maxInFlight ?? 50);
-  const send = createTransport({ baseUrl, clock, onExchange: options.onExchange });
+  const gatewayClock = options.gatewayClock ?? createGatewayClock();
+  const send = createTransport({ baseUrl, clock, gatewayClock, onExchange: options.onExchange });
   const call = createCall({ send, breaker, pause, limiter, clock, wait, random });
 
   const callGateway: CallGateway = async (schema, spec, options = {}) => {
@@ -83,5 +87,8 @@ export function createGatewayClient(options: GatewayClientOptions) {
 
     /** How long background work should make no calls after a 429. Callers' requests are still sent. */
     rateLimitPauseMs: () => pause.remainingMs(),
+
+    /** The gateway's current time, by its last response; null: none had a date. */
+    time: () => gatewayClock.now(),
   };
 }

@@ -15,6 +15,7 @@ export const STATUSES = {
       started_at: "2026-03-01T00:00:04.310Z",
       database: "up",
       gateway: "ok",
+      clock: { is_accurate: true, database_offset_seconds: 0, gateway_offset_seconds: 0 },
       jobs: {
         queued: 3,
         running: 1,

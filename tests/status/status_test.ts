@@ -70,6 +70,7 @@ Deno.test("status of a new service: shows no work and nothing overdue", async ()
     started_at: new Date(NOW).toISOString(),
     database: "up",
     gateway: "ok",
+    clock: { is_accurate: true, database_offset_seconds: 0, gateway_offset_seconds: null },
     jobs: {
       queued: 0,
       running: 0,

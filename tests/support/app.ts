@@ -1,6 +1,7 @@
 /** The app on a real database, without a port. */
 
 import { createKey, type KeyOwner } from "../../core/auth/api_keys.ts";
+import { createClockCheck } from "../../core/clock_check.ts";
 import { type Config, parseConfig } from "../../core/config/config.ts";
 import { createEventPublisher } from "../../core/events/publisher.ts";
 import {
@@ -44,6 +45,8 @@ export interface TestAppOptions {
   resources?: Router[];
   migrations?: Migration[];
   now?: () => number;
+  /** This machine's clock, which is compared with the database's; it does not follow `now`. */
+  machineClock?: () => number;
   isDraining?: () => boolean;
   /** Options of the client that sends webhooks. */
   posting?: Partial<PosterOptions>;
@@ -109,6 +112,11 @@ export async function openApp(options: TestAppOptions): Promise<TestApp> {
     invoicePayments: config.invoicePayments,
     keep: config.keep,
     recheck: config.recheck,
+    clockCheck: createClockCheck({
+      database: opened,
+      gateway,
+      clock: options.machineClock ?? Date.now,
+    }),
     secrets: createSecretBox(serverKey),
   };
   const streams = createEventStreams(
