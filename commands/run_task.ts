@@ -27,6 +27,7 @@ import { findJob, findOutcomes, type JobOutcomes } from "../db/job_queries.ts";
 import { type GatewayJob, insertJobs, makeJobDue } from "../db/jobs.ts";
 import { loadMigrations } from "../db/migrations.ts";
 import { findPayment } from "../db/payment_statements.ts";
+import { openAccountGuard, requireSameAccount } from "./account.ts";
 import { joinServer } from "./database_server.ts";
 import { openGateway } from "./gateway.ts";
 import { MAX_RUNNING_JOBS } from "./jobs.ts";
@@ -112,7 +113,9 @@ async function openTaskDeps(
   resources.defer(() => log.flush());
   // A running service has started the sandbox already.
   const gatewayConfig = server.isShared ? { ...config, sandboxPort: null } : config;
-  const { background } = resources.use(await openGateway(gatewayConfig, log));
+  const account = await openAccountGuard(database, config, log);
+  const { background } = resources.use(await openGateway(gatewayConfig, log, account));
+  await requireSameAccount(background, log);
   const publisher = resources.use(createEventPublisher({
     database,
     clock: systemClock,

@@ -13,6 +13,7 @@ import { createEvents, type Events } from "../core/subscribers/subscribe.ts";
 import { type Database, openDatabase } from "../db/database.ts";
 import { loadMigrations } from "../db/migrations.ts";
 import { createApp } from "../routes/app.ts";
+import { openAccountGuard, requireSameAccount } from "./account.ts";
 import { claimServer } from "./database_server.ts";
 import { ensureDevelopmentKeys } from "./development_keys.ts";
 import { openGateway, SANDBOX_HOST } from "./gateway.ts";
@@ -67,7 +68,11 @@ export async function serve(readConfig: () => Config, options: ServeOptions = {}
     ? await ensureDevelopmentKeys(database, config.dataDir)
     : null;
 
-  const { client: gateway, background, sandbox } = resources.use(await openGateway(config, log));
+  const account = await openAccountGuard(database, config, log);
+  const { client: gateway, background, sandbox } = resources.use(
+    await openGateway(config, log, account),
+  );
+  await requireSameAccount(background, log);
   const clock = systemClock;
   const { invoicePayments, keep, recheck } = config;
   const clockCheck = createClockCheck({ database, gateway, clock });

@@ -94,6 +94,8 @@ export interface Config {
 }
 
 export interface GatewayConfig {
+  /** `embedded`: the sandbox that the service starts. */
+  environment: "embedded" | "sandbox" | "production";
   /** Without a trailing slash. */
   baseUrl: string;
   serverKey: string;
@@ -163,14 +165,17 @@ export function parseConfig(env: Environment, folder: string): Config {
 function gatewayConfig(settings: Settings): GatewayConfig {
   const maxInFlight = settings.GATEWAY_MAX_IN_FLIGHT ?? 50;
   if (settings.GATEWAY_SERVER_KEY) {
+    const environment = settings.GATEWAY_ENV ?? "sandbox";
     return {
-      baseUrl: settings.GATEWAY_BASE_URL ?? GATEWAY_URLS[settings.GATEWAY_ENV ?? "sandbox"],
+      environment,
+      baseUrl: settings.GATEWAY_BASE_URL ?? GATEWAY_URLS[environment],
       serverKey: settings.GATEWAY_SERVER_KEY,
       clientKey: settings.GATEWAY_CLIENT_KEY ?? null,
       maxInFlight,
     };
   }
   return {
+    environment: "embedded",
     baseUrl: `http://127.0.0.1:${settings.SANDBOX_PORT ?? DEFAULT_SANDBOX_PORT}`,
     serverKey: SANDBOX_SERVER_KEY,
     clientKey: SANDBOX_CLIENT_KEY,

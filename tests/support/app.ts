@@ -1,5 +1,6 @@
 /** The app on a real database, without a port. */
 
+import { openAccountGuard } from "../../commands/account.ts";
 import { createKey, type KeyOwner } from "../../core/auth/api_keys.ts";
 import { createClockCheck } from "../../core/clock_check.ts";
 import { type Config, parseConfig } from "../../core/config/config.ts";
@@ -37,6 +38,8 @@ export interface TestAppOptions {
   serverKey?: string;
   /** Options of the gateway client, such as timeouts. */
   gatewayOptions?: Partial<GatewayClientOptions>;
+  /** Whether calls are refused if the database belongs to another gateway account. */
+  bindsAccount?: boolean;
   poolSize?: number;
   /** The subscribers of events. */
   events?: Events;
@@ -90,6 +93,7 @@ export async function openApp(options: TestAppOptions): Promise<TestApp> {
     ...config.gateway,
     baseUrl: options.gatewayUrl ?? NOWHERE,
     onExchange: config.logGateway ? logExchanges(log) : undefined,
+    account: options.bindsAccount ? await openAccountGuard(opened, config, log) : undefined,
     ...options.gatewayOptions,
   });
   const enqueued: DueJob[] = [];

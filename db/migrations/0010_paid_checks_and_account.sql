@@ -14,3 +14,13 @@ create table gateway.paid_checks (
   payment_id uuid not null,
   primary key (payment_type, after_seconds)
 );
+
+-- The gateway account that the records belong to; one row.
+create table gateway.gateway_account (
+  is_only_row boolean primary key default true check (is_only_row),
+  environment text not null,
+  -- Null until the gateway has named it in a response.
+  merchant_id text,
+  -- Payments that were created earlier belong to another account.
+  since timestamptz not null
+);
