@@ -11,6 +11,7 @@ const COMMANDS = {
   prepare: () => import("./commands/prepare.ts"),
   migrate: () => import("./commands/migrate.ts"),
   keys: () => import("./commands/keys.ts"),
+  account: () => import("./commands/account.ts"),
   run: () => import("./commands/run_task.ts"),
   openapi: () => import("./commands/openapi.ts"),
 };

@@ -3,8 +3,10 @@
 import { join } from "node:path";
 import { systemClock } from "../core/clock.ts";
 import type { Config } from "../core/config/config.ts";
+import type { AccountGuard } from "../core/gateway/account.ts";
 import { createCircuitBreaker } from "../core/gateway/circuit_breaker.ts";
 import { createGatewayClient, type GatewayClient } from "../core/gateway/client.ts";
+import { createGatewayClock } from "../core/gateway/gateway_clock.ts";
 import { logExchanges } from "../core/gateway/instrumentation.ts";
 import { createRateLimitPause } from "../core/gateway/rate_limit.ts";
 import type { Log } from "../core/log.ts";
@@ -29,7 +31,11 @@ export interface Gateway extends AsyncDisposable {
   sandbox: Sandbox | null;
 }
 
-export async function openGateway(config: Config, log: Log): Promise<Gateway> {
+export async function openGateway(
+  config: Config,
+  log: Log,
+  account?: AccountGuard,
+): Promise<Gateway> {
   const sandbox = await startSandbox(config, log);
   const options = {
     ...config.gateway,
@@ -38,6 +44,8 @@ export async function openGateway(config: Config, log: Log): Promise<Gateway> {
     onExchange: config.logGateway ? logExchanges(log) : undefined,
     breaker: createCircuitBreaker(),
     pause: createRateLimitPause(systemClock),
+    gatewayClock: createGatewayClock(),
+    account,
   };
   return {
     client: createGatewayClient(options),

@@ -1,6 +1,7 @@
 /** `deno task openapi`: writes the OpenAPI document to `openapi/openapi.json`. */
 
 import { systemClock } from "../core/clock.ts";
+import { createClockCheck } from "../core/clock_check.ts";
 import type { Config } from "../core/config/config.ts";
 import { createEventPublisher } from "../core/events/publisher.ts";
 import { createEventStreams } from "../core/events/streams.ts";
@@ -35,6 +36,7 @@ export async function run(readConfig: () => Config): Promise<void> {
     migrations: [],
     log,
     clock: systemClock,
+    clockCheck: createClockCheck({ database, gateway, clock: systemClock }),
     isDraining: () => false,
     developmentKey: null,
   });

@@ -3,6 +3,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { validate as isUuid } from "uuid";
 import { systemClock } from "../core/clock.ts";
+import { ClockSkewed, createClockCheck } from "../core/clock_check.ts";
 import type { Config } from "../core/config/config.ts";
 import { createEventPublisher } from "../core/events/publisher.ts";
 import { gatewayPauseMs } from "../core/gateway/background_pause.ts";
@@ -12,7 +13,7 @@ import { CHECK_PAYMENT_STATUS } from "../core/jobs/task_names.ts";
 import { createWorker } from "../core/jobs/worker.ts";
 import { createLog } from "../core/log.ts";
 import { checkPendingPayments } from "../core/payments/check_pending_payments.ts";
-import { expireStalePayments } from "../core/payments/expire_stale_payments.ts";
+import { expireStalePayments, type ExpiryDeps } from "../core/payments/expire_stale_payments.ts";
 import { checkPaymentJob } from "../core/payments/payment_record.ts";
 import { PROCESS_CHARGE_ASYNC } from "../core/payments/process_charge_async.ts";
 import { PROCESS_REFUND_ASYNC } from "../core/payments/process_refund_async.ts";
@@ -27,6 +28,7 @@ import { findJob, findOutcomes, type JobOutcomes } from "../db/job_queries.ts";
 import { type GatewayJob, insertJobs, makeJobDue } from "../db/jobs.ts";
 import { loadMigrations } from "../db/migrations.ts";
 import { findPayment } from "../db/payment_statements.ts";
+import { openAccountGuard, requireSameAccount } from "./account.ts";
 import { joinServer } from "./database_server.ts";
 import { openGateway } from "./gateway.ts";
 import { MAX_RUNNING_JOBS } from "./jobs.ts";
@@ -45,7 +47,7 @@ const USAGE = `Usage: run TASK [ID]
 Queued jobs run now; delayed jobs are left to the service.
 Exit code 1: a job failed, or the gateway is down.`;
 
-const SWEEPS: Record<string, (deps: EnqueueDeps) => Promise<number>> = {
+const SWEEPS: Record<string, (deps: EnqueueDeps & ExpiryDeps) => Promise<number>> = {
   check_pending_payments: checkPendingPayments,
   expire_stale_payments: expireStalePayments,
   check_overdue_invoices: checkOverdueInvoices,
@@ -83,7 +85,9 @@ export async function run(
   await using resources = new AsyncDisposableStack();
   const deps = await openTaskDeps(resources, readConfig(), events, queued);
   const since = new Date(systemClock());
-  await begin(deps);
+  await begin(deps).catch((error) => {
+    throw error instanceof ClockSkewed ? new Failure(error.message) : error;
+  });
   const ids = await runQueued(deps, task, queued);
   const outcomes = await waitForOutcomes(deps, ids, since);
   printOutcomes(outcomes);
@@ -114,7 +118,9 @@ async function openTaskDeps(
   resources.defer(() => log.flush());
   // A running service has started the sandbox already.
   const gatewayConfig = server.isShared ? { ...config, sandboxPort: null } : config;
-  const { background } = resources.use(await openGateway(gatewayConfig, log));
+  const account = await openAccountGuard(database, config, log);
+  const { background } = resources.use(await openGateway(gatewayConfig, log, account));
+  await requireSameAccount(background, log);
   const publisher = resources.use(createEventPublisher({
     database,
     clock: systemClock,
@@ -127,12 +133,14 @@ async function openTaskDeps(
     leaseHolder,
     gateway: background,
     clock: systemClock,
+    clockCheck: createClockCheck({ database, gateway: background, clock: systemClock }),
     log,
     events,
     publisher,
     poster: resources.use(createPoster({ allowPrivate: config.webhookAllowPrivate })),
     invoicePayments: config.invoicePayments,
     keep: config.keep,
+    recheck: config.recheck,
     secrets: createSecretBox(config.gateway.serverKey),
     jobQueue: {
       enqueue: ({ id, run_at }) => void (run_at.getTime() <= systemClock() && queued.add(id)),

@@ -4,6 +4,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { waitAtMost } from "../concurrency/deadlines.ts";
 import { ensureKey } from "../core/auth/api_keys.ts";
 import { systemClock } from "../core/clock.ts";
+import { createClockCheck } from "../core/clock_check.ts";
 import type { Config } from "../core/config/config.ts";
 import { createEventStreams } from "../core/events/streams.ts";
 import { DEFAULT_DEADLINE_MS } from "../core/gateway/client.ts";
@@ -15,6 +16,7 @@ import { type Database, openDatabase } from "../db/database.ts";
 import { openInstanceLock } from "../db/instance_lock.ts";
 import { loadMigrations } from "../db/migrations.ts";
 import { createApp } from "../routes/app.ts";
+import { openAccountGuard, requireSameAccount } from "./account.ts";
 import { claimServer } from "./database_server.ts";
 import { ensureDevelopmentKeys } from "./development_keys.ts";
 import { openGateway, SANDBOX_HOST } from "./gateway.ts";
@@ -84,19 +86,16 @@ export async function serve(readConfig: () => Config, options: ServeOptions = {}
     ? await ensureDevelopmentKeys(database, config.dataDir)
     : null;
 
-  const { client: gateway, background, sandbox } = resources.use(await openGateway(config, log));
+  const account = await openAccountGuard(database, config, log);
+  const { client: gateway, background, sandbox } = resources.use(
+    await openGateway(config, log, account),
+  );
+  await requireSameAccount(background, log);
   const clock = systemClock;
-  const { invoicePayments, keep } = config;
-  const jobsDeps = {
-    database,
-    leaseHolder,
-    gateway: background,
-    clock,
-    log,
-    events,
-    invoicePayments,
-    keep,
-  };
+  const { invoicePayments, keep, recheck } = config;
+  const clockCheck = createClockCheck({ database, gateway, clock });
+  const shared = { database, leaseHolder, clock, clockCheck, log, events };
+  const jobsDeps = { ...shared, gateway: background, invoicePayments, keep, recheck };
   resources.use(registerStatusMetrics({ database, clock, log }));
   jobs = resources.use(await openJobs({ ...config, databaseUrl }, jobsDeps));
   const streams = resources.use(createEventStreams({ database, databaseUrl, clock, log }));
@@ -116,6 +115,7 @@ export async function serve(readConfig: () => Config, options: ServeOptions = {}
     poster: jobs.poster,
     log,
     clock,
+    clockCheck,
     isDraining: () => isDraining,
     developmentKey: developmentKeys?.user ?? null,
   });

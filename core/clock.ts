@@ -2,4 +2,10 @@
 
 export type Clock = () => number;
 
+/** A time that is not known exactly. */
+export interface TimeRange {
+  earliest: number;
+  latest: number;
+}
+
 export const systemClock: Clock = () => Date.now();

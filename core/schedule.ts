@@ -3,6 +3,7 @@
 import { checkOverdueInvoices } from "./invoices/check_overdue_invoices.ts";
 import type { RunJob } from "./jobs/queue.ts";
 import { type ScheduleEntry, sweepJobs } from "./jobs/schedule.ts";
+import { checkPaidPayments } from "./payments/check_paid_payments.ts";
 import { checkPendingPayments } from "./payments/check_pending_payments.ts";
 import { expireStalePayments } from "./payments/expire_stale_payments.ts";
 import { prune } from "./prune.ts";
@@ -26,6 +27,7 @@ export const SCHEDULE: readonly Scheduled[] = [
   // An hourly check would be enough for due dates. But if the creation of an invoice was interrupted,
   // it can be sent to the gateway again only within five minutes.
   { name: "check_overdue_invoices", cron: "*/2 * * * *", run: checkOverdueInvoices },
+  { name: "check_paid_payments", cron: "* * * * *", run: (deps) => checkPaidPayments(deps) },
   { name: "prune", cron: "*/10 * * * *", run: (deps) => prune(deps) },
 ];
 

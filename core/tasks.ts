@@ -1,6 +1,7 @@
 /** All tasks that jobs can run, by name. */
 
-import type { RetentionDays } from "./config/config.ts";
+import type { ClockCheck } from "./clock_check.ts";
+import type { RecheckConfig, RetentionDays } from "./config/config.ts";
 import { DELIVER_WEBHOOKS } from "./events/publisher.ts";
 import { createCheckInvoiceStatus } from "./invoices/check_invoice_status.ts";
 import type { InvoiceDeps } from "./invoices/invoice_record.ts";
@@ -30,6 +31,8 @@ import { createExpediteWebhooks, EXPEDITE_WEBHOOKS } from "./webhooks/sweep.ts";
 export interface TaskDeps extends InvoiceDeps {
   /** For how many days finished records are kept. */
   keep: RetentionDays;
+  recheck: RecheckConfig;
+  clockCheck: ClockCheck;
   /** Encrypts card tokens of queued charges, and the secrets of webhook endpoints. */
   secrets: SecretBox;
   poster: Poster;

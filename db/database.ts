@@ -186,6 +186,13 @@ function openPool({ url, poolSize }: { url: string; poolSize: number }): postgre
   });
 }
 
+/** The server's current time in milliseconds. */
+export async function readServerTime(sql: Sql): Promise<number> {
+  const [row] = await sql<[{ now: number }]>`
+    select (extract(epoch from clock_timestamp()) * 1000)::float8 as now`;
+  return row.now;
+}
+
 /** Error codes of the driver and the system for a connection that is lost or cannot be made. */
 const LOST_CONNECTION = new Set([
   "CONNECT_TIMEOUT",

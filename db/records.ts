@@ -98,3 +98,15 @@ export async function postponeChecks(
     where record.id = next.id and record.check_at <= ${statement.value(now)}`,
   );
 }
+
+/** Makes a record due for a check at this time, if it is not due earlier. */
+export async function scheduleCheck(
+  sql: Sql,
+  table: CheckedTable,
+  id: string,
+  at: Date,
+): Promise<void> {
+  await sql`
+    update gateway.${sql.unsafe(table)} set check_at = ${at}
+    where id = ${id} and (check_at is null or check_at > ${at})`;
+}

@@ -4,6 +4,7 @@ import { Hono } from "hono";
 import { getPath } from "hono/utils/url";
 import { createAuthenticator } from "../core/auth/authenticator.ts";
 import type { Clock } from "../core/clock.ts";
+import type { ClockCheck } from "../core/clock_check.ts";
 import type { Config } from "../core/config/config.ts";
 import { ServiceError } from "../core/errors.ts";
 import type { EventStreams } from "../core/events/streams.ts";
@@ -70,6 +71,7 @@ export interface AppDeps {
   poster: Poster;
   log: Log;
   clock: Clock;
+  clockCheck: ClockCheck;
   /** True while the service is shutting down. */
   isDraining: () => boolean;
   /** Prefilled on the reference page; null except in the embedded default. */

@@ -49,6 +49,18 @@ export interface RetentionDays {
   events: number;
 }
 
+/** When paid payments are checked again. */
+export interface RecheckConfig {
+  /** After this many minutes, if the bank or store can reverse the payment. */
+  minutes: number;
+  /** After these days, if the payment can be refunded. */
+  days: readonly number[];
+  /** Every week until this day for cards; 0: not every week. */
+  cardDays: number;
+  /** The maximum number of checks per minute; 0: paid payments are not checked again. */
+  perMinute: number;
+}
+
 export interface Config {
   port: number;
   host: string;
@@ -73,6 +85,7 @@ export interface Config {
   invoicePayments: readonly string[];
   queue: Queue;
   keep: RetentionDays;
+  recheck: RecheckConfig;
   jwt: JwtConfig | null;
   bootstrapStaffKey: string | null;
   rateLimit: { perSecond: number; burst: number };
@@ -81,6 +94,8 @@ export interface Config {
 }
 
 export interface GatewayConfig {
+  /** `embedded`: the sandbox that the service starts. */
+  environment: "embedded" | "sandbox" | "production";
   /** Without a trailing slash. */
   baseUrl: string;
   serverKey: string;
@@ -130,6 +145,12 @@ export function parseConfig(env: Environment, folder: string): Config {
       keys: settings.KEEP_KEYS_DAYS ?? 1,
       events: settings.KEEP_EVENTS_DAYS ?? 400,
     },
+    recheck: {
+      minutes: settings.RECHECK_MINUTES ?? 10,
+      days: settings.RECHECK_DAYS ?? [1, 7],
+      cardDays: settings.RECHECK_CARD_DAYS ?? 120,
+      perMinute: settings.RECHECK_PER_MINUTE ?? 600,
+    },
     jwt: jwtConfig(settings),
     bootstrapStaffKey: settings.BOOTSTRAP_STAFF_KEY ?? null,
     rateLimit: {
@@ -144,14 +165,17 @@ export function parseConfig(env: Environment, folder: string): Config {
 function gatewayConfig(settings: Settings): GatewayConfig {
   const maxInFlight = settings.GATEWAY_MAX_IN_FLIGHT ?? 50;
   if (settings.GATEWAY_SERVER_KEY) {
+    const environment = settings.GATEWAY_ENV ?? "sandbox";
     return {
-      baseUrl: settings.GATEWAY_BASE_URL ?? GATEWAY_URLS[settings.GATEWAY_ENV ?? "sandbox"],
+      environment,
+      baseUrl: settings.GATEWAY_BASE_URL ?? GATEWAY_URLS[environment],
       serverKey: settings.GATEWAY_SERVER_KEY,
       clientKey: settings.GATEWAY_CLIENT_KEY ?? null,
       maxInFlight,
     };
   }
   return {
+    environment: "embedded",
     baseUrl: `http://127.0.0.1:${settings.SANDBOX_PORT ?? DEFAULT_SANDBOX_PORT}`,
     serverKey: SANDBOX_SERVER_KEY,
     clientKey: SANDBOX_CLIENT_KEY,

@@ -7,6 +7,15 @@ export function wholeNumber(min: number, max: number) {
   };
 }
 
+/** Numbers separated by commas. */
+export function wholeNumbers(min: number, max: number, maxCount: number) {
+  return (text: string) => {
+    const values = text.split(",").map((each) => wholeNumber(min, max)(each.trim()));
+    const isValid = values.length <= maxCount && values.every((each) => each !== undefined);
+    return isValid ? values : undefined;
+  };
+}
+
 export function trueOrFalse(text: string): boolean | undefined {
   return text === "true" ? true : text === "false" ? false : undefined;
 }

@@ -12,6 +12,7 @@ import {
   trueOrFalse,
   url,
   wholeNumber,
+  wholeNumbers,
 } from "./parsers.ts";
 
 export const DEFAULT_PORT = 8000;
@@ -194,6 +195,47 @@ export const SETTINGS = z.object({
     { description: "Days to keep delivered events", default: "`400`", example: "90" },
     DAYS_PROBLEM,
     wholeNumber(1, 36_500),
+  ),
+  RECHECK_MINUTES: setting(
+    {
+      description: "Minutes after which a paid payment is checked again if its bank or store can " +
+        "reverse it (Permata, Mandiri bill, Indomaret)",
+      default: "`10`",
+      example: "15",
+    },
+    "must be a number of minutes, 5 to 1440",
+    wholeNumber(5, 1_440),
+  ),
+  RECHECK_DAYS: setting(
+    {
+      description: "Days after which paid wallet, QRIS, pay-later and card payments are checked " +
+        "again; they are also checked at the end of their refund window",
+      default: "`1,7`",
+      example: "1,3,30",
+    },
+    "must be up to 20 numbers of days, 1 to 365, separated by commas, such as 1,7",
+    wholeNumbers(1, 365, 20),
+  ),
+  RECHECK_CARD_DAYS: setting(
+    {
+      description:
+        "Days for which paid card payments are checked every week, because they can be " +
+        "charged back; 0 turns the weekly checks off",
+      default: "`120`",
+      example: "180",
+    },
+    "must be a number of days, 0 to 730",
+    wholeNumber(0, 730),
+  ),
+  RECHECK_PER_MINUTE: setting(
+    {
+      description: "Maximum number of checks of paid payments per minute, for all instances " +
+        "together; 0 turns them off",
+      default: "`600`",
+      example: "120",
+    },
+    "must be a whole number, 0 to 6000",
+    wholeNumber(0, 6_000),
   ),
   WEBHOOK_ALLOW_PRIVATE: setting(
     {

@@ -1,4 +1,4 @@
-/** How long background work makes no calls while the gateway is down or rate limiting. */
+/** How long background work makes no calls while the gateway is down, rate limiting or the wrong one. */
 
 import type { GatewayClient } from "./client.ts";
 
@@ -7,5 +7,6 @@ const DOWN_MS = 60_000;
 
 /** 0: background work may call the gateway now. */
 export function gatewayPauseMs({ gateway }: { gateway: GatewayClient }): number {
-  return Math.max(gateway.rateLimitPauseMs(), gateway.breakerState() === "open" ? DOWN_MS : 0);
+  const canCall = gateway.breakerState() !== "open" && gateway.accountState() !== "other";
+  return Math.max(gateway.rateLimitPauseMs(), canCall ? 0 : DOWN_MS);
 }

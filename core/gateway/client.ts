@@ -3,8 +3,10 @@
 import { sleep } from "../../concurrency/deadlines.ts";
 import { createLimiter } from "../../concurrency/limiter.ts";
 import { type Clock, systemClock } from "../clock.ts";
+import { type AccountGuard, NO_ACCOUNT_GUARD, otherAccountError } from "./account.ts";
 import { createCall } from "./call.ts";
 import { type CircuitBreaker, createCircuitBreaker } from "./circuit_breaker.ts";
+import { createGatewayClock, type GatewayClock } from "./gateway_clock.ts";
 import { withSpans } from "./instrumentation.ts";
 import {
   type CallGateway,
@@ -30,6 +32,10 @@ export interface GatewayClientOptions {
   breaker?: CircuitBreaker;
   /** Share one between clients of the same gateway. */
   pause?: RateLimitPause;
+  /** Share one between clients of the same gateway. */
+  gatewayClock?: GatewayClock;
+  /** Refuses calls if the account is not the database's. */
+  account?: AccountGuard;
   maxInFlight?: number;
   /** Called for every HTTP exchange, with secrets masked. */
   onExchange?: (exchange: Exchange) => void;
@@ -43,6 +49,9 @@ export type GatewayClient = ReturnType<typeof createGatewayClient>;
 /** For one operation with all its retries. */
 export const DEFAULT_DEADLINE_MS = 10_000;
 
+/** Delays the start of the service, and the first write if the gateway was down then. */
+const VERIFY_DEADLINE_MS = 3_000;
+
 export function createGatewayClient(options: GatewayClientOptions) {
   const { baseUrl, serverKey, clock = systemClock, wait = sleep, random = Math.random } = options;
   if (!/^[\x21-\x7e]+$/.test(serverKey)) {
@@ -52,18 +61,30 @@ export function createGatewayClient(options: GatewayClientOptions) {
   const breaker = options.breaker ?? createCircuitBreaker({ clock });
   const pause = options.pause ?? createRateLimitPause(clock);
   const limiter = createLimiter(options.maxInFlight ?? 50);
-  const send = createTransport({ baseUrl, clock, onExchange: options.onExchange });
+  const account = options.account ?? NO_ACCOUNT_GUARD;
+  const gatewayClock = options.gatewayClock ?? createGatewayClock();
+  const send = createTransport({ baseUrl, clock, gatewayClock, onExchange: options.onExchange });
   const call = createCall({ send, breaker, pause, limiter, clock, wait, random });
 
   const callGateway: CallGateway = async (schema, spec, options = {}) => {
     const { idempotencyKey, deadlineMs = DEFAULT_DEADLINE_MS, signal } = options;
     const request = buildRequest(spec, credentials, idempotencyKey);
-    return await call(request, schema, { deadlineMs, signal });
+    // A write in another account could not be undone.
+    if (!request.isRead && account.state() === "unverified") await verifyAccount();
+    if (account.state() === "other") throw otherAccountError("refused");
+    const response = await call(request, schema, { deadlineMs, signal });
+    const { merchant_id } = response.raw;
+    if (typeof merchant_id === "string" && merchant_id) await account.observe(merchant_id);
+    if (account.state() === "other") throw otherAccountError("unknown");
+    return response;
   };
+  const payments = paymentOperations(callGateway);
+  const verifyAccount = () =>
+    account.verify((id) => payments.getStatus(id, { deadlineMs: VERIFY_DEADLINE_MS }));
 
   return {
     ...withSpans({
-      ...paymentOperations(callGateway),
+      ...payments,
       ...cardOperations(callGateway, options.clientKey),
       ...payAccountOperations(callGateway),
       ...subscriptionOperations(callGateway),
@@ -83,5 +104,14 @@ export function createGatewayClient(options: GatewayClientOptions) {
 
     /** How long background work should make no calls after a 429. Callers' requests are still sent. */
     rateLimitPauseMs: () => pause.remainingMs(),
+
+    /** Whether the gateway account is the database's, as far as it is known. */
+    accountState: () => account.state(),
+
+    /** The same; asks the gateway if it is not known. */
+    verifyAccount,
+
+    /** The gateway's current time, by its last response; null: none had a date. */
+    time: () => gatewayClock.now(),
   };
 }

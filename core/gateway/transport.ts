@@ -4,6 +4,7 @@ import { trace } from "@opentelemetry/api";
 import type { Clock } from "../clock.ts";
 import { ERROR_CODES } from "../errors.ts";
 import { type FailureKind, GatewayAPIError } from "./errors.ts";
+import type { GatewayClock } from "./gateway_clock.ts";
 import { parseObject } from "./json.ts";
 import { maskText, withSecretsIn } from "./mask.ts";
 import type { GatewayRequest } from "./request.ts";
@@ -34,6 +35,7 @@ export interface Exchange {
 export interface TransportOptions {
   baseUrl: string;
   clock: Clock;
+  gatewayClock: GatewayClock;
   onExchange?: (exchange: Exchange) => void;
 }
 
@@ -54,7 +56,9 @@ export type Send = (
   attempt: number,
 ) => Promise<RawResponse>;
 
-export function createTransport({ baseUrl, clock, onExchange }: TransportOptions): Send {
+export function createTransport(options: TransportOptions): Send {
+  const { baseUrl, clock, gatewayClock, onExchange } = options;
+
   /** A debug log that fails must not make a charge fail. */
   function callListener(exchange: () => Exchange) {
     try {
@@ -80,7 +84,7 @@ export function createTransport({ baseUrl, clock, onExchange }: TransportOptions
       }));
     let response: RawResponse;
     try {
-      response = await exchange(baseUrl + request.path, request, signal);
+      response = await exchange(baseUrl + request.path, request, signal, gatewayClock);
     } catch (error) {
       const reason = signal.aborted ? signal.reason : error;
       const failure = reason instanceof CallAbandoned ? reason.failure : "unreachable";
@@ -107,8 +111,10 @@ async function exchange(
   url: string,
   { method, headers, body }: GatewayRequest,
   signal: AbortSignal,
+  gatewayClock: GatewayClock,
 ): Promise<RawResponse> {
   const ours = trace.getActiveSpan();
+  const sentAt = performance.now();
   const response = await fetch(url, {
     // Deno records a span with the full URL for each fetch, and the URL can contain a card number.
     // When fetch reads the method, that span exists but has no URL yet. Ending it here prevents the
@@ -128,6 +134,7 @@ async function exchange(
     // Following a redirect would send the server key to its target.
     redirect: "manual",
   });
+  gatewayClock.observe(response.headers.get("Date"), performance.now() - sentAt);
   return {
     status: response.status,
     ...await readText(response),

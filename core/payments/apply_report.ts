@@ -31,6 +31,7 @@ export type Source =
   | "check_status"
   | "check_payment_status"
   | "expire_stale_payments"
+  | "check_paid_payments"
   | "check_invoice_status"
   | "check_subscription_status"
   | "notification";

@@ -5,7 +5,7 @@ import { findPayment } from "../../db/payment_statements.ts";
 import type { GatewayPayment, GatewayRefund } from "../../db/payments.ts";
 import { ServiceError } from "../errors.ts";
 import { PostponeJob, type Task } from "../jobs/task.ts";
-import { UNANSWERED_CHECK_MS } from "../records/check_times.ts";
+import { inOneMinute, UNANSWERED_CHECK_MS } from "../records/check_times.ts";
 import { giveUpCharge, graceEnd } from "./apply_report.ts";
 import { checkAtGateway } from "./check_at_gateway.ts";
 import { changePayment, type PaymentDeps } from "./payment_record.ts";
@@ -53,9 +53,12 @@ async function endUnlistedCharge(
       ({ check_at }) => check_at ? { set: { check_at: null } } : null,
     );
   }
-  const payment = deps.clock() < graceEnd(known).getTime()
-    ? known
-    : await giveUpCharge(deps, known, SOURCE);
+  const isGraceOver = deps.clock() >= graceEnd(known).getTime();
+  // Another gateway account does not list the charge either.
+  if (isGraceOver && await deps.gateway.verifyAccount() !== "same") {
+    throw new PostponeJob(inOneMinute(deps.clock()));
+  }
+  const payment = isGraceOver ? await giveUpCharge(deps, known, SOURCE) : known;
   if (isUnanswered(payment)) throw new PostponeJob(graceEnd(payment));
   return payment;
 }

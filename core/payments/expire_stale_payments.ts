@@ -3,6 +3,7 @@
 import type { GatewayJob, NewJob } from "../../db/jobs.ts";
 import { findPayment, listStalePayments } from "../../db/payment_statements.ts";
 import type { GatewayPayment } from "../../db/payments.ts";
+import { type ClockCheck, ClockSkewed, requireAccurateClock } from "../clock_check.ts";
 import { GatewayError, isTransactionNotFound } from "../gateway/errors.ts";
 import { enqueueChecks, type EnqueueDeps } from "../jobs/enqueue_checks.ts";
 import type { Task } from "../jobs/task.ts";
@@ -18,8 +19,16 @@ export const EXPIRE_STALE_PAYMENT = "expire_stale_payment";
 
 const SOURCE = "expire_stale_payments";
 
-/** Enqueues a job for each stale payment. Returns how many. */
-export async function expireStalePayments(deps: EnqueueDeps): Promise<number> {
+export interface ExpiryDeps {
+  clockCheck: ClockCheck;
+}
+
+/**
+ * Enqueues a job for each stale payment. Returns how many. Throws `ClockSkewed` if this machine's clock
+ * is wrong: such a clock would expire payments that the customer can still pay.
+ */
+export async function expireStalePayments(deps: EnqueueDeps & ExpiryDeps): Promise<number> {
+  await requireAccurateClock(deps.clockCheck);
   return await enqueueChecks(deps, {
     table: "payments",
     task: EXPIRE_STALE_PAYMENT,
@@ -38,7 +47,7 @@ function expireJob(payment: JobSubject, now: Date): NewJob {
   return newJob(EXPIRE_STALE_PAYMENT, payment, payload, { runAt: now, now });
 }
 
-export function createExpireStalePayment(deps: PaymentDeps): Task {
+export function createExpireStalePayment(deps: PaymentDeps & ExpiryDeps): Task {
   return {
     retries: 3,
     firstDelayMs: 60_000,
@@ -48,16 +57,37 @@ export function createExpireStalePayment(deps: PaymentDeps): Task {
 
 /** Throws a `GatewayError` if the gateway gives no usable response. */
 export async function expireStalePayment(
-  deps: PaymentDeps,
+  deps: PaymentDeps & ExpiryDeps,
   id: string,
 ): Promise<CheckResult | null> {
-  const known = await deps.database.query((sql) => findPayment(sql, id), "find payment");
-  if (!known) return null;
+  const stored = await deps.database.query((sql) => findPayment(sql, id), "find payment");
+  if (!stored) return null;
+  const known = isStale(stored, deps.clock()) ? await learnGatewayTime(deps, stored) : stored;
   // A report may have ended the payment since the job was enqueued.
   if (!isStale(known, deps.clock())) return { transaction_status: known.transaction_status };
-  const expired = await expireAtGateway(deps, known);
+  const expired = await isClockAccurate(deps) ? await expireAtGateway(deps, known) : null;
   const payment = expired ?? (await checkAtGateway(deps, known, SOURCE)).payment;
   return { transaction_status: payment.transaction_status };
+}
+
+/** If the gateway has not responded to this instance yet, checks the payment: that shows its time. */
+async function learnGatewayTime(
+  deps: PaymentDeps,
+  known: GatewayPayment,
+): Promise<GatewayPayment> {
+  if (deps.gateway.time() !== null) return known;
+  return (await checkAtGateway(deps, known, SOURCE)).payment;
+}
+
+async function isClockAccurate({ clockCheck, log }: PaymentDeps & ExpiryDeps): Promise<boolean> {
+  try {
+    await requireAccurateClock(clockCheck);
+    return true;
+  } catch (error) {
+    if (!(error instanceof ClockSkewed)) throw error;
+    log.error("clock_skewed", error);
+    return false;
+  }
 }
 
 function isStale(

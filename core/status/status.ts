@@ -3,6 +3,7 @@
 import type { CronRun } from "../../db/cron_runs.ts";
 import type { LeaseHolder } from "../../db/instance_lock.ts";
 import { type Caller, requireStaff } from "../auth/caller.ts";
+import { type ClockCheck, type ClockOffsets, isAccurate } from "../clock_check.ts";
 import type { BreakerState } from "../gateway/circuit_breaker.ts";
 import type { GatewayClient } from "../gateway/client.ts";
 import { SCHEDULE } from "../schedule.ts";
@@ -13,6 +14,7 @@ export { MAX_COUNTED } from "../../db/status.ts";
 export interface StatusDeps extends WorkloadDeps {
   gateway: Pick<GatewayClient, "breakerState">;
   leaseHolder: LeaseHolder;
+  clockCheck: ClockCheck;
 }
 
 export interface StatusView {
@@ -20,6 +22,11 @@ export interface StatusView {
   database: "up";
   gateway: BreakerState;
   leases: "lock" | "time";
+  clock: {
+    is_accurate: boolean;
+    database_offset_seconds: number;
+    gateway_offset_seconds: number | null;
+  };
   jobs: JobsView;
   schedule: ScheduledTaskView[];
   outbox: { waiting_deliveries: number; oldest_event_seconds: number | null };
@@ -71,6 +78,7 @@ export async function readStatus(
     database: "up",
     gateway: deps.gateway.breakerState(),
     leases: deps.leaseHolder.token() === null ? "time" : "lock",
+    clock: viewClock(await deps.clockCheck.measure()),
     jobs: viewJobs(workload, now),
     schedule: SCHEDULE.map(({ name, cron }) => {
       const run = workload.cronRuns.find(({ task }) => task === name);
@@ -91,6 +99,15 @@ export async function readStatus(
       oldest_received_seconds: secondsSince(received.since, now),
     },
     unanswered,
+  };
+}
+
+function viewClock(offsets: ClockOffsets): StatusView["clock"] {
+  const toSeconds = (ms: number) => Math.round(ms) / 1_000;
+  return {
+    is_accurate: isAccurate(offsets),
+    database_offset_seconds: toSeconds(offsets.database),
+    gateway_offset_seconds: offsets.gateway === null ? null : toSeconds(offsets.gateway),
   };
 }
 

@@ -16,6 +16,7 @@ export const STATUSES = {
       database: "up",
       gateway: "ok",
       leases: "lock",
+      clock: { is_accurate: true, database_offset_seconds: 0, gateway_offset_seconds: 0 },
       jobs: {
         queued: 3,
         running: 1,

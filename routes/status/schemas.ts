@@ -1,6 +1,7 @@
 /** Response schemas of the service status, and the gateway state that readiness shows as well. */
 
 import { z } from "@hono/zod-openapi";
+import { MAX_SKEW_MS } from "../../core/clock_check.ts";
 import type { BreakerState } from "../../core/gateway/circuit_breaker.ts";
 import { id, nullableText, timestamp } from "../../core/response_fields.ts";
 import { MAX_COUNTED } from "../../core/status/status.ts";
@@ -104,6 +105,22 @@ export const StatusSchema = z.object({
     ].join("\n"),
     example: "lock",
   }),
+  clock: z.object({
+    is_accurate: z.boolean().openapi({
+      description: `False if a difference is above ${MAX_SKEW_MS / 1_000} seconds. The instance ` +
+        "then expires no payments: synchronize its clock.",
+      example: true,
+    }),
+    database_offset_seconds: z.number().openapi({
+      description: "By how much the clock is ahead of the database's; negative if it is behind.",
+      example: 0,
+    }),
+    gateway_offset_seconds: z.number().nullable().openapi({
+      description: "By how much the clock is ahead of the gateway's; null if the gateway has not " +
+        "responded to this instance yet.",
+      example: 0,
+    }),
+  }).openapi({ description: "The clock of the responding instance." }),
   jobs: JobsSchema,
   schedule: z.array(ScheduledTaskSchema).openapi({ description: "Scheduled tasks." }),
   outbox: z.object({

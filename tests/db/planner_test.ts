@@ -4,6 +4,7 @@ import { openDatabase, type Sql } from "../../db/database.ts";
 import { BEFORE_ALL, readEventsAfter } from "../../db/event_positions.ts";
 import { findOutcomes, listDueJobs, listDueRequests } from "../../db/job_queries.ts";
 import { insertRequest, JOB_RANKS } from "../../db/jobs.ts";
+import { listPaidPayments } from "../../db/paid_checks.ts";
 import {
   findPayment,
   listPayments,
@@ -35,6 +36,8 @@ const STATEMENTS: Record<string, (sql: Sql) => Promise<unknown>> = {
     listPayments(sql, { ...ANY, owner: "u1", status: "deny" }),
   "list payments of a type": (sql) => listPayments(sql, { ...ANY, paymentType: "akulaku" }),
   "list payments of an order": (sql) => listPayments(sql, { ...ANY, parents: { order_id: "o7" } }),
+  "list paid payments that are due for a check": (sql) =>
+    listPaidPayments(sql, [PAID_COHORT], { now: NOW, lookBackSeconds: 86_400, limit: 10 }),
   "read events": (sql) =>
     readEventsAfter(sql, BEFORE_ALL, { names: null, resourceId: null, userId: null }, 10),
   "read events of a user": (sql) =>
@@ -47,6 +50,14 @@ const STATEMENTS: Record<string, (sql: Sql) => Promise<unknown>> = {
   "list due requests": (sql) => listDueRequests(sql, NOW, 10),
   "insert a request": (sql) => insertRequest(sql, newJob({ user_id: "u1" })),
   "find outcomes of jobs": (sql) => findOutcomes(sql, [idOf(7), idOf(8)], NOW),
+};
+
+const PAID_COHORT = {
+  payment_type: "qris",
+  after_seconds: 86_400,
+  bank: null,
+  store: null,
+  is_urgent: false,
 };
 
 const NO_SIDE_EFFECTS = {
@@ -77,10 +88,11 @@ function insertRows(from: number, to: number): string {
   const rows = `from generate_series(${from}, ${to}) i`;
   return `
     insert into gateway.payments (id, user_id, order_id, transaction_id, payment_type, gross_amount,
-      currency, transaction_status, sent_at, created_at, updated_at)
+      currency, transaction_status, paid_at, sent_at, created_at, updated_at)
     select ${id}, 'u' || i % 3, 'o' || i, 't' || i,
       case when i % 1000 = 0 then 'akulaku' else 'qris' end, 1000, 'IDR',
-      case when i % 1000 = 1 then 'deny' else 'settlement' end, now(), now(), now() ${rows};
+      case when i % 1000 = 1 then 'deny' else 'settlement' end,
+      timestamptz '2026-03-03' + i * interval '1 minute', now(), now(), now() ${rows};
     insert into gateway.refunds (id, payment_id, refund_key, amount, is_direct, status, created_at,
       updated_at)
     select ${id}, ${id}, 'key', 1, false, 'succeeded', now(), now() ${rows} where i = 1 or i > 10;

@@ -3,10 +3,12 @@ import { join } from "node:path";
 import type { Queue } from "../../core/config/config.ts";
 import { readLayout } from "../../db/embedded/layout.ts";
 import { findServer } from "../../db/embedded/server.ts";
+import { callService } from "../support/client.ts";
 import { createDatabase, runSql } from "../support/database/database.ts";
+import { call } from "../support/gateway/sandbox.ts";
 import { openInstance } from "../support/jobs/jobs.ts";
 import { createDataFolder } from "../support/project.ts";
-import { runTask, startService } from "../support/service.ts";
+import { runTask, type Service, startService } from "../support/service.ts";
 import { until } from "../support/until.ts";
 
 /** The sweep runs every minute, and the machine can be busy. */
@@ -72,6 +74,52 @@ Deno.test("service: the scheduled sweep runs a job that no queue delivered", asy
   const hasFailed = async () => (await instance.find(id)).status === "failed";
   await until("the sweep has run the job", hasFailed, SWEEP_TIMEOUT_MS);
 });
+
+Deno.test("service: finds a reversed payment whose notification was lost, also after a kill -9", async () => {
+  await using folder = await createDataFolder();
+  const settings = { DATA_DIR: folder.path };
+  let id: string;
+  {
+    await using service = await startService({ settings });
+    const response = await callService(`${service.url}/charge/`, {
+      method: "POST",
+      headers: {
+        "Authorization": `Bearer ${service.keys.user}`,
+        "Content-Type": "application/json",
+      },
+      body: JSON.stringify({
+        payment_type: "bank_transfer",
+        bank: "permata",
+        gross_amount: 10_000,
+      }),
+    });
+    const payment = await response.json();
+    id = payment.id;
+    const control = async (path: string, body: object = {}) => {
+      const { http, text } = await call(service.sandbox, "POST", `/_sandbox/${path}`, body);
+      assert.ok(http < 300, text);
+    };
+    await control(`transactions/${payment.transaction_id}/pay`);
+    await until("the payment is settled", async () => await statusOf(service, id) === "settlement");
+    await control("faults", { operation: "reverse", fault: "webhook_lost" });
+    await control(`transactions/${payment.transaction_id}/reverse`);
+    // Ten minutes pass.
+    const url = await findServer((await readLayout(folder.path))!);
+    await runSql(url!, "update gateway.payments set paid_at = paid_at - interval '11 minutes'");
+    Deno.kill(await service.pid(), "SIGKILL");
+    await service.ended;
+  }
+  await using service = await startService({ settings });
+  const isDenied = async () => await statusOf(service, id) === "deny";
+  await until("the schedule has found the reversal", isDenied, SWEEP_TIMEOUT_MS);
+  service.signal("SIGTERM");
+  assert.equal((await service.ended).code, 0, service.output());
+});
+
+async function statusOf(service: Service, id: string): Promise<string> {
+  const { text } = await service.get(`/payments/${id}/`, service.keys.user);
+  return JSON.parse(text).transaction_status;
+}
 
 Deno.test("service: fails to start with a role that is not a member of the queue's owner, and prints the reason", async () => {
   const databaseUrl = await createDatabase();

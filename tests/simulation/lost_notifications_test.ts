@@ -110,6 +110,13 @@ Deno.test(`schedule: if all notifications of a day are lost, it brings every rec
   assert.deepEqual((await day.lastRuns()).filter(({ error }) => error !== null), []);
 });
 
+/** The service knew that these payments were paid before the gateway took that back. */
+const TAKEN_BACK: Record<string, string> = {
+  "reversed by the bank": "settlement>deny check_paid_payments",
+  "refunded half a day later": "settlement>refund check_paid_payments",
+  "a card, charged back later": "settlement>chargeback check_paid_payments",
+};
+
 async function withName(name: string, check: () => Promise<void>): Promise<void> {
   try {
     await check();
@@ -137,6 +144,8 @@ async function checkPayment(
 ): Promise<void> {
   const { finalStatus } = PAYMENT_SCENARIOS[name]!;
   assert.equal((await day.read(record.id)).transaction_status, finalStatus);
+  const lastTransition = TAKEN_BACK[name];
+  if (lastTransition) assert.equal((await day.transitions(record.id)).at(-1), lastTransition);
   await checkAgainstGateway(day, record);
 }
 

@@ -83,6 +83,7 @@ Deno.test("status of a new service: shows no work and nothing overdue", async ()
     database: "up",
     gateway: "ok",
     leases: "time",
+    clock: { is_accurate: true, database_offset_seconds: 0, gateway_offset_seconds: null },
     jobs: {
       queued: 0,
       running: 0,

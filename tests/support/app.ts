@@ -1,6 +1,8 @@
 /** The app on a real database, without a port. */
 
+import { openAccountGuard } from "../../commands/account.ts";
 import { createKey, type KeyOwner } from "../../core/auth/api_keys.ts";
+import { createClockCheck } from "../../core/clock_check.ts";
 import { type Config, parseConfig } from "../../core/config/config.ts";
 import { createEventPublisher } from "../../core/events/publisher.ts";
 import {
@@ -37,6 +39,8 @@ export interface TestAppOptions {
   serverKey?: string;
   /** Options of the gateway client, such as timeouts. */
   gatewayOptions?: Partial<GatewayClientOptions>;
+  /** Whether calls are refused if the database belongs to another gateway account. */
+  bindsAccount?: boolean;
   poolSize?: number;
   /** The subscribers of events. */
   events?: Events;
@@ -45,6 +49,8 @@ export interface TestAppOptions {
   resources?: Router[];
   migrations?: Migration[];
   now?: () => number;
+  /** This machine's clock, which is compared with the database's; it does not follow `now`. */
+  machineClock?: () => number;
   isDraining?: () => boolean;
   /** Options of the client that sends webhooks. */
   posting?: Partial<PosterOptions>;
@@ -90,6 +96,7 @@ export async function openApp(options: TestAppOptions): Promise<TestApp> {
     ...config.gateway,
     baseUrl: options.gatewayUrl ?? NOWHERE,
     onExchange: config.logGateway ? logExchanges(log) : undefined,
+    account: options.bindsAccount ? await openAccountGuard(opened, config, log) : undefined,
     ...options.gatewayOptions,
   });
   const enqueued: DueJob[] = [];
@@ -112,6 +119,12 @@ export async function openApp(options: TestAppOptions): Promise<TestApp> {
     events: options.events ?? createEvents(),
     invoicePayments: config.invoicePayments,
     keep: config.keep,
+    recheck: config.recheck,
+    clockCheck: createClockCheck({
+      database: opened,
+      gateway,
+      clock: options.machineClock ?? Date.now,
+    }),
     secrets: createSecretBox(serverKey),
   };
   const streams = createEventStreams(

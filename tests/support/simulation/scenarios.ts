@@ -79,10 +79,6 @@ const refundWithLostResponse = (afterMinutes: number, amount: number): Action<Ch
   },
 });
 
-/**
- * Refunds on the dashboard and chargebacks run in the same minute as the payment or settlement,
- * because the schedule does not check settled payments again.
- */
 export const PAYMENT_SCENARIOS: Record<string, PaymentScenario> = {
   "paid by wallet": { kind: "gopay", actions: [external(7, "pay")], finalStatus: "settlement" },
   "paid by transfer": { kind: "bca", actions: [external(3, "pay")], finalStatus: "settlement" },
@@ -120,6 +116,21 @@ export const PAYMENT_SCENARIOS: Record<string, PaymentScenario> = {
     kind: "gopay",
     actions: [external(2, "pay"), refundWithLostResponse(120, 4_000)],
     finalStatus: "partial_refund",
+  },
+  "reversed by the bank": {
+    kind: "permata",
+    actions: [external(1, "pay"), external(14, "reverse")],
+    finalStatus: "deny",
+  },
+  "refunded half a day later": {
+    kind: "gopay",
+    actions: [external(7, "pay"), dashboard(720, "refund", { amount: AMOUNT })],
+    finalStatus: "refund",
+  },
+  "a card, charged back later": {
+    kind: "card",
+    actions: [external(90, "settle"), external(600, "chargeback")],
+    finalStatus: "chargeback",
   },
   "a card": { kind: "card", actions: [], finalStatus: "settlement" },
   "a card, cancelled": { kind: "card", actions: [dashboard(30, "cancel")], finalStatus: "cancel" },

@@ -1,0 +1,80 @@
+/** `deno task account`: shows or changes the gateway account that the database belongs to. */
+
+import { systemClock } from "../core/clock.ts";
+import type { Config } from "../core/config/config.ts";
+import {
+  type AccountGuard,
+  createAccountGuard,
+  NO_ACCOUNT_GUARD,
+  OTHER_ACCOUNT,
+} from "../core/gateway/account.ts";
+import type { GatewayClient } from "../core/gateway/client.ts";
+import type { Log } from "../core/log.ts";
+import { type Database, openDatabase } from "../db/database.ts";
+import { bindEnvironment, changeAccount, findAccount } from "../db/gateway_account.ts";
+import { loadMigrations } from "../db/migrations.ts";
+import { joinServer } from "./database_server.ts";
+import { migrateDatabase } from "./migrate.ts";
+import { Failure } from "./terminal.ts";
+
+const USAGE = `Usage:
+  account          show the gateway account that the database belongs to
+  account change   bind the database to the account in the settings`;
+
+const WHAT_TO_DO = `Use the settings of that account, or another database. If this database should
+belong to the account in the settings from now on, run: deno task account change`;
+
+export async function run(readConfig: () => Config, args: string[]): Promise<void> {
+  const [verb, ...more] = args;
+  if ((verb !== undefined && verb !== "change") || more.length > 0) throw new Failure(USAGE);
+  const config = readConfig();
+  await using server = await joinServer(config);
+  const url = await server.start();
+  await migrateDatabase(url, await loadMigrations(), null);
+  const database = openDatabase({ url, poolSize: 1 });
+  try {
+    if (verb === "change") await change(database, config);
+    await show(database);
+  } finally {
+    await database.close();
+  }
+}
+
+async function change(database: Database, { gateway: { environment } }: Config): Promise<void> {
+  const now = new Date(systemClock());
+  await database.query((sql) => changeAccount(sql, environment, now));
+}
+
+async function show(database: Database): Promise<void> {
+  const account = await database.query(findAccount);
+  console.log(`Environment  ${account?.environment ?? "set when the service starts"}`);
+  console.log(`Merchant     ${account?.merchant_id ?? "set by the gateway's next response"}`);
+}
+
+/** Throws a `Failure` if the database belongs to another environment than the settings. */
+export async function openAccountGuard(
+  database: Database,
+  config: Config,
+  log: Log,
+): Promise<AccountGuard> {
+  const { environment } = config.gateway;
+  const account = await database.query((sql) => bindEnvironment(sql, environment));
+  if (account.environment !== environment) {
+    throw new Failure(
+      `This database belongs to the gateway's environment "${account.environment}", but the ` +
+        `settings are for "${environment}".\n${WHAT_TO_DO}`,
+    );
+  }
+  // The embedded sandbox has no real payments, and developers reset it.
+  return environment === "embedded"
+    ? NO_ACCOUNT_GUARD
+    : createAccountGuard({ database, log, account });
+}
+
+/** Throws a `Failure` if the gateway shows that the settings are those of another account. */
+export async function requireSameAccount(gateway: GatewayClient, log: Log): Promise<void> {
+  const state = await gateway.verifyAccount();
+  if (state === "other") throw new Failure(`${OTHER_ACCOUNT}.\n${WHAT_TO_DO}`);
+  // The gateway is down. The account is verified before the first write.
+  if (state === "unverified") log.info("account_unverified");
+}

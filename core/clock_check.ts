@@ -1,0 +1,70 @@
+/** Compares the clock of this machine with those of the database and the gateway. */
+
+import { type Database, readServerTime } from "../db/database.ts";
+import type { Clock, TimeRange } from "./clock.ts";
+
+/** By how much this machine's clock is ahead, in milliseconds; negative: it is behind. */
+export interface ClockOffsets {
+  database: number;
+  /** Null: the gateway has not responded yet, or its responses have no date. */
+  gateway: number | null;
+}
+
+export interface ClockCheck {
+  measure(): Promise<ClockOffsets>;
+}
+
+export interface ClockCheckDeps {
+  database: Database;
+  gateway: { time(): TimeRange | null };
+  /** This machine's clock. */
+  clock: Clock;
+}
+
+export function createClockCheck({ database, gateway, clock }: ClockCheckDeps): ClockCheck {
+  return {
+    async measure() {
+      const before = clock();
+      const serverTime = await database.query(readServerTime, "read server time");
+      const after = clock();
+      const gatewayTime = gateway.time();
+      return {
+        // The time since the query was sent counts for the database, not as a difference.
+        database: aheadOf(before, { earliest: serverTime - (after - before), latest: serverTime }),
+        gateway: gatewayTime && aheadOf(after, gatewayTime),
+      };
+    },
+  };
+}
+
+/** The smallest difference that the range allows. */
+function aheadOf(time: number, { earliest, latest }: TimeRange): number {
+  if (time > latest) return time - latest;
+  return Math.min(time - earliest, 0);
+}
+
+/** More than clocks differ that are synchronized. */
+export const MAX_SKEW_MS = 5_000;
+
+export function isAccurate({ database, gateway }: ClockOffsets): boolean {
+  return Math.abs(database) <= MAX_SKEW_MS && Math.abs(gateway ?? 0) <= MAX_SKEW_MS;
+}
+
+/** This machine's clock is wrong, so it must not decide that a payment has expired. */
+export class ClockSkewed extends Error {
+  override name = "ClockSkewed";
+}
+
+/** Throws `ClockSkewed` if this machine's clock differs too much from one of the others. */
+export async function requireAccurateClock(clockCheck: ClockCheck): Promise<void> {
+  const offsets = await clockCheck.measure();
+  if (isAccurate(offsets)) return;
+  const differences = Object.entries(offsets).filter(([, ms]) => ms !== null).map(([name, ms]) =>
+    `${(ms! / 1_000).toFixed(1)} s from the ${name}'s`
+  );
+  throw new ClockSkewed(
+    `No payment was expired, because this machine's clock differs too much (${
+      differences.join(", ")
+    }). Synchronize the clock, for example with NTP.`,
+  );
+}

@@ -1,0 +1,120 @@
+/**
+ * Guards the binding of the database to one gateway account. With the key of another account, the
+ * gateway knows none of the transactions, and the service would take charges for never made.
+ */
+
+import type { Database } from "../../db/database.ts";
+import {
+  bindMerchant,
+  type GatewayAccount,
+  listNewestTransactions,
+} from "../../db/gateway_account.ts";
+import { firstIdAt } from "../ids.ts";
+import type { Log } from "../log.ts";
+import {
+  GatewayAPIError,
+  GatewayError,
+  type GatewayOutcome,
+  isTransactionNotFound,
+} from "./errors.ts";
+
+/**
+ * - `unverified`: the gateway has not named the account to this process yet;
+ * - `same`: the configured account is the database's;
+ * - `other`: it is another one, so no more calls are made.
+ */
+export type AccountState = "unverified" | "same" | "other";
+
+export interface AccountGuard {
+  state(): AccountState;
+  /** Compares the merchant id of a response with the stored one; the first is stored. */
+  observe(merchantId: string): Promise<void>;
+  /** Finds out the state, if it is not known, by asking the gateway for the newest transactions. */
+  verify(getStatus: (transactionId: string) => Promise<unknown>): Promise<AccountState>;
+}
+
+/** For clients without a database, and for the sandbox, which can be reset. */
+export const NO_ACCOUNT_GUARD: AccountGuard = {
+  state: () => "same",
+  observe: () => Promise.resolve(),
+  verify: () => Promise.resolve("same"),
+};
+
+/** One transaction that the gateway does not know can have been deleted there. */
+const VERIFIED_TRANSACTIONS = 3;
+
+export interface AccountGuardDeps {
+  database: Database;
+  log: Log;
+  account: GatewayAccount;
+}
+
+export function createAccountGuard({ database, log, account }: AccountGuardDeps): AccountGuard {
+  let state: AccountState = "unverified";
+  let observed: string | null = null;
+  let verifying: Promise<AccountState> | null = null;
+
+  function refuse(reason: string) {
+    state = "other";
+    log.error("other_gateway_account", new Error(reason));
+  }
+
+  async function findState(
+    getStatus: (transactionId: string) => Promise<unknown>,
+  ): Promise<AccountState> {
+    const firstId = firstIdAt(account.since);
+    const newest = await database.query(
+      (sql) => listNewestTransactions(sql, firstId, VERIFIED_TRANSACTIONS),
+      "list newest transactions",
+    );
+    for (const id of newest) {
+      try {
+        await getStatus(id);
+        // The response may have named another account; otherwise it is the same one.
+        if (state === "unverified") state = "same";
+        return state;
+      } catch (error) {
+        if (!(error instanceof GatewayError)) throw error;
+        if (!isTransactionNotFound(error)) return state;
+      }
+    }
+    if (newest.length > 0) refuse("The gateway knows none of the newest transactions");
+    // Without transactions there is nothing that another account could not know.
+    else state = "same";
+    return state;
+  }
+
+  return {
+    state: () => state,
+    async observe(merchantId) {
+      if (merchantId === observed) return;
+      try {
+        const bound = await database.query(
+          (sql) => bindMerchant(sql, merchantId),
+          "bind merchant",
+        );
+        observed = merchantId;
+        if (bound === merchantId && state !== "other") state = "same";
+        if (bound !== merchantId) {
+          refuse(`The gateway names merchant ${merchantId}, the database belongs to ${bound}`);
+        }
+      } catch (error) {
+        // The next response is compared again.
+        log.error("account_not_compared", error);
+      }
+    },
+    async verify(getStatus) {
+      if (state !== "unverified") return state;
+      verifying ??= findState(getStatus).finally(() => verifying = null);
+      return await verifying;
+    },
+  };
+}
+
+export const OTHER_ACCOUNT =
+  "GATEWAY_SERVER_KEY belongs to another gateway account than this database";
+
+export function otherAccountError(outcome: GatewayOutcome): GatewayAPIError {
+  const failure = outcome === "unknown" ? "answered" : "unreachable";
+  return new GatewayAPIError(OTHER_ACCOUNT, { failure, outcome });
+}

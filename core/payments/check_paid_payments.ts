@@ -1,0 +1,152 @@
+/**
+ * `check_paid_payments`: checks paid payments again, because the notification of a reversal, a refund
+ * or a chargeback may have been lost. It calls the gateway itself instead of queuing jobs: almost all
+ * of these checks find no change, and a job for each would be several writes.
+ */
+
+import { setTimeout as delay } from "node:timers/promises";
+import { listDueJobs } from "../../db/job_queries.ts";
+import { JOB_RANKS } from "../../db/jobs.ts";
+import {
+  listPaidPayments,
+  type PaidPayment,
+  storeCompletedCohorts,
+  storePaidChecks,
+} from "../../db/paid_checks.ts";
+import { findPayment } from "../../db/payment_statements.ts";
+import { scheduleCheck } from "../../db/records.ts";
+import type { RecheckConfig } from "../config/config.ts";
+import { gatewayPauseMs } from "../gateway/background_pause.ts";
+import { GatewayError, isTransactionNotFound } from "../gateway/errors.ts";
+import { inOneMinute } from "../records/check_times.ts";
+import { checkAtGateway } from "./check_at_gateway.ts";
+import { paidCohorts } from "./paid_cohorts.ts";
+import type { PaymentDeps } from "./payment_record.ts";
+
+const SOURCE = "check_paid_payments";
+
+/** A run ends before the next one starts. */
+const RUN_MS = 50_000;
+
+/** Few of the background calls, so that other work is not delayed. */
+const CONCURRENT_CHECKS = 2;
+
+/** Progress is stored after this many checks; a crash repeats at most these. */
+const BATCH = 100;
+
+/** A new cohort, for example after an upgrade, begins with the payments of one more day. */
+const LOOK_BACK_SECONDS = 24 * 3_600;
+
+/** If a job that checks a record has waited this long, the gateway or the service is busy. */
+const BUSY_MS = 60_000;
+
+type Wait = (ms: number) => Promise<unknown>;
+
+export type PaidChecksDeps = PaymentDeps & { recheck: RecheckConfig };
+
+export interface PaidChecksResult {
+  unchanged: number;
+  changed: number;
+  /** How many got no usable response; `check_pending_payments` checks them again. */
+  failed: number;
+  /** For how long the next payment has been due; 0: none is due. */
+  behind_seconds: number;
+}
+
+/** Runs every minute, and makes at most `RECHECK_PER_MINUTE` checks, spread over the minute. */
+export async function checkPaidPayments(
+  deps: PaidChecksDeps,
+  wait: Wait = delay,
+): Promise<PaidChecksResult> {
+  const { database, clock, recheck } = deps;
+  const cohorts = paidCohorts(recheck);
+  const run: Run = { endsAt: performance.now() + RUN_MS, left: recheck.perMinute, wait };
+  const result: PaidChecksResult = { unchanged: 0, changed: 0, failed: 0, behind_seconds: 0 };
+  if (recheck.perMinute === 0) return result;
+  while (true) {
+    const now = new Date(clock());
+    const range = { now, lookBackSeconds: LOOK_BACK_SECONDS, limit: BATCH };
+    const due = await database.query(
+      (sql) => listPaidPayments(sql, cohorts, range),
+      "list paid payments",
+    );
+    if (due.length === 0) {
+      await database.query((sql) => storeCompletedCohorts(sql, cohorts, now), "store paid checks");
+      return result;
+    }
+    const done = await isBusy(deps) ? 0 : await checkAll(deps, due, run, result);
+    if (done > 0) {
+      await database.query((sql) => storePaidChecks(sql, due.slice(0, done)), "store paid checks");
+    }
+    if (done < due.length) {
+      const lateMs = now.getTime() - due[done]!.due_at.getTime();
+      return { ...result, behind_seconds: Math.round(lateMs / 1_000) };
+    }
+  }
+}
+
+/** Limits of one run. */
+interface Run {
+  /** By `performance.now()`. */
+  endsAt: number;
+  /** How many more checks it may make. */
+  left: number;
+  wait: Wait;
+}
+
+/** These checks have the lowest priority: they wait while other checks wait. */
+async function isBusy({ database, clock }: PaidChecksDeps): Promise<boolean> {
+  const waitingSince = new Date(clock() - BUSY_MS);
+  const waiting = await database.query(
+    (sql) => listDueJobs(sql, JOB_RANKS.check, waitingSince, 1),
+    "list due jobs",
+  );
+  return waiting.length > 0;
+}
+
+/** Checks the payments in order until a limit is reached, and returns how many were checked. */
+async function checkAll(
+  deps: PaidChecksDeps,
+  due: readonly PaidPayment[],
+  run: Run,
+  result: PaidChecksResult,
+): Promise<number> {
+  const intervalMs = CONCURRENT_CHECKS * RUN_MS / deps.recheck.perMinute;
+  let next = 0;
+  async function checkInTurn(): Promise<void> {
+    while (
+      next < due.length && run.left > 0 && performance.now() < run.endsAt &&
+      gatewayPauseMs(deps) === 0
+    ) {
+      run.left--;
+      const { payment_id } = due[next++]!;
+      const waitMs = Math.min(intervalMs, run.endsAt - performance.now());
+      const [outcome] = await Promise.all([checkOne(deps, payment_id), run.wait(waitMs)]);
+      result[outcome]++;
+    }
+  }
+  await Promise.all(Array.from({ length: CONCURRENT_CHECKS }, checkInTurn));
+  return next;
+}
+
+async function checkOne(
+  deps: PaidChecksDeps,
+  id: string,
+): Promise<"unchanged" | "changed" | "failed"> {
+  const { database, clock, log } = deps;
+  const known = await database.query((sql) => findPayment(sql, id), "find payment");
+  if (!known) return "unchanged";
+  try {
+    const { payment } = await checkAtGateway(deps, known, SOURCE);
+    return payment.version === known.version ? "unchanged" : "changed";
+  } catch (error) {
+    if (!(error instanceof GatewayError)) throw error;
+    // A later check would get the same response; `checkAtGateway` has logged it.
+    if (isTransactionNotFound(error)) return "failed";
+    log.error("paid_check_failed", error, { payment_id: id });
+    // Jobs repeat the check until it succeeds.
+    const at = inOneMinute(clock());
+    await database.query((sql) => scheduleCheck(sql, "payments", id, at), "schedule check");
+    return "failed";
+  }
+}

@@ -1,0 +1,136 @@
+/** Finds paid payments that are due for another check, by the time of payment. */
+
+import { MAX, NIL } from "uuid";
+import type { Sql } from "./database.ts";
+import type { PaymentStatus } from "./payments.ts";
+
+/** Payments of one type, some time after they were paid. */
+export interface Cohort {
+  payment_type: string;
+  after_seconds: number;
+  /** Only payments of this bank or store; null: of any. */
+  bank: string | null;
+  store: string | null;
+  /** Urgent cohorts are checked before all others. */
+  is_urgent: boolean;
+}
+
+/** A cohort's checks have come to this payment. */
+interface Progress extends Pick<Cohort, "payment_type" | "after_seconds"> {
+  /** As text, because a `Date` has no microseconds. */
+  paid_at: string;
+  payment_id: string;
+}
+
+/** A payment that is due for a check of its cohort. */
+export interface PaidPayment extends Progress {
+  due_at: Date;
+}
+
+/** States that are final, or that are not settled yet and so are checked by another sweep. */
+const UNCHECKED_STATUSES: readonly PaymentStatus[] = [
+  "pending",
+  "authorize",
+  "capture",
+  "deny",
+  "cancel",
+  "expire",
+  "failure",
+  "refund",
+  "chargeback",
+];
+
+export interface PaidChecksRange {
+  now: Date;
+  /** A cohort that was never checked begins with the payments of this time before. */
+  lookBackSeconds: number;
+  limit: number;
+}
+
+/** Due payments of all cohorts: urgent ones first, then those that have been due longest. */
+export async function listPaidPayments(
+  sql: Sql,
+  cohorts: readonly Cohort[],
+  range: PaidChecksRange,
+): Promise<PaidPayment[]> {
+  const starts = await findStarts(sql, cohorts, range);
+  // The expression of the payment type is that of the index `payments_by_paid_time`.
+  return await sql<PaidPayment[]>`
+    select due.id as payment_id, due.paid_at::text as paid_at, cohort.payment_type,
+      cohort.after_seconds, due.paid_at + make_interval(secs => cohort.after_seconds) as due_at
+    from json_to_recordset(${JSON.stringify(starts)}::text::json) as cohort(
+      payment_type text, after_seconds integer, bank text, store text, is_urgent boolean,
+      paid_at timestamptz, payment_id uuid)
+    cross join lateral (
+      select id, paid_at from gateway.payments payment
+      where (payment.payment_type || '', payment.paid_at, payment.id)
+          > (cohort.payment_type, cohort.paid_at, cohort.payment_id)
+        and (payment.payment_type || '', payment.paid_at, payment.id) <= (cohort.payment_type,
+          ${range.now}::timestamptz - make_interval(secs => cohort.after_seconds), ${MAX}::uuid)
+        and payment.paid_at is not null
+        and payment.transaction_status <> all(${sql.array([...UNCHECKED_STATUSES])})
+        and (cohort.bank is null or payment.bank = cohort.bank)
+        and (cohort.store is null or payment.store = cohort.store)
+      order by payment.payment_type || '', payment.paid_at, payment.id limit ${range.limit}
+    ) due
+    order by cohort.is_urgent desc, due_at, due.id
+    limit ${range.limit}`;
+}
+
+/** Each cohort with the payment after which its checks continue. */
+async function findStarts(
+  sql: Sql,
+  cohorts: readonly Cohort[],
+  { now, lookBackSeconds }: PaidChecksRange,
+): Promise<(Cohort & Progress)[]> {
+  const known = await sql<Progress[]>`
+    select payment_type, after_seconds, paid_at::text as paid_at, payment_id
+    from gateway.paid_checks`;
+  const keyOf = (each: Pick<Cohort, "payment_type" | "after_seconds">) =>
+    `${each.payment_type} ${each.after_seconds}`;
+  const byKey = new Map(known.map((each) => [keyOf(each), each]));
+  return cohorts.map((cohort) => {
+    const start = byKey.get(keyOf(cohort));
+    return {
+      ...cohort,
+      paid_at: start?.paid_at ?? secondsBefore(now, cohort.after_seconds + lookBackSeconds),
+      payment_id: start?.payment_id ?? NIL,
+    };
+  });
+}
+
+/** Stores that these payments were checked. They are in the order of `listPaidPayments`. */
+export async function storePaidChecks(sql: Sql, checked: readonly Progress[]): Promise<void> {
+  // If another instance has come further, its progress stays.
+  await sql`
+    insert into gateway.paid_checks as known (payment_type, after_seconds, paid_at, payment_id)
+    select distinct on (payment_type, after_seconds)
+      payment_type, after_seconds, paid_at, payment_id
+    from json_populate_recordset(
+      null::gateway.paid_checks, ${JSON.stringify(checked)}::text::json)
+    order by payment_type, after_seconds, paid_at desc, payment_id desc
+    on conflict (payment_type, after_seconds) do update
+      set paid_at = excluded.paid_at, payment_id = excluded.payment_id
+      where (known.paid_at, known.payment_id) < (excluded.paid_at, excluded.payment_id)`;
+}
+
+/** Stores that no payment of these cohorts is due at this time. */
+export async function storeCompletedCohorts(
+  sql: Sql,
+  cohorts: readonly Cohort[],
+  now: Date,
+): Promise<void> {
+  await storePaidChecks(
+    sql,
+    cohorts.map(({ payment_type, after_seconds }) => ({
+      payment_type,
+      after_seconds,
+      paid_at: secondsBefore(now, after_seconds),
+      payment_id: MAX,
+    })),
+  );
+}
+
+function secondsBefore(time: Date, seconds: number): string {
+  return new Date(time.getTime() - seconds * 1_000).toISOString();
+}

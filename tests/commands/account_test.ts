@@ -1,0 +1,77 @@
+import assert from "node:assert/strict";
+import { callService } from "../support/client.ts";
+import { createDatabase, runSql } from "../support/database/database.ts";
+import { openSandbox } from "../support/gateway/sandbox.ts";
+import { createDataFolder } from "../support/project.ts";
+import { runTask, startService } from "../support/service.ts";
+
+const STAFF_KEY = `gk_${"a".repeat(43)}`;
+
+const KEYS = ["Mid-server-of-account-one", "Mid-server-of-account-two"] as const;
+
+Deno.test("service: refuses to start with another account or environment, until `account change`", async () => {
+  const databaseUrl = await createDatabase();
+  await using first = await openSandbox({ seed: 1, serverKey: KEYS[0] });
+  await using second = await openSandbox({ seed: 2, serverKey: KEYS[1] });
+  const settingsOf = (url: string, key: string) => ({
+    DATABASE_URL: databaseUrl,
+    GATEWAY_BASE_URL: url,
+    GATEWAY_SERVER_KEY: key,
+    BOOTSTRAP_STAFF_KEY: STAFF_KEY,
+    HOST: "127.0.0.1",
+    PORT: "0",
+  });
+  const one = settingsOf(first.url, KEYS[0]);
+  const two = settingsOf(second.url, KEYS[1]);
+  const readPayments = async () => await runSql(databaseUrl, "select * from gateway.payments");
+  {
+    await using service = await startService({ settings: one });
+    const response = await callService(`${service.url}/charge/`, {
+      method: "POST",
+      headers: { "Authorization": `Bearer ${STAFF_KEY}`, "Content-Type": "application/json" },
+      body: JSON.stringify({ payment_type: "bank_transfer", bank: "bca", gross_amount: 10_000 }),
+    });
+    assert.equal(response.status, 201, await response.text());
+  }
+  const before = await readPayments();
+
+  for (const task of [["start"], ["run", "check_pending_payments"]]) {
+    const refused = await runTask(task, two);
+    assert.equal(refused.code, 1, refused.stderr);
+    assert.match(refused.stderr, /another gateway account.*\n.*\n.*deno task account change/);
+  }
+  const production = await runTask(["start"], { ...one, GATEWAY_ENV: "production" });
+  assert.equal(production.code, 1);
+  assert.match(production.stderr, /environment "sandbox", but the settings are for "production"/);
+  assert.deepEqual(await readPayments(), before);
+
+  const [account] = await runSql(databaseUrl, "select merchant_id from gateway.gateway_account");
+  const shown = await runTask(["account"], two);
+  assert.equal(shown.stdout, `Environment  sandbox\nMerchant     ${account!.merchant_id}\n`);
+  const { code, stdout } = await runTask(["account", "change"], two);
+  assert.deepEqual([code, stdout], [
+    0,
+    "Environment  sandbox\nMerchant     set by the gateway's next response\n",
+  ]);
+  await using service = await startService({ settings: two });
+  assert.equal((await service.get("/health/ready/")).status, 200);
+});
+
+Deno.test("service: does not use the embedded database of the sandbox with a real account", async () => {
+  await using folder = await createDataFolder();
+  const settings = { DATA_DIR: folder.path };
+  {
+    await using _service = await startService({ settings });
+  }
+  const real = { ...settings, GATEWAY_SERVER_KEY: "Mid-server-real", PORT: "0" };
+  const { code, stderr } = await runTask(["start"], real);
+  assert.equal(code, 1);
+  assert.match(stderr, /environment "embedded", but the settings are for "sandbox"/);
+});
+
+Deno.test("account: prints its usage for unknown arguments", async () => {
+  const settings = { DATABASE_URL: await createDatabase(), GATEWAY_SERVER_KEY: KEYS[0] };
+  const { code, stderr } = await runTask(["account", "remove"], settings);
+  assert.equal(code, 1);
+  assert.match(stderr, /^Usage:\n {2}account /);
+});

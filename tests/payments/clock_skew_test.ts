@@ -1,0 +1,153 @@
+import assert from "node:assert/strict";
+import { ClockSkewed } from "../../core/clock_check.ts";
+import { createGatewayClock } from "../../core/gateway/gateway_clock.ts";
+import {
+  createExpireStalePayment,
+  expireStalePayments,
+} from "../../core/payments/expire_stale_payments.ts";
+import { openApp, type TestAppOptions } from "../support/app.ts";
+import { runSql } from "../support/database/database.ts";
+import { createWaits } from "../support/gateway/gateway.ts";
+import { openRelayed, type RelayedPayments } from "../support/gateway/relay.ts";
+import { SERVER_KEY } from "../support/gateway/sandbox.ts";
+import { runDueJobs } from "../support/jobs/due_jobs.ts";
+
+const [SECOND_MS, MINUTE_MS] = [1_000, 60_000];
+
+const EXPIRE = "POST /v2/:id/expire";
+const STATUS = "GET /v2/:id/status";
+
+interface SkewedPayments extends RelayedPayments {
+  /** By how much the machine's clock is ahead, in milliseconds. */
+  aheadMs: number;
+  /** Makes all payments stale an hour ago by the database's clock. */
+  makeStale(): Promise<void>;
+  /** The clock that `GET /status/` shows. */
+  statusClock(): Promise<Record<string, unknown>>;
+}
+
+/** The service uses the machine's clock, which the test sets; the others are correct. */
+async function openSkewed(options: Partial<TestAppOptions> = {}): Promise<SkewedPayments> {
+  const time = { aheadMs: 0 };
+  const clock = () => Date.now() + time.aheadMs;
+  const relayed = await openRelayed({
+    now: clock,
+    machineClock: clock,
+    gatewayOptions: { wait: createWaits().wait },
+    ...options,
+  });
+  const staff = await relayed.app.createKey({ isStaff: true });
+  return Object.assign(time, relayed, {
+    makeStale: async () =>
+      void await runSql(
+        relayed.databaseUrl,
+        "update gateway.payments set check_at = now(), expiry_time = now() - interval '1 hour'",
+      ),
+    statusClock: async () => (await (await relayed.get("/status/", staff)).json()).clock,
+  });
+}
+
+/** Adds a correction to the gateway's `Date` headers. */
+function shiftGatewayTime({ relay }: RelayedPayments, ms: number) {
+  relay.intercept = async (_request, pass) => {
+    const { body, status, headers } = await pass();
+    headers.set("Date", new Date(Date.now() + ms).toUTCString());
+    return new Response(body, { status, headers });
+  };
+}
+
+for (const [name, sign] of [["ahead of", 1], ["behind", -1]] as const) {
+  Deno.test(`expire_stale_payments: with a clock ${name} the database's, expires nothing and says so in /status/`, async () => {
+    await using skewed = await openSkewed();
+    await skewed.charge("gopay");
+    if (sign < 0) await skewed.makeStale();
+    await runSql(
+      skewed.databaseUrl,
+      "update gateway.payments set check_at = now() - interval '1 hour'",
+    );
+    skewed.aheadMs = sign * 20 * MINUTE_MS;
+    await assert.rejects(expireStalePayments(skewed.app.deps), (error) => {
+      assert.ok(error instanceof ClockSkewed);
+      assert.match(error.message, /No payment was expired.*s from the database's.*Synchronize/);
+      return true;
+    });
+    assert.equal(skewed.relay.times(EXPIRE), 0);
+    const { is_accurate, database_offset_seconds } = await skewed.statusClock();
+    assert.equal(is_accurate, false);
+    assert.equal(Math.round(Number(database_offset_seconds) / 60), sign * 20);
+  });
+}
+
+Deno.test("expire_stale_payments: with a clock that differs from the gateway's Date, expires nothing and says so in /status/", async () => {
+  await using skewed = await openSkewed();
+  shiftGatewayTime(skewed, -30 * SECOND_MS);
+  const payment = await skewed.charge("gopay");
+  await skewed.makeStale();
+  await assert.rejects(expireStalePayments(skewed.app.deps), /s from the gateway's/);
+  const { is_accurate, gateway_offset_seconds } = await skewed.statusClock();
+  assert.equal(is_accurate, false);
+  assert.equal(Math.round(Number(gateway_offset_seconds) / 10), 3);
+  assert.equal(skewed.relay.times(EXPIRE), 0);
+
+  shiftGatewayTime(skewed, 0);
+  await skewed.refresh(payment.id);
+  await skewed.makeStale();
+  assert.equal(await expireStalePayments(skewed.app.deps), 1);
+  await runDueJobs(skewed.app);
+  assert.equal(skewed.relay.times(EXPIRE), 1);
+  assert.equal((await skewed.statusClock()).is_accurate, true);
+});
+
+Deno.test("expire_stale_payments: a difference of a few seconds does not stop it", async () => {
+  await using skewed = await openSkewed();
+  await skewed.charge("gopay");
+  await skewed.makeStale();
+  skewed.aheadMs = 4 * SECOND_MS;
+  assert.equal(await expireStalePayments(skewed.app.deps), 1);
+  await runDueJobs(skewed.app);
+  assert.equal(skewed.relay.times(EXPIRE), 1);
+});
+
+Deno.test("expire_stale_payment: a job that runs with a wrong clock only checks the payment", async () => {
+  await using skewed = await openSkewed();
+  const payment = await skewed.charge("gopay");
+  skewed.aheadMs = 20 * MINUTE_MS;
+  const job = createExpireStalePayment(skewed.app.deps);
+  const { signal } = new AbortController();
+  const run = { subject_id: payment.id } as Parameters<typeof job.run>[0];
+  const before = skewed.relay.received.length;
+  assert.deepEqual(await job.run(run, { signal, stopping: signal }), {
+    transaction_status: "pending",
+  });
+  assert.deepEqual(skewed.relay.asked().slice(before), [STATUS]);
+  assert.ok(skewed.app.logged().some(({ event }) => event === "clock_skewed"));
+});
+
+Deno.test("expire_stale_payment: an instance that has not seen the gateway's time checks the payment first", async () => {
+  await using skewed = await openSkewed();
+  const payment = await skewed.charge("gopay");
+  await skewed.makeStale();
+  await using restarted = await openApp({
+    databaseUrl: skewed.databaseUrl,
+    gatewayUrl: skewed.relay.url,
+    serverKey: SERVER_KEY,
+  });
+  const job = createExpireStalePayment(restarted.deps);
+  const { signal } = new AbortController();
+  const run = { subject_id: payment.id } as Parameters<typeof job.run>[0];
+  const before = skewed.relay.received.length;
+  await job.run(run, { signal, stopping: signal });
+  assert.deepEqual(skewed.relay.asked().slice(before), [STATUS, EXPIRE]);
+});
+
+Deno.test("gateway clock: the duration of a call does not count as a difference", () => {
+  const clock = createGatewayClock();
+  assert.equal(clock.now(), null);
+  clock.observe("not a date", 0);
+  clock.observe(null, 0);
+  assert.equal(clock.now(), null);
+  const sentAt = Date.now() - 10 * SECOND_MS;
+  clock.observe(new Date(sentAt).toUTCString(), 10 * SECOND_MS);
+  const { earliest, latest } = clock.now()!;
+  assert.ok(earliest <= Date.now() && Date.now() <= latest);
+});
