@@ -61,7 +61,8 @@ export function openDatabase(options: { url: string; poolSize: number }): Databa
       reject(new DatabaseUnavailable(`No response from the database within ${DEADLINE_MS} ms`));
     }, DEADLINE_MS);
     try {
-      const result = await Promise.race([work(used, () => isExpired), deadline]);
+      const working = withTypes(used, () => work(used, () => isExpired));
+      const result = await Promise.race([working, deadline]);
       lastResponse = performance.now();
       return result;
     } catch (error) {
@@ -88,6 +89,26 @@ export function openDatabase(options: { url: string; poolSize: number }): Databa
 }
 
 type Work<T> = (pool: postgres.Sql, isExpired: () => boolean) => Promise<T>;
+
+/** The first statement of each pool. */
+const firstStatements = new WeakMap<postgres.Sql, Promise<unknown>>();
+
+/** The type uuid[]. */
+const UUID_ARRAY = 2951;
+
+/**
+ * The driver reads the array types before the first statement of a pool, but sends that statement
+ * without waiting until it has stored them. If the statement has more than 1 KiB, its result can arrive
+ * first. The driver then returns its arrays as text, for as long as the connection lives. So the first
+ * statement is a short one, which the driver sends later.
+ */
+async function withTypes<T>(pool: postgres.Sql, work: () => Promise<T>): Promise<T> {
+  if (UUID_ARRAY in pool.options.parsers) return await work();
+  const first = firstStatements.get(pool) ?? Promise.resolve(pool`select 1`);
+  firstStatements.set(pool, first);
+  await first.finally(() => firstStatements.delete(pool));
+  return await work();
+}
 
 /**
  * The driver's `begin`, with two corrections.
@@ -202,8 +223,11 @@ const LOST_CONNECTION = new Set([
   "ETIMEDOUT",
 ]);
 
-/** SQLSTATEs of a server that is starting, stopping, full, read-only (a replica) or too slow. */
-const UNAVAILABLE_STATE = /^(08...|53...|57P0.|57014|28...|3D000|25006)$/;
+/**
+ * SQLSTATEs of a server that is starting, stopping, full, read-only (a replica) or too slow, and of a
+ * row that another transaction keeps locked.
+ */
+const UNAVAILABLE_STATE = /^(08...|53...|55P03|57P0.|57014|28...|3D000|25006)$/;
 
 function meansUnavailable(error: unknown): boolean {
   return meansLostConnection(error) || UNAVAILABLE_STATE.test(codeOf(error));
