@@ -32,8 +32,15 @@ const GRACE_SECONDS = 2;
 /** After this time the server ends the transaction of a frozen instance and releases its locks. */
 const IDLE_IN_TRANSACTION_MS = 10_000;
 
+/**
+ * A new pool is kept at least this long, although it is read-only, so that reads do not have to
+ * reconnect all the time.
+ */
+const READ_ONLY_POOL_MS = 5_000;
+
 export function openDatabase(options: { url: string; poolSize: number }): Database {
   let pool = openPool(options);
+  let openedAt = performance.now();
   let lastResponse = 0;
   const ending = new Set<Promise<void>>();
 
@@ -44,8 +51,17 @@ export function openDatabase(options: { url: string; poolSize: number }): Databa
   function replacePool(broken: postgres.Sql, graceSeconds: number) {
     if (broken !== pool) return;
     pool = openPool(options);
+    openedAt = performance.now();
     const end = broken.end({ timeout: graceSeconds }).finally(() => ending.delete(end));
     ending.add(end);
+  }
+
+  /**
+   * After a failover, connections to the old primary stay open and are read-only. New connections
+   * reach the new primary.
+   */
+  function mayBeDemoted(error: unknown): boolean {
+    return codeOf(error) === READ_ONLY && performance.now() - openedAt > READ_ONLY_POOL_MS;
   }
 
   async function withDeadline<T>(work: Work<T>): Promise<T> {
@@ -68,7 +84,7 @@ export function openDatabase(options: { url: string; poolSize: number }): Databa
     } catch (error) {
       if (error instanceof postgres.PostgresError) lastResponse = performance.now();
       if (!meansUnavailable(error)) throw error;
-      if (meansLostConnection(error)) replacePool(used, GRACE_SECONDS);
+      if (meansLostConnection(error) || mayBeDemoted(error)) replacePool(used, GRACE_SECONDS);
       throw new DatabaseUnavailable("The database is not available", { cause: error });
     } finally {
       clearTimeout(timer);
@@ -205,6 +221,19 @@ function openPool({ url, poolSize }: { url: string; poolSize: number }): postgre
       ...PLANNER_SETTINGS,
     },
   });
+}
+
+/** The SQLSTATE of a write to a replica, or to a database that is set to read-only. */
+const READ_ONLY = "25006";
+
+/** The SQLSTATE of a write to a full disk. */
+const DISK_FULL = "53100";
+
+/** Whether the database rejected a write, although it may still answer reads. */
+export function meansNoWrites(error: unknown): boolean {
+  if (!(error instanceof DatabaseUnavailable)) return false;
+  const code = codeOf(error.cause);
+  return code === READ_ONLY || code === DISK_FULL;
 }
 
 /** Error codes of the driver and the system for a connection that is lost or cannot be made. */

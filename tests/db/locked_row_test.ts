@@ -116,6 +116,15 @@ Deno.test("charge: an order id in another open transaction does not fail other c
   assert.deepEqual(answers.map(({ status }) => status), [201, 201, 503, 201, 201]);
 });
 
+Deno.test("API key: works while its row is locked", async () => {
+  await using payments = await openPayments();
+  await using _ = await openTransaction(
+    payments.databaseUrl,
+    "select from gateway.api_keys for update",
+  );
+  assert.equal((await payments.get("/payments/")).status, 200);
+});
+
 const ID = "01900000-0000-7000-8000-000000000001";
 const NOW = new Date("2026-03-05T00:00:00Z");
 const PAYMENT = {
