@@ -5,7 +5,14 @@
  */
 
 import { context, ROOT_CONTEXT } from "@opentelemetry/api";
-import { codeOf, type Database, DatabaseUnavailable, DEADLINE_MS, type Sql } from "./database.ts";
+import {
+  codeOf,
+  type Database,
+  DatabaseUnavailable,
+  DEADLINE_MS,
+  LOCK_TIMEOUT,
+  type Sql,
+} from "./database.ts";
 import { inDatabaseSpan } from "./span.ts";
 
 export interface Batched<Item, Result> {
@@ -184,9 +191,6 @@ function createBatcher<Item, Result>(
     return await inDatabaseSpan(name, () => promise);
   };
 }
-
-/** The SQLSTATE of a statement that waited too long for a lock. */
-const LOCK_TIMEOUT = "55P03";
 
 /** The SQLSTATE of a statement that took too long. */
 const STATEMENT_TIMEOUT = "57014";

@@ -271,6 +271,9 @@ export function constraintOf(error: unknown): string {
   return String((error as { constraint_name?: unknown } | null)?.constraint_name ?? "");
 }
 
+/** The SQLSTATE of a statement that waited too long for a lock. */
+export const LOCK_TIMEOUT = "55P03";
+
 /** The SQLSTATE of a row whose key exists already. */
 export const UNIQUE_VIOLATION = "23505";
 
