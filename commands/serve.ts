@@ -6,9 +6,11 @@ import { ensureKey } from "../core/auth/api_keys.ts";
 import { systemClock } from "../core/clock.ts";
 import type { Config } from "../core/config/config.ts";
 import { createEventStreams } from "../core/events/streams.ts";
+import { createLoad, measureLoad } from "../core/load.ts";
 import { createLog, type Log } from "../core/log.ts";
 import { registerStatusMetrics } from "../core/status/metrics.ts";
 import { createEvents, type Events } from "../core/subscribers/subscribe.ts";
+import { observeLoopDelay } from "../core/telemetry.ts";
 import { type Database, openDatabase } from "../db/database.ts";
 import { loadMigrations } from "../db/migrations.ts";
 import { createApp } from "../routes/app.ts";
@@ -74,6 +76,10 @@ export async function serve(readConfig: () => Config, options: ServeOptions = {}
   const jobs = resources.use(await openJobs({ ...config, databaseUrl }, jobsDeps));
   const streams = resources.use(createEventStreams({ database, databaseUrl, clock, log }));
 
+  const load = createLoad(log);
+  resources.use(measureLoad(load));
+  resources.use(observeLoopDelay(load.delayMs));
+
   let isDraining = false;
   const app = createApp({
     config,
@@ -88,6 +94,7 @@ export async function serve(readConfig: () => Config, options: ServeOptions = {}
     poster: jobs.poster,
     log,
     clock,
+    load,
     isDraining: () => isDraining,
     developmentKey: developmentKeys?.user ?? null,
   });

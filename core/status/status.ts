@@ -4,6 +4,7 @@ import type { CronRun } from "../../db/cron_runs.ts";
 import { type Caller, requireStaff } from "../auth/caller.ts";
 import type { BreakerState } from "../gateway/circuit_breaker.ts";
 import type { GatewayClient } from "../gateway/client.ts";
+import type { Load } from "../load.ts";
 import { SCHEDULE } from "../schedule.ts";
 import { readWorkload, type Workload, type WorkloadDeps } from "./workload.ts";
 
@@ -11,6 +12,7 @@ export { MAX_COUNTED } from "../../db/status.ts";
 
 export interface StatusDeps extends WorkloadDeps {
   gateway: Pick<GatewayClient, "breakerState">;
+  load: Load;
 }
 
 export interface StatusView {
@@ -27,6 +29,7 @@ export interface StatusView {
   };
   notifications: { received: number; oldest_received_seconds: number | null };
   unanswered: { payments: number; invoices: number; subscriptions: number };
+  load: { event_loop_delay_ms: number; rejected_requests: number };
 }
 
 interface JobsView extends JobCounts {
@@ -87,6 +90,10 @@ export async function readStatus(
       oldest_received_seconds: secondsSince(received.since, now),
     },
     unanswered,
+    load: {
+      event_loop_delay_ms: Math.round(deps.load.delayMs()),
+      rejected_requests: deps.load.rejectedRequests(),
+    },
   };
 }
 
