@@ -6,7 +6,7 @@
 import { finishThreeDs, isWaitingForThreeDs } from "../cards/authorization.ts";
 import { Refusal } from "../http/refusal.ts";
 import { TRANSITIONS, transitionTo } from "../transactions/transactions.ts";
-import type { Transaction } from "../world/transaction.ts";
+import { sumRefunds, type Transaction } from "../world/transaction.ts";
 import type { World } from "../world/world.ts";
 import { settle } from "./due.ts";
 import { GOPAY_HOLD } from "./methods/gopay.ts";
@@ -140,11 +140,15 @@ function chargeback(
 ): Transaction {
   const isPartial = typeof amount === "number" && amount < transaction.amount &&
     transaction.status === "settlement";
+  const { chargebacks = [] } = transaction;
+  const before = chargebacks.reduce((sum, { amount }) => sum + amount, 0);
+  const left = transaction.amount - sumRefunds(transaction) - before;
   return transitionTo(
     world,
     transaction,
     isPartial ? "partial_chargeback" : "chargeback",
     "chargeback",
+    { chargebacks: [...chargebacks, { amount: isPartial ? amount : left, at: world.clock.now() }] },
   );
 }
 

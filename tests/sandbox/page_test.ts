@@ -398,7 +398,7 @@ browserTest("QR codes: can be scanned and contain the qr_string of the charge", 
   const charge = await box.charge("qris", { transaction_details: { order_id } });
   for (const { url } of charge.actions) assert.equal(await scan(url), charge.qr_string);
   const gopay = await box.charge("gopay");
-  for (const { url } of gopay.actions.slice(0, 2)) assert.match(await scan(url), /^000201.*6304/);
+  assert.match(await scan(gopay.actions[0].url), /^000201.*6304/);
 
   await page.goto(`${box.url}/pay/${charge.transaction_id}`);
   await page.locator("img.qr").waitFor();
