@@ -7,6 +7,7 @@ import { createEventPublisher } from "../core/events/publisher.ts";
 import { createEventStreams } from "../core/events/streams.ts";
 import { createGatewayClient } from "../core/gateway/client.ts";
 import { openPostgresQueue } from "../core/jobs/postgres_queue.ts";
+import { createLoad } from "../core/load.ts";
 import { createLog } from "../core/log.ts";
 import { createEvents } from "../core/subscribers/subscribe.ts";
 import { createPoster } from "../core/webhooks/post.ts";
@@ -37,6 +38,7 @@ export async function run(readConfig: () => Config): Promise<void> {
     log,
     clock: systemClock,
     clockCheck: createClockCheck({ database, gateway, clock: systemClock }),
+    load: createLoad(log),
     isDraining: () => false,
     developmentKey: null,
   });

@@ -9,9 +9,11 @@ import type { Config } from "../core/config/config.ts";
 import { createEventStreams } from "../core/events/streams.ts";
 import { DEFAULT_DEADLINE_MS } from "../core/gateway/client.ts";
 import { CHARGE_DEADLINE_MS } from "../core/gateway/operations.ts";
+import { createLoad, measureLoad } from "../core/load.ts";
 import { createLog, type Log } from "../core/log.ts";
 import { registerStatusMetrics } from "../core/status/metrics.ts";
 import { createEvents, type Events } from "../core/subscribers/subscribe.ts";
+import { observeLoopDelay } from "../core/telemetry.ts";
 import { type Database, openDatabase } from "../db/database.ts";
 import { openInstanceLock } from "../db/instance_lock.ts";
 import { loadMigrations } from "../db/migrations.ts";
@@ -100,6 +102,10 @@ export async function serve(readConfig: () => Config, options: ServeOptions = {}
   jobs = resources.use(await openJobs({ ...config, databaseUrl }, jobsDeps));
   const streams = resources.use(createEventStreams({ database, databaseUrl, clock, log }));
 
+  const load = createLoad(log);
+  resources.use(measureLoad(load));
+  resources.use(observeLoopDelay(load.delayMs));
+
   let isDraining = false;
   const app = createApp({
     config,
@@ -116,6 +122,7 @@ export async function serve(readConfig: () => Config, options: ServeOptions = {}
     log,
     clock,
     clockCheck,
+    load,
     isDraining: () => isDraining,
     developmentKey: developmentKeys?.user ?? null,
   });

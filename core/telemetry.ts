@@ -1,6 +1,11 @@
 /** The metrics of the service. */
 
-import { type Attributes, type BatchObservableCallback, metrics } from "@opentelemetry/api";
+import {
+  type Attributes,
+  type BatchObservableCallback,
+  metrics,
+  type ObservableCallback,
+} from "@opentelemetry/api";
 
 const meter = metrics.getMeter("payment-gateway");
 
@@ -39,6 +44,14 @@ export function recordJobRun(ms: number, attributes: { task: string; outcome: st
   jobRuns.record(ms, attributes);
 }
 
+const rejectedRequests = meter.createCounter("payment_gateway.requests.rejected", {
+  description: "Requests of callers that were rejected because the instance was overloaded",
+});
+
+export function countRejectedRequest(): void {
+  rejectedRequests.add(1);
+}
+
 function gauge(name: string, description: string, unit = "") {
   return meter.createObservableGauge(`payment_gateway.${name}`, { description, unit });
 }
@@ -75,6 +88,19 @@ const GAUGES = {
   ),
   unanswered: gauge("unanswered", "Requests to the gateway whose outcome is unknown"),
 };
+
+const loopDelay = gauge(
+  "event_loop.delay",
+  "Longest delay of the event loop of this instance in the last ten seconds",
+  "ms",
+);
+
+/** Calls `read` for each export. Unlike the other gauges, each instance has its own value. */
+export function observeLoopDelay(read: () => number): Disposable {
+  const callback: ObservableCallback = (result) => result.observe(read());
+  loopDelay.addCallback(callback);
+  return { [Symbol.dispose]: () => loopDelay.removeCallback(callback) };
+}
 
 export type Observation = [gauge: keyof typeof GAUGES, value: number, attributes: Attributes];
 

@@ -35,15 +35,26 @@ export interface NewApiKey {
 
 /**
  * Finds a key by its hash and records its use in the same round trip: at most once a minute, so that
- * a busy key does not update its row with every request.
+ * a busy key does not update its row with every request, and not while the row is locked.
  */
-export async function findApiKey(sql: Sql, hash: Uint8Array): Promise<ApiKey | null> {
+export async function useApiKey(sql: Sql, hash: Uint8Array): Promise<ApiKey | null> {
   const [row] = await sql<ApiKey[]>`
     with used as (
       update gateway.api_keys set last_used_at = now()
-      where hash = ${hash} and revoked_at is null
-        and (last_used_at is null or last_used_at < now() - interval '1 minute')
+      where hash = (
+        select hash from gateway.api_keys
+        where hash = ${hash} and revoked_at is null
+          and (last_used_at is null or last_used_at < now() - interval '1 minute')
+        for update skip locked)
     )
+    select ${sql(COLUMNS)}
+    from gateway.api_keys where hash = ${hash}`;
+  return row ?? null;
+}
+
+/** Finds a key by its hash without recording its use. */
+export async function findApiKey(sql: Sql, hash: Uint8Array): Promise<ApiKey | null> {
+  const [row] = await sql<ApiKey[]>`
     select ${sql(COLUMNS)}
     from gateway.api_keys where hash = ${hash}`;
   return row ?? null;

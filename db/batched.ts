@@ -5,7 +5,14 @@
  */
 
 import { context, ROOT_CONTEXT } from "@opentelemetry/api";
-import { type Database, DatabaseUnavailable, type Sql } from "./database.ts";
+import {
+  codeOf,
+  type Database,
+  DatabaseUnavailable,
+  DEADLINE_MS,
+  LOCK_TIMEOUT,
+  type Sql,
+} from "./database.ts";
 import { inDatabaseSpan } from "./span.ts";
 
 export interface Batched<Item, Result> {
@@ -13,7 +20,7 @@ export interface Batched<Item, Result> {
   name: string;
   /** Two items with a key in common never go into the same batch: the later one waits. */
   conflictKeys(item: Item): string[];
-  /** One statement, and a result for each item. */
+  /** One statement, and a result for each item. If it locks rows, it limits how long it waits for them. */
   run(sql: Sql, items: Item[]): Promise<Result[]>;
 }
 
@@ -53,16 +60,20 @@ function createBatcher<Item, Result>(
   let waiting: Waiting<Item, Result>[] = [];
   let running = 0;
   let parallelTimer: ReturnType<typeof setTimeout> | undefined;
+  /** The items that run alone, by their keys. Other items with these keys wait for them. */
+  const aloneByKey = new Map<string, Waiting<Item, Result>>();
 
   /** Runs the waiting calls as one batch, and then those that arrived during it. */
   async function runNext(): Promise<void> {
-    clearTimeout(parallelTimer);
-    parallelTimer = undefined;
+    cancelParallel();
     const batch = takeBatch();
     scheduleParallel();
+    if (batch.length === 0) return;
     running++;
-    await runSafely(batch);
+    const deadline = performance.now() + DEADLINE_MS;
+    const error = await runBatch(batch);
     running--;
+    if (error !== null) retryOrReject(batch, error, deadline);
     // A batch serves several requests, so it belongs to no single trace; each request has its own span.
     if (running === 0 && waiting.length > 0) context.with(ROOT_CONTEXT, runNext);
   }
@@ -72,35 +83,97 @@ function createBatcher<Item, Result>(
     parallelTimer ??= setTimeout(() => context.with(ROOT_CONTEXT, runNext), PARALLEL_AFTER_MS);
   }
 
-  async function runSafely(batch: Waiting<Item, Result>[]): Promise<void> {
+  function cancelParallel(): void {
+    clearTimeout(parallelTimer);
+    parallelTimer = undefined;
+  }
+
+  /** Returns the error if the batch failed, otherwise null. */
+  async function runBatch(batch: Waiting<Item, Result>[]): Promise<unknown> {
     try {
-      await runBatch(batch);
+      const items = batch.map(({ item }) => item);
+      const results = await database.query((sql) => run(sql, items), name);
+      batch.forEach(({ resolve }, index) => resolve(results[index]!));
+      return null;
     } catch (error) {
-      // PostgreSQL rejected the batch and wrote nothing: run the items one by one, so that only the
-      // faulty one fails.
-      const isRejected = !(error instanceof DatabaseUnavailable);
-      if (isRejected && batch.length > 1) return await runEach(batch);
-      for (const { reject } of batch) reject(error);
+      return error;
     }
   }
 
-  async function runBatch(batch: Waiting<Item, Result>[]): Promise<void> {
-    const items = batch.map(({ item }) => item);
-    const results = await database.query((sql) => run(sql, items), name);
-    batch.forEach(({ resolve }, index) => resolve(results[index]!));
+  function retryOrReject(
+    batch: Waiting<Item, Result>[],
+    error: unknown,
+    deadline: number,
+  ): void {
+    const canRetry = batch.length > 1 ? isRolledBack(error) : isLockTimeout(error);
+    if (canRetry) runOneByOne(batch, error, deadline);
+    else for (const { reject } of batch) reject(error);
   }
 
-  async function runEach(batch: Waiting<Item, Result>[]): Promise<void> {
-    for (const each of batch) await runBatch([each]).catch(each.reject);
+  /**
+   * Runs each item alone, so that only the items that cause the error fail. An item whose row is
+   * locked is tried again until the deadline. It gives its connection back after each try, and other
+   * items with the same keys wait for it, so that locked rows do not use up the connections.
+   */
+  async function runOneByOne(
+    batch: Waiting<Item, Result>[],
+    error: unknown,
+    deadline: number,
+  ): Promise<void> {
+    const unfinished = new Set(batch);
+    const timer = setTimeout(() => {
+      const expiry = new DatabaseUnavailable(`Not written within ${DEADLINE_MS} ms`, {
+        cause: error,
+      });
+      for (const each of unfinished) rejectWithFollowers(each, expiry);
+      unfinished.clear();
+    }, deadline - performance.now());
+    for (let [each] = unfinished; each; [each] = unfinished) {
+      const keys = conflictKeys(each.item);
+      if (keys.some((key) => (aloneByKey.get(key) ?? each) !== each)) {
+        unfinished.delete(each);
+        waiting.push(each);
+        continue;
+      }
+      for (const key of keys) aloneByKey.set(key, each);
+      const failure = await runBatch([each]);
+      const hasExpired = !unfinished.delete(each);
+      if (hasExpired) return;
+      if (isLockTimeout(failure)) {
+        // Behind the others, with its keys still taken.
+        unfinished.add(each);
+        continue;
+      }
+      for (const key of keys) aloneByKey.delete(key);
+      if (failure !== null) each.reject(failure);
+    }
+    clearTimeout(timer);
+    scheduleParallel();
+  }
+
+  /** Also rejects the items that wait for this one: each of them would wait as long again. */
+  function rejectWithFollowers(expired: Waiting<Item, Result>, error: unknown): void {
+    expired.reject(error);
+    const keys = conflictKeys(expired.item).filter((key) => aloneByKey.get(key) === expired);
+    for (const key of keys) aloneByKey.delete(key);
+    const { followers = [], rest = [] } = Object.groupBy(
+      waiting,
+      ({ item }) => conflictKeys(item).some((key) => keys.includes(key)) ? "followers" : "rest",
+    );
+    waiting = rest;
+    if (rest.length === 0) cancelParallel();
+    for (const { reject } of followers) reject(error);
   }
 
   function takeBatch(): Waiting<Item, Result>[] {
-    if (waiting.length === 1) return waiting.splice(0);
-    const takenKeys = new Set<string>();
-    const { batch = [], rest = [] } = Object.groupBy(waiting, ({ item }, index) => {
+    if (waiting.length === 1 && aloneByKey.size === 0) return waiting.splice(0);
+    const takenKeys = new Set(aloneByKey.keys());
+    let size = 0;
+    const { batch = [], rest = [] } = Object.groupBy(waiting, ({ item }) => {
       const keys = conflictKeys(item);
-      const isFree = index < MAX_ITEMS && keys.every((key) => !takenKeys.has(key));
+      const isFree = size < MAX_ITEMS && keys.every((key) => !takenKeys.has(key));
       for (const key of keys) takenKeys.add(key);
+      if (isFree) size++;
       return isFree ? "batch" : "rest";
     });
     waiting = rest;
@@ -117,4 +190,17 @@ function createBatcher<Item, Result>(
     scheduleParallel();
     return await inDatabaseSpan(name, () => promise);
   };
+}
+
+/** The SQLSTATE of a statement that took too long. */
+const STATEMENT_TIMEOUT = "57014";
+
+/** PostgreSQL rejected or cancelled the statement, so nothing was written and it can run again. */
+function isRolledBack(error: unknown): boolean {
+  if (!(error instanceof DatabaseUnavailable)) return true;
+  return isLockTimeout(error) || codeOf(error.cause) === STATEMENT_TIMEOUT;
+}
+
+function isLockTimeout(error: unknown): boolean {
+  return error instanceof DatabaseUnavailable && codeOf(error.cause) === LOCK_TIMEOUT;
 }

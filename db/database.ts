@@ -32,8 +32,15 @@ const GRACE_SECONDS = 2;
 /** After this time the server ends the transaction of a frozen instance and releases its locks. */
 const IDLE_IN_TRANSACTION_MS = 10_000;
 
+/**
+ * A new pool is kept at least this long, although it is read-only, so that reads do not have to
+ * reconnect all the time.
+ */
+const READ_ONLY_POOL_MS = 5_000;
+
 export function openDatabase(options: { url: string; poolSize: number }): Database {
   let pool = openPool(options);
+  let openedAt = performance.now();
   let lastResponse = 0;
   const ending = new Set<Promise<void>>();
 
@@ -44,8 +51,17 @@ export function openDatabase(options: { url: string; poolSize: number }): Databa
   function replacePool(broken: postgres.Sql, graceSeconds: number) {
     if (broken !== pool) return;
     pool = openPool(options);
+    openedAt = performance.now();
     const end = broken.end({ timeout: graceSeconds }).finally(() => ending.delete(end));
     ending.add(end);
+  }
+
+  /**
+   * After a failover, connections to the old primary stay open and are read-only. New connections
+   * reach the new primary.
+   */
+  function mayBeDemoted(error: unknown): boolean {
+    return codeOf(error) === READ_ONLY && performance.now() - openedAt > READ_ONLY_POOL_MS;
   }
 
   async function withDeadline<T>(work: Work<T>): Promise<T> {
@@ -61,13 +77,14 @@ export function openDatabase(options: { url: string; poolSize: number }): Databa
       reject(new DatabaseUnavailable(`No response from the database within ${DEADLINE_MS} ms`));
     }, DEADLINE_MS);
     try {
-      const result = await Promise.race([work(used, () => isExpired), deadline]);
+      const working = withTypes(used, () => work(used, () => isExpired));
+      const result = await Promise.race([working, deadline]);
       lastResponse = performance.now();
       return result;
     } catch (error) {
       if (error instanceof postgres.PostgresError) lastResponse = performance.now();
       if (!meansUnavailable(error)) throw error;
-      if (meansLostConnection(error)) replacePool(used, GRACE_SECONDS);
+      if (meansLostConnection(error) || mayBeDemoted(error)) replacePool(used, GRACE_SECONDS);
       throw new DatabaseUnavailable("The database is not available", { cause: error });
     } finally {
       clearTimeout(timer);
@@ -88,6 +105,26 @@ export function openDatabase(options: { url: string; poolSize: number }): Databa
 }
 
 type Work<T> = (pool: postgres.Sql, isExpired: () => boolean) => Promise<T>;
+
+/** The first statement of each pool. */
+const firstStatements = new WeakMap<postgres.Sql, Promise<unknown>>();
+
+/** The type uuid[]. */
+const UUID_ARRAY = 2951;
+
+/**
+ * The driver reads the array types before the first statement of a pool, but sends that statement
+ * without waiting until it has stored them. If the statement has more than 1 KiB, its result can arrive
+ * first. The driver then returns its arrays as text, for as long as the connection lives. So the first
+ * statement is a short one, which the driver sends later.
+ */
+async function withTypes<T>(pool: postgres.Sql, work: () => Promise<T>): Promise<T> {
+  if (UUID_ARRAY in pool.options.parsers) return await work();
+  const first = firstStatements.get(pool) ?? Promise.resolve(pool`select 1`);
+  firstStatements.set(pool, first);
+  await first.finally(() => firstStatements.delete(pool));
+  return await work();
+}
 
 /**
  * The driver's `begin`, with two corrections.
@@ -193,6 +230,19 @@ export async function readServerTime(sql: Sql): Promise<number> {
   return row.now;
 }
 
+/** The SQLSTATE of a write to a replica, or to a database that is set to read-only. */
+const READ_ONLY = "25006";
+
+/** The SQLSTATE of a write to a full disk. */
+const DISK_FULL = "53100";
+
+/** Whether the database rejected a write, although it may still answer reads. */
+export function meansNoWrites(error: unknown): boolean {
+  if (!(error instanceof DatabaseUnavailable)) return false;
+  const code = codeOf(error.cause);
+  return code === READ_ONLY || code === DISK_FULL;
+}
+
 /** Error codes of the driver and the system for a connection that is lost or cannot be made. */
 const LOST_CONNECTION = new Set([
   "CONNECT_TIMEOUT",
@@ -209,8 +259,11 @@ const LOST_CONNECTION = new Set([
   "ETIMEDOUT",
 ]);
 
-/** SQLSTATEs of a server that is starting, stopping, full, read-only (a replica) or too slow. */
-const UNAVAILABLE_STATE = /^(08...|53...|57P0.|57014|28...|3D000|25006)$/;
+/**
+ * SQLSTATEs of a server that is starting, stopping, full, read-only (a replica) or too slow, and of a
+ * row that another transaction keeps locked.
+ */
+const UNAVAILABLE_STATE = /^(08...|53...|55P03|57P0.|57014|28...|3D000|25006)$/;
 
 function meansUnavailable(error: unknown): boolean {
   return meansLostConnection(error) || UNAVAILABLE_STATE.test(codeOf(error));
@@ -224,6 +277,9 @@ function meansLostConnection(error: unknown): boolean {
 export function constraintOf(error: unknown): string {
   return String((error as { constraint_name?: unknown } | null)?.constraint_name ?? "");
 }
+
+/** The SQLSTATE of a statement that waited too long for a lock. */
+export const LOCK_TIMEOUT = "55P03";
 
 /** The SQLSTATE of a row whose key exists already. */
 export const UNIQUE_VIOLATION = "23505";

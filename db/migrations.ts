@@ -1,8 +1,16 @@
 /** Migrates the database's schema: numbered SQL files, each applied once, under a lock. */
 
 import { createHash } from "node:crypto";
+import { setTimeout as delay } from "node:timers/promises";
 import postgres from "postgres";
-import type { Sql } from "./database.ts";
+import { codeOf, LOCK_TIMEOUT, type Sql } from "./database.ts";
+import {
+  buildConcurrently,
+  hasRows,
+  type IndexBuild,
+  parseIndexBuild,
+  splitStatements,
+} from "./index_builds.ts";
 
 export interface Migration {
   /** The file name without its extension, such as `0001_api_keys`. */
@@ -35,13 +43,19 @@ export async function loadMigrations(folder: URL = FOLDER): Promise<Migration[]>
 }
 
 /**
- * Applies pending migrations and returns their names. Each file has its own transaction, which takes
- * the lock first. If several instances start at the same time, one of them applies the file; the
- * others get the lock later and find that the file is applied. If nothing is pending, the function
- * only reads, so that the service can run with a database role that cannot change the schema.
+ * Applies pending migrations and returns their names, one file at a time, under the lock. If several
+ * instances start at the same time, one of them applies the file; the others get the lock later and
+ * find that the file is applied. If nothing is pending, the function only reads, so that the service
+ * can run with a database role that cannot change the schema.
  */
 export async function migrate(url: string, migrations: Migration[]): Promise<string[]> {
-  const sql = postgres(url, { max: 1, connect_timeout: 5, onnotice: () => {} });
+  const sql = postgres(url, {
+    max: 1,
+    connect_timeout: 5,
+    onnotice: () => {},
+    // Building an index of a large table takes long, and no request waits for it.
+    connection: { statement_timeout: 0 },
+  });
   try {
     refuseOldServer(await serverVersion(sql));
     const known = await readApplied(sql);
@@ -49,15 +63,25 @@ export async function migrate(url: string, migrations: Migration[]): Promise<str
     const applied: string[] = [];
     for (const migration of migrations) {
       if (known && isApplied(known, migration)) continue;
-      const isNew = await sql.begin(async (sql) => {
-        await takeLock(sql);
-        return await applyOnce(sql, migration);
-      });
-      if (isNew) applied.push(migration.name);
+      if (await applyUnderLock(sql, migration)) applied.push(migration.name);
     }
     return applied;
   } finally {
     await sql.end({ timeout: 5 });
+  }
+}
+
+/** False: another instance has applied it. */
+async function applyUnderLock(sql: postgres.Sql, migration: Migration): Promise<boolean> {
+  // One connection, because it holds the lock. If the connection is lost, so is the lock.
+  const session = await sql.reserve();
+  try {
+    await takeSessionLock(session);
+    const isNew = await applyOnce(session, migration);
+    await session`select pg_advisory_unlock(${LOCK.toString()}::bigint)`;
+    return isNew;
+  } finally {
+    session.release();
   }
 }
 
@@ -110,16 +134,95 @@ function isApplied(known: Map<string, string>, { name, checksum }: Migration): b
   );
 }
 
-async function applyOnce(sql: Sql, migration: Migration): Promise<boolean> {
-  const known = await readApplied(sql);
+/**
+ * Applies a migration in one transaction, except for indexes of tables that have rows: they are built
+ * afterwards, without blocking writes, which no transaction can do. A row of its own records that only
+ * these indexes are missing, so that an interrupted migration continues there.
+ */
+async function applyOnce(session: Sql, migration: Migration): Promise<boolean> {
+  const known = await readApplied(session);
   if (known && isApplied(known, migration)) return false;
-  const { name, checksum } = migration;
-  await sql.unsafe(migration.sql);
-  await sql`insert into gateway.migrations (name, checksum) values (${name}, ${checksum})`;
+  const { checksum } = migration;
+  const withoutIndexes = { ...migration, name: `${migration.name} without indexes` };
+  const isInterrupted = known !== null && isApplied(known, withoutIndexes);
+  const { indexes, rest } = await separateIndexes(session, migration, isInterrupted);
+  if (indexes.length === 0) {
+    await applyStatements(session, migration, migration.sql);
+    return true;
+  }
+  if (!isInterrupted) await applyStatements(session, withoutIndexes, rest.join(";\n"));
+  for (const index of indexes) await buildConcurrently(session, index);
+  await session`
+    update gateway.migrations set name = ${migration.name}, applied_at = now()
+    where name = ${withoutIndexes.name} and checksum = ${checksum}`;
   return true;
 }
 
-/** Held until the transaction ends. */
+/** `indexes`: those to build concurrently; of an interrupted migration all, since existing ones are kept. */
+async function separateIndexes(
+  session: Sql,
+  { sql }: Migration,
+  isInterrupted: boolean,
+): Promise<{ indexes: IndexBuild[]; rest: string[] }> {
+  const indexes: IndexBuild[] = [];
+  const rest: string[] = [];
+  for (const statement of splitStatements(sql)) {
+    const index = parseIndexBuild(statement);
+    if (index && (isInterrupted || await hasRows(session, index))) indexes.push(index);
+    else rest.push(statement);
+  }
+  return { indexes, rest };
+}
+
+/** While a statement waits for a table's lock, all other statements for that table wait behind it. */
+const TABLE_LOCK_TIMEOUT = "200ms";
+
+/** Time for the statements that waited. */
+const LOCK_PAUSE_MS = 500;
+
+/** Runs the statements in one transaction. Tries again until they get the locks they need. */
+async function applyStatements(
+  session: Sql,
+  { name, checksum }: Migration,
+  statements: string,
+): Promise<void> {
+  for (;;) {
+    try {
+      await session`begin`;
+      await session.unsafe(`set local lock_timeout = '${TABLE_LOCK_TIMEOUT}'`);
+      await session.unsafe(statements);
+      await session`insert into gateway.migrations (name, checksum) values (${name}, ${checksum})`;
+      await session`commit`;
+      return;
+    } catch (error) {
+      // Fails if the connection is lost; the server then rolls back by itself.
+      await session`rollback`.catch(() => {});
+      if (codeOf(error) !== LOCK_TIMEOUT) throw error;
+      await delay(LOCK_PAUSE_MS);
+    }
+  }
+}
+
+const LOCK_POLL_MS = 100;
+
+/**
+ * Held until the transaction ends. Both functions ask again and again instead of waiting in a
+ * statement: PostgreSQL finishes a concurrent index build only after all older statements have ended.
+ */
 export async function takeLock(sql: Sql): Promise<void> {
-  await sql`select pg_advisory_xact_lock(${LOCK.toString()}::bigint)`;
+  await untilTaken(() =>
+    sql`select pg_try_advisory_xact_lock(${LOCK.toString()}::bigint) as taken`
+  );
+}
+
+async function takeSessionLock(sql: Sql): Promise<void> {
+  await untilTaken(() => sql`select pg_try_advisory_lock(${LOCK.toString()}::bigint) as taken`);
+}
+
+async function untilTaken(tryToTake: () => Promise<Iterable<postgres.Row>>): Promise<void> {
+  for (;;) {
+    const [row] = await tryToTake();
+    if (row!.taken) return;
+    await delay(LOCK_POLL_MS);
+  }
 }

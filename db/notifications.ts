@@ -60,7 +60,7 @@ export const notificationWrites: Batched<NotificationWrite, DueJob[]> = {
 };
 
 async function writeNotifications(sql: Sql, writes: NotificationWrite[]): Promise<DueJob[][]> {
-  const statement = new Statement();
+  const statement = new Statement({ isBatch: true });
   const notifications = writes.map(({ notification }) => notification);
   const jobs = writes.flatMap(({ jobs }) => jobs);
   const names = columnNames(NOTIFICATION_COLUMNS).join(", ");

@@ -75,7 +75,7 @@ async function insertRecords<R extends { id: string }>(
   inserts: RecordInsert<R>[],
   { resource, table, columns, status, source, orderOf, items: itemOptions }: InsertOptions<R>,
 ): Promise<Inserted[]> {
-  const statement = new Statement();
+  const statement = new Statement({ isBatch: true });
   const records = inserts.map(({ record }) => record);
   const keys = inserts.flatMap(({ key }) => key ?? []);
   const items = itemOptions ? records.flatMap((record) => itemOptions.of(record)) : [];
@@ -226,12 +226,11 @@ async function updateRecords<R extends Versioned>(
     )`,
     ...hasKeys ? [`with_keys as (${UPDATE_KEYS})`] : [],
   ];
-  return await writeWithSideEffects(sql, buildUpdate, writes);
+  return await writeWithSideEffects(sql, buildUpdate, writes, { isBatch: true });
 }
 
 function keyUpdateRows(statement: Statement, keys: KeyUpdate[]): string {
-  const json = statement.value(JSON.stringify(keys));
-  return `select * from json_to_recordset(${json}::text::json) as key_update(
+  return `select * from json_to_recordset(${statement.json(keys)}) as key_update(
         user_id text, scope text, key text, held_until timestamptz, held_by bigint,
         resource_id uuid, refund_id uuid, reply json, lease_until timestamptz)`;
 }

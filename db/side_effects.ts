@@ -10,7 +10,7 @@ import { type DueJob, insertJobsSql, type NewJob } from "./jobs.ts";
 import { type GatewayNotification, NOTIFICATION_COLUMNS } from "./notifications.ts";
 import { type GatewayRefund, REFUND_COLUMNS } from "./payments.ts";
 import { HISTORY_COLUMNS, type NewHistory } from "./records.ts";
-import { Statement } from "./statement.ts";
+import { Statement, type StatementOptions } from "./statement.ts";
 
 export interface SideEffects {
   history: NewHistory[];
@@ -142,13 +142,16 @@ export async function writeWithSideEffects(
   sql: Sql,
   buildWrite: BuildRecordWrite,
   writes: readonly (SideEffects & { record: { id: string } })[],
+  options: StatementOptions = {},
 ): Promise<WriteResult[]> {
   const hasEvents = writes.some(({ events }) => events.length > 0);
   const hasDeliveries = hasEvents && withEndpoints.has(sql);
-  let written = await runWrite(sql, buildWrite, writes, { hasEvents, hasDeliveries });
+  const run = (hasDeliveries: boolean) =>
+    runWrite(sql, buildWrite, writes, { ...options, hasEvents, hasDeliveries });
+  let written = await run(hasDeliveries);
   // Either there is an endpoint, or the stored records are not the expected ones.
   if (hasEvents && !hasDeliveries && written.changed.length === 0) {
-    written = await runWrite(sql, buildWrite, writes, { hasEvents, hasDeliveries: true });
+    written = await run(true);
   }
   if (written.has_endpoints) withEndpoints.add(sql);
   else if (hasDeliveries) withEndpoints.delete(sql);
@@ -168,13 +171,18 @@ interface Written {
   has_endpoints: boolean;
 }
 
+interface WriteOptions extends StatementOptions {
+  hasEvents: boolean;
+  hasDeliveries: boolean;
+}
+
 async function runWrite(
   sql: Sql,
   buildWrite: BuildRecordWrite,
   writes: readonly SideEffects[],
-  { hasEvents, hasDeliveries }: { hasEvents: boolean; hasDeliveries: boolean },
+  { hasEvents, hasDeliveries, ...options }: WriteOptions,
 ): Promise<Written> {
-  const statement = new Statement();
+  const statement = new Statement(options);
   const parts = [
     ...buildWrite(statement, hasEvents && !hasDeliveries ? `and not ${HAS_ENDPOINTS}` : ""),
     ...buildSideEffects(statement, writes, hasDeliveries),

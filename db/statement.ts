@@ -19,8 +19,21 @@ type Table =
   | "jobs"
   | "idempotency_keys";
 
+/** How long a batch waits for a locked row. Then `batched` runs its items one by one. */
+export const BATCH_LOCK_TIMEOUT = "200ms";
+
+export interface StatementOptions {
+  /** True: the statement fails if it waits longer than `BATCH_LOCK_TIMEOUT` for a locked row. */
+  isBatch?: boolean;
+}
+
 export class Statement {
   readonly #values: unknown[] = [];
+  readonly #isBatch: boolean;
+
+  constructor({ isBatch = false }: StatementOptions = {}) {
+    this.#isBatch = isBatch;
+  }
 
   /** Adds a parameter and returns its placeholder. */
   value(value: string | Date | null): string {
@@ -41,8 +54,20 @@ export class Statement {
     rows: readonly Row[],
     names?: readonly (keyof Row & string)[],
   ): string {
-    const json = this.value(JSON.stringify(rows.map((row) => withoutNulls(row, names))));
-    return `json_populate_recordset(null::gateway.${table}, ${json}::text::json)`;
+    const json = this.json(rows.map((row) => withoutNulls(row, names)));
+    return `json_populate_recordset(null::gateway.${table}, ${json})`;
+  }
+
+  /**
+   * A parameter of type json. A batch reads the rows that it locks from such a parameter, so the lock
+   * timeout is set before the first lock. It is set as by `set local`, but without a transaction block,
+   * which would cost two more round trips; PostgreSQL resets it when the statement ends.
+   */
+  json(value: unknown): string {
+    const json = `${this.value(JSON.stringify(value))}::text::json`;
+    return this.#isBatch
+      ? `case when set_config('lock_timeout', '${BATCH_LOCK_TIMEOUT}', true) <> '' then ${json} end`
+      : json;
   }
 
   async run<Row extends object>(sql: Sql, text: string): Promise<Row[]> {

@@ -150,3 +150,14 @@ export async function countUnanswered(sql: Sql): Promise<Unanswered> {
 function countSql(rows: string): string {
   return `select count(*) from (select from ${rows} limit ${MAX_COUNTED + 1}) counted`;
 }
+
+/**
+ * Fails if the database accepts no writes. It writes an existing row, because a database can also
+ * reject writes when its disk is full. It skips a locked row: a replica rejects the statement anyway.
+ */
+export async function checkWrites(sql: Sql): Promise<void> {
+  await sql`
+    update gateway.cron_runs set minute = minute
+    where task = (
+      select task from gateway.cron_runs order by task limit 1 for update skip locked)`;
+}

@@ -4,6 +4,7 @@ import { MAX, NIL } from "uuid";
 import type { Batched } from "./batched.ts";
 import type { Sql } from "./database.ts";
 import type { GatewayEvent } from "./events.ts";
+import { Statement } from "./statement.ts";
 
 export interface GatewayWebhookDelivery {
   /** Identifies the delivery, together with the endpoint. */
@@ -210,9 +211,10 @@ export const attemptWrites: Batched<DeliveryAttempt, void> = {
   name: "record webhook attempts",
   conflictKeys: ({ event_id, endpoint_id }) => [`${event_id} ${endpoint_id}`],
   async run(sql, attempts) {
-    await sql`
+    const statement = new Statement({ isBatch: true });
+    const text = `
       with attempted as materialized (
-        select * from json_to_recordset(${JSON.stringify(attempts)}::text::json) as attempted(
+        select * from json_to_recordset(${statement.json(attempts)}) as attempted(
           event_id uuid, endpoint_id uuid, resource_id uuid, due_at timestamptz, status text,
           attempts integer, next_attempt_at timestamptz, status_code integer, answer text,
           error text, duration_ms integer, last_attempt_at timestamptz, delivered_at timestamptz)
@@ -234,6 +236,7 @@ export const attemptWrites: Batched<DeliveryAttempt, void> = {
         and waiting.resource_id = attempted.resource_id and waiting.status = 'pending'
         and waiting.event_id <> attempted.event_id
         and waiting.next_attempt_at > attempted.last_attempt_at`;
+    await statement.run(sql, text);
     return attempts.map(() => undefined);
   },
 };

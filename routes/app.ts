@@ -9,6 +9,7 @@ import type { Config } from "../core/config/config.ts";
 import { ServiceError } from "../core/errors.ts";
 import type { EventStreams } from "../core/events/streams.ts";
 import type { GatewayClient } from "../core/gateway/client.ts";
+import type { Load } from "../core/load.ts";
 import type { Log } from "../core/log.ts";
 import type { EventPublisher, JobQueue } from "../core/outbox.ts";
 import { createSecretBox } from "../core/secret_box.ts";
@@ -27,6 +28,7 @@ import { me } from "./me.ts";
 import { mount } from "./middleware/mount.ts";
 import { createRateLimit } from "./middleware/rate_limit.ts";
 import { createRequireCaller } from "./middleware/require_caller.ts";
+import { createLoadShedder } from "./middleware/shed_load.ts";
 import { type Fetch, wrapRequests } from "./middleware/wrap_requests.ts";
 import { createNotificationRoute, describeGatewayMessage } from "./notifications/receive.ts";
 import { createNotificationRoutes } from "./notifications/routes.ts";
@@ -72,6 +74,8 @@ export interface AppDeps {
   log: Log;
   clock: Clock;
   clockCheck: ClockCheck;
+  /** The load of this instance. */
+  load: Load;
   /** True while the service is shutting down. */
   isDraining: () => boolean;
   /** Prefilled on the reference page; null except in the embedded default. */
@@ -105,6 +109,7 @@ export function createApp(deps: AppDeps): App {
       trustedProxies,
     }),
   ];
+  const statusRoutes = createStatusRoutes(deps);
   const resources = [
     me,
     createChargeRoutes({ ...deps, secrets }),
@@ -114,7 +119,7 @@ export function createApp(deps: AppDeps): App {
     createNotificationRoutes(notificationDeps),
     createEventRoutes(deps),
     createWebhookRoutes({ ...deps, secrets, webhookRules }),
-    createStatusRoutes(deps),
+    statusRoutes,
     createJobRoutes(deps),
     ...deps.resources ?? [],
   ];
@@ -141,7 +146,12 @@ export function createApp(deps: AppDeps): App {
 
   const app = new Hono<AppEnv>({ getPath: pathWithSlash });
   for (const router of [...publicRoutes, reference]) mount(app, basePath, router, null);
-  for (const router of resources) mount(app, basePath, router, requireCaller);
+  const requireCallerUnderLoad = createLoadShedder(deps.load, requireCaller);
+  for (const router of resources) {
+    // Like notifications and probes, the status is served under any load.
+    const isAlwaysServed = router === statusRoutes;
+    mount(app, basePath, router, isAlwaysServed ? requireCaller : requireCallerUnderLoad);
+  }
   app.onError((error, c) => renderError(error, c.env));
   app.notFound((c) => {
     const allowed = allowedMethods(app, pathWithSlash(c.req.raw));

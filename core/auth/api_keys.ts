@@ -1,7 +1,7 @@
 /** Creates API keys, and finds the caller that uses a key. */
 
-import { ensureApiKey, findApiKey } from "../../db/api_keys.ts";
-import type { Database } from "../../db/database.ts";
+import { type ApiKey, ensureApiKey, findApiKey, useApiKey } from "../../db/api_keys.ts";
+import { type Database, meansNoWrites } from "../../db/database.ts";
 import { displayPrefix, generateApiKey, hashApiKey } from "../api_key.ts";
 import type { Clock } from "../clock.ts";
 import type { Caller } from "./caller.ts";
@@ -40,6 +40,16 @@ export async function ensureKey(
     stored.is_development === (owner.isDevelopment ?? false);
 }
 
+/** While the database accepts no writes, the use of the key is not recorded, so that reads still work. */
+async function findKey(database: Database, hash: Uint8Array): Promise<ApiKey | null> {
+  try {
+    return await database.query((sql) => useApiKey(sql, hash));
+  } catch (error) {
+    if (!meansNoWrites(error)) throw error;
+    return await database.query((sql) => findApiKey(sql, hash));
+  }
+}
+
 /** A revoked key must stop working within 5 s; a database query may take the rest of that time. */
 const CACHE_MS = 2_000;
 const CACHE_SIZE = 10_000;
@@ -63,7 +73,7 @@ export function createApiKeyVerifier(options: ApiKeyVerifierOptions) {
   async function lookUp(key: string): Promise<Caller | null> {
     const until = clock() + CACHE_MS;
     const hash = hashApiKey(key);
-    const row = await database.query((sql) => findApiKey(sql, hash));
+    const row = await findKey(database, hash);
     if (!row || row.revoked_at || (row.is_development && !acceptDevelopmentKeys)) return null;
     const caller: Caller = {
       userId: row.user_id,

@@ -1,7 +1,8 @@
-/** `checkReadiness`: whether the database responds and has all migrations. */
+/** `createReadinessCheck`: whether the database responds, has all migrations and accepts writes. */
 
-import { type Database, DatabaseUnavailable } from "../../db/database.ts";
+import { type Database, DatabaseUnavailable, meansNoWrites } from "../../db/database.ts";
 import { findPending, type Migration } from "../../db/migrations.ts";
+import { checkWrites } from "../../db/status.ts";
 
 export { DatabaseUnavailable };
 
@@ -11,15 +12,32 @@ export interface ReadinessDeps {
 }
 
 export type Readiness =
-  | { database: "down"; migrations?: undefined; cause: unknown }
+  | { database: "down" | "read_only"; migrations?: undefined; cause: unknown }
   | { database: "up"; migrations: "pending" | "applied"; cause?: undefined };
 
-export async function checkReadiness({ database, migrations }: ReadinessDeps): Promise<Readiness> {
-  try {
-    const pending = await database.query((sql) => findPending(sql, migrations));
-    return { database: "up", migrations: pending.length > 0 ? "pending" : "applied" };
-  } catch (cause) {
-    if (!(cause instanceof DatabaseUnavailable)) throw cause;
-    return { database: "down", cause };
+/** The probe is public, so it writes at most once in this time. */
+const WRITE_INTERVAL_MS = 1_000;
+
+/** Concurrent checks share one. */
+export function createReadinessCheck(deps: ReadinessDeps): () => Promise<Readiness> {
+  let checking: Promise<Readiness> | null = null;
+  let wroteAt = -Infinity;
+
+  async function check(): Promise<Readiness> {
+    const { database, migrations } = deps;
+    try {
+      const pending = await database.query((sql) => findPending(sql, migrations));
+      if (pending.length > 0) return { database: "up", migrations: "pending" };
+      if (performance.now() - wroteAt > WRITE_INTERVAL_MS) {
+        await database.query(checkWrites);
+        wroteAt = performance.now();
+      }
+      return { database: "up", migrations: "applied" };
+    } catch (cause) {
+      if (!(cause instanceof DatabaseUnavailable)) throw cause;
+      return { database: meansNoWrites(cause) ? "read_only" : "down", cause };
+    }
   }
+
+  return () => checking ??= check().finally(() => checking = null);
 }

@@ -6,6 +6,7 @@ import { type Caller, requireStaff } from "../auth/caller.ts";
 import { type ClockCheck, type ClockOffsets, isAccurate } from "../clock_check.ts";
 import type { BreakerState } from "../gateway/circuit_breaker.ts";
 import type { GatewayClient } from "../gateway/client.ts";
+import type { Load } from "../load.ts";
 import { SCHEDULE } from "../schedule.ts";
 import { readWorkload, type Workload, type WorkloadDeps } from "./workload.ts";
 
@@ -15,6 +16,7 @@ export interface StatusDeps extends WorkloadDeps {
   gateway: Pick<GatewayClient, "breakerState">;
   leaseHolder: LeaseHolder;
   clockCheck: ClockCheck;
+  load: Load;
 }
 
 export interface StatusView {
@@ -37,6 +39,7 @@ export interface StatusView {
   };
   notifications: { received: number; oldest_received_seconds: number | null };
   unanswered: { payments: number; invoices: number; subscriptions: number };
+  load: { event_loop_delay_ms: number; rejected_requests: number };
 }
 
 interface JobsView extends JobCounts {
@@ -99,6 +102,10 @@ export async function readStatus(
       oldest_received_seconds: secondsSince(received.since, now),
     },
     unanswered,
+    load: {
+      event_loop_delay_ms: Math.round(deps.load.delayMs()),
+      rejected_requests: deps.load.rejectedRequests(),
+    },
   };
 }
 

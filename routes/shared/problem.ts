@@ -7,8 +7,8 @@ import type { RequestContext } from "./router.ts";
 
 /** Unexpected errors are logged in full; the caller sees only `internal_error`. */
 export function renderError(thrown: unknown, { requestId, log }: RequestContext): Response {
-  const { code, status, detail, members, headers } = toServiceError(thrown);
-  if (status >= 500) log.error(code, thrown, { request_id: requestId });
+  const { code, status, detail, members, headers, isExpected } = toServiceError(thrown);
+  if (status >= 500 && !isExpected) log.error(code, thrown, { request_id: requestId });
   const problem = {
     type: `urn:payment-gateway:problem:${code}`,
     title: ERROR_CODES[code].title,

@@ -3,7 +3,7 @@
 import { createRoute, z } from "@hono/zod-openapi";
 import { ServiceError } from "../../core/errors.ts";
 import type { GatewayClient } from "../../core/gateway/client.ts";
-import { checkReadiness, type ReadinessDeps } from "../../core/status/readiness.ts";
+import { createReadinessCheck, type ReadinessDeps } from "../../core/status/readiness.ts";
 import { responseRef } from "../../openapi/components.ts";
 import { problems } from "../shared/problem_responses.ts";
 import { createRouter } from "../shared/router.ts";
@@ -18,7 +18,7 @@ export const ReadySchema = z.object({
     description: "Always `ready`; otherwise the response is a 503.",
   }),
   checks: z.object({
-    database: z.literal("up").openapi({ description: "The database responds." }),
+    database: z.literal("up").openapi({ description: "The database responds and accepts writes." }),
     migrations: z.literal("applied").openapi({ description: "All migrations are applied." }),
     gateway: gatewayState,
   }).openapi({ description: "State of each dependency." }),
@@ -62,9 +62,9 @@ const getReady = createRoute({
   operationId: "getReadiness",
   summary: "Check readiness",
   description:
-    "Readiness probe for load balancers. Returns 503 (`unavailable`) while the database is down, " +
-    "migrations are pending, or the instance is shutting down: send requests to another " +
-    "instance. `detail` gives the cause. While the gateway is down, the response is still 200 " +
+    "Readiness probe for load balancers. Returns 503 (`unavailable`) while the database is down " +
+    "or accepts no writes, migrations are pending, or the instance is shutting down: send " +
+    "requests to another instance. `detail` gives the cause. While the gateway is down, the response is still 200 " +
     "and `checks.gateway` is `down`, because the instance can still return stored data.",
   tags: ["Health"],
   security: [],
@@ -91,19 +91,17 @@ export interface HealthDeps extends ReadinessDeps {
 export function createHealthRoutes(deps: HealthDeps) {
   const { gateway, isDraining } = deps;
   const health = createRouter();
-
-  // The probe is public, so concurrent requests share one query.
-  let checking: ReturnType<typeof checkReadiness> | null = null;
-  function checkOnce() {
-    return checking ??= checkReadiness(deps).finally(() => checking = null);
-  }
+  const checkReadiness = createReadinessCheck(deps);
 
   health.openapi(getLive, (c) => c.json(LIVE, 200));
 
   health.openapi(getReady, async (c) => {
     if (isDraining()) throw notReady("The server is shutting down.");
-    const { database, migrations, cause } = await checkOnce();
+    const { database, migrations, cause } = await checkReadiness();
     if (database === "down") throw notReady("The database is unavailable.", { database }, cause);
+    if (database === "read_only") {
+      throw notReady("The database accepts no writes.", { database }, cause);
+    }
     if (migrations === "pending") {
       throw notReady("Migrations are pending. Run `deno task migrate`.", { database, migrations });
     }

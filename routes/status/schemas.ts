@@ -3,6 +3,7 @@
 import { z } from "@hono/zod-openapi";
 import { MAX_SKEW_MS } from "../../core/clock_check.ts";
 import type { BreakerState } from "../../core/gateway/circuit_breaker.ts";
+import { MAX_DELAY_MS } from "../../core/load.ts";
 import { id, nullableText, timestamp } from "../../core/response_fields.ts";
 import { MAX_COUNTED } from "../../core/status/status.ts";
 
@@ -143,4 +144,14 @@ export const StatusSchema = z.object({
       `Subscriptions whose creation or last action has an unknown outcome. ${BOUND}`,
     ),
   }).openapi({ description: "Requests to the gateway whose outcome is unknown." }),
+  load: z.object({
+    event_loop_delay_ms: count(
+      "Longest delay of the event loop in the last ten seconds, in milliseconds. Above " +
+        `${MAX_DELAY_MS} for some seconds, callers' requests are rejected.`,
+      4,
+    ),
+    rejected_requests: count(
+      "Requests of callers that got 503 because of that, since the instance was started.",
+    ),
+  }).openapi({ description: "Load of the responding instance." }),
 }).openapi("Status", { description: "Status of the service." });

@@ -7,6 +7,7 @@ import { createHeldDatabase } from "../support/database/held_database.ts";
 import { newKey } from "../support/idempotency.ts";
 import { chargeRequest, openPayments } from "../support/payments/payments.ts";
 import { assertProblem } from "../support/problem.ts";
+import { until } from "../support/until.ts";
 
 const CHARGES = 50;
 
@@ -15,26 +16,36 @@ function createCountingStatement(
   run: (sql: Sql, items: number[]) => Promise<unknown> = () => Promise.resolve(),
 ) {
   const batches: number[][] = [];
+  const running = new Set<Promise<unknown>>();
   const statement: Batched<number, number> = {
     name: "count",
     conflictKeys: (item) => [String(item)],
     async run(sql, items) {
       batches.push(items);
-      await sql`select 1`;
-      await run(sql, items);
+      const work = sql`select 1`.then(() => run(sql, items)).finally(() => running.delete(work));
+      running.add(work);
+      await work;
       return items.map((item) => item * 10);
     },
   };
-  return { batches, statement };
+  return { batches, running, statement };
+}
+
+/** A statement that fails with this SQLSTATE. */
+function raise(sqlState: string): string {
+  return `do $$ begin raise exception sqlstate '${sqlState}'; end $$`;
 }
 
 async function openCounter(...args: Parameters<typeof createCountingStatement>) {
   const database = openDatabase({ url: await createDatabase({ template: null }), poolSize: 4 });
-  const { batches, statement } = createCountingStatement(...args);
+  const { batches, running, statement } = createCountingStatement(...args);
   return {
     batches,
     count: (item: number) => batched(database, statement, item),
-    [Symbol.asyncDispose]: () => database.close(),
+    async [Symbol.asyncDispose]() {
+      await until("no statement runs", () => running.size === 0);
+      await database.close();
+    },
   };
 }
 
@@ -68,6 +79,61 @@ Deno.test("batched: a failing item does not fail the others of its batch", async
   });
   const results = await Promise.allSettled([1, 2, 3, 4].map(counter.count));
   assert.deepEqual(results.map(({ status }) => status === "fulfilled"), [true, true, false, true]);
+});
+
+for (
+  const [what, sqlState] of Object.entries({
+    "waited too long for a lock": "55P03",
+    "took too long": "57014",
+  })
+) {
+  Deno.test(`batched: runs the items of a batch that ${what} one by one`, async () => {
+    await using counter = await openCounter(async (sql, items) => {
+      if (items.length > 1) await sql.unsafe(raise(sqlState));
+    });
+    assert.deepEqual(await Promise.all([1, 2, 3].map(counter.count)), [10, 20, 30]);
+    assert.deepEqual(counter.batches, [[1], [2, 3], [2], [3]]);
+  });
+}
+
+Deno.test("batched: tries an item again while its row is locked, after the others of its batch", async () => {
+  let isLocked = true;
+  await using counter = await openCounter(async (sql, items) => {
+    if (items.includes(2) && isLocked) await sql.unsafe(raise("55P03"));
+  });
+  const results = Promise.all([1, 2, 3, 4].map(counter.count));
+  await until("the item runs again", () => counter.batches.length > 6);
+  isLocked = false;
+  assert.deepEqual(await results, [10, 20, 30, 40]);
+  const expected = [[1], [2, 3, 4], [2], [3], [4], [2]];
+  assert.deepEqual(counter.batches.slice(0, expected.length), expected);
+});
+
+Deno.test("batched: an item joins no batch while an earlier item with the same key waits for a lock", async () => {
+  let isLocked = true;
+  await using counter = await openCounter(async (sql, items) => {
+    if (items.includes(1) && isLocked) await sql.unsafe(raise("55P03"));
+  });
+  const first = counter.count(1);
+  await until("the item runs again", () => counter.batches.length >= 2);
+  const others = Promise.all([2, 1, 3].map(counter.count));
+  assert.equal(await counter.count(4), 40);
+  isLocked = false;
+  assert.deepEqual([await first, ...await others], [10, 20, 10, 30]);
+  assert.ok(counter.batches.every((batch) => batch.length === 1 || !batch.includes(1)));
+});
+
+Deno.test("batched: rejects an item and those with the same key if the row stays locked", async () => {
+  await using counter = await openCounter(async (sql, items) => {
+    if (items.includes(1)) await sql.unsafe(raise("55P03"));
+  });
+  const first = counter.count(1);
+  await until("the item runs again", () => counter.batches.length >= 2);
+  const results = await Promise.allSettled([first, counter.count(1), counter.count(2)]);
+  assert.deepEqual(
+    results.map((result) => result.status === "rejected" ? result.reason.name : result.value),
+    ["DatabaseUnavailable", "DatabaseUnavailable", 20],
+  );
 });
 
 Deno.test("batched: a slow batch does not delay the next one", async () => {

@@ -96,6 +96,7 @@ Deno.test("status of a new service: shows no work and nothing overdue", async ()
     webhooks: { pending: 0, oldest_pending_seconds: null, disabled_endpoints: 0 },
     notifications: { received: 0, oldest_received_seconds: null },
     unanswered: { payments: 0, invoices: 0, subscriptions: 0 },
+    load: { event_loop_delay_ms: 0, rejected_requests: 0 },
   });
   assert.deepEqual(
     schedule,

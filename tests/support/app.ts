@@ -16,6 +16,7 @@ import {
   type GatewayClientOptions,
 } from "../../core/gateway/client.ts";
 import { logExchanges } from "../../core/gateway/instrumentation.ts";
+import { createLoad, type Load } from "../../core/load.ts";
 import { createLog } from "../../core/log.ts";
 import { createSecretBox } from "../../core/secret_box.ts";
 import { createEvents, type Events } from "../../core/subscribers/subscribe.ts";
@@ -52,6 +53,8 @@ export interface TestAppOptions {
   /** This machine's clock, which is compared with the database's; it does not follow `now`. */
   machineClock?: () => number;
   isDraining?: () => boolean;
+  /** By default the load is not measured, so that a slow test machine does not reject requests. */
+  load?: Load;
   /** Options of the client that sends webhooks. */
   posting?: Partial<PosterOptions>;
   wrapDatabase?: (database: Database) => Database;
@@ -137,6 +140,7 @@ export async function openApp(options: TestAppOptions): Promise<TestApp> {
     background: gateway,
     config,
     migrations: options.migrations ?? await loadMigrations(),
+    load: options.load ?? createLoad(log),
     isDraining: options.isDraining ?? (() => false),
     developmentKey: null,
     resources: options.resources,

@@ -1,0 +1,22 @@
+/** Rejects requests of callers while the instance is overloaded, before they cost anything. */
+
+import { ServiceError } from "../../core/errors.ts";
+import type { Load } from "../../core/load.ts";
+import { countRejectedRequest } from "../../core/telemetry.ts";
+import type { RequireCaller } from "./require_caller.ts";
+
+const RETRY_AFTER_SECONDS = 2;
+
+/** Runs before authentication, which may query the database. */
+export function createLoadShedder(load: Load, requireCaller: RequireCaller): RequireCaller {
+  return (c) => {
+    if (!load.rejectsNext()) return requireCaller(c);
+    countRejectedRequest();
+    throw new ServiceError("unavailable", {
+      detail: "The server is overloaded. The request was not processed. " +
+        `Retry in ${RETRY_AFTER_SECONDS} s.`,
+      headers: { "Retry-After": String(RETRY_AFTER_SECONDS) },
+      isExpected: true,
+    });
+  };
+}

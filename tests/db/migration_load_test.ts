@@ -1,0 +1,175 @@
+import assert from "node:assert/strict";
+import postgres from "postgres";
+import { parseIndexBuild, splitStatements } from "../../db/index_builds.ts";
+import { migrate, type Migration } from "../../db/migrations.ts";
+import { runSql } from "../support/database/database.ts";
+import { newKey } from "../support/idempotency.ts";
+import { chargeRequest, openPayments, type TestPayments } from "../support/payments/payments.ts";
+import { until } from "../support/until.ts";
+
+function migration(name: string, sql: string): Migration {
+  return { name, sql, checksum: `checksum of ${sql}` };
+}
+
+/** Longer than the statement timeout of the service. */
+const BUILD_SECONDS = 3;
+
+/** Indexes take long, but only for payments that exist before the migration. */
+const SLOW_INDEX = migration(
+  "9001_slow_index",
+  `alter table gateway.payments add column colour text;
+   create index payments_slow on gateway.payments (public.slow(id), colour)`,
+);
+
+async function makeIndexesSlow({ databaseUrl }: TestPayments): Promise<void> {
+  await runSql(
+    databaseUrl,
+    `create function public.slow(id uuid) returns uuid immutable language plpgsql as $$
+     begin
+       if id <= '${newestId()}' then perform pg_sleep(${BUILD_SECONDS}); end if;
+       return id;
+     end $$`,
+  );
+}
+
+/** An id that sorts after all ids of this moment, which begin with the time in milliseconds. */
+function newestId(): string {
+  const time = Date.now().toString(16).padStart(12, "0");
+  return `${time.slice(0, 8)}-${time.slice(8)}-7fff-bfff-ffffffffffff`;
+}
+
+/** Charges until `isDone`; returns the statuses. */
+async function chargeUntil(payments: TestPayments, isDone: () => boolean): Promise<number[]> {
+  const body = await chargeRequest(payments.sandbox, "bca");
+  const statuses: number[] = [];
+  async function chargeAll() {
+    while (!isDone()) statuses.push((await payments.post("/charge/", body, newKey())).status);
+  }
+  await Promise.all(Array.from({ length: 4 }, chargeAll));
+  return statuses;
+}
+
+async function chargeDuring<T>(payments: TestPayments, work: Promise<T>): Promise<T> {
+  let isDone = false;
+  const ended = work.finally(() => isDone = true);
+  const [result, statuses] = await Promise.all([ended, chargeUntil(payments, () => isDone)]);
+  assert.ok(statuses.length > 0);
+  assert.deepEqual(statuses.filter((status) => status !== 201), []);
+  return result;
+}
+
+async function isIndexValid(databaseUrl: string, name: string): Promise<boolean | null> {
+  const [row] = await runSql(
+    databaseUrl,
+    `select indisvalid from pg_index where indexrelid = to_regclass('gateway.${name}')`,
+  );
+  return row ? row.indisvalid : null;
+}
+
+Deno.test("migrate: building an index of a table with rows fails no request", async () => {
+  await using payments = await openPayments();
+  await payments.charge();
+  await makeIndexesSlow(payments);
+  const applied = await chargeDuring(payments, migrate(payments.databaseUrl, [SLOW_INDEX]));
+  assert.deepEqual(applied, ["9001_slow_index"]);
+  assert.equal(await isIndexValid(payments.databaseUrl, "payments_slow"), true);
+});
+
+Deno.test("migrate: waiting for the lock of a table fails no request", async () => {
+  await using payments = await openPayments();
+  const other = postgres(payments.databaseUrl, { max: 1 });
+  const session = await other.reserve();
+  await session`begin`;
+  await session`select from gateway.payments`;
+  const column = migration("9001_column", "alter table gateway.payments add column colour text");
+  const migrated = migrate(payments.databaseUrl, [column]);
+  let attempts = 0;
+  const released = until("the migration has waited several times", async () => {
+    const waiting = await runSql(
+      payments.databaseUrl,
+      "select from pg_locks where mode = 'AccessExclusiveLock' and not granted",
+    );
+    attempts += waiting.length;
+    return attempts >= 20;
+  }).then(() => session`rollback`);
+  assert.deepEqual(await chargeDuring(payments, migrated), ["9001_column"]);
+  await released;
+  session.release();
+  await other.end();
+});
+
+Deno.test("migrate: drops and builds an index again whose build was interrupted", async () => {
+  await using payments = await openPayments();
+  const { databaseUrl } = payments;
+  await payments.charge();
+  await makeIndexesSlow(payments);
+  const interrupted = migrate(databaseUrl, [SLOW_INDEX]).catch(() => "interrupted");
+  await until("the index is being built", async () => {
+    const ended = await runSql(
+      databaseUrl,
+      `select pg_terminate_backend(pid) from pg_stat_activity
+       where datname = current_database() and query like 'create index concurrently%'
+         and state = 'active' and wait_event = 'PgSleep'`,
+    );
+    return ended.length > 0;
+  });
+  assert.equal(await interrupted, "interrupted");
+  assert.equal(await isIndexValid(databaseUrl, "payments_slow"), false);
+  assert.deepEqual(await migrate(databaseUrl, [SLOW_INDEX]), ["9001_slow_index"]);
+  assert.equal(await isIndexValid(databaseUrl, "payments_slow"), true);
+  assert.deepEqual(await migrate(databaseUrl, [SLOW_INDEX]), []);
+});
+
+Deno.test("migrate: concurrent connections build an index of a table with rows once", async () => {
+  await using payments = await openPayments();
+  await payments.charge();
+  const index = migration(
+    "9001_index",
+    "create index payments_by_amount on gateway.payments (gross_amount)",
+  );
+  const applied = await Promise.all(
+    Array.from({ length: 4 }, () => migrate(payments.databaseUrl, [index])),
+  );
+  assert.deepEqual(applied.flat(), ["9001_index"]);
+  assert.equal(await isIndexValid(payments.databaseUrl, "payments_by_amount"), true);
+});
+
+Deno.test("migrate: fails if a unique index does not fit the rows, and succeeds when it does", async () => {
+  await using payments = await openPayments();
+  const { databaseUrl } = payments;
+  await payments.charge();
+  await payments.charge();
+  const unique = migration(
+    "9001_unique",
+    "create unique index payments_unique on gateway.payments (user_id)",
+  );
+  await assert.rejects(migrate(databaseUrl, [unique]), { code: "23505" });
+  await runSql(databaseUrl, "update gateway.payments set user_id = id::text");
+  assert.deepEqual(await migrate(databaseUrl, [unique]), ["9001_unique"]);
+  await assert.rejects(
+    runSql(databaseUrl, "update gateway.payments set user_id = 'same'"),
+    { code: "23505" },
+  );
+});
+
+Deno.test("splitStatements: ignores semicolons in texts, comments and function bodies", () => {
+  const text = `-- first; comment
+    create index a on gateway.payments (id) where order_id <> ';'; /* second; comment */
+    create function f() returns int as $body$ select 1; $body$ language sql;
+    comment on table gateway.payments is 'a; ''b''';`;
+  assert.deepEqual(splitStatements(text), [
+    "create index a on gateway.payments (id) where order_id <> ';'",
+    "create function f() returns int as $body$ select 1; $body$ language sql",
+    "comment on table gateway.payments is 'a; ''b'''",
+  ]);
+});
+
+Deno.test("parseIndexBuild: finds every index of the migrations, and no other statement", async () => {
+  const folder = new URL("../../db/migrations/", import.meta.url);
+  for await (const { name } of Deno.readDir(folder)) {
+    for (const statement of splitStatements(await Deno.readTextFile(new URL(name, folder)))) {
+      const isIndex = /^create (unique )?index/i.test(statement);
+      assert.equal(parseIndexBuild(statement) !== null, isIndex, statement);
+    }
+  }
+});
