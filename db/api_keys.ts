@@ -1,5 +1,6 @@
 /** API keys: the model, and the statements that read and write them. */
 
+import { Buffer } from "node:buffer";
 import type { Sql } from "./database.ts";
 
 export interface ApiKey {
@@ -47,6 +48,18 @@ export async function findApiKey(sql: Sql, hash: Uint8Array): Promise<ApiKey | n
     select ${sql(COLUMNS)}
     from gateway.api_keys where hash = ${hash}`;
   return row ?? null;
+}
+
+/** Finds several keys by their hashes. Does not record their use. */
+export async function findApiKeys(
+  sql: Sql,
+  hashes: Uint8Array[],
+): Promise<(ApiKey & { hash: Uint8Array })[]> {
+  const hex = hashes.map((hash) => Buffer.from(hash).toString("hex"));
+  return await sql<(ApiKey & { hash: Uint8Array })[]>`
+    select hash, ${sql(COLUMNS)}
+    from gateway.api_keys
+    where hash in (select decode(hex, 'hex') from unnest(${hex}::text[]) as sent (hex))`;
 }
 
 /** Inserts the key unless it exists, and returns the stored one, which is never changed. */

@@ -42,8 +42,8 @@ const receiveRoute = createRoute({
     "that the gateway stops resending them: `GET /notifications/` shows the result of each.\n\n" +
     "If the signature is invalid, the error is `signature_invalid`. The usual cause is that " +
     "`GATEWAY_SERVER_KEY` is not the server key of the gateway account that sent the " +
-    "notification. Requests with a valid signature are never rate limited; others are, per " +
-    "client address (`rate_limited`). The gateway resends notifications that do not get a 2xx " +
+    "notification. Requests with a valid signature are never rate limited; others, and " +
+    "notifications that the gateway does not sign, are, per client address (`rate_limited`). The gateway resends notifications that do not get a 2xx " +
     "response.",
   tags: ["Notifications"],
   security: [],
@@ -78,14 +78,14 @@ export function createNotificationRoute(deps: NotificationRouteDeps): Router {
     try {
       const received = parseNotification(await payloadOf(c), deps.gateway);
       // It proves nothing, so it must not reach the database without a limit.
-      if (received.kind === "unsigned") limit(address());
+      if (received.kind === "unsigned") limit.count(address());
       const { notificationId } = await receiveNotification(deps, received);
       const receipt: Receipt = { status: "ok", notification_id: notificationId };
       return c.json(receipt, 200);
     } catch (thrown) {
       if (isRejection(thrown)) {
         countRefusedNotification(thrown.code);
-        limit(address());
+        limit.count(address());
       }
       throw thrown;
     }
