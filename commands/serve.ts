@@ -72,7 +72,8 @@ export async function serve(readConfig: () => Config, options: ServeOptions = {}
   const jobsDeps = { database, gateway: background, clock, log, events, invoicePayments, keep };
   resources.use(registerStatusMetrics({ database, clock, log }));
   const jobs = resources.use(await openJobs({ ...config, databaseUrl }, jobsDeps));
-  const streams = resources.use(createEventStreams({ database, databaseUrl, clock, log }));
+  const streamDeps = { database, databaseUrl, clock, log };
+  const streams = resources.use(createEventStreams(streamDeps, { limits: config.streams }));
 
   let isDraining = false;
   const app = createApp({

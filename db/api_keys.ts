@@ -62,6 +62,14 @@ export async function findApiKeys(
     where hash in (select decode(hex, 'hex') from unnest(${hex}::text[]) as sent (hex))`;
 }
 
+/** Those of the keys with these prefixes that are not revoked. */
+export async function listValidPrefixes(sql: Sql, prefixes: string[]): Promise<string[]> {
+  const rows = await sql<{ prefix: string }[]>`
+    select prefix from gateway.api_keys
+    where prefix = any (${prefixes}) and revoked_at is null`;
+  return rows.map(({ prefix }) => prefix);
+}
+
 /** Inserts the key unless it exists, and returns the stored one, which is never changed. */
 export async function ensureApiKey(sql: Sql, key: NewApiKey): Promise<ApiKey> {
   const [row] = await sql<[ApiKey]>`

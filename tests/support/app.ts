@@ -114,7 +114,7 @@ export async function openApp(options: TestAppOptions): Promise<TestApp> {
   };
   const streams = createEventStreams(
     { database, databaseUrl: options.databaseUrl, clock, log },
-    options.streamOptions,
+    { limits: config.streams, ...options.streamOptions },
   );
   const app = createApp({
     ...deps,
