@@ -2,6 +2,7 @@
 
 const BENCHMARKS = [
   "requests",
+  "bodies",
   "sandbox",
   "charges",
   "payment_lists",

@@ -100,7 +100,8 @@ export async function serve(readConfig: () => Config, options: ServeOptions = {}
   const jobsDeps = { ...shared, gateway: background, invoicePayments, keep, recheck };
   resources.use(registerStatusMetrics({ database, clock, log }));
   jobs = resources.use(await openJobs({ ...config, databaseUrl }, jobsDeps));
-  const streams = resources.use(createEventStreams({ database, databaseUrl, clock, log }));
+  const streamDeps = { database, databaseUrl, clock, log };
+  const streams = resources.use(createEventStreams(streamDeps, { limits: config.streams }));
 
   const load = createLoad(log);
   resources.use(measureLoad(load));

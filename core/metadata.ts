@@ -24,12 +24,13 @@ export const MetadataSchema = anyObject().superRefine((metadata, context) => {
   for (const name of RESERVED_METADATA) {
     if (Object.hasOwn(metadata, name)) refuse("is a reserved name; use another name", [name]);
   }
-  // The depth comes first: the other checks recurse into every level.
-  if (!isShallow(metadata)) return refuse(`must be at most ${MAX_DEPTH} levels deep`);
-  if (JSON.stringify(metadata).length > MAX_LENGTH) {
+  const content = { isTooDeep: false, isStorable: true, values: 0 };
+  inspect(metadata, 0, content);
+  if (content.isTooDeep) return refuse(`must be at most ${MAX_DEPTH} levels deep`);
+  if (content.values > MAX_VALUES || JSON.stringify(metadata).length > MAX_LENGTH) {
     return refuse(`must be at most ${MAX_LENGTH} characters as JSON`);
   }
-  if (!isStorable(metadata)) {
+  if (!content.isStorable) {
     refuse("must not contain NUL characters, unpaired surrogates or infinite numbers");
   }
 }).openapi("Metadata", {
@@ -39,21 +40,32 @@ export const MetadataSchema = anyObject().superRefine((metadata, context) => {
   example: { cart: "c-1893", campaign: "ramadan" },
 });
 
-function isShallow(value: unknown): boolean {
-  let level = [value];
-  for (let depth = 0; level.length > 0; depth++) {
-    if (depth > MAX_DEPTH) return false;
-    level = level.flatMap((each) =>
-      typeof each === "object" && each !== null ? Object.values(each) : []
-    );
-  }
-  return true;
+/** Each value takes at least two characters: a digit and a comma. */
+const MAX_VALUES = MAX_LENGTH / 2;
+
+interface Content {
+  isTooDeep: boolean;
+  /** Whether PostgreSQL stores it without change. */
+  isStorable: boolean;
+  values: number;
 }
 
-/** Whether PostgreSQL stores it without change. */
-function isStorable(value: unknown): boolean {
-  if (typeof value === "string") return value.isWellFormed() && !value.includes("\0");
-  if (typeof value === "number") return Number.isFinite(value);
-  if (typeof value !== "object" || value === null) return true;
-  return Object.entries(value).every(([name, member]) => isStorable(name) && isStorable(member));
+/** Reads each value once, and stops when it is clear that there are too many or they are too deep. */
+function inspect(value: unknown, depth: number, content: Content): void {
+  if (depth > MAX_DEPTH) content.isTooDeep = true;
+  else if (typeof value === "string") {
+    if (!isStorableText(value)) content.isStorable = false;
+  } else if (typeof value === "number") {
+    if (!Number.isFinite(value)) content.isStorable = false;
+  } else if (typeof value === "object" && value !== null) {
+    for (const name in value) {
+      if (content.isTooDeep || ++content.values > MAX_VALUES) return;
+      if (!isStorableText(name)) content.isStorable = false;
+      inspect((value as Record<string, unknown>)[name], depth + 1, content);
+    }
+  }
+}
+
+function isStorableText(text: string): boolean {
+  return text.isWellFormed() && !text.includes("\0");
 }

@@ -5,6 +5,8 @@ import type { Clock } from "./clock.ts";
 export interface TokenBuckets {
   /** Takes one token. Returns 0, or the seconds until a token is available. */
   take(key: string): number;
+  /** Returns a token that was taken. */
+  giveBack(key: string): void;
 }
 
 export interface BucketOptions {
@@ -35,6 +37,10 @@ export function createTokenBuckets(options: BucketOptions): TokenBuckets {
         return 0;
       }
       return Math.max(1, Math.ceil((1 - bucket.tokens) / perSecond));
+    },
+    giveBack(key) {
+      const bucket = buckets.get(key);
+      if (bucket) bucket.tokens = Math.min(burst, bucket.tokens + 1);
     },
   };
 

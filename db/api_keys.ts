@@ -1,5 +1,6 @@
 /** API keys: the model, and the statements that read and write them. */
 
+import { Buffer } from "node:buffer";
 import type { Sql } from "./database.ts";
 
 export interface ApiKey {
@@ -58,6 +59,26 @@ export async function findApiKey(sql: Sql, hash: Uint8Array): Promise<ApiKey | n
     select ${sql(COLUMNS)}
     from gateway.api_keys where hash = ${hash}`;
   return row ?? null;
+}
+
+/** Finds several keys by their hashes. Does not record their use. */
+export async function findApiKeys(
+  sql: Sql,
+  hashes: Uint8Array[],
+): Promise<(ApiKey & { hash: Uint8Array })[]> {
+  const hex = hashes.map((hash) => Buffer.from(hash).toString("hex"));
+  return await sql<(ApiKey & { hash: Uint8Array })[]>`
+    select hash, ${sql(COLUMNS)}
+    from gateway.api_keys
+    where hash in (select decode(hex, 'hex') from unnest(${hex}::text[]) as sent (hex))`;
+}
+
+/** Those of the keys with these prefixes that are not revoked. */
+export async function listValidPrefixes(sql: Sql, prefixes: string[]): Promise<string[]> {
+  const rows = await sql<{ prefix: string }[]>`
+    select prefix from gateway.api_keys
+    where prefix = any (${prefixes}) and revoked_at is null`;
+  return rows.map(({ prefix }) => prefix);
 }
 
 /** Inserts the key unless it exists, and returns the stored one, which is never changed. */

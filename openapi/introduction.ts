@@ -159,8 +159,12 @@ dashboard.
 
 ## Limits
 
-The maximum body size is 256 KiB. Each caller can send 100 requests per second with bursts of 200,
-unless configured otherwise. Above that, the response is 429 with \`Retry-After\`:
+The maximum body size is 256 KiB, with at most 10,000 structural characters (\`{ } [ ] : ,\` outside
+of strings; 20,000 for a charge). Amounts are judged by their digits: \`44000.00\` and \`4.4e4\` are
+whole, and \`0.99999999999999999999\` is rejected instead of rounded.
+
+Each caller can send 100 requests per second with bursts of 200, unless configured otherwise. Above
+that, the response is 429 with \`Retry-After\`:
 
 ${FENCE}http
 HTTP/1.1 429 Too Many Requests

@@ -1,9 +1,18 @@
 /** Creates API keys, and finds the caller that uses a key. */
 
-import { type ApiKey, ensureApiKey, findApiKey, useApiKey } from "../../db/api_keys.ts";
+import { Buffer } from "node:buffer";
+import { setTimeout as delay } from "node:timers/promises";
+import {
+  type ApiKey,
+  ensureApiKey,
+  findApiKey,
+  findApiKeys,
+  useApiKey,
+} from "../../db/api_keys.ts";
 import { type Database, meansNoWrites } from "../../db/database.ts";
 import { displayPrefix, generateApiKey, hashApiKey } from "../api_key.ts";
 import type { Clock } from "../clock.ts";
+import { ServiceError } from "../errors.ts";
 import type { Caller } from "./caller.ts";
 
 export interface KeyOwner {
@@ -54,6 +63,13 @@ async function findKey(database: Database, hash: Uint8Array): Promise<ApiKey | n
 const CACHE_MS = 2_000;
 const CACHE_SIZE = 10_000;
 
+/**
+ * Keys from senders of many wrong keys wait this long and are then looked up with one query: at most
+ * ten queries a second, no matter how many keys are sent. A valid key among them works, too.
+ */
+const SUSPECT_PAUSE_MS = 100;
+const MAX_SUSPECTS = 1_000;
+
 export interface ApiKeyVerifierOptions {
   database: Database;
   clock: Clock;
@@ -69,12 +85,50 @@ export interface ApiKeyVerifierOptions {
 export function createApiKeyVerifier(options: ApiKeyVerifierOptions) {
   const { database, clock, acceptDevelopmentKeys } = options;
   const cache = new Map<string, { caller: Caller; until: number }>();
+  /** The suspect keys that wait for the next query, by hash, and its result. */
+  let suspects: { hashes: Map<string, Uint8Array>; found: Promise<Map<string, ApiKey>> } | null =
+    null;
 
   async function lookUp(key: string): Promise<Caller | null> {
     const until = clock() + CACHE_MS;
     const hash = hashApiKey(key);
     const row = await findKey(database, hash);
-    if (!row || row.revoked_at || (row.is_development && !acceptDevelopmentKeys)) return null;
+    return accept(key, row, until);
+  }
+
+  async function lookUpSuspect(key: string): Promise<Caller | null> {
+    const until = clock() + CACHE_MS;
+    const hash = hashApiKey(key);
+    const name = nameOf(hash);
+    suspects ??= collectSuspects();
+    if (suspects.hashes.size >= MAX_SUSPECTS && !suspects.hashes.has(name)) {
+      throw new ServiceError("unavailable", {
+        detail: "Too many wrong API keys were sent from your address. Retry later.",
+        headers: { "Retry-After": "1" },
+      });
+    }
+    suspects.hashes.set(name, hash);
+    const found = await suspects.found;
+    return accept(key, found.get(name) ?? null, until);
+  }
+
+  function collectSuspects() {
+    const hashes = new Map<string, Uint8Array>();
+    async function find(): Promise<Map<string, ApiKey>> {
+      await delay(SUSPECT_PAUSE_MS);
+      suspects = null;
+      const rows = await database.query((sql) => findApiKeys(sql, [...hashes.values()]));
+      return new Map(rows.map((row) => [nameOf(row.hash), row]));
+    }
+    return { hashes, found: find() };
+  }
+
+  function accept(key: string, row: ApiKey | null, until: number): Caller | null {
+    if (!row || row.revoked_at || (row.is_development && !acceptDevelopmentKeys)) {
+      // Only a key that is still valid is looked up without a limit.
+      cache.delete(key);
+      return null;
+    }
     const caller: Caller = {
       userId: row.user_id,
       isStaff: row.is_staff,
@@ -86,11 +140,18 @@ export function createApiKeyVerifier(options: ApiKeyVerifierOptions) {
     return caller;
   }
 
-  return function verifyApiKey(key: string): Caller | Promise<Caller | null> {
+  return function verifyApiKey(
+    key: string,
+    mayLookUp: () => boolean,
+  ): Caller | Promise<Caller | null> {
     const hit = cache.get(key);
-    if (!hit) return lookUp(key);
+    if (!hit) return mayLookUp() ? lookUp(key) : lookUpSuspect(key);
     const remaining = hit.until - clock();
     // More than CACHE_MS: the clock was set back, which must not prolong the cache.
     return remaining > 0 && remaining <= CACHE_MS ? hit.caller : lookUp(key);
   };
+}
+
+function nameOf(hash: Uint8Array): string {
+  return Buffer.from(hash).toString("hex");
 }

@@ -14,14 +14,22 @@ export interface AuthenticatorOptions {
   acceptDevelopmentKeys: boolean;
 }
 
-/** Null if the credential is not valid. Synchronous if the caller is cached. */
-export type Authenticate = (credential: string) => Caller | Promise<Caller | null>;
+/**
+ * Null if the credential is not valid. Synchronous if the caller is cached. `mayLookUp` is called before
+ * an unknown API key is looked up; false: its sender has sent too many wrong keys.
+ */
+export type Authenticate = (
+  credential: string,
+  mayLookUp: () => boolean,
+) => Caller | Promise<Caller | null>;
 
 export function createAuthenticator(options: AuthenticatorOptions): Authenticate {
   const verifyApiKey = createApiKeyVerifier(options);
   const verifyJwt = options.jwt && createJwtVerifier(options.jwt, options.clock);
-  return (credential) =>
-    verifyJwt && looksLikeJwt(credential) ? verifyJwt(credential) : verifyApiKey(credential);
+  return (credential, mayLookUp) =>
+    verifyJwt && looksLikeJwt(credential)
+      ? verifyJwt(credential)
+      : verifyApiKey(credential, mayLookUp);
 }
 
 function looksLikeJwt(credential: string): boolean {

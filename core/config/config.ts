@@ -89,6 +89,8 @@ export interface Config {
   jwt: JwtConfig | null;
   bootstrapStaffKey: string | null;
   rateLimit: { perSecond: number; burst: number };
+  /** How many event streams may be open. */
+  streams: { perCaller: number; total: number };
   trustedProxies: AddressList | null;
   drainSeconds: number;
 }
@@ -156,6 +158,10 @@ export function parseConfig(env: Environment, folder: string): Config {
     rateLimit: {
       perSecond: settings.RATE_LIMIT_PER_SECOND ?? 100,
       burst: settings.RATE_LIMIT_BURST ?? 200,
+    },
+    streams: {
+      perCaller: settings.STREAMS_PER_CALLER ?? 100,
+      total: settings.STREAMS_TOTAL ?? 1_000,
     },
     trustedProxies: settings.TRUST_PROXY ?? null,
     drainSeconds: settings.DRAIN_SECONDS ?? (isEmbeddedDefault ? 0 : 3),

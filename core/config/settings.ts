@@ -323,6 +323,20 @@ export const SETTINGS = z.object({
     "must be a whole number, 1 to 1000000",
     wholeNumber(1, 1_000_000),
   ),
+  STREAMS_PER_CALLER: setting(
+    {
+      description: "Open event streams for each caller, per instance",
+      default: "`100`",
+      example: "100",
+    },
+    "must be a whole number, 1 to 100000",
+    wholeNumber(1, 100_000),
+  ),
+  STREAMS_TOTAL: setting(
+    { description: "Open event streams per instance", default: "`1000`", example: "1000" },
+    "must be a whole number, 1 to 100000",
+    wholeNumber(1, 100_000),
+  ),
   TRUST_PROXY: setting(
     {
       description: "Proxies whose `X-Forwarded-For` is trusted: IP addresses and networks",

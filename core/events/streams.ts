@@ -1,6 +1,8 @@
 /** `streamEvents`: all open event streams of this instance. */
 
 import { createLimiter } from "../../concurrency/limiter.ts";
+import { listValidPrefixes } from "../../db/api_keys.ts";
+import { DatabaseUnavailable } from "../../db/database.ts";
 import {
   BEFORE_ALL,
   type EventBatch,
@@ -24,6 +26,8 @@ export interface EventStreamsDeps extends FollowerDeps {
 
 export interface EventStreamsOptions extends FollowerOptions {
   heartbeatMs?: number;
+  keyCheckMs?: number;
+  limits?: StreamLimits;
 }
 
 export interface StreamFilter {
@@ -58,17 +62,31 @@ const JITTER = 0.1;
 const CONCURRENT_READS = 3;
 const PAGE = 50;
 
+/**
+ * A revoked key must lose its streams within 5 s. A stream can be opened up to 2 s after the revocation,
+ * because valid keys are cached that long.
+ */
+const KEY_CHECK_MS = 3_000;
+
+interface OpenStream {
+  caller: Caller;
+  endsAt: number;
+}
+
 export function createEventStreams(
   deps: EventStreamsDeps,
-  { heartbeatMs = HEARTBEAT_MS, ...options }: EventStreamsOptions = {},
+  options: EventStreamsOptions = {},
 ): EventStreams {
+  const { heartbeatMs = HEARTBEAT_MS, keyCheckMs = KEY_CHECK_MS } = options;
+  const { limits = DEFAULT_LIMITS, ...followerOptions } = options;
   const { database, clock, log } = deps;
-  const follower = createFollower(deps, options);
+  const follower = createFollower(deps, followerOptions);
   const reads = createLimiter(CONCURRENT_READS);
-  /** Each stream with the time at which it ends. */
-  const streams = new Map<EventStream, number>();
+  const streams = new Map<EventStream, OpenStream>();
   const frame = createFrames();
   let heartbeats: ReturnType<typeof setInterval> | undefined;
+  let keyChecks: ReturnType<typeof setInterval> | undefined;
+  let keyCheck: Promise<void> | null = null;
   let isClosed = false;
 
   async function limited<T>(work: () => Promise<T>): Promise<T> {
@@ -114,22 +132,48 @@ export function createEventStreams(
 
   function sendHeartbeats(): void {
     const now = clock();
-    for (const [stream, end] of streams) {
-      if (now >= end) stream.end();
+    for (const [stream, { endsAt }] of streams) {
+      if (now >= endsAt) stream.end();
       else stream.sendHeartbeat();
     }
   }
 
-  function add(stream: EventStream): void {
-    streams.set(stream, clock() + LIFETIME_MS * (1 - JITTER * Math.random()));
+  /** Ends the streams of revoked keys, with one query for all keys. */
+  async function endRevoked(): Promise<void> {
+    const open = [...streams].map(([stream, { caller }]) => ({ stream, prefix: caller.keyPrefix }));
+    const prefixes = new Set(open.flatMap(({ prefix }) => prefix ?? []));
+    if (prefixes.size === 0) return;
+    try {
+      const valid = await database.query(
+        (sql) => listValidPrefixes(sql, [...prefixes]),
+        "check keys of streams",
+      );
+      for (const { stream, prefix } of open) {
+        if (prefix !== null && !valid.includes(prefix)) stream.endNow();
+      }
+    } catch (error) {
+      // Without the database the streams send nothing; the next check decides.
+      if (!(error instanceof DatabaseUnavailable)) log.error("stream_key_check_failed", error);
+    }
+  }
+
+  function checkKeys(): void {
+    keyCheck ??= endRevoked().finally(() => keyCheck = null);
+  }
+
+  function add(stream: EventStream, caller: Caller): void {
+    const endsAt = clock() + LIFETIME_MS * (1 - JITTER * Math.random());
+    streams.set(stream, { caller, endsAt });
     heartbeats ??= setInterval(sendHeartbeats, heartbeatMs);
+    keyChecks ??= setInterval(checkKeys, keyCheckMs);
   }
 
   function remove(stream: EventStream): void {
     streams.delete(stream);
     if (streams.size > 0) return;
     clearInterval(heartbeats);
-    heartbeats = undefined;
+    clearInterval(keyChecks);
+    heartbeats = keyChecks = undefined;
   }
 
   function close(): void {
@@ -140,6 +184,7 @@ export function createEventStreams(
   return {
     async open(caller, { after, ...filter }) {
       admit();
+      requireRoom(caller, [...streams.values()], limits);
       const selector = { ...filter, userId: caller.isStaff ? null : caller.userId };
       const stream = createEventStream({
         selector,
@@ -152,7 +197,7 @@ export function createEventStreams(
         },
       });
       const subscription = follower.subscribe(stream.push);
-      add(stream);
+      add(stream, caller);
       try {
         const now = await subscription.poll();
         if (after === null) {
@@ -171,9 +216,37 @@ export function createEventStreams(
     close,
     async [Symbol.asyncDispose]() {
       close();
+      await keyCheck;
       await follower[Symbol.asyncDispose]();
     },
   };
+}
+
+/** How many streams may be open. */
+export interface StreamLimits {
+  perCaller: number;
+  total: number;
+}
+
+const DEFAULT_LIMITS: StreamLimits = { perCaller: 100, total: 1_000 };
+
+/** The caller cannot know when another stream ends; clients should not retry at once. */
+const RETRY_SECONDS = 10;
+
+/** Each stream takes memory: a reader that reads slowly has up to 2 MB buffered. */
+function requireRoom(caller: Caller, open: OpenStream[], { perCaller, total }: StreamLimits): void {
+  const own = open.filter((each) => each.caller.userId === caller.userId).length;
+  if (own < perCaller && open.length < total) return;
+  throw new ServiceError("rate_limited", {
+    detail: own >= perCaller
+      ? `You have ${own} open event streams, and the limit is ${perCaller}. Close one of them first.`
+      : `The service has no room for more event streams. Retry in ${RETRY_SECONDS} s.`,
+    headers: {
+      "Retry-After": String(RETRY_SECONDS),
+      "RateLimit": `"streams";r=0;t=${RETRY_SECONDS}`,
+      "RateLimit-Policy": `"streams";q=${perCaller}`,
+    },
+  });
 }
 
 /** Encodes each event once, however many streams send it. */

@@ -2,19 +2,19 @@
 
 import type { GatewayNotification } from "../../db/notifications.ts";
 import { type FieldError, ServiceError } from "../errors.ts";
+import type { GatewayClient } from "../gateway/client.ts";
 import { type Json, type JsonObject, MAX_DEPTH, toStorableText } from "../gateway/json.ts";
 import { isPaymentNumber, isSecretName, maskText } from "../gateway/mask.ts";
 import { Transaction } from "../gateway/responses.ts";
 import { newId } from "../ids.ts";
 
-/** A notification about a transaction. Its signature is not verified yet. */
+/** A notification about a transaction. Its signature is valid. */
 export interface SignedNotification {
   kind: "signed";
   /** The signature covers these three, exactly as they were received. */
   orderId: string;
   statusCode: string;
   grossAmount: string;
-  signature: string;
   /** Apart from these three values, the signature covers nothing in it. */
   transaction: Transaction;
   body: JsonObject;
@@ -31,7 +31,14 @@ const REQUIRED = ["order_id", "transaction_status", "status_code", "gross_amount
 /** The gateway signs nothing longer than this. */
 const MAX_LENGTH = 255;
 
-export function parseNotification(payload: unknown): SignedNotification | UnsignedNotification {
+/**
+ * Any client can send a notification. So nothing is built from the body of one that is about a
+ * transaction until its signature is verified. Throws `validation_error` or `signature_invalid`.
+ */
+export function parseNotification(
+  payload: unknown,
+  { verifySignature }: Pick<GatewayClient, "verifySignature">,
+): SignedNotification | UnsignedNotification {
   if (typeof payload !== "object" || payload === null || Array.isArray(payload)) {
     throw invalid([{ field: "body", message: "must be an object" }]);
   }
@@ -43,15 +50,20 @@ export function parseNotification(payload: unknown): SignedNotification | Unsign
     return message ? [{ field, message }] : [];
   });
   if (errors.length > 0) throw invalid(errors);
-  return {
-    kind: "signed",
+  const signed = {
     orderId: body.order_id as string,
     statusCode: body.status_code as string,
     grossAmount: body.gross_amount as string,
-    signature: body.signature_key as string,
-    transaction: Transaction.parse(body),
-    body,
   };
+  const { orderId, statusCode, grossAmount } = signed;
+  if (!verifySignature(orderId, statusCode, grossAmount, body.signature_key as string)) {
+    throw new ServiceError("signature_invalid", {
+      detail:
+        "The signature does not match the signed fields. Check that GATEWAY_SERVER_KEY is the " +
+        "server key of the gateway account that sent the notification.",
+    });
+  }
+  return { kind: "signed", ...signed, transaction: Transaction.parse(body), body };
 }
 
 /** The gateway signs notifications about transactions only (docs/gateway.md#notifications). */

@@ -200,8 +200,8 @@ const AkulakuCharge = object({
   ...expiryFields,
   customer_details: PayLaterCustomer,
   item_details: itemList(AkulakuItem).superRefine((items, context) => {
-    const ids = items.map(({ id }) => id);
-    const repeated = ids.findIndex((id, index) => ids.indexOf(id) !== index);
+    const ids = new Set<string>();
+    const repeated = items.findIndex(({ id }) => ids.size === ids.add(id).size);
     if (repeated === -1) return;
     context.addIssue({
       code: "custom",

@@ -44,10 +44,11 @@ const streamRoute = createRoute({
     "deleted after the retention period, the stream continues with the oldest remaining " +
     "event.\n\n" +
     "Expect disconnects: the stream ends every 15 minutes so that your credential is checked " +
-    "again, when the service restarts, and when you read too slowly. The service sends a " +
-    "comment every 15 seconds; if you receive nothing for a minute, reconnect. Opening a stream " +
-    "counts as one request towards the rate limit (`rate_limited`). For an unknown event name, " +
-    "the error is `validation_error`.",
+    "again, within 5 seconds if your API key is revoked, when the service restarts, and when " +
+    "you read too slowly. The service sends a comment every 15 seconds; if you receive nothing " +
+    "for a minute, reconnect. Opening a stream counts as one request towards the rate limit " +
+    "(`rate_limited`); the same error means that you have too many open streams (by default " +
+    "100), or that the service has. For an unknown event name, the error is `validation_error`.",
   tags: ["Events"],
   request: {
     query: z.object({

@@ -1,14 +1,37 @@
-/** Reads request bodies: only JSON, and at most 256 KiB. */
+/** Reads request bodies: only JSON, at most 256 KiB, and not too complex to parse. */
 
 import type { MiddlewareHandler } from "hono";
 import { ServiceError } from "../../core/errors.ts";
 import type { AppEnv } from "../shared/router.ts";
+import {
+  type JsonLimits,
+  LARGE_OBJECT,
+  MAX_ESCAPES,
+  MAX_LARGE_MEMBERS,
+  MAX_LONG_NUMBERS,
+  replaceInexact,
+  scanJson,
+} from "./json_text.ts";
 
 const MAX_BODY_BYTES = 256 * 1024;
 
+/**
+ * Metadata of 15,000 characters has at most 7,500 structural characters. The 100 items of an invoice,
+ * and everything that the gateway sends in a notification, need less than the rest.
+ */
+export const DEFAULT_LIMITS: JsonLimits = { structure: 10_000 };
+
+/** A charge can have 1,000 items of 8 fields, with 18 structural characters for each item. */
+const ROUTE_LIMITS: Record<string, JsonLimits> = { "/charge/": { structure: 20_000 } };
+
+export function limitsOf(path: string): JsonLimits {
+  return ROUTE_LIMITS[path] ?? DEFAULT_LIMITS;
+}
+
 const JSON_TYPE = /^application\/([\w.-]+\+)?json\s*(;|$)/i;
 
-export function jsonBody(): MiddlewareHandler<AppEnv> {
+/** `limits`: null if the handler checks and parses the text itself. */
+export function jsonBody(limits: JsonLimits | null): MiddlewareHandler<AppEnv> {
   return async function jsonBody(c, next) {
     const { headers } = c.req.raw;
     const type = headers.get("content-type");
@@ -20,7 +43,8 @@ export function jsonBody(): MiddlewareHandler<AppEnv> {
     // Read before the handler runs, so that no handler sees a broken or endless connection.
     const text = await read(() => length === null ? countedText(c.req.raw) : c.req.text());
     // Where Hono caches a body that was already read.
-    c.req.bodyCache.text = Promise.resolve(text) as never;
+    const checked = limits === null ? text : checkText(text, limits);
+    c.req.bodyCache.text = Promise.resolve(checked) as never;
     await next();
   };
 }
@@ -52,6 +76,20 @@ async function countedText({ body }: Request): Promise<string> {
     text += decoder.decode(chunk, { stream: true });
   }
   return text + decoder.decode();
+}
+
+/** Rejects text that would be slow to parse, before it is parsed. */
+function checkText(text: string, limits: JsonLimits): string {
+  const scan = scanJson(text, limits);
+  if (!scan.isTooComplex) return replaceInexact(text, scan);
+  throw new ServiceError("payload_too_large", { detail: `The body ${tooComplex(limits)}.` });
+}
+
+/** Names every limit, because the scan stops at the first one that is exceeded. */
+export function tooComplex({ structure }: JsonLimits): string {
+  return `must have at most ${structure} structural characters ({ } [ ] : ,), ${MAX_LARGE_MEMBERS} ` +
+    `members in objects of more than ${LARGE_OBJECT} members, ${MAX_ESCAPES} escape sequences, and ` +
+    `${MAX_LONG_NUMBERS} fractions of more than 15 digits`;
 }
 
 function tooLarge(): ServiceError {

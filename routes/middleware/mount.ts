@@ -3,7 +3,7 @@
 import type { Handler, Hono } from "hono";
 import { METHOD_NAME_ALL } from "hono/router";
 import type { AppEnv } from "../shared/router.ts";
-import { jsonBody } from "./json_body.ts";
+import { jsonBody, limitsOf } from "./json_body.ts";
 import type { RequireCaller } from "./require_caller.ts";
 
 /**
@@ -17,7 +17,6 @@ export function mount(
   router: Pick<Hono<AppEnv>, "routes">,
   requireCaller: RequireCaller | null,
 ): void {
-  const readJson = jsonBody();
   const byRoute = Map.groupBy(router.routes, ({ method, path }) => `${method} ${path}`);
   for (const routes of byRoute.values()) {
     const { method, path } = routes[0]!;
@@ -26,7 +25,8 @@ export function mount(
       throw new Error(`${path}: a resource may have routes only, not middleware`);
     }
     const handlers: Handler<AppEnv>[] = routes.map(({ handler }) => handler);
-    if (method !== "GET") handlers.unshift(readJson);
+    // A public route counts bodies that are too complex as failures, so it checks them itself.
+    if (method !== "GET") handlers.unshift(jsonBody(requireCaller && limitsOf(path)));
     const [first, ...rest] = handlers;
     const route = basePath + path;
     app.on(method, [route], withCaller(route, requireCaller, first!), ...rest);

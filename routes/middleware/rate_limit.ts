@@ -9,25 +9,35 @@ import { ServiceError } from "../../core/errors.ts";
 import { createTokenBuckets } from "../../core/token_bucket.ts";
 import type { AppEnv } from "../shared/router.ts";
 
-/** Counts one request for the key; throws `rate_limited` if the limit is exceeded. */
-export type RateLimit = (key: string) => void;
+export interface RateLimit {
+  /** Counts one request for the key; throws `rate_limited` if the limit is exceeded. */
+  count(key: string): void;
+  /** Counts one request for the key; false if the limit is exceeded. */
+  tryCount(key: string): boolean;
+  /** Takes back a request that was counted. */
+  uncount(key: string): void;
+}
 
 export function createRateLimit(config: Config["rateLimit"], clock: Clock): RateLimit {
   const { perSecond, burst } = config;
   const buckets = createTokenBuckets({ perSecond, burst, clock });
   const window = Math.ceil(burst / perSecond);
 
-  return function rateLimit(key) {
-    const seconds = buckets.take(key);
-    if (seconds === 0) return;
-    throw new ServiceError("rate_limited", {
-      detail: `Retry in ${seconds} s.`,
-      headers: {
-        "Retry-After": String(seconds),
-        "RateLimit": `"caller";r=0;t=${seconds}`,
-        "RateLimit-Policy": `"caller";q=${burst};w=${window}`,
-      },
-    });
+  return {
+    count(key) {
+      const seconds = buckets.take(key);
+      if (seconds === 0) return;
+      throw new ServiceError("rate_limited", {
+        detail: `Retry in ${seconds} s.`,
+        headers: {
+          "Retry-After": String(seconds),
+          "RateLimit": `"caller";r=0;t=${seconds}`,
+          "RateLimit-Policy": `"caller";q=${burst};w=${window}`,
+        },
+      });
+    },
+    tryCount: (key) => buckets.take(key) === 0,
+    uncount: buckets.giveBack,
   };
 }
 

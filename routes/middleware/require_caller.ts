@@ -23,23 +23,45 @@ export type RequireCaller = (c: Context<AppEnv>) => void | Promise<void>;
 export function createRequireCaller(deps: RequireCallerDeps): RequireCaller {
   const { authenticate, rateLimit, trustedProxies } = deps;
 
-  function admit(c: Context<AppEnv>, caller: Caller | null): void {
-    if (!caller) {
-      // Failed attempts count per address, to slow down guessing.
-      rateLimit(`address:${clientAddress(c, trustedProxies)}`);
-      throw new ServiceError("unauthenticated", {
-        detail: "Send a valid API key or JWT in the Authorization header: Bearer <credential>.",
-        headers: { "WWW-Authenticate": "Bearer" },
-      });
-    }
-    c.env.caller = caller;
-    rateLimit(`user:${caller.userId}`);
-  }
-
   return (c) => {
+    const address = () => `address:${clientAddress(c, trustedProxies)}`;
+    /** The address, if it is charged for a key that is being looked up. */
+    let counted: string | null = null;
+
+    function uncount(): void {
+      if (counted !== null) rateLimit.uncount(counted);
+      counted = null;
+    }
+
+    function admit(caller: Caller | null): void {
+      if (!caller) {
+        // Failed attempts count per address, to slow down guessing.
+        if (counted === null) rateLimit.count(address());
+        throw new ServiceError("unauthenticated", {
+          detail: "Send a valid API key or JWT in the Authorization header: Bearer <credential>.",
+          headers: { "WWW-Authenticate": "Bearer" },
+        });
+      }
+      uncount();
+      c.env.caller = caller;
+      rateLimit.count(`user:${caller.userId}`);
+    }
+
+    /** Before the look-up: wrong keys must not reach the database without a limit. */
+    function mayLookUp(): boolean {
+      const sender = address();
+      if (!rateLimit.tryCount(sender)) return false;
+      counted = sender;
+      return true;
+    }
+
     const credential = bearerCredential(c.req.header("authorization"));
-    const caller = credential === null ? null : authenticate(credential);
-    return caller instanceof Promise ? caller.then((caller) => admit(c, caller)) : admit(c, caller);
+    const caller = credential === null ? null : authenticate(credential, mayLookUp);
+    if (!(caller instanceof Promise)) return admit(caller);
+    return caller.then(admit, (error) => {
+      uncount();
+      throw error;
+    });
   };
 }
 

@@ -1,6 +1,7 @@
 /** Gives every request an id, every response safe headers, and writes the request log. */
 
 import type { Clock } from "../../core/clock.ts";
+import { invalidField } from "../../core/errors.ts";
 import type { Log } from "../../core/log.ts";
 import { redact } from "../../core/redact.ts";
 import type { RequestContext } from "../shared/router.ts";
@@ -28,13 +29,14 @@ export function wrapRequests(inner: Inner, { log, clock }: { log: Log; clock: Cl
       caller: null,
     };
     try {
+      requireValidHost(request.headers.get("host"));
       const response = inner(request, context);
       return response instanceof Promise
         ? response.catch((thrown) => renderError(thrown, context))
           .then((response) => finish(response, request, context, began))
         : finish(response, request, context, began);
     } catch (thrown) {
-      // Hono only handles `Error` objects; this catches other thrown values, such as a string.
+      // Hono only handles `Error` objects; this also catches other thrown values, such as a string.
       return finish(renderError(thrown, context), request, context, began);
     }
   };
@@ -77,6 +79,17 @@ function withoutLength(head: Response): Response {
   if (head.body !== null || head.headers.has("content-length")) return head;
   if (head.status === 204 || head.status === 304) return head;
   return new Response(new ReadableStream({ start: (controller) => controller.close() }), head);
+}
+
+const HOST = /^(?:[\w.-]+|\[[\da-f:.]+\])(?::\d*)?$/i;
+
+/**
+ * The URL of a request is the Host header followed by the path, so a host such as `x/health/live?`
+ * would change the path. HTTP/2 requests have no Host header, and their host is always valid.
+ */
+function requireValidHost(host: string | null): void {
+  if (host === null || HOST.test(host)) return;
+  throw invalidField("Host", "must be a host name or an IP address, with an optional port");
 }
 
 const METHODS = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]);

@@ -3,9 +3,12 @@
 import { createRoute, type z } from "@hono/zod-openapi";
 import type { Context } from "hono";
 import type { AddressList } from "../../core/address_list.ts";
-import { type ErrorCode, ServiceError } from "../../core/errors.ts";
+import { type ErrorCode, invalidField, ServiceError } from "../../core/errors.ts";
+import { parseNotification } from "../../core/notifications/parse.ts";
 import { type ReceiveDeps, receiveNotification } from "../../core/notifications/receive.ts";
 import { countRefusedNotification } from "../../core/telemetry.ts";
+import { DEFAULT_LIMITS, tooComplex } from "../middleware/json_body.ts";
+import { scanJson } from "../middleware/json_text.ts";
 import { clientAddress, type RateLimit } from "../middleware/rate_limit.ts";
 import { problems } from "../shared/problem_responses.ts";
 import { type AppEnv, createRouter, type Router } from "../shared/router.ts";
@@ -39,8 +42,8 @@ const receiveRoute = createRoute({
     "that the gateway stops resending them: `GET /notifications/` shows the result of each.\n\n" +
     "If the signature is invalid, the error is `signature_invalid`. The usual cause is that " +
     "`GATEWAY_SERVER_KEY` is not the server key of the gateway account that sent the " +
-    "notification. Requests with a valid signature are never rate limited; others are, per " +
-    "client address (`rate_limited`). The gateway resends notifications that do not get a 2xx " +
+    "notification. Requests with a valid signature are never rate limited; others, and " +
+    "notifications that the gateway does not sign, are, per client address (`rate_limited`). The gateway resends notifications that do not get a 2xx " +
     "response.",
   tags: ["Notifications"],
   security: [],
@@ -71,14 +74,18 @@ export function createNotificationRoute(deps: NotificationRouteDeps): Router {
   // Not validated by its schema: that would change the payload, which is stored as received.
   router.openAPIRegistry.registerPath(receiveRoute);
   router.post(receiveRoute.path, async (c) => {
+    const address = () => `address:${clientAddress(c, trustedProxies)}`;
     try {
-      const { notificationId } = await receiveNotification(deps, await payloadOf(c));
+      const received = parseNotification(await payloadOf(c), deps.gateway);
+      // It proves nothing, so it must not reach the database without a limit.
+      if (received.kind === "unsigned") limit.count(address());
+      const { notificationId } = await receiveNotification(deps, received);
       const receipt: Receipt = { status: "ok", notification_id: notificationId };
       return c.json(receipt, 200);
     } catch (thrown) {
       if (isRejection(thrown)) {
         countRefusedNotification(thrown.code);
-        limit(`address:${clientAddress(c, trustedProxies)}`);
+        limit.count(address());
       }
       throw thrown;
     }
@@ -90,6 +97,9 @@ type Receipt = z.output<typeof NotificationReceiptSchema>;
 
 async function payloadOf(c: Context<AppEnv>): Promise<unknown> {
   const text = await c.req.text();
+  if (scanJson(text, DEFAULT_LIMITS).isTooComplex) {
+    throw invalidField("body", tooComplex(DEFAULT_LIMITS));
+  }
   try {
     return JSON.parse(text);
   } catch (cause) {

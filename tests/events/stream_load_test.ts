@@ -13,6 +13,7 @@ const UNLIMITED = {
   ...REAL_INSTALLATION,
   RATE_LIMIT_PER_SECOND: "100000",
   RATE_LIMIT_BURST: "100000",
+  STREAMS_PER_CALLER: "300",
 };
 
 /** Opens the stream, reads its beginning, and then reads nothing more. */
@@ -106,7 +107,10 @@ Deno.test("event stream: a thousand streams get an event that is read from the d
       return database.query(work, name);
     },
   });
-  await using payments = await openPayments({ wrapDatabase: counting });
+  await using payments = await openPayments({
+    wrapDatabase: counting,
+    env: { STREAMS_PER_CALLER: "1000" },
+  });
   const { app, key } = payments;
   await using server = serveApp(app);
   const followers: Follower[] = [];

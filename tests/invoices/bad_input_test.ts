@@ -248,10 +248,10 @@ Deno.test("invoice: accepts a total at the limit, and rejects one rupiah more", 
   );
 });
 
-Deno.test("invoice: rejects 10,000 items by their number or by the size of the body", async () => {
+Deno.test("invoice: rejects too many items by their number or by the size of the body", async () => {
   await using invoices = await openInvoices({ databaseUrl });
   const { now, post, relay } = invoices;
-  const short = { items: Array(10_000).fill({ description: "a" }) };
+  const short = { items: Array(2_000).fill({ description: "a" }) };
   assert.deepEqual(await rejectedFields(invoices, short), ["items"]);
   const long = { ...invoiceDue(now()), ...itemsOf(10_000) };
   await assertProblem(await post("/invoices/", long), 413, "payload_too_large");

@@ -146,7 +146,7 @@ Deno.test("middleware: a body that is not declared as JSON gets 415", async () =
 
 Deno.test("middleware: a body that is not JSON gets malformed_json", async () => {
   await using echo = await openEcho();
-  for (const body of ["{", "", "name=ada", "{'name': 'ada'}", "\u0000", "[".repeat(100_000)]) {
+  for (const body of ["{", "", "name=ada", "{'name': 'ada'}", "\u0000", "[".repeat(9_000)]) {
     await assertProblem(await echo.post(body), 400, "malformed_json");
   }
 });
@@ -205,7 +205,7 @@ Deno.test("middleware: a response with immutable headers gets the same headers a
 
 Deno.test("middleware: at most 20 validation errors are reported", async () => {
   await using echo = await openEcho();
-  const items = Array.from({ length: 5_000 }, () => ({ price: "x" }));
+  const items = Array.from({ length: 2_000 }, () => ({ price: "x" }));
   const response = await echo.post(JSON.stringify({ name: "ada", items }));
   const { errors } = await assertProblem(response, 400, "validation_error");
   assert.equal(errors?.length, 20);

@@ -1,7 +1,13 @@
 import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import { displayPrefix, generateApiKey } from "../../core/api_key.ts";
+import { createApiKeyVerifier } from "../../core/auth/api_keys.ts";
 import { createTokenBuckets } from "../../core/token_bucket.ts";
+import { revokeApiKey } from "../../db/api_keys.ts";
+import type { Database } from "../../db/database.ts";
 import { openApp, REAL_INSTALLATION, type TestApp } from "../support/app.ts";
 import { createDatabase } from "../support/database/database.ts";
+import { sign } from "../support/gateway/notifications.ts";
 import { assertProblem } from "../support/problem.ts";
 
 const databaseUrl = await createDatabase();
@@ -75,6 +81,122 @@ Deno.test("rate limit: wrong credentials are limited by address; valid callers a
   });
   const remoteAddr = { transport: "tcp", hostname: "203.0.113.1", port: 1 } as const;
   assert.equal((await app.fetch(request, { remoteAddr })).status, 200);
+});
+
+/** Counts the app's database queries. */
+function countQueries() {
+  const counter = { count: 0 };
+  const wrapDatabase = (database: Database): Database => ({
+    ...database,
+    query(work, name) {
+      counter.count++;
+      return database.query(work, name);
+    },
+  });
+  return { counter, wrapDatabase };
+}
+
+const ATTACKER = { remoteAddr: { transport: "tcp", hostname: "203.0.113.9", port: 1 } } as const;
+
+function sendKey(app: TestApp, key: string): Response | Promise<Response> {
+  const headers = { Authorization: `Bearer ${key}` };
+  return app.fetch(new Request("http://localhost/me/", { headers }), ATTACKER);
+}
+
+Deno.test("rate limit: wrong keys above the limit of their address are looked up with one query, and a valid key among them works", async () => {
+  const { counter, wrapDatabase } = countQueries();
+  await using app = await openApp({
+    databaseUrl,
+    env: SMALL_LIMIT,
+    wrapDatabase,
+    now: () => 1_000_000,
+  });
+  const key = await app.createKey({ userId: "first-time" });
+  counter.count = 0;
+  const wrong = Array.from({ length: 50 }, () => sendKey(app, generateApiKey()));
+  const valid = sendKey(app, key);
+  const answers = (await Promise.all(wrong)).map(({ status }) => status);
+  assert.equal(answers.filter((status) => status === 401).length, 3);
+  assert.equal(answers.filter((status) => status === 429).length, 47);
+  assert.equal((await valid).status, 200);
+  assert.equal(counter.count, 3 + 1);
+});
+
+Deno.test("rate limit: a valid key that is looked up does not count for its address", async () => {
+  await using app = await openApp({ databaseUrl, env: SMALL_LIMIT, now: () => 1_000_000 });
+  for (let user = 0; user < 10; user++) {
+    const key = await app.createKey({ userId: `neighbour-${user}` });
+    assert.equal((await sendKey(app, key)).status, 200);
+  }
+  const wrong = () => sendKey(app, generateApiKey());
+  assert.deepEqual(await statuses(4, wrong), [401, 401, 401, 429]);
+});
+
+Deno.test("rate limit: a revoked key that was valid before is limited like a wrong key", async () => {
+  const { counter, wrapDatabase } = countQueries();
+  let now = 1_000_000;
+  await using app = await openApp({ databaseUrl, env: SMALL_LIMIT, wrapDatabase, now: () => now });
+  const key = await app.createKey({ userId: "former" });
+  assert.equal((await sendKey(app, key)).status, 200);
+  await app.database.query((sql) => revokeApiKey(sql, displayPrefix(key)));
+  now += 10_000;
+  assert.deepEqual(await statuses(3, () => sendKey(app, key)), [401, 401, 401]);
+  counter.count = 0;
+  const answers = await Promise.all(Array.from({ length: 100 }, () => sendKey(app, key)));
+  assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([429]));
+  assert.equal(counter.count, 1);
+});
+
+Deno.test("rate limit: of the wrong keys that wait for one query, at most 1,000 are kept", async () => {
+  await using app = await openApp({ databaseUrl });
+  const { counter, wrapDatabase } = countQueries();
+  const verify = createApiKeyVerifier({
+    database: wrapDatabase(app.database),
+    clock: Date.now,
+    acceptDevelopmentKeys: false,
+  });
+  const results = await Promise.allSettled(
+    Array.from({ length: 1_100 }, () => verify(generateApiKey(), () => false)),
+  );
+  const rejected = results.filter(({ status }) => status === "rejected") as PromiseRejectedResult[];
+  assert.equal(rejected.length, 100);
+  assert.equal(rejected[0]!.reason.code, "unavailable");
+  assert.equal(rejected[0]!.reason.headers["Retry-After"], "1");
+  assert.equal(counter.count, 1);
+});
+
+Deno.test("rate limit: unsigned notifications above the limit of their address run no query, and signed ones are not limited", async () => {
+  const { counter, wrapDatabase } = countQueries();
+  await using app = await openApp({
+    databaseUrl,
+    env: SMALL_LIMIT,
+    wrapDatabase,
+    now: () => 1_000_000,
+  });
+  const send = (body: unknown) =>
+    app.fetch(
+      new Request("http://localhost/notification/", {
+        method: "POST",
+        headers: { "Content-Type": "application/json" },
+        body: JSON.stringify(body),
+      }),
+      ATTACKER,
+    );
+  const hint = { subscription: { id: randomUUID() } };
+  assert.deepEqual(await statuses(3, () => send(hint)), [200, 200, 200]);
+  counter.count = 0;
+  const answers = await Promise.all(Array.from({ length: 200 }, () => send(hint)));
+  assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([429]));
+  assert.equal(counter.count, 0);
+  assert.ok(Number(answers[0]!.headers.get("retry-after")) >= 1);
+  const signed = sign({
+    order_id: randomUUID(),
+    transaction_status: "settlement",
+    transaction_id: randomUUID(),
+    status_code: "200",
+    gross_amount: "44000.00",
+  }, REAL_INSTALLATION.GATEWAY_SERVER_KEY);
+  assert.deepEqual(await statuses(10, () => send(signed)), Array(10).fill(200));
 });
 
 Deno.test("rate limit: X-Forwarded-For is used only from trusted proxies; its last untrusted address counts", async () => {

@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
+import { openApp } from "../support/app.ts";
+import { createDatabase } from "../support/database/database.ts";
 import { preparedFolder, type Service, startService } from "../support/service.ts";
 
 /** Sends raw bytes and reads until the connection ends. */
-async function send(service: Service, text: string): Promise<string> {
+async function send(service: Pick<Service, "url">, text: string): Promise<string> {
   const { hostname, port } = new URL(service.url);
   using connection = await Deno.connect({ hostname, port: Number(port) });
   const bytes = Uint8Array.from(text, (character) => character.charCodeAt(0));
@@ -77,6 +79,46 @@ Deno.test("raw HTTP: unusual requests never get a 5xx, and the service keeps run
     const { event, level } = JSON.parse(line);
     assert.equal(level, "info", line);
     assert.equal(event, "request");
+  }
+});
+
+Deno.test("raw HTTP: a malformed Host gets 400 before routing and leads to no other path", async () => {
+  await using app = await openApp({ databaseUrl: await createDatabase() });
+  // Unchecked: the check of a response uses the URL, which is wrong here.
+  const options = { hostname: "127.0.0.1", port: 0, onListen: () => {} };
+  await using server = Deno.serve(options, (request, info) => app.fetchUnchecked(request, info));
+  const service = { url: `http://127.0.0.1:${server.addr.port}` };
+  const get = (host: string, path = "/me/") =>
+    send(service, `GET ${path} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`);
+  const malformed = [
+    "x/health/live?",
+    "x/health/live/#",
+    "x?",
+    "x#",
+    "x\\health",
+    "user@x",
+    "a b",
+    "a, b",
+    "",
+    "x:80/health/live?",
+    "x:port",
+    "[::1",
+    "[::1]/health/live?",
+    "x%2f",
+    "\u00ff",
+  ];
+  for (const host of malformed) {
+    const answer = await get(host);
+    assert.match(answer, /^HTTP\/1\.1 400 /, `${host}: ${answer.slice(0, 300)}`);
+    assert.match(answer, /"field":"Host"/, host);
+  }
+  const routes = app.logged().map(({ route }) => route);
+  assert.deepEqual(routes, malformed.map(() => null));
+  for (
+    const host of ["x", "x:80", "a-b.example.com:8000", "127.0.0.1", "[::1]:8000", "x_y", "x:"]
+  ) {
+    assert.match(await get(host, "/health/live/"), /^HTTP\/1\.1 200 /, host);
+    assert.match(await get(host), /^HTTP\/1\.1 401 /, host);
   }
 });
 

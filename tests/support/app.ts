@@ -71,6 +71,8 @@ export interface TestApp extends App, AsyncDisposable {
   enqueued: DueJob[];
   /** The dependencies of the functions of core/. */
   deps: TaskDeps;
+  /** Like `fetch`, without the check of the response, which takes time. */
+  fetchUnchecked: App["fetch"];
   /** The log so far, one object per line. */
   logged(): Record<string, unknown>[];
   createKey(owner?: Partial<KeyOwner>): Promise<string>;
@@ -132,7 +134,7 @@ export async function openApp(options: TestAppOptions): Promise<TestApp> {
   };
   const streams = createEventStreams(
     { database, databaseUrl: options.databaseUrl, clock, log },
-    options.streamOptions,
+    { limits: config.streams, ...options.streamOptions },
   );
   const app = createApp({
     ...deps,
@@ -158,6 +160,7 @@ export async function openApp(options: TestAppOptions): Promise<TestApp> {
     ...app,
     request,
     fetch,
+    fetchUnchecked: app.fetch,
     config,
     database,
     gateway,

@@ -1,0 +1,131 @@
+import assert from "node:assert/strict";
+import { displayPrefix } from "../../core/api_key.ts";
+import { revokeApiKey } from "../../db/api_keys.ts";
+import { type Database, DatabaseUnavailable } from "../../db/database.ts";
+import { openApp, REAL_INSTALLATION, type TestApp } from "../support/app.ts";
+import { createDatabase } from "../support/database/database.ts";
+import { follow } from "../support/events/event_stream.ts";
+import { assertProblem } from "../support/problem.ts";
+import { inTime, until } from "../support/until.ts";
+
+const databaseUrl = await createDatabase();
+
+async function assertNoRoom(app: TestApp, key: string, detail: RegExp): Promise<void> {
+  const response = await app.as(key, "/events/stream/");
+  assert.ok(Number(response.headers.get("retry-after")) > 0);
+  const problem = await assertProblem(response, 429, "rate_limited");
+  assert.match(problem.detail!, detail);
+}
+
+async function revoke(app: TestApp, key: string): Promise<void> {
+  await app.database.query((sql) => revokeApiKey(sql, displayPrefix(key)));
+}
+
+Deno.test("event stream: a caller with too many streams gets 429, and others are not affected", async () => {
+  const env = { ...REAL_INSTALLATION, STREAMS_PER_CALLER: "2" };
+  await using app = await openApp({ databaseUrl, env });
+  const [ada, alsoAda, bob] = [
+    await app.createKey({ userId: "ada" }),
+    await app.createKey({ userId: "ada" }),
+    await app.createKey({ userId: "bob" }),
+  ];
+  await using first = await follow(app, ada);
+  await using _second = await follow(app, alsoAda);
+  for (const key of [ada, alsoAda]) await assertNoRoom(app, key, /You have 2 open event streams/);
+  await using _other = await follow(app, bob);
+  assert.equal(app.streams.count(), 3);
+  // A closed stream makes room.
+  await first.close();
+  await using _again = await follow(app, ada);
+  await assertNoRoom(app, ada, /limit is 2/);
+});
+
+Deno.test("event stream: above the total limit, any caller gets 429", async () => {
+  const env = { ...REAL_INSTALLATION, STREAMS_TOTAL: "2" };
+  await using app = await openApp({ databaseUrl, env });
+  const keys = await Promise.all(
+    ["ada", "bob", "eve"].map((userId) => app.createKey({ userId })),
+  );
+  await using _first = await follow(app, keys[0]!);
+  await using second = await follow(app, keys[1]!);
+  await assertNoRoom(app, keys[2]!, /no room for more event streams/);
+  await second.close();
+  await using _third = await follow(app, keys[2]!);
+});
+
+Deno.test("event stream: of many streams opened at the same time, only as many as allowed are opened", async () => {
+  const env = { ...REAL_INSTALLATION, STREAMS_PER_CALLER: "3" };
+  await using app = await openApp({ databaseUrl, env });
+  const key = await app.createKey();
+  const responses = await Promise.all(
+    Array.from({ length: 20 }, () => app.as(key, "/events/stream/")),
+  );
+  const opened = responses.filter(({ status }) => status === 200);
+  assert.equal(opened.length, 3);
+  assert.ok(responses.every(({ status }) => status === 200 || status === 429));
+  for (const { body } of opened) await body!.cancel();
+  await until("all streams are closed", () => app.streams.count() === 0);
+});
+
+Deno.test("event stream: ends when its key is revoked; one query checks all keys", async () => {
+  const checks: number[] = [];
+  let now = Date.now();
+  const counting = (database: Database): Database => ({
+    ...database,
+    query(work, name) {
+      if (name === "check keys of streams") checks.push(app.streams.count());
+      return database.query(work, name);
+    },
+  });
+  await using app = await openApp({
+    databaseUrl,
+    wrapDatabase: counting,
+    now: () => now,
+    streamOptions: { keyCheckMs: 20 },
+  });
+  const keys = [await app.createKey({ userId: "ada" }), await app.createKey({ userId: "ada" })];
+  await using kept = await follow(app, keys[0]!);
+  await using _alsoKept = await follow(app, keys[0]!);
+  await using ended = await follow(app, keys[1]!);
+  await using alsoEnded = await follow(app, keys[1]!);
+  await revoke(app, keys[1]!);
+  assert.equal(await inTime("the stream ends", ended.ended), "ended");
+  assert.equal(await inTime("the stream ends", alsoEnded.ended), "ended");
+  const before = checks.length;
+  await until("the keys are checked again", () => checks.length > before + 1);
+  assert.equal(app.streams.count(), 2);
+  assert.ok(checks.includes(4) && checks.includes(2), checks.join());
+  await revoke(app, keys[0]!);
+  assert.equal(await inTime("the stream ends", kept.ended), "ended");
+  await until("all streams are closed", () => app.streams.count() === 0);
+  // The caller cannot reconnect once the cached key has expired.
+  now += 5_000;
+  await assertProblem(await app.as(keys[0]!, "/events/stream/"), 401, "unauthenticated");
+});
+
+Deno.test("event stream: stays open while the database cannot be asked about its key", async () => {
+  let isAway = false;
+  let failed = 0;
+  const away = (database: Database): Database => ({
+    ...database,
+    async query(work, name) {
+      if (!isAway || name !== "check keys of streams") return await database.query(work, name);
+      failed++;
+      throw new DatabaseUnavailable("The database is away");
+    },
+  });
+  await using app = await openApp({
+    databaseUrl,
+    wrapDatabase: away,
+    streamOptions: { keyCheckMs: 20 },
+  });
+  const key = await app.createKey();
+  await using follower = await follow(app, key);
+  isAway = true;
+  await revoke(app, key);
+  await until("two checks have failed", () => failed >= 2);
+  assert.equal(app.streams.count(), 1);
+  isAway = false;
+  assert.equal(await inTime("the stream ends", follower.ended), "ended");
+  assert.ok(app.logged().every(({ level }) => level !== "error"));
+});
