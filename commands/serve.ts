@@ -5,6 +5,7 @@ import { waitAtMost } from "../concurrency/deadlines.ts";
 import { ensureKey } from "../core/auth/api_keys.ts";
 import { systemClock } from "../core/clock.ts";
 import type { Config } from "../core/config/config.ts";
+import { startPositionPublisher } from "../core/events/position_publisher.ts";
 import { createEventStreams } from "../core/events/streams.ts";
 import { createLog, type Log } from "../core/log.ts";
 import { registerStatusMetrics } from "../core/status/metrics.ts";
@@ -72,6 +73,7 @@ export async function serve(readConfig: () => Config, options: ServeOptions = {}
   const jobsDeps = { database, gateway: background, clock, log, events, invoicePayments, keep };
   resources.use(registerStatusMetrics({ database, clock, log }));
   const jobs = resources.use(await openJobs({ ...config, databaseUrl }, jobsDeps));
+  resources.use(startPositionPublisher({ databaseUrl, log }));
   const streams = resources.use(createEventStreams({ database, databaseUrl, clock, log }));
 
   let isDraining = false;

@@ -11,6 +11,7 @@ import { EventSchema } from "../../routes/events/schemas.ts";
 import { openApp, REAL_INSTALLATION, type TestApp, type TestAppOptions } from "../support/app.ts";
 import { createDatabase, runSql } from "../support/database/database.ts";
 import { rowsRead } from "../support/database/rows_read.ts";
+import { publishAll, untilPublished } from "../support/events/event_stream.ts";
 import { isReplayed, newKey } from "../support/idempotency.ts";
 import { runDueJobs } from "../support/jobs/due_jobs.ts";
 import { openPayments, type TestPayments } from "../support/payments/payments.ts";
@@ -23,12 +24,13 @@ function daysAgo(days: number): Date {
   return new Date(NOW - days * DAY_MS);
 }
 
-/** An app with its own database, whose clock always shows `NOW`. */
+/** An app with its own database, whose clock always shows `NOW`. The tests publish events. */
 async function openWithFixedClock(
   options: Partial<TestAppOptions> = {},
 ): Promise<{ url: string; app: TestApp } & AsyncDisposable> {
   const url = await createDatabase();
-  const app = await openApp({ databaseUrl: url, now: () => NOW, ...options });
+  const fixed = { databaseUrl: url, now: () => NOW, hasPositionPublisher: false };
+  const app = await openApp({ ...fixed, ...options });
   return { url, app, [Symbol.asyncDispose]: () => app[Symbol.asyncDispose]() };
 }
 
@@ -81,6 +83,7 @@ async function addEvent(
       insert into gateway.events (id, name, resource, resource_id, sequence, data, created_at)
       values (${id}, 'payment_settled', 'payment', ${resource}, ${sequence}, '{}', ${created})`
   );
+  await publishAll(database);
   return id;
 }
 
@@ -164,6 +167,22 @@ Deno.test("prune: deletes old events, except those that a queued or running deli
   });
   assert.equal((await prune(app.deps)).events, 4);
   assert.deepEqual(await idsIn(url, "events"), kept);
+});
+
+Deno.test("prune: keeps an event until it has a position, and deletes both together", async () => {
+  await using opened = await openWithFixedClock();
+  const { app, url } = opened;
+  await addEvent(app, daysAgo(401));
+  await runSql(
+    url,
+    `insert into gateway.events (id, name, resource, resource_id, sequence, data, created_at)
+    select '${newId(daysAgo(401))}', name, resource, gen_random_uuid(), 1, data, created_at
+    from gateway.events`,
+  );
+  assert.equal((await prune(app.deps)).events, 1);
+  assert.deepEqual([...await runSql(url, "select from gateway.published_events")], []);
+  await publishAll(app.database);
+  assert.equal((await prune(app.deps)).events, 1);
 });
 
 Deno.test("prune: deletes idempotency keys after their retention, but not within 24 hours or during a lease", async () => {
@@ -400,6 +419,7 @@ Deno.test("event sequence: continues after a payment's events were pruned, and t
   const { app, sandbox } = payments;
   const { id, transaction_id } = await payments.charge("gopay");
   await runDueJobs(app);
+  await untilPublished(app);
   now += 401 * DAY_MS;
   assert.equal((await prune(app.deps)).events, 1);
   await sandbox.control(`transactions/${transaction_id}/pay`);
@@ -425,6 +445,7 @@ Deno.test("prune: keeps an event until its subscriber has handled it", async () 
   const { app } = payments;
   const { id } = await payments.charge();
   await runDueJobs(app);
+  await untilPublished(app);
   now += 2 * DAY_MS;
   const keep = { ...app.deps.keep, events: 1 };
   assert.equal((await prune({ ...app.deps, keep })).events, 0);

@@ -2,6 +2,7 @@
 
 import { createKey, type KeyOwner } from "../../core/auth/api_keys.ts";
 import { type Config, parseConfig } from "../../core/config/config.ts";
+import { startPositionPublisher } from "../../core/events/position_publisher.ts";
 import { createEventPublisher } from "../../core/events/publisher.ts";
 import {
   createEventStreams,
@@ -47,6 +48,8 @@ export interface TestAppOptions {
   isDraining?: () => boolean;
   /** Options of the client that sends webhooks. */
   posting?: Partial<PosterOptions>;
+  /** Whether this app may assign positions to events; default: true. */
+  hasPositionPublisher?: boolean;
   wrapDatabase?: (database: Database) => Database;
 }
 
@@ -110,8 +113,12 @@ export async function openApp(options: TestAppOptions): Promise<TestApp> {
     keep: config.keep,
     secrets: createSecretBox(serverKey),
   };
+  const { databaseUrl } = options;
+  const positions = options.hasPositionPublisher === false
+    ? null
+    : startPositionPublisher({ databaseUrl, log });
   const streams = createEventStreams(
-    { database, databaseUrl: options.databaseUrl, clock, log },
+    { database, databaseUrl, clock, log },
     options.streamOptions,
   );
   const app = createApp({
@@ -155,6 +162,7 @@ export async function openApp(options: TestAppOptions): Promise<TestApp> {
       await streams[Symbol.asyncDispose]();
       await poster[Symbol.asyncDispose]();
       await publisher[Symbol.asyncDispose]();
+      await positions?.[Symbol.asyncDispose]();
       log.flush();
       await opened.close();
     },
