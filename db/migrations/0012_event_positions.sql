@@ -60,3 +60,6 @@ do $$ begin
     drop index gateway.events_by_user;
   end if;
 end $$;
+
+-- Until then the delivery waits for an earlier one of its resource; null: it did not have to wait.
+alter table gateway.webhook_deliveries add column hold_until timestamptz;
