@@ -74,6 +74,52 @@ export async function pruneTable(
   return step;
 }
 
+/** The id after which the next run continues; null: it begins with the oldest row. */
+export async function findPruneCursor(sql: Sql, table: PrunedTable): Promise<string | null> {
+  const [row] = await sql<[{ last_id: string }?]>`
+    select last_id from gateway.prune_cursors where table_name = ${table}`;
+  return row?.last_id ?? null;
+}
+
+export async function storePruneCursor(
+  sql: Sql,
+  table: PrunedTable,
+  lastId: string | null,
+): Promise<void> {
+  if (lastId === null) await sql`delete from gateway.prune_cursors where table_name = ${table}`;
+  else {
+    await sql`
+      insert into gateway.prune_cursors (table_name, last_id) values (${table}, ${lastId})
+      on conflict (table_name) do update set last_id = excluded.last_id`;
+  }
+}
+
+const EXPIRED = "Expired: the endpoint was disabled for too long. Resend the event if you need it.";
+
+/** Ends old deliveries that wait for a disabled endpoint, so that they no longer keep their events. */
+export async function expireHeldDeliveries(
+  sql: Sql,
+  { end, before, limit }: Omit<PruneStep, "after">,
+): Promise<number> {
+  const { count } = await sql`
+    with held as materialized (
+      select delivery.* from gateway.webhook_endpoints endpoint, lateral (
+        select event_id, endpoint_id from gateway.webhook_deliveries
+        where endpoint_id = endpoint.id and status = 'pending' and event_id < ${end}
+          and created_at < ${before}
+        order by endpoint_id, status, event_id limit ${limit}
+      ) delivery
+      where endpoint.disabled_reason is not null and endpoint.deleted_at is null
+      limit ${limit}
+    )
+    update gateway.webhook_deliveries delivery
+    set status = 'failed', next_attempt_at = null, error = ${EXPIRED}
+    from held
+    where delivery.event_id = held.event_id and delivery.endpoint_id = held.endpoint_id
+      and delivery.status = 'pending'`;
+  return count;
+}
+
 /** Deletes idempotency keys that no running request holds; returns how many. */
 export async function pruneKeys(
   sql: Sql,

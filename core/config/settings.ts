@@ -195,6 +195,15 @@ export const SETTINGS = z.object({
     DAYS_PROBLEM,
     wholeNumber(1, 36_500),
   ),
+  KEEP_HELD_DELIVERIES_DAYS: setting(
+    {
+      description: "Days until events that wait for a disabled webhook endpoint expire",
+      default: "the value of `KEEP_EVENTS_DAYS`",
+      example: "90",
+    },
+    DAYS_PROBLEM,
+    wholeNumber(1, 36_500),
+  ),
   WEBHOOK_ALLOW_PRIVATE: setting(
     {
       description: "`true` allows webhook endpoints on private networks and without TLS",

@@ -111,7 +111,7 @@ function startReader(
   /** Reads all published events. Returns the pause before the next read if no notification arrives. */
   async function readPublished(): Promise<number> {
     if (position === null) {
-      position = await database.query(findLastPosition, "find last event");
+      position = await database.query(findLastPosition, "find last position");
       return 0;
     }
     while (!isStopped) {

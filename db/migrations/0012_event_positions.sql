@@ -63,3 +63,9 @@ end $$;
 
 -- Until then the delivery waits for an earlier one of its resource; null: it did not have to wait.
 alter table gateway.webhook_deliveries add column hold_until timestamptz;
+
+-- Where the next run of `prune` continues in a table; no row: at the oldest row.
+create table gateway.prune_cursors (
+  table_name text primary key,
+  last_id uuid not null
+);
