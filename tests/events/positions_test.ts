@@ -308,3 +308,23 @@ Deno.test("upgrade: a new installation has no waiting time", async () => {
   );
   assert.equal(row!.in_start_order_until, null);
 });
+
+Deno.test("upgrade: writing an event no longer writes the indexes of lists and streams", async () => {
+  const url = await createDatabase({ template: null });
+  const migrations = await loadMigrations();
+  await migrate(url, migrations.filter(({ name }) => name < "0012"));
+  const writers = postgres(url, { max: 1, onnotice: () => {} });
+  await writeEvent(writers);
+  await writers.end();
+  await migrateDatabase(url, migrations, "kv");
+  const indexes = async (database: string) => {
+    const rows = await runSql(
+      database,
+      "select indexname from pg_indexes where schemaname = 'gateway' and tablename = 'events'",
+    );
+    return rows.map(({ indexname }) => indexname).toSorted();
+  };
+  const left = ["events_in_order", "events_pkey", "events_resource_id_sequence_key"];
+  assert.deepEqual(await indexes(url), left);
+  assert.deepEqual(await indexes(await createDatabase()), left);
+});
