@@ -3,6 +3,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Config, Queue } from "../core/config/config.ts";
 import { codeOf, DatabaseUnavailable, openDatabase } from "../db/database.ts";
+import { dropReplacedIndexes } from "../db/event_publication.ts";
 import { beginGeneration, hasEventsOfOtherServer } from "../db/events.ts";
 import { loadMigrations, migrate, type Migration, MigrationRefused } from "../db/migrations.ts";
 import { QueueRefused, setUpQueue } from "../db/queue.ts";
@@ -48,6 +49,8 @@ export async function migrateDatabase(
     "The database was copied from another server, and this database role is not allowed to update it",
     () => adaptIfCopied(url),
   );
+  // The indexes only cost time. They stay if this role may not drop them, or while they are in use.
+  await dropReplacedIndexes(url).catch(() => {});
   return applied;
 }
 

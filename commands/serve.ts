@@ -6,6 +6,7 @@ import { ensureKey } from "../core/auth/api_keys.ts";
 import { systemClock } from "../core/clock.ts";
 import { createClockCheck } from "../core/clock_check.ts";
 import type { Config } from "../core/config/config.ts";
+import { startPositionPublisher } from "../core/events/position_publisher.ts";
 import { createEventStreams } from "../core/events/streams.ts";
 import { DEFAULT_DEADLINE_MS } from "../core/gateway/client.ts";
 import { CHARGE_DEADLINE_MS } from "../core/gateway/operations.ts";
@@ -100,6 +101,7 @@ export async function serve(readConfig: () => Config, options: ServeOptions = {}
   const jobsDeps = { ...shared, gateway: background, invoicePayments, keep, recheck };
   resources.use(registerStatusMetrics({ database, clock, log }));
   jobs = resources.use(await openJobs({ ...config, databaseUrl }, jobsDeps));
+  resources.use(startPositionPublisher({ databaseUrl, log }));
   const streamDeps = { database, databaseUrl, clock, log };
   const streams = resources.use(createEventStreams(streamDeps, { limits: config.streams }));
 

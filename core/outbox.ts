@@ -16,8 +16,8 @@ export interface JobQueue extends AsyncDisposable {
 /** Notifies the readers of events outside this process after the events are committed. */
 export interface EventPublisher extends AsyncDisposable {
   /**
-   * Notifies followers of new events, and the delivery jobs of these endpoints. Returns at once. If
-   * it fails, followers find the events by polling, and the schedule finds the due deliveries.
+   * Notifies the position publisher of new events, and the delivery jobs of these endpoints. Returns
+   * at once. If it fails, polling finds the events, and the schedule finds the due deliveries.
    */
   publish(endpointIds: Iterable<string>): void;
   /** Notifies the running delivery job of an endpoint that the endpoint was changed. */

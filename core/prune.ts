@@ -3,11 +3,14 @@
 import { NIL } from "uuid";
 import type { Database } from "../db/database.ts";
 import {
+  expireHeldDeliveries,
+  findPruneCursor,
   PRUNED_TABLES,
   type PrunedTable,
   pruneKeys,
   type PruneStep,
   pruneTable,
+  storePruneCursor,
 } from "../db/prune.ts";
 import type { Clock } from "./clock.ts";
 import type { RetentionDays } from "./config/config.ts";
@@ -25,17 +28,20 @@ const BATCHES = { rows: 500, max: 1_000 };
 
 const DAY_MS = 24 * 60 * 60 * 1_000;
 
-/** Returns the number of deleted rows of each kind. */
+/** Returns the number of deleted rows of each kind, and of expired deliveries. */
 export async function prune(
   deps: PruneDeps,
   batches = BATCHES,
 ): Promise<Record<keyof RetentionDays, number>> {
-  const deleted = { jobs: 0, notifications: 0, events: 0, keys: 0 };
+  const deleted = { jobs: 0, notifications: 0, events: 0, keys: 0, deliveries: 0 };
+  // First, because a pending delivery keeps its event.
+  deleted.deliveries = await expireDeliveries(deps, batches);
   for (const table of PRUNED_TABLES) deleted[table] = await pruneAll(deps, table, batches);
   deleted.keys = await pruneAllKeys(deps, batches);
   return deleted;
 }
 
+/** Continues where the last run ended, so that rows that are kept never hide the rows behind them. */
 async function pruneAll(
   { database, clock, keep }: PruneDeps,
   table: PrunedTable,
@@ -43,15 +49,37 @@ async function pruneAll(
 ): Promise<number> {
   const before = daysBefore(clock(), keep[table]);
   const end = firstIdAt(before);
+  const cursor = await database.query((sql) => findPruneCursor(sql, table), "find prune cursor");
   let deleted = 0;
-  let after: string | null = NIL;
+  let after: string | null = cursor ?? NIL;
   for (let count = 0; count < batches.max && after !== null; count++) {
     const range: PruneStep = { after, end, before, limit: batches.rows };
     const done = await database.query((sql) => pruneTable(sql, table, range), `prune ${table}`);
     deleted += done.deleted;
     after = done.last;
   }
+  if (after !== cursor) {
+    await database.query((sql) => storePruneCursor(sql, table, after), "store prune cursor");
+  }
   return deleted;
+}
+
+async function expireDeliveries(
+  { database, clock, keep }: PruneDeps,
+  batches: typeof BATCHES,
+): Promise<number> {
+  const before = daysBefore(clock(), keep.deliveries);
+  const range = { end: firstIdAt(before), before, limit: batches.rows };
+  let expired = 0;
+  for (let count = 0; count < batches.max; count++) {
+    const done = await database.query(
+      (sql) => expireHeldDeliveries(sql, range),
+      "expire deliveries",
+    );
+    expired += done;
+    if (done < batches.rows) break;
+  }
+  return expired;
 }
 
 async function pruneAllKeys({ database, clock, keep }: PruneDeps, batches: typeof BATCHES) {

@@ -68,6 +68,12 @@ const GAUGES = {
   ),
   isRunning: gauge("schedule.running", "1 while a scheduled task runs, else 0"),
   hasFailed: gauge("schedule.failed", "1 if the last run of a scheduled task failed, else 0"),
+  unpublished: gauge("events.unpublished", "Committed events without a position"),
+  oldestUnpublished: gauge(
+    "events.publication_lag",
+    "Age of the oldest committed event without a position",
+    "s",
+  ),
   deliveries: gauge(
     "events.waiting_deliveries",
     "Events waiting for delivery to in-process subscribers",

@@ -1,5 +1,5 @@
 /**
- * Events: the model, and the statements that list them and notify followers. They are inserted in the
+ * Events: the model, and the statements that list them and notify the publisher. They are inserted in the
  * statement of the change they report, by `side_effects.ts`.
  */
 
@@ -38,10 +38,9 @@ export type EventOrder = "newest_first" | "oldest_first";
 const LAST_SEQUENCE = 2 ** 31 - 1;
 
 /**
- * Lists stable events: those of transactions that began before every transaction that still runs.
- * Events that are committed later come after them, so the order of stable events never changes.
- * If the event `before` was pruned, an ascending list starts with the oldest event, and a descending
- * list is empty.
+ * Lists events that have a position. Events that are published later get higher positions, so the
+ * order never changes. If the event `before` was pruned, an ascending list starts with the oldest
+ * event, and a descending list is empty. If it has no position yet, the list is empty.
  * Each kind of list has its own index (see `listByIndex` in `payment_statements.ts`).
  */
 export async function listEvents(sql: Sql, filter: EventFilter): Promise<GatewayEvent[]> {
@@ -49,6 +48,9 @@ export async function listEvents(sql: Sql, filter: EventFilter): Promise<Gateway
     ? await listOfAll(sql, filter)
     : await listOfResource(sql, filter, filter.resourceId);
 }
+
+/** Above every position. */
+const LAST_POSITION = "9223372036854775807";
 
 async function listOfAll(
   sql: Sql,
@@ -60,35 +62,27 @@ async function listOfAll(
     ? [sql``, sql``, sql``]
     : [sql`name,`, sql`${name}::text,`, sql`name ${direction},`];
   // One bound on each side: given two lower bounds, PostgreSQL may start reading at the lower one.
-  const position = before === null ? null : sql`cursor_position`;
-  const low = isAscending && position ? position : sql`start`;
-  const high = !isAscending && position ? position : sql`stable`;
+  const low = isAscending && before !== null ? sql`cursor_position.position` : sql`0::bigint`;
+  const high = !isAscending && before !== null
+    ? sql`cursor_position.position`
+    : sql`${LAST_POSITION}::bigint`;
   return await sql<GatewayEvent[]>`
-    with start as (
-      select 0 as generation, '0'::xid8 as xact_id, ${NIL}::uuid as id
-    ), stable as (
-      select ${currentGeneration(sql)} as generation,
-        pg_snapshot_xmin(pg_current_snapshot()) as xact_id, ${NIL}::uuid as id
-    ), cursor_position as (
-      select event.generation, event.xact_id, event.id from gateway.events event, stable
-      where event.id = ${before}::uuid
-        and (event.generation, event.xact_id) < (stable.generation, stable.xact_id)
+    with cursor_position as (
+      select position from gateway.published_events where event_id = ${before}::uuid
       union all
-      select generation, xact_id, id from start
-      where not exists (select from gateway.events where id = ${before}::uuid)
+      select 0 where not exists (select from gateway.events where id = ${before}::uuid)
     )
-    select ${foundColumns(sql)}
-    from ${low} low, ${high} high,
+    select ${foundColumns(sql, "event")}
+    from cursor_position,
     lateral (
-      select * from gateway.events
-      where (${nameColumn} generation, xact_id, id)
-          > (${nameValue} low.generation, low.xact_id, low.id)
-        and (${nameColumn} generation, xact_id, id)
-          < (${nameValue} high.generation, high.xact_id, high.id)
-      order by ${nameOrder} generation ${direction}, xact_id ${direction}, id ${direction}
+      select event_id, position from gateway.published_events
+      where (${nameColumn} position) > (${nameValue} ${low})
+        and (${nameColumn} position) < (${nameValue} ${high})
+      order by ${nameOrder} position ${direction}
       limit ${limit}
-    ) found
-    order by found.generation ${direction}, found.xact_id ${direction}, found.id ${direction}`;
+    ) published
+    join gateway.events event on event.id = published.event_id
+    order by published.position ${direction}`;
 }
 
 /** A resource's events are written one after the other, so their sequence is their order in all lists. */
@@ -103,18 +97,17 @@ async function listOfResource(
     ? null
     : sql`coalesce((select sequence from gateway.events where id = ${before}), 0)`;
   return await sql<GatewayEvent[]>`
-    select ${foundColumns(sql)} from gateway.events found
+    select ${foundColumns(sql, "found")} from gateway.events found
     where (resource_id, sequence) > (${resourceId}::uuid, ${isAscending && position ? position : 0})
       and (resource_id, sequence)
         < (${resourceId}::uuid, ${!isAscending && position ? position : LAST_SEQUENCE})
-      and (generation, xact_id)
-        < (${currentGeneration(sql)}, pg_snapshot_xmin(pg_current_snapshot()))
+      and (select position from gateway.published_events where event_id = found.id) is not null
       and (${name}::text is null or name = ${name})
     order by resource_id ${direction}, sequence ${direction} limit ${limit}`;
 }
 
-function foundColumns(sql: Sql) {
-  return sql(columnNames(EVENT_COLUMNS).map((name) => `found.${name}`));
+function foundColumns(sql: Sql, table: string) {
+  return sql(columnNames(EVENT_COLUMNS).map((name) => `${table}.${name}`));
 }
 
 export interface EventsFrom {
@@ -138,9 +131,9 @@ export async function listEventsFrom(
 }
 
 /**
- * The generation of new events. Events are ordered by the server's transaction number. A database
- * that was restored on another server continues with that server's numbers, which may be lower; so
- * its new events get the next generation.
+ * The generation of new events. The publisher finds new events by the server's transaction number. A
+ * database that was restored on another server continues with that server's numbers, which may be
+ * lower; so its new events get the next generation.
  */
 export function currentGeneration(sql: Sql) {
   return sql`(
@@ -149,12 +142,16 @@ export function currentGeneration(sql: Sql) {
     where attrelid = 'gateway.events'::regclass and attname = 'generation')`;
 }
 
-/** Whether there are events with transaction numbers that this server has not reached yet. */
+/** Whether events or the state of the publisher have transaction numbers that are in the future here. */
 export async function hasEventsOfOtherServer(sql: Sql): Promise<boolean> {
   const rows = await sql`
     select from gateway.events
     where (generation, xact_id, id) >= (
       ${currentGeneration(sql)}, pg_snapshot_xmax(pg_current_snapshot()), ${NIL}::uuid)
+    union all
+    select from gateway.event_publication
+    where generation = ${currentGeneration(sql)}
+      and pg_snapshot_xmax(coalesce(target, snapshot)) > pg_snapshot_xmax(pg_current_snapshot())
     limit 1`;
   return rows.length > 0;
 }
@@ -170,13 +167,16 @@ export async function beginGeneration(sql: Sql): Promise<void> {
   await sql.unsafe(`alter table gateway.events alter generation set default ${row.next}`);
 }
 
+/** The publisher listens on this channel. */
+export const COMMITTED_CHANNEL = "gateway_events";
+
 /** Followers listen on this channel. */
-export const EVENTS_CHANNEL = "gateway_events";
+export const PUBLISHED_CHANNEL = "gateway_published_events";
 
 /**
- * Notifies followers that events were committed. Never call it in the transaction of an event:
+ * Notifies the publisher that events were committed. Never call it in the transaction of an event:
  * PostgreSQL commits transactions that notify one at a time.
  */
-export async function notifyFollowers(sql: Sql): Promise<void> {
-  await sql`select pg_notify(${EVENTS_CHANNEL}, '')`;
+export async function notifyPublisher(sql: Sql): Promise<void> {
+  await sql`select pg_notify(${COMMITTED_CHANNEL}, '')`;
 }

@@ -17,6 +17,8 @@ export interface GatewayWebhookDelivery {
   attempts: number;
   /** Null: it is delivered or has failed. */
   next_attempt_at: Date | null;
+  /** Until then it waits for an earlier one of its resource; null: it did not have to wait. */
+  hold_until: Date | null;
   /** This and the next four describe the last attempt: the endpoint's response, or why there was none. */
   status_code: number | null;
   answer: string | null;
@@ -139,22 +141,31 @@ export interface DueOptions {
 const LAST_SEQUENCE = 2 ** 31 - 1;
 
 /**
+ * How long a delivery waits for an earlier one of its resource that is retried. A receiver that rejects
+ * one event must not delay the later ones for the days of its retries.
+ */
+const MAX_HOLD_MS = 5 * 60_000;
+
+/**
  * Finds due deliveries: per resource the pending one with the lowest sequence number, if it is due.
- * Deliveries behind one that waits for a retry are postponed to its time, so that they are not read
- * again and again.
+ * If that one waits for a retry, the deliveries behind it are postponed to its time, but not for longer
+ * than `MAX_HOLD_MS` from the first time; after that they are sent, in the order of their sequence.
  */
 export async function takeDue(
   sql: Sql,
   { endpointId, now, except, limit }: DueOptions,
 ): Promise<DueDeliveries> {
+  const holdUntil = new Date(now.getTime() + MAX_HOLD_MS);
   const rows = await sql<DueRow[]>`
     with due as materialized (
-      select event_id, resource_id from gateway.webhook_deliveries
+      select event_id, resource_id, sequence, next_attempt_at, attempts, hold_until
+      from gateway.webhook_deliveries
       where endpoint_id = ${endpointId} and status = 'pending' and next_attempt_at <= ${now}
         and resource_id <> all(${sql.array(except)}::uuid[])
       order by endpoint_id, next_attempt_at limit ${limit}
     ), ahead as materialized (
-      select due.event_id, first.event_id as first_id, first.next_attempt_at, first.attempts
+      select due.*, first.event_id as first_id, first.next_attempt_at as first_attempt_at,
+        first.attempts as first_attempts, first.next_attempt_at <= ${now} as is_first_due
       from due cross join lateral (
         select event_id, next_attempt_at, attempts from gateway.webhook_deliveries
         where status = 'pending'
@@ -165,13 +176,20 @@ export async function takeDue(
         order by endpoint_id, resource_id, sequence limit 1
       ) first
     ), postponed as (
-      update gateway.webhook_deliveries delivery set next_attempt_at = ahead.next_attempt_at
+      update gateway.webhook_deliveries delivery
+      set hold_until = coalesce(ahead.hold_until, ${holdUntil}),
+        next_attempt_at = least(ahead.first_attempt_at, coalesce(ahead.hold_until, ${holdUntil}))
       from ahead
       where delivery.event_id = ahead.event_id and delivery.endpoint_id = ${endpointId}
-        and ahead.first_id <> ahead.event_id and ahead.next_attempt_at > ${now}
-    ), first as (
-      select distinct first_id, attempts, next_attempt_at from ahead
-      where next_attempt_at <= ${now}
+        and not ahead.is_first_due and (ahead.hold_until > ${now} or ahead.hold_until is null)
+    ), chosen as (
+      select distinct on (resource_id)
+        case when is_first_due then first_id else event_id end as event_id,
+        case when is_first_due then first_attempts else attempts end as attempts,
+        case when is_first_due then first_attempt_at else next_attempt_at end as due_at
+      from ahead
+      where is_first_due or hold_until <= ${now}
+      order by resource_id, sequence
     ), next as (
       select case when exists (select from due) then ${now} else (
         select next_attempt_at from gateway.webhook_deliveries
@@ -179,9 +197,9 @@ export async function takeDue(
         order by endpoint_id, next_attempt_at limit 1
       ) end as next
     )
-    select next.next, first.attempts, first.next_attempt_at as due_at, event.*
-    from next left join first on true left join gateway.events event on event.id = first.first_id
-    order by first.next_attempt_at, first.first_id`;
+    select next.next, chosen.attempts, chosen.due_at, event.*
+    from next left join chosen on true left join gateway.events event on event.id = chosen.event_id
+    order by chosen.due_at, chosen.event_id`;
   const { next } = rows[0]!;
   const deliveries = rows.filter(({ id }) => id !== null)
     .map(({ attempts, due_at, next: _, ...event }) => ({
@@ -201,12 +219,15 @@ interface DueRow extends GatewayEvent {
 
 /** The result of an attempt. */
 export interface DeliveryAttempt
-  extends Omit<GatewayWebhookDelivery, "event_name" | "created_at" | "sequence"> {
+  extends Omit<GatewayWebhookDelivery, "event_name" | "created_at" | "hold_until"> {
   /** As `takeDue` returned it. If it differs by now, the result is not stored. */
   due_at: Date;
 }
 
-/** Stores the results of attempts. When a delivery ends, the next one of its resource becomes due. */
+/**
+ * Stores the results of attempts. When a delivery ends, later ones of its resource that waited for it
+ * become due. Those that were attempted already keep the time of their retry.
+ */
 export const attemptWrites: Batched<DeliveryAttempt, void> = {
   name: "record webhook attempts",
   conflictKeys: ({ event_id, endpoint_id }) => [`${event_id} ${endpoint_id}`],
@@ -215,8 +236,8 @@ export const attemptWrites: Batched<DeliveryAttempt, void> = {
     const text = `
       with attempted as materialized (
         select * from json_to_recordset(${statement.json(attempts)}) as attempted(
-          event_id uuid, endpoint_id uuid, resource_id uuid, due_at timestamptz, status text,
-          attempts integer, next_attempt_at timestamptz, status_code integer, answer text,
+          event_id uuid, endpoint_id uuid, resource_id uuid, sequence integer, due_at timestamptz,
+          status text, attempts integer, next_attempt_at timestamptz, status_code integer, answer text,
           error text, duration_ms integer, last_attempt_at timestamptz, delivered_at timestamptz)
       ), recorded as (
         update gateway.webhook_deliveries delivery
@@ -234,7 +255,7 @@ export const attemptWrites: Batched<DeliveryAttempt, void> = {
       from attempted
       where attempted.status <> 'pending' and waiting.endpoint_id = attempted.endpoint_id
         and waiting.resource_id = attempted.resource_id and waiting.status = 'pending'
-        and waiting.event_id <> attempted.event_id
+        and waiting.sequence > attempted.sequence and waiting.attempts = 0
         and waiting.next_attempt_at > attempted.last_attempt_at`;
     await statement.run(sql, text);
     return attempts.map(() => undefined);

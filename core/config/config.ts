@@ -47,6 +47,8 @@ export interface RetentionDays {
   notifications: number;
   keys: number;
   events: number;
+  /** Pending deliveries to disabled webhook endpoints. */
+  deliveries: number;
 }
 
 /** When paid payments are checked again. */
@@ -146,6 +148,7 @@ export function parseConfig(env: Environment, folder: string): Config {
       notifications: settings.KEEP_NOTIFICATIONS_DAYS ?? 400,
       keys: settings.KEEP_KEYS_DAYS ?? 1,
       events: settings.KEEP_EVENTS_DAYS ?? 400,
+      deliveries: settings.KEEP_HELD_DELIVERIES_DAYS ?? settings.KEEP_EVENTS_DAYS ?? 400,
     },
     recheck: {
       minutes: settings.RECHECK_MINUTES ?? 10,

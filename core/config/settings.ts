@@ -196,6 +196,15 @@ export const SETTINGS = z.object({
     DAYS_PROBLEM,
     wholeNumber(1, 36_500),
   ),
+  KEEP_HELD_DELIVERIES_DAYS: setting(
+    {
+      description: "Days until events that wait for a disabled webhook endpoint expire",
+      default: "the value of `KEEP_EVENTS_DAYS`",
+      example: "90",
+    },
+    DAYS_PROBLEM,
+    wholeNumber(1, 36_500),
+  ),
   RECHECK_MINUTES: setting(
     {
       description: "Minutes after which a paid payment is checked again if its bank or store can " +

@@ -1,6 +1,6 @@
 /**
- * Reads events when they are stable: no transaction can still commit an event before them. An instance
- * reads each event once and passes it to all subscribers of the follower.
+ * Reads events as soon as they have a position. An instance reads each event once and passes it to all
+ * subscribers of the follower.
  */
 
 import { waitAtMost } from "../../concurrency/deadlines.ts";
@@ -8,11 +8,11 @@ import type { Database } from "../../db/database.ts";
 import {
   type EventPosition,
   type EventSelector,
-  findStablePosition,
+  findLastPosition,
   type PositionedEvent,
   readEventsAfter,
 } from "../../db/event_positions.ts";
-import { EVENTS_CHANNEL } from "../../db/events.ts";
+import { PUBLISHED_CHANNEL } from "../../db/events.ts";
 import { listen } from "../../db/listen.ts";
 import type { Log } from "../log.ts";
 
@@ -28,7 +28,7 @@ export interface FollowerOptions {
   pollMs?: number;
 }
 
-/** Called with every event that becomes stable from now on, in order. */
+/** Called with every event that gets a position from now on, in order. */
 export type OnEvent = (event: PositionedEvent) => void;
 
 export interface Subscription {
@@ -49,9 +49,6 @@ const POLL_MS = 5_000;
 
 /** The shortest pause between two reads: under load one read finds many events. */
 const PAUSE_MS = 20;
-
-/** The longest pause while a committed event is not stable. */
-const MAX_UNSTABLE_MS = 300;
 
 /** The pause before the next read while the database is unavailable. */
 const RETRY_MS = 500;
@@ -107,20 +104,19 @@ function startReader(
   let waitingPolls: PromiseWithResolvers<EventPosition>[] = [];
   let wakeUp = Promise.withResolvers<void>();
   let position: EventPosition | null = null;
-  let unstableMs = 0;
   let isStopped = false;
   /** Errors that were logged and are not over yet. */
   const currentErrors = new Set<string>();
 
-  /** Reads all stable events. Returns the pause before the next read if no notification arrives. */
-  async function readStable(): Promise<number> {
+  /** Reads all published events. Returns the pause before the next read if no notification arrives. */
+  async function readPublished(): Promise<number> {
     if (position === null) {
-      position = await database.query(findStablePosition, "find stable events");
+      position = await database.query(findLastPosition, "find last position");
       return 0;
     }
     while (!isStopped) {
       const from: EventPosition = position;
-      const { events, end, isLast, hasUnstable } = await database.query(
+      const { events, end, isLast } = await database.query(
         (sql) => readEventsAfter(sql, from, ALL_EVENTS, PAGE),
         "follow events",
       );
@@ -129,17 +125,9 @@ function startReader(
       for (const event of events) {
         for (const onEvent of subscribers) onEvent(event);
       }
-      if (events.length > 0) unstableMs = 0;
-      if (isLast) return hasUnstable ? nextUnstableMs() : pollMs;
+      if (isLast) return pollMs;
     }
     return 0;
-  }
-
-  /** A committed event becomes stable when earlier transactions end. Most are short: start with 0. */
-  function nextUnstableMs(): number {
-    const ms = unstableMs;
-    unstableMs = Math.min(unstableMs * 2 + PAUSE_MS, MAX_UNSTABLE_MS);
-    return ms;
   }
 
   async function keepReading(): Promise<void> {
@@ -148,7 +136,7 @@ function startReader(
       const polls = waitingPolls;
       waitingPolls = [];
       try {
-        const pauseMs = await readStable();
+        const pauseMs = await readPublished();
         for (const { resolve } of polls) resolve(position!);
         currentErrors.delete(READ_FAILED);
         await waitAtMost(PAUSE_MS, stopped.promise);
@@ -171,7 +159,7 @@ function startReader(
   const stopped = Promise.withResolvers<void>();
   const listening = listen({
     url: databaseUrl,
-    channel: EVENTS_CHANNEL,
+    channel: PUBLISHED_CHANNEL,
     onNotify() {
       currentErrors.delete(LISTEN_FAILED);
       wakeUp.resolve();

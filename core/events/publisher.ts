@@ -1,9 +1,9 @@
-/** Notifies followers and webhook delivery jobs of events after their commit. */
+/** Notifies the position publisher and webhook delivery jobs of events after their commit. */
 
 import { context, ROOT_CONTEXT } from "@opentelemetry/api";
 import { waitAtMost } from "../../concurrency/deadlines.ts";
 import type { Database } from "../../db/database.ts";
-import { notifyFollowers } from "../../db/events.ts";
+import { notifyPublisher } from "../../db/events.ts";
 import { JOB_RANKS, type RankedJob, wakeJobs } from "../../db/jobs.ts";
 import type { Clock } from "../clock.ts";
 import type { Log } from "../log.ts";
@@ -37,7 +37,7 @@ export function createEventPublisher(
       const jobs = [...pending].map((id) => deliverWebhooksJob(id, now));
       pending = null;
       try {
-        await database.query(notifyFollowers, "notify followers");
+        await database.query(notifyPublisher, "notify publisher");
         if (jobs.length > 0) await wakeDeliveries(jobs);
       } catch (error) {
         log.error("events_not_published", error);

@@ -9,13 +9,15 @@ import type { EventName } from "./names.ts";
 export interface EventView {
   id: string;
   name: EventName;
+  /** 1, 2, 3, … per resource. */
+  sequence: number;
   created_at: string;
   /** The resource after the change, and the notification that caused the change. */
   data: object;
 }
 
-export function viewEvent({ id, name, created_at, data }: GatewayEvent): EventView {
-  return { id, name: name as EventName, created_at: created_at.toISOString(), data };
+export function viewEvent({ id, name, sequence, created_at, data }: GatewayEvent): EventView {
+  return { id, name: name as EventName, sequence, created_at: created_at.toISOString(), data };
 }
 
 export interface EventPage {

@@ -1,6 +1,6 @@
 /**
- * The event stream of one reader: first the events it has missed, then new events as soon as they are
- * stable (see `db/events.ts`).
+ * The event stream of one reader: first the events it has missed, then new events as soon as they
+ * have a position.
  */
 
 import { waitAtMost } from "../../concurrency/deadlines.ts";
@@ -9,18 +9,17 @@ import {
   type EventBatch,
   type EventPosition,
   type EventSelector,
-  isAfter,
   type PositionedEvent,
 } from "../../db/event_positions.ts";
 import { createBoundedStream } from "./bounded_stream.ts";
 
 export interface EventStream {
   readable: ReadableStream<Uint8Array>;
-  /** Called by the follower with each stable event. */
+  /** Called by the follower with each new event. */
   push(event: PositionedEvent): void;
   /** Sends an id without an event: a reader that reconnects before its first event continues there. */
   sendStartId(eventId: string): void;
-  /** Sends the events after this position as soon as they are stable. */
+  /** Sends the events after this position as soon as they are published. */
   followFrom(position: EventPosition): void;
   /** Reads and sends the stored events after this position, then follows. */
   catchUpFrom(position: EventPosition): Promise<void>;
@@ -107,7 +106,7 @@ export function createEventStream(options: EventStreamOptions): EventStream {
 
   function goLive(end: EventPosition, pushed: readonly PositionedEvent[]): void {
     position = end;
-    isLive = send(pushed.filter((event) => isAfter(event.position, end)));
+    isLive = send(pushed.filter((event) => event.position > end));
     buffered = null;
   }
 
@@ -115,7 +114,7 @@ export function createEventStream(options: EventStreamOptions): EventStream {
   async function catchUp(): Promise<void> {
     if (isReading) return;
     isReading = true;
-    while (!isLive && !isClosed && position && stream.isEmpty()) {
+    while (!isLive && !isClosed && position !== null && stream.isEmpty()) {
       try {
         await sendPage(position);
       } catch (error) {
@@ -138,7 +137,7 @@ export function createEventStream(options: EventStreamOptions): EventStream {
         if (buffered && buffered.push(event) > MAX_BUFFERED) buffered = null;
         return;
       }
-      if (position && !isAfter(event.position, position)) return;
+      if (position !== null && event.position <= position) return;
       position = null;
       // A reader that is too slow reconnects and continues after the last event it received.
       if (!stream.write(frame(event))) stream.abort();

@@ -1,5 +1,7 @@
 /** `streamEvents`: all open event streams of this instance. */
 
+import { setTimeout as sleep } from "node:timers/promises";
+import { NIL } from "uuid";
 import { createLimiter } from "../../concurrency/limiter.ts";
 import { listValidPrefixes } from "../../db/api_keys.ts";
 import { DatabaseUnavailable } from "../../db/database.ts";
@@ -8,7 +10,7 @@ import {
   type EventBatch,
   type EventPosition,
   type EventSelector,
-  findNewestBefore,
+  findNewestUpTo,
   findPosition,
   type PositionedEvent,
   readEventsAfter,
@@ -73,6 +75,10 @@ interface OpenStream {
   endsAt: number;
 }
 
+/** How long a reader waits for the position of the event after which it continues. */
+const PUBLISH_TIMEOUT_MS = 10_000;
+const PUBLISH_CHECK_MS = 100;
+
 export function createEventStreams(
   deps: EventStreamsDeps,
   options: EventStreamsOptions = {},
@@ -108,18 +114,26 @@ export function createEventStreams(
   }
 
   async function find(eventId: string, { userId }: EventSelector): Promise<EventPosition> {
-    const position = await limited(() =>
-      database.query((sql) => findPosition(sql, eventId, userId), "find last event")
-    );
-    return position ?? BEFORE_ALL;
+    const deadline = performance.now() + PUBLISH_TIMEOUT_MS;
+    while (!isClosed && performance.now() < deadline) {
+      const position = await limited(() =>
+        database.query((sql) => findPosition(sql, eventId, userId), "find last event")
+      );
+      if (position !== "unpublished") return position ?? BEFORE_ALL;
+      await sleep(PUBLISH_CHECK_MS);
+    }
+    throw new ServiceError("unavailable", {
+      detail: `Event ${eventId} has no position yet. Reconnect with the same id.`,
+      headers: { "Retry-After": "2" },
+    });
   }
 
   /** If there is no event yet: an id before all events. A reader that continues there gets them all. */
   async function findNewest(now: EventPosition, { userId }: EventSelector): Promise<string> {
     const newest = await limited(() =>
-      database.query((sql) => findNewestBefore(sql, now, userId), "find newest event")
+      database.query((sql) => findNewestUpTo(sql, now, userId), "find newest event")
     );
-    return newest ?? BEFORE_ALL.id;
+    return newest ?? NIL;
   }
 
   function admit(): void {

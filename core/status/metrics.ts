@@ -17,7 +17,7 @@ export function registerStatusMetrics(deps: WorkloadDeps & { log: Log }): Dispos
 }
 
 export function toObservations(workload: Workload, now: Date): Observation[] {
-  const { oldestDue, cronRuns, undelivered, unsent, received, unanswered } = workload;
+  const { oldestDue, cronRuns, unpublished, undelivered, unsent, received, unanswered } = workload;
   const age = (time: Date | null) =>
     time ? Math.max(0, (now.getTime() - time.getTime()) / 1_000) : 0;
   return [
@@ -31,6 +31,8 @@ export function toObservations(workload: Workload, now: Date): Observation[] {
       ["isRunning", finished_at ? 0 : 1, { task }],
       ["hasFailed", error === null ? 0 : 1, { task }],
     ]),
+    ["unpublished", unpublished.count, {}],
+    ["oldestUnpublished", age(unpublished.since), {}],
     ["deliveries", undelivered.count, {}],
     ["oldestEvent", age(undelivered.since), {}],
     ["webhooks", unsent.count, {}],

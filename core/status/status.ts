@@ -31,6 +31,7 @@ export interface StatusView {
   };
   jobs: JobsView;
   schedule: ScheduledTaskView[];
+  events: { unpublished: number; oldest_unpublished_seconds: number | null };
   outbox: { waiting_deliveries: number; oldest_event_seconds: number | null };
   webhooks: {
     pending: number;
@@ -74,7 +75,7 @@ export async function readStatus(
   requireStaff(caller);
   const workload = await readWorkload(deps);
   const now = new Date(deps.clock());
-  const { undelivered, unsent, received, unanswered } = workload;
+  const { unpublished, undelivered, unsent, received, unanswered } = workload;
   return {
     started_at: startedAt.toISOString(),
     // Always "up" here: if the database is down, reading the workload fails and the reply is 503.
@@ -88,6 +89,10 @@ export async function readStatus(
       const is_overdue = isOverdue(cron, run?.started_at ?? startedAt, now);
       return { task: name, cron, ...viewRun(run), is_overdue };
     }),
+    events: {
+      unpublished: unpublished.count,
+      oldest_unpublished_seconds: secondsSince(unpublished.since, now),
+    },
     outbox: {
       waiting_deliveries: undelivered.count,
       oldest_event_seconds: secondsSince(undelivered.since, now),

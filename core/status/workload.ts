@@ -2,6 +2,7 @@
 
 import { type CronRun, listCronRuns } from "../../db/cron_runs.ts";
 import type { Database, Sql } from "../../db/database.ts";
+import { findUnpublished } from "../../db/event_publication.ts";
 import {
   countDisabledEndpoints,
   countJobs,
@@ -24,6 +25,8 @@ export interface Workload {
   /** When the oldest queued job became due; null if none is due. */
   oldestDue: Date | null;
   cronRuns: CronRun[];
+  /** Committed events that have no position yet, so that lists and streams do not show them. */
+  unpublished: Waiting;
   /** Events that wait for subscribers in a process. */
   undelivered: Waiting;
   /** Webhook deliveries. */
@@ -47,6 +50,7 @@ export async function readWorkload({ database, clock }: WorkloadDeps): Promise<W
     lastFailures: await read(listLastFailures),
     oldestDue: await read((sql) => findOldestDue(sql, new Date(clock()))),
     cronRuns: await read(listCronRuns),
+    unpublished: await read(findUnpublished),
     undelivered: await read(findUndelivered),
     unsent: await read(findUnsent),
     disabledEndpoints: await read(countDisabledEndpoints),

@@ -20,6 +20,8 @@ export type { EventName } from "../events/names.ts";
 export type EventOf<Name extends EventName = EventName> = Name extends EventName ? {
     id: string;
     name: Name;
+    /** 1, 2, 3, … per resource. */
+    sequence: number;
     created_at: string;
     /** The resource after the change, and the notification that caused the change. */
     data: DataOf<Name> & { notification_id: string | null };

@@ -78,6 +78,7 @@ function newAttempt(
     event_id: event.id,
     endpoint_id: endpoint.id,
     resource_id,
+    sequence: event.sequence,
     due_at,
     status: isDelivered ? "delivered" : next ? "pending" : "failed",
     attempts: attempts + 1,

@@ -28,6 +28,7 @@ export function viewDelivery(delivery: GatewayWebhookDelivery) {
     id: delivery.event_id,
     event_name: delivery.event_name as EventName,
     resource_id: delivery.resource_id,
+    sequence: delivery.sequence,
     status: delivery.status,
     attempts: delivery.attempts,
     next_attempt_at: delivery.next_attempt_at?.toISOString() ?? null,

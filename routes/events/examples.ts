@@ -17,6 +17,18 @@ import type {
 
 type Event = z.output<typeof EventSchema>;
 
+/** The events that are not the second one of their resource. */
+const SEQUENCES: Record<string, number> = {
+  payment_received: 1,
+  payment_denied: 1,
+  payment_failed: 1,
+  payment_refunded: 3,
+  invoice_created: 1,
+  subscription_created: 1,
+  webhook_endpoint_disabled: 1,
+  webhook_endpoint_tested: 0,
+};
+
 const NOTIFICATION = "0197a3c5-90e4-7f28-8b6a-3d1c5e7f9a02";
 
 const PAYMENT_EVENTS = {
@@ -118,7 +130,7 @@ function payment(
   { value }: typeof CHARGED.pending_virtual_account,
   notification_id: string | null = NOTIFICATION,
 ): z.output<typeof PaymentEventSchema> {
-  return { ...eventFields(value), name, data: { ...value, notification_id } };
+  return { ...eventFields(name, value), name, data: { ...value, notification_id } };
 }
 
 function invoice(
@@ -126,7 +138,7 @@ function invoice(
   { value }: typeof INVOICES.sent_invoice,
   notification_id: string | null = NOTIFICATION,
 ): z.output<typeof InvoiceEventSchema> {
-  return { ...eventFields(value), name, data: { ...value, notification_id } };
+  return { ...eventFields(name, value), name, data: { ...value, notification_id } };
 }
 
 function subscription(
@@ -134,16 +146,20 @@ function subscription(
   { value }: typeof SUBSCRIPTIONS.active_subscription,
   more: { notification_id: string | null; payment_id?: string } = { notification_id: null },
 ): z.output<typeof SubscriptionEventSchema> {
-  return { ...eventFields(value), name, data: { ...value, ...more } };
+  return { ...eventFields(name, value), name, data: { ...value, ...more } };
 }
 
 function endpoint(
   name: z.output<typeof WebhookEndpointEventSchema>["name"],
   { value }: typeof ENDPOINTS.enabled_endpoint,
 ): z.output<typeof WebhookEndpointEventSchema> {
-  return { ...eventFields(value), name, data: { ...value, notification_id: null } };
+  return { ...eventFields(name, value), name, data: { ...value, notification_id: null } };
 }
 
-function eventFields({ updated_at }: { updated_at: string }) {
-  return { id: "0197a3c5-90e4-7a77-9c02-5b8d1f3e6a94", created_at: updated_at };
+function eventFields(name: string, { updated_at }: { updated_at: string }) {
+  return {
+    id: "0197a3c5-90e4-7a77-9c02-5b8d1f3e6a94",
+    sequence: SEQUENCES[name] ?? 2,
+    created_at: updated_at,
+  };
 }

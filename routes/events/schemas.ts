@@ -25,12 +25,20 @@ const event = {
   created_at: timestamp("When the event happened."),
 };
 
+const sequence = z.int().min(1).openapi({
+  description:
+    "Number of the event among the events of its resource: 1, 2, 3, … Webhooks can arrive " +
+    "in another order; ignore a state that is older than one you have.",
+  example: 2,
+});
+
 export const PaymentEventSchema = z.object({
   ...event,
   name: z.enum(PAYMENT_EVENT_NAMES).openapi({
     description: NAME,
     example: "payment_settled",
   }),
+  sequence,
   data: PaymentSchema.extend({ notification_id }).openapi("PaymentEventData", {
     description: "The payment right after the change.",
   }),
@@ -39,6 +47,7 @@ export const PaymentEventSchema = z.object({
 export const InvoiceEventSchema = z.object({
   ...event,
   name: z.enum(INVOICE_EVENT_NAMES).openapi({ description: NAME, example: "invoice_paid" }),
+  sequence,
   data: InvoiceSchema.extend({ notification_id }).openapi("InvoiceEventData", {
     description: "The invoice right after the change.",
   }),
@@ -50,6 +59,7 @@ export const SubscriptionEventSchema = z.object({
     description: NAME,
     example: "subscription_charged",
   }),
+  sequence,
   data: SubscriptionSchema.extend({
     notification_id,
     payment_id: id.optional().openapi({
@@ -67,6 +77,11 @@ export const WebhookEndpointEventSchema = z.object({
   name: z.enum([...WEBHOOK_EVENT_NAMES, TEST_EVENT_NAME]).openapi({
     description: NAME,
     example: "webhook_endpoint_disabled",
+  }),
+  sequence: z.int().min(0).openapi({
+    description:
+      "Number of the event among the events of the endpoint: 1, 2, 3, … 0 in a test event.",
+    example: 1,
   }),
   data: WebhookEndpointSchema.extend({ notification_id }).openapi("WebhookEndpointEventData", {
     description: "The endpoint right after the change.",

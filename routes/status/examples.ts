@@ -37,6 +37,7 @@ export const STATUSES = {
         run("check_pending_payments", "*/5 * * * *", "2026-03-05T04:10:00", 12),
         run("expire_stale_payments", "*/10 * * * *", "2026-03-05T04:10:00", 1),
       ],
+      events: { unpublished: 0, oldest_unpublished_seconds: null },
       outbox: { waiting_deliveries: 0, oldest_event_seconds: null },
       webhooks: { pending: 1, oldest_pending_seconds: 4, disabled_endpoints: 0 },
       notifications: { received: 0, oldest_received_seconds: null },

@@ -124,6 +124,14 @@ export const StatusSchema = z.object({
   }).openapi({ description: "The clock of the responding instance." }),
   jobs: JobsSchema,
   schedule: z.array(ScheduledTaskSchema).openapi({ description: "Scheduled tasks." }),
+  events: z.object({
+    unpublished: count(
+      `Committed events that lists and streams do not show yet. Usually 0. ${BOUND}`,
+    ),
+    oldest_unpublished_seconds: seconds(
+      "Age of the oldest of these events in seconds. If it grows, no instance publishes events.",
+    ),
+  }).openapi({ description: "Events in lists and streams." }),
   outbox: z.object({
     waiting_deliveries: count(`Events not yet delivered to in-process subscribers. ${BOUND}`),
     oldest_event_seconds: seconds("Age of the oldest of these events in seconds."),

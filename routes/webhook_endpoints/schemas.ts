@@ -78,6 +78,10 @@ export const WebhookDeliverySchema = z.object({
   id: id.openapi({ description: "Event id, sent as `webhook-id`." }),
   event_name: EventNameSchema,
   resource_id: id.openapi({ description: "Id of the resource that changed." }),
+  sequence: z.int().min(1).openapi({
+    description: "Number of the event among the events of its resource: 1, 2, 3, …",
+    example: 2,
+  }),
   status: z.enum(DELIVERY_STATUSES).openapi("WebhookDeliveryStatus", {
     description: [
       "- `pending`: will be sent or retried at `next_attempt_at`",
@@ -88,7 +92,8 @@ export const WebhookDeliverySchema = z.object({
   }),
   attempts: z.int().openapi({ description: "Number of attempts.", example: 1 }),
   next_attempt_at: nullableTime(
-    "When the next attempt is due. Earlier events of the same resource are sent first.",
+    "When the next attempt is due. An event waits up to five minutes for earlier events of the same " +
+      "resource.",
   ),
   last_attempt_at: timestamp("When the last attempt ended.").nullable(),
   ...attempt,

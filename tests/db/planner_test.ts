@@ -2,6 +2,8 @@ import assert from "node:assert/strict";
 import { newPayment } from "../../core/payments/new_payment.ts";
 import { openDatabase, type Sql } from "../../db/database.ts";
 import { BEFORE_ALL, readEventsAfter } from "../../db/event_positions.ts";
+import { findUnpublished, publishBatch } from "../../db/event_publication.ts";
+import { listEvents } from "../../db/events.ts";
 import { findOutcomes, listDueJobs, listDueRequests } from "../../db/job_queries.ts";
 import { insertRequest, JOB_RANKS } from "../../db/jobs.ts";
 import { listPaidPayments } from "../../db/paid_checks.ts";
@@ -13,6 +15,7 @@ import {
 } from "../../db/payment_statements.ts";
 import { takeDue } from "../../db/webhook_deliveries.ts";
 import { createDatabase, runSql } from "../support/database/database.ts";
+import { publishAll } from "../support/events/event_stream.ts";
 import { newJob } from "../support/jobs/jobs.ts";
 
 const ROWS = 3_000;
@@ -20,6 +23,14 @@ const ROWS = 3_000;
 const NOW = new Date("2026-03-05T00:00:00Z");
 
 const ANY = { owner: null, parents: {}, paymentType: null, status: null, before: null, limit: 10 };
+
+const ALL_EVENTS = {
+  name: null,
+  resourceId: null,
+  order: "newest_first",
+  before: null,
+  limit: 10,
+} as const;
 
 /** Far fewer than there are rows, and more than any of these statements needs. */
 const MAX_READ = 500;
@@ -44,6 +55,11 @@ const STATEMENTS: Record<string, (sql: Sql) => Promise<unknown>> = {
     readEventsAfter(sql, BEFORE_ALL, { names: null, resourceId: null, userId: "u1" }, 10),
   "read events of a rare name": (sql) =>
     readEventsAfter(sql, BEFORE_ALL, { names: ["rare"], resourceId: null, userId: null }, 10),
+  "list events": (sql) => listEvents(sql, ALL_EVENTS),
+  "list events of a rare name": (sql) => listEvents(sql, { ...ALL_EVENTS, name: "rare" }),
+  "list events of a resource": (sql) => listEvents(sql, { ...ALL_EVENTS, resourceId: idOf(7) }),
+  "publish events": (sql) => publishBatch(sql, 10),
+  "count unpublished events": (sql) => findUnpublished(sql),
   "take due deliveries": (sql) =>
     takeDue(sql, { endpointId: idOf(1), now: NOW, except: [], limit: 10 }),
   "list due jobs": (sql) => listDueJobs(sql, JOB_RANKS.awaited, NOW, 10),
@@ -124,7 +140,9 @@ async function readSoFar(sql: Sql): Promise<number> {
 
 Deno.test("planner settings: statements that were planned on small tables read few rows of large ones", async () => {
   const url = await createDatabase();
-  const tables = ["payments", "refunds", "events", "jobs", "webhook_deliveries"];
+  const tables = [
+    ...["payments", "refunds", "events", "published_events", "jobs", "webhook_deliveries"],
+  ];
   for (const table of tables) {
     await runSql(url, `alter table gateway.${table} set (autovacuum_enabled = false)`);
   }
@@ -135,6 +153,8 @@ Deno.test("planner settings: statements that were planned on small tables read f
   try {
     for (const run of Object.values(STATEMENTS)) await early.query(run);
     await runSql(url, insertRows(11, ROWS));
+    await publishAll(late);
+    await runSql(url, insertRows(ROWS + 1, ROWS + 50));
     for (const [name, run] of Object.entries(STATEMENTS)) {
       for (const [when, database] of Object.entries({ early, late })) {
         const read = await database.transaction(async (sql) => {

@@ -145,7 +145,7 @@ Deno.test("event stream: a client that disconnects before the stream is open lea
   });
   const staff = await app.createKey({ isStaff: true });
   await using server = serveApp(app);
-  const opening = hold("query", "find stable events");
+  const opening = hold("query", "find last position");
   const disconnecting = new AbortController();
   const request = callService(`${server.url}/events/stream/`, {
     headers: { Authorization: `Bearer ${staff}` },

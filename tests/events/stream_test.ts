@@ -41,6 +41,7 @@ Deno.test("event stream: sends events as `GET /events/` lists them, with id and 
   assert.deepEqual(messages.map(parseMessage), listed);
   assert.deepEqual(messages.map(({ data }) => JSON.parse(data)), listed);
   assert.deepEqual(messages.map(({ event }) => event), ["payment_received", "payment_settled"]);
+  assert.deepEqual(listed.map(({ sequence }) => sequence), [1, 2]);
 });
 
 Deno.test("event stream: staff get all events, others their own only", async () => {

@@ -11,6 +11,7 @@ import { EventSchema } from "../../routes/events/schemas.ts";
 import { openApp, REAL_INSTALLATION, type TestApp, type TestAppOptions } from "../support/app.ts";
 import { createDatabase, runSql } from "../support/database/database.ts";
 import { rowsRead } from "../support/database/rows_read.ts";
+import { publishAll, untilPublished } from "../support/events/event_stream.ts";
 import { isReplayed, newKey } from "../support/idempotency.ts";
 import { runDueJobs } from "../support/jobs/due_jobs.ts";
 import { openPayments, type TestPayments } from "../support/payments/payments.ts";
@@ -23,12 +24,13 @@ function daysAgo(days: number): Date {
   return new Date(NOW - days * DAY_MS);
 }
 
-/** An app with its own database, whose clock always shows `NOW`. */
+/** An app with its own database, whose clock always shows `NOW`. The tests publish events. */
 async function openWithFixedClock(
   options: Partial<TestAppOptions> = {},
 ): Promise<{ url: string; app: TestApp } & AsyncDisposable> {
   const url = await createDatabase();
-  const app = await openApp({ databaseUrl: url, now: () => NOW, ...options });
+  const fixed = { databaseUrl: url, now: () => NOW, hasPositionPublisher: false };
+  const app = await openApp({ ...fixed, ...options });
   return { url, app, [Symbol.asyncDispose]: () => app[Symbol.asyncDispose]() };
 }
 
@@ -81,6 +83,7 @@ async function addEvent(
       insert into gateway.events (id, name, resource, resource_id, sequence, data, created_at)
       values (${id}, 'payment_settled', 'payment', ${resource}, ${sequence}, '{}', ${created})`
   );
+  await publishAll(database);
   return id;
 }
 
@@ -166,6 +169,104 @@ Deno.test("prune: deletes old events, except those that a queued or running deli
   assert.deepEqual(await idsIn(url, "events"), kept);
 });
 
+/** Adds a webhook endpoint, and a pending delivery to it for each of these events. */
+async function addHeldDeliveries(
+  { database }: TestApp,
+  eventIds: string[],
+  disabledReason: string | null,
+): Promise<string> {
+  const id = randomUUID();
+  await database.query((sql) =>
+    sql`
+      insert into gateway.webhook_endpoints (id, url, disabled_reason, secret, created_at, updated_at)
+      values (${id}, 'https://shop.example', ${disabledReason}, 'x', now(), now())`
+  );
+  await database.query((sql) =>
+    sql`
+      insert into gateway.webhook_deliveries (event_id, endpoint_id, event_name, resource_id, sequence,
+        next_attempt_at, created_at)
+      select id, ${id}, name, resource_id, sequence, created_at, created_at from gateway.events
+      where id = any(${eventIds})`
+  );
+  return id;
+}
+
+Deno.test("prune: expires old deliveries that wait for a disabled endpoint, and deletes their events", async () => {
+  await using opened = await openWithFixedClock();
+  const { app, url } = opened;
+  const old = [await addEvent(app, daysAgo(402)), await addEvent(app, daysAgo(401))];
+  const young = await addEvent(app, daysAgo(399));
+  await addHeldDeliveries(app, [...old, young], "requested");
+  const forEnabled = await addEvent(app, daysAgo(403));
+  const enabled = await addHeldDeliveries(app, [forEnabled], null);
+  const pruned = await prune(app.deps);
+  assert.deepEqual([pruned.deliveries, pruned.events], [2, 2]);
+  assert.deepEqual(await idsIn(url, "events"), [forEnabled, young]);
+  const pending = await runSql(
+    url,
+    "select endpoint_id, event_id from gateway.webhook_deliveries where status = 'pending'",
+  );
+  assert.deepEqual(
+    pending.map(({ event_id }) => event_id).toSorted(),
+    [forEnabled, young].toSorted(),
+  );
+  assert.equal(pending.find(({ event_id }) => event_id === forEnabled)!.endpoint_id, enabled);
+});
+
+Deno.test("prune: KEEP_HELD_DELIVERIES_DAYS expires deliveries earlier, keeps their events, and staff can resend them", async () => {
+  await using opened = await openWithFixedClock({
+    env: { ...REAL_INSTALLATION, KEEP_HELD_DELIVERIES_DAYS: "10" },
+  });
+  const { app, url } = opened;
+  const old = await addEvent(app, daysAgo(11));
+  const young = await addEvent(app, daysAgo(9));
+  const endpoint = await addHeldDeliveries(app, [old, young], "failing");
+  const pruned = await prune(app.deps);
+  assert.deepEqual([pruned.deliveries, pruned.events], [1, 0]);
+  assert.deepEqual(await idsIn(url, "events"), [old, young]);
+  const staff = await app.createKey({ isStaff: true });
+  const path = `/webhook-endpoints/${endpoint}/deliveries/`;
+  const [shown] = await (await app.as(staff, `${path}?status=failed`)).json();
+  assert.equal(shown.id, old);
+  assert.match(shown.error, /^Expired: the endpoint was disabled for too long/);
+  const resent = await app.as(staff, `${path}${old}/resend/`, { method: "POST" });
+  assert.equal((await resent.json()).status, "pending");
+});
+
+Deno.test("prune: rows that are kept do not hide the rows behind them from every run", async () => {
+  await using opened = await openWithFixedClock();
+  const { app, url } = opened;
+  const kept: string[] = [];
+  for (let i = 0; i < 20; i++) kept.push(await addEvent(app, daysAgo(500 - i)));
+  // An enabled endpoint still gets them.
+  await addHeldDeliveries(app, kept, null);
+  for (let i = 0; i < 3; i++) await addEvent(app, daysAgo(450 - i));
+  const step = { rows: 4, max: 3 };
+  assert.equal((await prune(app.deps, step)).events, 0);
+  assert.equal((await prune(app.deps, step)).events, 3, "the second run continues");
+  assert.deepEqual(await idsIn(url, "events"), kept);
+  // After the last row, the next run begins with the oldest one again.
+  await runSql(url, "update gateway.webhook_deliveries set status = 'delivered'");
+  assert.equal((await prune(app.deps, step)).events, 12);
+  assert.equal((await prune(app.deps, step)).events, 8);
+});
+
+Deno.test("prune: keeps an event until it has a position, and deletes both together", async () => {
+  await using opened = await openWithFixedClock();
+  const { app, url } = opened;
+  await addEvent(app, daysAgo(401));
+  await runSql(
+    url,
+    `insert into gateway.events (id, name, resource, resource_id, sequence, data, created_at)
+    select '${newId(daysAgo(401))}', name, resource, gen_random_uuid(), 1, data, created_at
+    from gateway.events`,
+  );
+  assert.equal((await prune(app.deps)).events, 1);
+  assert.deepEqual([...await runSql(url, "select from gateway.published_events")], []);
+  await publishAll(app.database);
+  assert.equal((await prune(app.deps)).events, 1);
+});
+
 Deno.test("prune: deletes idempotency keys after their retention, but not within 24 hours or during a lease", async () => {
   await using opened = await openWithFixedClock();
   const { app, url } = opened;
@@ -189,20 +290,22 @@ Deno.test("prune: KEEP_* settings change how long rows are kept", async () => {
       KEEP_NOTIFICATIONS_DAYS: "8",
       KEEP_EVENTS_DAYS: "9",
       KEEP_KEYS_DAYS: "2",
+      KEEP_HELD_DELIVERIES_DAYS: "5",
     },
   });
   const { app } = opened;
-  const add = async (days: RetentionDays) => {
+  const add = async (days: Omit<RetentionDays, "deliveries">) => {
     await addJob(app, { created: daysAgo(days.jobs) });
     await addNotification(app, daysAgo(days.notifications));
     await addEvent(app, daysAgo(days.events));
     await addKey(app, daysAgo(days.keys));
   };
   await add({ jobs: 6.9, notifications: 7.9, events: 8.9, keys: 1.9 });
-  const none = { jobs: 0, notifications: 0, events: 0, keys: 0 };
+  const none = { jobs: 0, notifications: 0, events: 0, keys: 0, deliveries: 0 };
   assert.deepEqual(await prune(app.deps), none);
   await add({ jobs: 7.1, notifications: 8.1, events: 9.1, keys: 2.1 });
-  assert.deepEqual(await prune(app.deps), { jobs: 1, notifications: 1, events: 1, keys: 1 });
+  const one = { jobs: 1, notifications: 1, events: 1, keys: 1, deliveries: 0 };
+  assert.deepEqual(await prune(app.deps), one);
 });
 
 Deno.test("prune: each statement deletes at most 500 rows", async () => {
@@ -347,7 +450,7 @@ Deno.test("prune: does not read rows that are kept", async () => {
   const read = await rowsRead(url, async (database) => {
     deleted = await prune({ ...app.deps, database });
   });
-  assert.deepEqual(deleted, { jobs: 3, notifications: 3, events: 3, keys: 3 });
+  assert.deepEqual(deleted, { jobs: 3, notifications: 3, events: 3, keys: 3, deliveries: 0 });
   assert.ok(read < 200, `${read} rows were read`);
 });
 
@@ -400,6 +503,7 @@ Deno.test("event sequence: continues after a payment's events were pruned, and t
   const { app, sandbox } = payments;
   const { id, transaction_id } = await payments.charge("gopay");
   await runDueJobs(app);
+  await untilPublished(app);
   now += 401 * DAY_MS;
   assert.equal((await prune(app.deps)).events, 1);
   await sandbox.control(`transactions/${transaction_id}/pay`);
@@ -425,6 +529,7 @@ Deno.test("prune: keeps an event until its subscriber has handled it", async () 
   const { app } = payments;
   const { id } = await payments.charge();
   await runDueJobs(app);
+  await untilPublished(app);
   now += 2 * DAY_MS;
   const keep = { ...app.deps.keep, events: 1 };
   assert.equal((await prune({ ...app.deps, keep })).events, 0);

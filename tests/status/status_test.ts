@@ -92,6 +92,7 @@ Deno.test("status of a new service: shows no work and nothing overdue", async ()
       by_task: [],
       last_failures: [],
     },
+    events: { unpublished: 0, oldest_unpublished_seconds: null },
     outbox: { waiting_deliveries: 0, oldest_event_seconds: null },
     webhooks: { pending: 0, oldest_pending_seconds: null, disabled_endpoints: 0 },
     notifications: { received: 0, oldest_received_seconds: null },

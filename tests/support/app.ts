@@ -4,6 +4,7 @@ import { openAccountGuard } from "../../commands/account.ts";
 import { createKey, type KeyOwner } from "../../core/auth/api_keys.ts";
 import { createClockCheck } from "../../core/clock_check.ts";
 import { type Config, parseConfig } from "../../core/config/config.ts";
+import { startPositionPublisher } from "../../core/events/position_publisher.ts";
 import { createEventPublisher } from "../../core/events/publisher.ts";
 import {
   createEventStreams,
@@ -57,6 +58,8 @@ export interface TestAppOptions {
   load?: Load;
   /** Options of the client that sends webhooks. */
   posting?: Partial<PosterOptions>;
+  /** Whether this app may assign positions to events; default: true. */
+  hasPositionPublisher?: boolean;
   wrapDatabase?: (database: Database) => Database;
   /** By default an instance without a lock: its leases end by their time only. */
   leaseHolder?: LeaseHolder;
@@ -132,8 +135,12 @@ export async function openApp(options: TestAppOptions): Promise<TestApp> {
     }),
     secrets: createSecretBox(serverKey),
   };
+  const { databaseUrl } = options;
+  const positions = options.hasPositionPublisher === false
+    ? null
+    : startPositionPublisher({ databaseUrl, log });
   const streams = createEventStreams(
-    { database, databaseUrl: options.databaseUrl, clock, log },
+    { database, databaseUrl, clock, log },
     { limits: config.streams, ...options.streamOptions },
   );
   const app = createApp({
@@ -179,6 +186,7 @@ export async function openApp(options: TestAppOptions): Promise<TestApp> {
       await streams[Symbol.asyncDispose]();
       await poster[Symbol.asyncDispose]();
       await publisher[Symbol.asyncDispose]();
+      await positions?.[Symbol.asyncDispose]();
       log.flush();
       await opened.close();
     },

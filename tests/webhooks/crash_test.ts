@@ -3,6 +3,7 @@ import { permissionFlags } from "../../commands/prepare.ts";
 import { prune } from "../../core/prune.ts";
 import type { Database } from "../../db/database.ts";
 import { createRandom, seededState } from "../../sandbox/engine/random.ts";
+import { untilPublished } from "../support/events/event_stream.ts";
 import { openApp } from "../support/app.ts";
 import { callService } from "../support/client.ts";
 import { createDatabase } from "../support/database/database.ts";
@@ -289,6 +290,7 @@ Deno.test("endpoint deletion: an event committed afterwards creates no delivery"
   };
   await webhooks.refresh(payment.id);
   delete hooks.beforeCommit;
+  await untilPublished(webhooks.app);
   for (const ms of [0, 60_000, 401 * DAY_MS]) {
     clock.advance(ms);
     await webhooks.deliver();
@@ -317,7 +319,10 @@ Deno.test("webhook delivery: an attempt aborted by a shutdown does not count aga
 
 Deno.test("prune: keeps an event and its deliveries while a delivery is waiting, and then deletes them", async () => {
   const clock = manualClock();
-  await using webhooks = await openWebhooks({ now: clock.now, env: { KEEP_EVENTS_DAYS: "90" } });
+  await using webhooks = await openWebhooks({
+    now: clock.now,
+    env: { KEEP_EVENTS_DAYS: "90", KEEP_HELD_DELIVERIES_DAYS: "1000" },
+  });
   const { receiver, app } = webhooks;
   const { id } = await webhooks.endpoint();
   const waiting = await webhooks.endpoint({ event_names: ["payment_settled"], enabled: false });
@@ -327,6 +332,7 @@ Deno.test("prune: keeps an event and its deliveries while a delivery is waiting,
     "payment_received delivered 1",
     "payment_settled delivered 1",
   ]);
+  await untilPublished(app);
   clock.advance(400 * DAY_MS);
   await prune(app.deps);
   assert.deepEqual(await webhooks.events(payment.id), ["payment_settled"]);

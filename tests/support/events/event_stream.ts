@@ -4,6 +4,8 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import type { z } from "@hono/zod-openapi";
 import type postgres from "postgres";
+import type { Database } from "../../../db/database.ts";
+import { findUnpublished, publishBatch } from "../../../db/event_publication.ts";
 import { EventSchema } from "../../../routes/events/schemas.ts";
 import type { TestApp } from "../app.ts";
 import { callService } from "../client.ts";
@@ -141,6 +143,23 @@ export async function listAll(app: TestApp, staffKey: string): Promise<Event[]> 
     if (!next) return events;
     path = next;
   }
+}
+
+/** Publishes all committed events, without the lock of a publisher; returns their number. */
+export async function publishAll(database: Database, limit?: number): Promise<number> {
+  for (let total = 0;;) {
+    const { count, hasMore } = await database.query((sql) => publishBatch(sql, limit));
+    total += count;
+    if (!hasMore) return total;
+  }
+}
+
+/** Waits until every committed event has a position. */
+export async function untilPublished({ database }: Pick<TestApp, "database">): Promise<void> {
+  await until(
+    "all events are published",
+    async () => (await database.query(findUnpublished)).count === 0,
+  );
 }
 
 export interface WrittenEvent {

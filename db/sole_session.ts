@@ -1,0 +1,136 @@
+/**
+ * Runs work in a database session that only one instance has at a time. The session holds an advisory
+ * lock; when the instance crashes, the server ends the session and another instance gets the lock.
+ */
+
+import postgres from "postgres";
+import { waitAtMost } from "../concurrency/deadlines.ts";
+import { DatabaseUnavailable, PLANNER_SETTINGS, type Sql } from "./database.ts";
+
+export interface SoleSessionOptions {
+  url: string;
+  /** Shown by the server as the name of the session. */
+  name: string;
+  lock: bigint;
+  channel: string;
+  /**
+   * Called when the session is obtained, after each notification, and every `pollMs`; returns whether
+   * there is more to do at once.
+   */
+  work(sql: Sql): Promise<boolean>;
+  /** The shortest and the longest pause between two calls. */
+  pauseMs: number;
+  pollMs: number;
+  /** The connection or the work failed; both are retried. */
+  onError(error: unknown): void;
+  /** The work succeeded. */
+  onSuccess(): void;
+}
+
+/** How often an instance tries to get the lock. */
+const TRY_MS = 500;
+
+/** The server cancels a slower statement. */
+const STATEMENT_TIMEOUT_MS = 10_000;
+
+/** A connection without a response for this long is considered dead. */
+const RESPONSE_TIMEOUT_MS = 12_000;
+
+/** The server ends the session of a machine that does not answer for about 15 seconds. */
+const DETECT_DEAD_CLIENT = {
+  tcp_keepalives_idle: 5,
+  tcp_keepalives_interval: 3,
+  tcp_keepalives_count: 3,
+  tcp_user_timeout: 15_000,
+};
+
+export function runInSoleSession(options: SoleSessionOptions): AsyncDisposable {
+  const stop = Promise.withResolvers<void>();
+  let isStopped = false;
+
+  async function keepTrying(): Promise<void> {
+    while (!isStopped) {
+      try {
+        await runSession(options, stop.promise, () => isStopped);
+      } catch (error) {
+        if (!isStopped) options.onError(error);
+      }
+      if (!isStopped) await waitAtMost(TRY_MS, stop.promise);
+    }
+  }
+
+  const trying = keepTrying();
+  return {
+    async [Symbol.asyncDispose]() {
+      isStopped = true;
+      stop.resolve();
+      await trying;
+    },
+  };
+}
+
+/** Ends when the connection is lost, the work fails, or the caller stops it. */
+async function runSession(
+  options: SoleSessionOptions,
+  stopped: Promise<void>,
+  isStopped: () => boolean,
+): Promise<void> {
+  const lost = Promise.withResolvers<never>();
+  lost.promise.catch(() => {});
+  let wakeUp = Promise.withResolvers<void>();
+  const settings = {
+    max: 1,
+    max_lifetime: null,
+    connect_timeout: 2,
+    fetch_types: false,
+    onnotice: () => {},
+    onnotify: () => wakeUp.resolve(),
+    onclose: () => lost.reject(new DatabaseUnavailable(`The session "${options.name}" is lost`)),
+    types: { bigint: { to: 20, from: [20], parse: Number, serialize: String } },
+    connection: {
+      application_name: options.name,
+      statement_timeout: STATEMENT_TIMEOUT_MS,
+      ...DETECT_DEAD_CLIENT,
+      ...PLANNER_SETTINGS,
+    },
+  };
+  // A driver instance for each session: a new connection of the driver would not hold the lock.
+  const sql = postgres(options.url, settings);
+  const orLost = <T>(work: Promise<T>) => withResponseTimeout(Promise.race([work, lost.promise]));
+  try {
+    while (!isStopped() && !await orLost(tryLock(sql, options.lock))) {
+      await waitAtMost(TRY_MS, Promise.race([stopped, lost.promise]));
+    }
+    if (isStopped()) return;
+    await orLost(sql.unsafe(`listen ${options.channel}`));
+    while (!isStopped()) {
+      wakeUp = Promise.withResolvers();
+      const hasMore = await orLost(options.work(sql));
+      options.onSuccess();
+      if (hasMore) continue;
+      await waitAtMost(options.pauseMs, Promise.race([stopped, lost.promise]));
+      await waitAtMost(options.pollMs, Promise.race([stopped, wakeUp.promise, lost.promise]));
+    }
+  } finally {
+    await sql.end({ timeout: 0 });
+  }
+}
+
+async function tryLock(sql: Sql, lock: bigint): Promise<boolean> {
+  const [row] = await sql<[{ is_locked: boolean }]>`
+    select pg_try_advisory_lock(${lock.toString()}::bigint) as is_locked`;
+  return row.is_locked;
+}
+
+async function withResponseTimeout<T>(work: Promise<T>): Promise<T> {
+  const { promise: timeUp, reject } = Promise.withResolvers<never>();
+  const error = new DatabaseUnavailable(
+    `No response from the database within ${RESPONSE_TIMEOUT_MS} ms`,
+  );
+  const timer = setTimeout(() => reject(error), RESPONSE_TIMEOUT_MS);
+  try {
+    return await Promise.race([work, timeUp]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,158 @@
+import assert from "node:assert/strict";
+import postgres from "postgres";
+import { permissionFlags } from "../../commands/prepare.ts";
+import { openApp } from "../support/app.ts";
+import { callService } from "../support/client.ts";
+import { createDatabase, runSql } from "../support/database/database.ts";
+import { follow, type StreamMessage, untilPublished } from "../support/events/event_stream.ts";
+import { openSandbox } from "../support/gateway/sandbox.ts";
+import { PROJECT } from "../support/project.ts";
+import { type Service, startService } from "../support/service.ts";
+import { until } from "../support/until.ts";
+
+/** The service refuses the public key of the sandbox. */
+const SERVER_KEY = "Mid-server-of-the-publisher-test";
+
+const CHARGE = { payment_type: "gopay", gross_amount: 7_000 };
+
+/** How often the publishing process is killed. */
+const KILLS = 3;
+
+async function startInstance(databaseUrl: string, gatewayUrl: string): Promise<Service> {
+  return await startService({
+    settings: {
+      HOST: "127.0.0.1",
+      DATABASE_URL: databaseUrl,
+      GATEWAY_SERVER_KEY: SERVER_KEY,
+      GATEWAY_BASE_URL: gatewayUrl,
+      RATE_LIMIT_PER_SECOND: "1000000",
+      RATE_LIMIT_BURST: "1000000",
+    },
+    // Not `deno task`, so that the signal kills the service itself.
+    command: [
+      ...[Deno.execPath(), "run", "-q", "--no-lock", "--no-prompt"],
+      ...permissionFlags({ queue: "postgres", dataDir: "/nowhere" }, null, PROJECT),
+      "main.ts",
+    ],
+  });
+}
+
+/** The server's process id of the session that has the lock; null: no instance has it. */
+async function findPublisher(databaseUrl: string): Promise<number | null> {
+  const [row] = await runSql(
+    databaseUrl,
+    `select pid from pg_stat_activity join pg_locks using (pid)
+    where locktype = 'advisory' and granted and datname = current_database()
+      and application_name = 'payment-gateway publisher'`,
+  );
+  return row?.pid ?? null;
+}
+
+/** A write transaction in another database of the server; it is never committed. */
+async function openForeignTransaction(): Promise<AsyncDisposable> {
+  const sql = postgres(await createDatabase({ template: null }), { max: 1, onnotice: () => {} });
+  const connection = await sql.reserve();
+  await connection`begin`;
+  await connection`select pg_current_xact_id()`;
+  return {
+    async [Symbol.asyncDispose]() {
+      await connection`rollback`;
+      connection.release();
+      await sql.end();
+    },
+  };
+}
+
+Deno.test("event publisher: if its process is killed under load, another process continues, and a reader gets each event once", async () => {
+  await using resources = new AsyncDisposableStack();
+  const databaseUrl = await createDatabase();
+  const sandbox = resources.use(await openSandbox({ seed: undefined, serverKey: SERVER_KEY }));
+  resources.use(await openForeignTransaction());
+  const app = resources.use(await openApp({ databaseUrl, hasPositionPublisher: false }));
+  const key = await app.createKey();
+  const staff = await app.createKey({ isStaff: true });
+  const start = async () => await startInstance(databaseUrl, sandbox.url);
+  const hasPublisher = async () => await findPublisher(databaseUrl) !== null;
+
+  let publishing = await start();
+  await until("the first process publishes", hasPublisher);
+  let waiting = await start();
+  resources.defer(async () => {
+    await publishing[Symbol.asyncDispose]();
+    await waiting[Symbol.asyncDispose]();
+  });
+
+  let isLoading = true;
+  let charged = 0;
+  /** Charges at one of the two processes; requests to a killed process fail. */
+  async function load(target: () => Service): Promise<void> {
+    const headers = { Authorization: `Bearer ${key}`, "Content-Type": "application/json" };
+    const init = { method: "POST", headers, body: JSON.stringify(CHARGE) };
+    while (isLoading) {
+      const response = await callService(`${target().url}/charge/`, init).catch(() => null);
+      if (response?.status === 201) charged++;
+      await response?.body?.cancel();
+    }
+  }
+
+  const received: StreamMessage[] = [];
+  /** Continues after the last event whenever its stream ends. */
+  async function read(isAll: () => boolean): Promise<void> {
+    while (!isAll()) {
+      const after = received.at(-1)?.id ?? "00000000-0000-0000-0000-000000000000";
+      const stream = await follow(waiting.url, staff, { after }).catch(() => null);
+      if (!stream) continue;
+      let hasEnded = false;
+      stream.ended.then(() => hasEnded = true);
+      const before = received.length;
+      await until("the stream ends or all events have arrived", () => {
+        received.splice(before, Infinity, ...stream.messages);
+        return hasEnded || isAll();
+      });
+      await stream.close();
+      received.splice(before, Infinity, ...stream.messages);
+    }
+  }
+
+  let isDone = false;
+  let count = Infinity;
+  const reading = read(() => isDone && received.length >= count);
+  const loading = Promise.all([load(() => publishing), load(() => waiting), load(() => waiting)]);
+  try {
+    for (let kill = 0; kill < KILLS; kill++) {
+      const target = charged + 20;
+      await until("charges succeed", () => charged >= target);
+      const publisher = await findPublisher(databaseUrl);
+      publishing.signal("SIGKILL");
+      await publishing.ended;
+      await until("the other process publishes", async () => {
+        const pid = await findPublisher(databaseUrl);
+        return pid !== null && pid !== publisher;
+      });
+      const seen = received.length;
+      await until("events arrive again", () => received.length > seen);
+      publishing = waiting;
+      waiting = await start();
+    }
+  } finally {
+    isLoading = false;
+    await loading;
+  }
+  await untilPublished(app);
+  const published = await runSql(
+    databaseUrl,
+    `select position::int, event_id from gateway.published_events order by position`,
+  );
+  count = published.length;
+  isDone = true;
+  await reading;
+
+  const committed = await runSql(databaseUrl, "select id from gateway.events");
+  assert.deepEqual(
+    published.map(({ event_id }) => event_id).sort(),
+    committed.map(({ id }) => id).sort(),
+  );
+  assert.deepEqual(published.map(({ position }) => position), published.map((_, i) => i + 1));
+  assert.deepEqual(received.map(({ id }) => id), published.map(({ event_id }) => event_id));
+  assert.ok(count >= charged, `${count} events of ${charged} charges`);
+});
