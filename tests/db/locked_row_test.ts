@@ -218,6 +218,7 @@ const WRITES: [name: string, table: string, write: (sql: Sql) => Promise<unknown
         event_id: ID,
         endpoint_id: ID,
         resource_id: ID,
+        sequence: 1,
         due_at: NOW,
         status: "delivered",
         attempts: 1,
