@@ -73,6 +73,10 @@ const GAUGES = {
     "Age of the oldest notification waiting to be processed",
     "s",
   ),
+  failedNotifications: gauge(
+    "notifications.failed",
+    "Notifications that the service gave up confirming with the gateway",
+  ),
   unanswered: gauge("unanswered", "Requests to the gateway whose outcome is unknown"),
 };
 

@@ -120,6 +120,16 @@ export async function findReceived(sql: Sql): Promise<Waiting> {
   return found;
 }
 
+/** Notifications that were given up. */
+export async function countFailedNotifications(sql: Sql): Promise<number> {
+  const [found] = await sql.unsafe<[{ count: number }]>(
+    countSql("gateway.notifications where status = 'failed'"),
+    [],
+    { prepare: true },
+  );
+  return found.count;
+}
+
 export interface Unanswered {
   payments: number;
   invoices: number;

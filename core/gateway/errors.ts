@@ -85,6 +85,15 @@ export function isResourceNotFound(error: unknown): error is GatewayError {
     ("error_messages" in error.data || "status_message" in error.data);
 }
 
+/**
+ * The gateway did not say what state the transaction is in: it did not respond, or it responded with
+ * an error other than "not found".
+ */
+export function isWithoutAnswer(error: unknown): error is GatewayError {
+  return error instanceof GatewayError && !error.statusCode?.startsWith("2") &&
+    !isTransactionNotFound(error);
+}
+
 /** The gateway neither accepted nor rejected the request, so the same request may succeed later. */
 export function isUnansweredOrRateLimited(error: GatewayError): boolean {
   return error instanceof GatewayRateLimitError || error.failure !== "answered";

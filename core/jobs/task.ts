@@ -47,7 +47,8 @@ export function findTask(tasks: Tasks, name: string): Task | undefined {
 export class PostponeJob extends Error {
   override name = "PostponeJob";
 
-  constructor(readonly until: Date) {
+  /** `reason`: the error that is stored with the job and logged; null: neither. */
+  constructor(readonly until: Date, readonly reason: string | null = null) {
     super(`Postponed until ${until.toISOString()}`);
   }
 }

@@ -38,6 +38,7 @@ export function toObservations(workload: Workload, now: Date): Observation[] {
     ["disabledEndpoints", workload.disabledEndpoints, {}],
     ["notifications", received.count, {}],
     ["oldestNotification", age(received.since), {}],
+    ["failedNotifications", workload.failedNotifications, {}],
     ...Object.entries(unanswered).map(([resource, count]): Observation => [
       "unanswered",
       count,

@@ -25,7 +25,7 @@ export interface StatusView {
     oldest_pending_seconds: number | null;
     disabled_endpoints: number;
   };
-  notifications: { received: number; oldest_received_seconds: number | null };
+  notifications: { received: number; oldest_received_seconds: number | null; failed: number };
   unanswered: { payments: number; invoices: number; subscriptions: number };
 }
 
@@ -85,6 +85,7 @@ export async function readStatus(
     notifications: {
       received: received.count,
       oldest_received_seconds: secondsSince(received.since, now),
+      failed: workload.failedNotifications,
     },
     unanswered,
   };

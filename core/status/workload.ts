@@ -4,6 +4,7 @@ import { type CronRun, listCronRuns } from "../../db/cron_runs.ts";
 import type { Database, Sql } from "../../db/database.ts";
 import {
   countDisabledEndpoints,
+  countFailedNotifications,
   countJobs,
   countUnanswered,
   type FailedJob,
@@ -31,6 +32,8 @@ export interface Workload {
   disabledEndpoints: number;
   /** Notifications that are not processed yet. */
   received: Waiting;
+  /** Notifications that were given up. */
+  failedNotifications: number;
   unanswered: Unanswered;
 }
 
@@ -51,6 +54,7 @@ export async function readWorkload({ database, clock }: WorkloadDeps): Promise<W
     unsent: await read(findUnsent),
     disabledEndpoints: await read(countDisabledEndpoints),
     received: await read(findReceived),
+    failedNotifications: await read(countFailedNotifications),
     unanswered: await read(countUnanswered),
   };
 }

@@ -37,7 +37,7 @@ export const STATUSES = {
       ],
       outbox: { waiting_deliveries: 0, oldest_event_seconds: null },
       webhooks: { pending: 1, oldest_pending_seconds: 4, disabled_endpoints: 0 },
-      notifications: { received: 0, oldest_received_seconds: null },
+      notifications: { received: 0, oldest_received_seconds: null, failed: 0 },
       unanswered: { payments: 1, invoices: 0, subscriptions: 0 },
     },
   },

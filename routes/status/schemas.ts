@@ -109,6 +109,11 @@ export const StatusSchema = z.object({
   notifications: z.object({
     received: count(`Notifications not yet confirmed with the gateway. ${BOUND}`),
     oldest_received_seconds: seconds("Age of the oldest of these in seconds."),
+    failed: count(
+      "Notifications that the service gave up confirming, because the gateway could not be asked " +
+        "for 7 days or gave an unusable answer. Their payments are checked again; replay those " +
+        `without a payment. ${BOUND}`,
+    ),
   }).openapi({ description: "Notifications from the gateway." }),
   unanswered: z.object({
     payments: count(`Charges with unknown outcome. ${BOUND}`),
