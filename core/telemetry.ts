@@ -78,6 +78,10 @@ const GAUGES = {
     "Notifications that the service gave up confirming with the gateway",
   ),
   unanswered: gauge("unanswered", "Requests to the gateway whose outcome is unknown"),
+  unrecognized: gauge(
+    "payments.unrecognized",
+    "Payments in a status at the gateway that the service does not know",
+  ),
 };
 
 export type Observation = [gauge: keyof typeof GAUGES, value: number, attributes: Attributes];

@@ -61,10 +61,11 @@ export async function expireStalePayment(
 }
 
 function isStale(
-  { transaction_id, transaction_status, expiry_time }: GatewayPayment,
+  { transaction_id, transaction_status, unrecognized_status, expiry_time }: GatewayPayment,
   now: number,
 ): boolean {
-  return transaction_id !== null && transaction_status === "pending" && expiry_time !== null &&
+  return transaction_id !== null && transaction_status === "pending" &&
+    unrecognized_status === null && expiry_time !== null &&
     expiry_time.getTime() + EXPIRY_GRACE_MS <= now;
 }
 

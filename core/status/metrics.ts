@@ -44,5 +44,6 @@ export function toObservations(workload: Workload, now: Date): Observation[] {
       count,
       { resource },
     ]),
+    ["unrecognized", workload.unrecognized.count, {}],
   ];
 }

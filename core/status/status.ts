@@ -27,6 +27,10 @@ export interface StatusView {
   };
   notifications: { received: number; oldest_received_seconds: number | null; failed: number };
   unanswered: { payments: number; invoices: number; subscriptions: number };
+  unrecognized: {
+    payments: number;
+    examples: { payment_id: string; gateway_status: string }[];
+  };
 }
 
 interface JobsView extends JobCounts {
@@ -88,6 +92,10 @@ export async function readStatus(
       failed: workload.failedNotifications,
     },
     unanswered,
+    unrecognized: {
+      payments: workload.unrecognized.count,
+      examples: workload.unrecognized.examples,
+    },
   };
 }
 

@@ -11,10 +11,12 @@ import {
   findOldestDue,
   findReceived,
   findUndelivered,
+  findUnrecognized,
   findUnsent,
   type JobCount,
   listLastFailures,
   type Unanswered,
+  type UnrecognizedPayments,
   type Waiting,
 } from "../../db/status.ts";
 import type { Clock } from "../clock.ts";
@@ -35,6 +37,8 @@ export interface Workload {
   /** Notifications that were given up. */
   failedNotifications: number;
   unanswered: Unanswered;
+  /** Payments whose status at the gateway is not known. */
+  unrecognized: UnrecognizedPayments;
 }
 
 export interface WorkloadDeps {
@@ -56,5 +60,6 @@ export async function readWorkload({ database, clock }: WorkloadDeps): Promise<W
     received: await read(findReceived),
     failedNotifications: await read(countFailedNotifications),
     unanswered: await read(countUnanswered),
+    unrecognized: await read(findUnrecognized),
   };
 }

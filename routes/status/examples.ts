@@ -39,6 +39,7 @@ export const STATUSES = {
       webhooks: { pending: 1, oldest_pending_seconds: 4, disabled_endpoints: 0 },
       notifications: { received: 0, oldest_received_seconds: null, failed: 0 },
       unanswered: { payments: 1, invoices: 0, subscriptions: 0 },
+      unrecognized: { payments: 0, examples: [] },
     },
   },
 } satisfies Examples<Status>;

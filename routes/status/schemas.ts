@@ -122,4 +122,18 @@ export const StatusSchema = z.object({
       `Subscriptions whose creation or last action has an unknown outcome. ${BOUND}`,
     ),
   }).openapi({ description: "Requests to the gateway whose outcome is unknown." }),
+  unrecognized: z.object({
+    payments: count(`Payments with such a status. ${BOUND}`),
+    examples: z.array(z.object({
+      payment_id: id.openapi({ description: "Id of the payment." }),
+      gateway_status: z.string().openapi({
+        description: "The status at the gateway.",
+        example: "partial_settlement",
+      }),
+    })).openapi({ description: "At most ten of these payments." }),
+  }).openapi({
+    description:
+      "Payments whose status at the gateway is one that the service does not know. They " +
+      "keep their last known status, and are checked until the gateway reports a known one.",
+  }),
 }).openapi("Status", { description: "Status of the service." });

@@ -10,6 +10,7 @@ import {
   paymentLookups,
   paymentWrites,
 } from "../../db/payment_statements.ts";
+import { findUnrecognized } from "../../db/status.ts";
 import { takeDue } from "../../db/webhook_deliveries.ts";
 import { createDatabase, runSql } from "../support/database/database.ts";
 
@@ -43,6 +44,7 @@ const STATEMENTS: Record<string, (sql: Sql) => Promise<unknown>> = {
   "take due deliveries": (sql) =>
     takeDue(sql, { endpointId: idOf(1), now: NOW, except: [], limit: 10 }),
   "list due jobs": (sql) => listDueJobs(sql, JOB_RANKS.awaited, NOW, 10),
+  "find payments with an unrecognized status": findUnrecognized,
   "find outcomes of jobs": (sql) => findOutcomes(sql, [idOf(7), idOf(8)], NOW),
 };
 

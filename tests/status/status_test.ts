@@ -82,6 +82,7 @@ Deno.test("status of a new service: shows no work and nothing overdue", async ()
     webhooks: { pending: 0, oldest_pending_seconds: null, disabled_endpoints: 0 },
     notifications: { received: 0, oldest_received_seconds: null, failed: 0 },
     unanswered: { payments: 0, invoices: 0, subscriptions: 0 },
+    unrecognized: { payments: 0, examples: [] },
   });
   assert.deepEqual(
     schedule,
