@@ -58,7 +58,7 @@ export async function insertRecord<R extends GatewayRecord, View extends object>
   const insert = {
     record,
     key,
-    keysSince: keys.oldestValidKey(now),
+    keysSince: keys.oldestValidKey(deps, now),
     replaces: replaces?.id ?? null,
   };
   const { isClaimed, isOrderIdFree } = await batched(deps.database, kind.inserts, insert);
