@@ -3,7 +3,7 @@
 import { join } from "node:path";
 import { systemClock } from "../core/clock.ts";
 import type { Config } from "../core/config/config.ts";
-import { createCircuitBreaker } from "../core/gateway/circuit_breaker.ts";
+import { createCircuitBreakers } from "../core/gateway/circuit_breaker.ts";
 import { createGatewayClient, type GatewayClient } from "../core/gateway/client.ts";
 import { logExchanges } from "../core/gateway/instrumentation.ts";
 import { createRateLimitPause } from "../core/gateway/rate_limit.ts";
@@ -36,7 +36,7 @@ export async function openGateway(config: Config, log: Log): Promise<Gateway> {
     // If `SANDBOX_PORT` is 0, the port is known only after the sandbox has started.
     ...sandbox && { baseUrl: sandbox.url },
     onExchange: config.logGateway ? logExchanges(log) : undefined,
-    breaker: createCircuitBreaker(),
+    breakers: createCircuitBreakers(),
     pause: createRateLimitPause(systemClock),
   };
   return {

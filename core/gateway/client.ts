@@ -4,7 +4,12 @@ import { sleep } from "../../concurrency/deadlines.ts";
 import { createLimiter } from "../../concurrency/limiter.ts";
 import { type Clock, systemClock } from "../clock.ts";
 import { createCall } from "./call.ts";
-import { type CircuitBreaker, createCircuitBreaker } from "./circuit_breaker.ts";
+import {
+  type CallKind,
+  type CircuitBreakers,
+  createCircuitBreakers,
+  worstState,
+} from "./circuit_breaker.ts";
 import { withSpans } from "./instrumentation.ts";
 import {
   type CallGateway,
@@ -27,7 +32,7 @@ export interface GatewayClientOptions {
   /** If null, operations that need a client key take it as an argument. */
   clientKey: string | null;
   /** Share one between clients of the same gateway. */
-  breaker?: CircuitBreaker;
+  breakers?: CircuitBreakers;
   /** Share one between clients of the same gateway. */
   pause?: RateLimitPause;
   maxInFlight?: number;
@@ -49,11 +54,21 @@ export function createGatewayClient(options: GatewayClientOptions) {
     throw new TypeError("The gateway client needs a server key without spaces");
   }
   const credentials = createCredentials(serverKey);
-  const breaker = options.breaker ?? createCircuitBreaker({ clock });
+  const breakers = options.breakers ?? createCircuitBreakers({ clock });
   const pause = options.pause ?? createRateLimitPause(clock);
   const limiter = createLimiter(options.maxInFlight ?? 50);
   const send = createTransport({ baseUrl, clock, onExchange: options.onExchange });
-  const call = createCall({ send, breaker, pause, limiter, clock, wait, random });
+  const normalDeadlineMs = DEFAULT_DEADLINE_MS;
+  const call = createCall({
+    send,
+    breakers,
+    pause,
+    limiter,
+    clock,
+    wait,
+    random,
+    normalDeadlineMs,
+  });
 
   const callGateway: CallGateway = async (schema, spec, options = {}) => {
     const { idempotencyKey, deadlineMs = DEFAULT_DEADLINE_MS, signal } = options;
@@ -79,7 +94,8 @@ export function createGatewayClient(options: GatewayClientOptions) {
       key = serverKey,
     ) => verifySignature(orderId, statusCode, grossAmount, signatureKey, key),
 
-    breakerState: () => breaker.state(),
+    /** Without a kind: the worse of the two states. */
+    breakerState: (kind?: CallKind) => kind ? breakers[kind].state() : worstState(breakers),
 
     /** How long background work should make no calls after a 429. Callers' requests are still sent. */
     rateLimitPauseMs: () => pause.remainingMs(),

@@ -43,7 +43,7 @@ export async function voidInvoice(
       }
     }
     requireVoidable(invoice);
-    if (deps.gateway.breakerState() === "open") throw gatewayDownProblem();
+    if (deps.gateway.breakerState("write") === "open") throw gatewayDownProblem();
     invoice = await changeRecord(deps, invoiceKind, invoice, (current) => {
       requireVoidable(current);
       return { set: { check_at: checkTimeAfterCall(current, deps.clock()) } };

@@ -35,7 +35,7 @@ export function createProcessNotification(deps: NotificationDeps): Task {
       } catch (error) {
         const ageMs = deps.clock() - notification.created_at.getTime();
         if (!isWithoutAnswer(error) || ageMs >= MAX_WAIT_MS) throw error;
-        const pauseMs = gatewayPauseMs(deps) || pauseAtAge(ageMs);
+        const pauseMs = gatewayPauseMs(deps, ["read"]) || pauseAtAge(ageMs);
         throw new PostponeJob(new Date(deps.clock() + pauseMs), errorText(error));
       }
     },

@@ -3,6 +3,7 @@
 import type { GatewayJob, NewJob } from "../../db/jobs.ts";
 import { findPayment, listStalePayments } from "../../db/payment_statements.ts";
 import type { GatewayPayment } from "../../db/payments.ts";
+import type { CallKind } from "../gateway/circuit_breaker.ts";
 import { GatewayError, isTransactionNotFound } from "../gateway/errors.ts";
 import { enqueueChecks, type EnqueueDeps } from "../jobs/enqueue_checks.ts";
 import type { Task } from "../jobs/task.ts";
@@ -18,6 +19,9 @@ export const EXPIRE_STALE_PAYMENT = "expire_stale_payment";
 
 const SOURCE = "expire_stale_payments";
 
+/** If the gateway refuses to expire a payment, its status is requested. */
+export const EXPIRE_CALLS: readonly CallKind[] = ["read", "write"];
+
 /** Enqueues a job for each stale payment. Returns how many. */
 export async function expireStalePayments(deps: EnqueueDeps): Promise<number> {
   return await enqueueChecks(deps, {
@@ -25,6 +29,7 @@ export async function expireStalePayments(deps: EnqueueDeps): Promise<number> {
     task: EXPIRE_STALE_PAYMENT,
     list: (sql, now, limit) => listStalePayments(sql, { now, staleSince: staleSince(now), limit }),
     job: expireJob,
+    calls: EXPIRE_CALLS,
   });
 }
 

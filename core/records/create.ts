@@ -42,7 +42,7 @@ export async function requireGateway(
   caller: Caller,
   requestKey: keys.RequestKey | null,
 ): Promise<void> {
-  if (deps.gateway.breakerState() !== "open") return;
+  if (deps.gateway.breakerState("write") !== "open") return;
   if (requestKey && await keys.isKeyUsed(deps, caller, requestKey)) return;
   throw gatewayDownProblem();
 }

@@ -16,7 +16,10 @@ export interface StatusDeps extends WorkloadDeps {
 export interface StatusView {
   started_at: string;
   database: "up";
+  /** The worse of the two following states. */
   gateway: BreakerState;
+  gateway_reads: BreakerState;
+  gateway_writes: BreakerState;
   jobs: JobsView;
   schedule: ScheduledTaskView[];
   outbox: { waiting_deliveries: number; oldest_event_seconds: number | null };
@@ -71,6 +74,8 @@ export async function readStatus(
     // Always "up" here: if the database is down, reading the workload fails and the reply is 503.
     database: "up",
     gateway: deps.gateway.breakerState(),
+    gateway_reads: deps.gateway.breakerState("read"),
+    gateway_writes: deps.gateway.breakerState("write"),
     jobs: viewJobs(workload, now),
     schedule: SCHEDULE.map(({ name, cron }) => {
       const run = workload.cronRuns.find(({ task }) => task === name);

@@ -15,6 +15,8 @@ export const STATUSES = {
       started_at: "2026-03-01T00:00:04.310Z",
       database: "up",
       gateway: "ok",
+      gateway_reads: "ok",
+      gateway_writes: "ok",
       jobs: {
         queued: 3,
         running: 1,

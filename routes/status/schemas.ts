@@ -10,13 +10,18 @@ const GATEWAY_STATES = { closed: "ok", half_open: "recovering", open: "down" } a
 
 export const gatewayState = z.enum(["ok", "recovering", "down"]).openapi({
   description: [
-    "State of the gateway as this instance sees it:",
+    "State of the gateway as this instance sees it; of reads (status requests) and writes (charges " +
+    "and other changes) the worse one:",
     "- `ok`: requests are sent",
     "- `recovering`: one request at a time is sent, to check whether the gateway responds again",
     "- `down`: requests fail immediately without being sent",
   ].join("\n"),
   example: "ok",
 });
+
+function callState(description: string) {
+  return z.enum(["ok", "recovering", "down"]).openapi({ description, example: "ok" });
+}
 
 export function gatewayStateOf(breaker: BreakerState): z.output<typeof gatewayState> {
   return GATEWAY_STATES[breaker];
@@ -95,6 +100,8 @@ export const StatusSchema = z.object({
     description: "Always `up`; otherwise the response is a 503.",
   }),
   gateway: gatewayState,
+  gateway_reads: callState("The same for requests that change nothing, such as status requests."),
+  gateway_writes: callState("The same for requests that change something, such as charges."),
   jobs: JobsSchema,
   schedule: z.array(ScheduledTaskSchema).openapi({ description: "Scheduled tasks." }),
   outbox: z.object({

@@ -70,6 +70,8 @@ Deno.test("status of a new service: shows no work and nothing overdue", async ()
     started_at: new Date(NOW).toISOString(),
     database: "up",
     gateway: "ok",
+    gateway_reads: "ok",
+    gateway_writes: "ok",
     jobs: {
       queued: 0,
       running: 0,
