@@ -51,6 +51,8 @@ export interface ServiceErrorOptions {
   /** Additional members of the response body. */
   members?: Record<string, unknown>;
   cause?: unknown;
+  /** The error is part of normal operation, such as a shutdown, and is not logged as an error. */
+  isExpected?: boolean;
 }
 
 /** An error that is sent to the caller, except for `cause`, which is only logged. */
@@ -60,6 +62,7 @@ export class ServiceError extends Error {
   readonly detail: string | null;
   readonly headers: Record<string, string>;
   readonly members: Record<string, unknown>;
+  readonly isExpected: boolean;
 
   constructor(readonly code: ErrorCode, options: ServiceErrorOptions = {}) {
     super(options.detail ?? ERROR_CODES[code].title, { cause: options.cause });
@@ -67,6 +70,7 @@ export class ServiceError extends Error {
     this.detail = options.detail ?? null;
     this.headers = options.headers ?? {};
     this.members = options.members ?? {};
+    this.isExpected = options.isExpected ?? false;
   }
 }
 
