@@ -46,6 +46,7 @@ const DEFAULT_SETTINGS: Settings = {
   recurring_notification_url: null,
   pay_account_notification_url: null,
   reuse_order_id_after_deny: true,
+  denied_review_status: "cancel",
 };
 
 export async function openWorld(options: WorldOptions): Promise<OpenWorld> {

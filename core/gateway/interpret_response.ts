@@ -37,8 +37,9 @@ export function interpretResponse<T>(
   }
   // A proxy or firewall can send 403 or 404, too, although the gateway executed the call.
   const isFromGateway = raw !== null && GATEWAY_ERROR_FIELDS.some((name) => name in raw);
-  const isRefusal = code >= 400 && code < 500 && isFromGateway &&
-    (bodyCode !== null || !PROXY_TIMEOUTS.includes(code));
+  const isRefusal = isRejectedByProxy(response.status, raw) ||
+    (code >= 400 && code < 500 && isFromGateway &&
+      (bodyCode !== null || !PROXY_TIMEOUTS.includes(code)));
   const messages = raw ? readMessages(raw).map((text) => maskText(text, secrets)) : [];
   const ErrorClass = ERROR_CLASSES[code] ?? errors.GatewayAPIError;
   throw new ErrorClass(
@@ -68,6 +69,19 @@ const GATEWAY_ERROR_FIELDS = ["status_code", "status_message", "error_messages",
 
 /** As HTTP statuses, proxies send these after a timeout: the gateway may have processed the call. */
 const PROXY_TIMEOUTS = [408, 499];
+
+/**
+ * The proxy in front of the gateway rejects a request with these statuses before it forwards it: wrong
+ * credentials, no permission, no such route, too large, too many requests. Its errors have only
+ * `message`.
+ */
+const PROXY_REJECTIONS = [401, 403, 404, 413, 429];
+
+function isRejectedByProxy(status: number, raw: JsonObject | null): boolean {
+  const isFromProxy = raw !== null && typeof raw.message === "string" &&
+    Object.keys(raw).length === 1;
+  return isFromProxy && PROXY_REJECTIONS.includes(status);
+}
 
 /** Three digits, as text or as a number. */
 function readCode(value: Json | undefined): number | null {

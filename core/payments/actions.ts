@@ -233,8 +233,9 @@ function confirms(answer: Transaction, action: PaymentAction, payment: GatewayPa
   switch (action.name) {
     case "cancel":
     case "expire":
-    case "deny":
       return answer.transaction_status === action.name;
+    case "deny":
+      return isReviewDenied(answer);
     case "approve":
       return answer.fraud_status === "accept";
     case "capture":
@@ -248,13 +249,22 @@ function isDone(action: PaymentAction, payment: GatewayPayment): boolean {
   switch (action.name) {
     case "cancel":
     case "expire":
-    case "deny":
       return payment.transaction_status === action.name;
+    case "deny":
+      return isReviewDenied(payment);
     case "approve":
       return payment.fraud_status === "accept";
     case "capture":
       return payment.captured_amount === captureAmount(action, payment);
   }
+}
+
+/** After a denied review the gateway reports `cancel` with fraud status `deny`; formerly `deny`. */
+function isReviewDenied(
+  { transaction_status, fraud_status }: Pick<Transaction, "transaction_status" | "fraud_status">,
+): boolean {
+  return transaction_status === "deny" ||
+    (transaction_status === "cancel" && fraud_status === "deny");
 }
 
 function captureAmount({ amount }: CaptureInput, { gross_amount }: GatewayPayment): number {

@@ -9,6 +9,7 @@ import type { Transaction } from "../gateway/responses.ts";
 import { nextCheck, UNANSWERED_CHECK_MS } from "../records/check_times.ts";
 import {
   type AcceptedRefund,
+  isPendingAtBank,
   type MergedRefunds,
   mergeRefunds,
   sumAmounts,
@@ -332,8 +333,12 @@ function checkTime(
   refunds: GatewayRefund[],
   now: Date,
 ): Date | null {
-  if (refunds.some(({ status }) => status === "pending")) {
-    return new Date(now.getTime() + UNANSWERED_CHECK_MS);
+  const pending = refunds.filter(({ status }) => status === "pending");
+  if (pending.length > 0) {
+    // Banks take days; a refund with an unknown outcome is sent again in a minute.
+    return pending.every(isPendingAtBank)
+      ? nextCheck(pending[0]!.created_at, now)
+      : new Date(now.getTime() + UNANSWERED_CHECK_MS);
   }
   return states.canCancel(state.status) || payment.unrecognized_status !== null
     ? nextCheck(payment.created_at, now, payment.expiry_time)

@@ -9,6 +9,7 @@ import { UNANSWERED_CHECK_MS } from "../records/check_times.ts";
 import { giveUpCharge, graceEnd } from "./apply_report.ts";
 import { checkAtGateway } from "./check_at_gateway.ts";
 import { changePayment, type PaymentDeps } from "./payment_record.ts";
+import { isPendingAtBank } from "./merge_refunds.ts";
 import { sendRefund } from "./refund.ts";
 
 const SOURCE = "check_payment_status";
@@ -63,14 +64,14 @@ function isUnanswered({ transaction_id, transaction_status }: GatewayPayment): b
   return transaction_id === null && transaction_status === "pending";
 }
 
-/** Resends each pending refund that the gateway does not list, one at a time. */
+/** Resends each refund whose outcome is unknown and that the gateway does not list, one at a time. */
 async function resendPendingRefunds(
   deps: PaymentDeps,
   known: GatewayPayment,
 ): Promise<GatewayPayment> {
   let payment = known;
   const failures: unknown[] = [];
-  for (const { id } of known.refunds.filter(isPending)) {
+  for (const { id } of known.refunds.filter(isUnknown)) {
     try {
       await resendRefund(deps, payment, id);
     } catch (error) {
@@ -91,7 +92,7 @@ async function resendRefund(
   refundId: string,
 ): Promise<void> {
   const refund = payment.refunds.find(({ id }) => id === refundId);
-  if (!refund || !isPending(refund)) return;
+  if (!refund || !isUnknown(refund)) return;
   // The request that created the refund may still be running.
   const requestEnd = new Date(refund.updated_at.getTime() + UNANSWERED_CHECK_MS);
   if (deps.clock() < requestEnd.getTime()) throw new PostponeJob(requestEnd);
@@ -103,6 +104,6 @@ async function resendRefund(
   }
 }
 
-function isPending({ status }: GatewayRefund): boolean {
-  return status === "pending";
+function isUnknown(refund: GatewayRefund): boolean {
+  return refund.status === "pending" && !isPendingAtBank(refund);
 }

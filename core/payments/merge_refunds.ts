@@ -59,6 +59,14 @@ export function mergeRefunds(
   };
 }
 
+/** The gateway accepted the refund, and the bank has not made it yet. */
+export const PENDING_AT_BANK = "201";
+
+/** Whether the gateway has accepted the refund, so that it must not be sent again. */
+export function isPendingAtBank({ status, status_code }: GatewayRefund): boolean {
+  return status === "pending" && status_code === PENDING_AT_BANK;
+}
+
 export function sumByStatus(refunds: GatewayRefund[], status: GatewayRefund["status"]): number {
   return sumAmounts(refunds.filter((refund) => refund.status === status));
 }

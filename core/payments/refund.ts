@@ -17,7 +17,7 @@ import {
 } from "../gateway/responses.ts";
 import { finishKey, type RequestKey, type RequestResult } from "../idempotency/keys.ts";
 import { beginAction, endWithError } from "../records/act.ts";
-import { UNANSWERED_CHECK_MS } from "../records/check_times.ts";
+import { nextCheck, UNANSWERED_CHECK_MS } from "../records/check_times.ts";
 import {
   endWithUnknownOutcome,
   type KeyedRequest,
@@ -29,7 +29,7 @@ import { gatewayDownProblem } from "../records/problems.ts";
 import { findOwn } from "../records/read.ts";
 import { applyReport, type Source } from "./apply_report.ts";
 import { checkForAction, requireTransaction } from "./check_at_gateway.ts";
-import { sumByStatus } from "./merge_refunds.ts";
+import { PENDING_AT_BANK, sumByStatus } from "./merge_refunds.ts";
 import {
   amountTooHigh,
   changePayment,
@@ -206,7 +206,28 @@ export async function sendRefund(
   if (isEarlierCallInProgress(answer) || !isAnswerTo(payment, refund, answer.body)) {
     throw await endAsUnknown(deps, request, payment, unclearAnswer(payment, answer.statusCode));
   }
+  if (answer.statusCode === PENDING_AT_BANK) {
+    return await storePendingRefund(deps, request, payment, answer.body);
+  }
   return await applyRefund(deps, request, payment, answer.body);
+}
+
+/** The amount stays reserved until the gateway lists the refund in a status or a notification. */
+async function storePendingRefund(
+  deps: PaymentDeps,
+  request: RefundRequest,
+  known: GatewayPayment,
+  { status_code, status_message }: Transaction,
+): Promise<RefundedPayment> {
+  const now = new Date(deps.clock());
+  const key = storeReply(request, (after: GatewayPayment) => viewRefunded(after, request), now);
+  const payment = await changePayment(deps, known, (current) => {
+    const refund = refundIn(current, request);
+    if (refund.status !== "pending") return { key };
+    const accepted = { ...refund, status_code, status_message, updated_at: now };
+    return { set: { check_at: nextCheck(refund.created_at, now) }, refunds: [accepted], key };
+  });
+  return viewRefunded(payment, request);
 }
 
 function callGateway(

@@ -25,7 +25,7 @@ import { applyAction } from "./apply_report.ts";
 import { checkAtGateway } from "./check_at_gateway.ts";
 import { allows, stateAfter, type SubscriptionAction } from "./states.ts";
 import type { SubscriptionUpdate } from "./subscription_input.ts";
-import { problems, subscriptionKind } from "./subscription_record.ts";
+import { gatewayMetadata, problems, subscriptionKind } from "./subscription_record.ts";
 import { type SubscriptionView, viewSubscription } from "./views.ts";
 
 type Action =
@@ -271,5 +271,7 @@ function updatePayload(
     ...interval !== undefined && { schedule: { interval } },
     ...retry_schedule && { retry_schedule },
     ...gopay_account_id && { gopay: { account_id: gopay_account_id } },
+    // Sent again: the gateway may clear metadata that is left out, and a later check needs the reference.
+    metadata: gatewayMetadata(subscription),
   };
 }

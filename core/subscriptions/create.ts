@@ -28,7 +28,7 @@ import {
 import type { RecordDeps } from "../records/record.ts";
 import { answersCreation, applyRefusal, applyReport } from "./apply_report.ts";
 import type { SubscriptionInput } from "./subscription_input.ts";
-import { problems, subscriptionKind } from "./subscription_record.ts";
+import { gatewayMetadata, problems, subscriptionKind } from "./subscription_record.ts";
 import { type SubscriptionView, viewSubscription } from "./views.ts";
 
 /** For how long the gateway remembers the idempotency key of a creation. */
@@ -190,8 +190,7 @@ function subscriptionPayload(
       ...start_time && { start_time: formatWib(start_time) },
     },
     ...input.retry_schedule && { retry_schedule: input.retry_schedule },
-    // The gateway copies it to each charge, which identifies the charge as the subscription's.
-    metadata: { ...input.metadata, subscription_ref: id },
+    metadata: gatewayMetadata({ id, metadata: input.metadata ?? null }),
     ...customer_details && { customer_details },
     ...input.gopay_account_id && { gopay: { account_id: input.gopay_account_id } },
   };

@@ -49,3 +49,13 @@ export const subscriptionKind: RecordKind<GatewaySubscription, SubscriptionView>
 export function linkToSubscription({ id, user_id }: GatewaySubscription): Link {
   return { user_id, invoice_id: null, subscription_id: id };
 }
+
+/**
+ * The metadata as it is sent to the gateway, which copies it to each charge. The reference identifies
+ * the charge as the subscription's.
+ */
+export function gatewayMetadata(
+  { id, metadata }: Pick<GatewaySubscription, "id" | "metadata">,
+): object {
+  return { ...metadata, subscription_ref: id };
+}

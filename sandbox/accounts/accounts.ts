@@ -14,7 +14,7 @@ const Link = object({
       /^[1-9]\d*$/,
       "must be numeric digits and must not begin with 0",
     ),
-    country_code: text(4).regex(/^\d+$/, "must be numeric digits"),
+    country_code: text(4).regex(/^\d+$/, "must be numeric digits").nullish(),
     redirect_url: text(2000).nullish(),
   }),
 });
@@ -24,6 +24,8 @@ const NOT_REGISTERED = ["123450001"];
 const BLOCKED = ["123450002", "8271939753"];
 const NO_BALANCE = ["8242014881"];
 const PAY_LATER = ["8103001242"];
+
+const INDONESIA = "62";
 
 const CODES = { ENABLED: "200", PENDING: "201", DISABLED: "204", EXPIRED: "204" };
 
@@ -37,7 +39,7 @@ export function linkAccount(world: World, body: unknown) {
   const account = world.accounts.put({
     id: world.random.uuid(),
     status: "PENDING",
-    phone: `+${country_code}${phone_number}`,
+    phone: `+${country_code ?? INDONESIA}${phone_number}`,
     balance: NO_BALANCE.includes(phone) ? 0 : 1_000_000,
     hasPayLater: PAY_LATER.includes(phone),
     redirectUrl: redirect_url ?? null,
@@ -46,8 +48,7 @@ export function linkAccount(world: World, body: unknown) {
   const url = `${world.publicUrl()}/gopay/link/${account.id}`;
   return {
     ...describe(account),
-    channel_response_code: "0",
-    channel_response_message: "Process service request successfully.",
+    metadata: { reference_id: world.random.uuid() },
     actions: ["activation-deeplink", "activation-link-url", "activation-link-app"].map((name) => ({
       name,
       method: "GET",
@@ -66,7 +67,11 @@ export function getAccount(world: World, id: string) {
 export function unlinkAccount(world: World, id: string) {
   const account = findAccount(world, id);
   if (account.status === "PENDING") throw new Refusal(412, "Account status cannot be updated.");
-  return describe(changeStatus(world, account, "DISABLED"));
+  return {
+    ...describe(changeStatus(world, account, "DISABLED")),
+    channel_response_code: "0",
+    channel_response_message: "Process service request successfully.",
+  };
 }
 
 /** Simulates the customer who follows the activation link. */

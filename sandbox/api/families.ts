@@ -3,7 +3,7 @@
  * of endpoints that share both.
  */
 
-import { Refusal, type RefusalCode } from "../http/refusal.ts";
+import { ProxyError, Refusal, type RefusalCode, WrongType } from "../http/refusal.ts";
 import type { ApiResponse } from "../http/response.ts";
 import type { World } from "../world/world.ts";
 import { CORE_LIFETIME, type IdempotencyRules, SUBSCRIPTION_LIFETIME } from "./idempotency.ts";
@@ -19,17 +19,22 @@ export interface Family {
 export const CORE: Family = {
   authorize: requireServerKey,
   succeed: (body) => ({ http: 200, body, isSuccess: canReplay(body) }),
-  refuse: ({ code, message, validation, members }, id) => ({
-    http: CODES_SENT_AS_HTTP.includes(code) ? code : 200,
-    isSuccess: false,
-    body: {
-      status_code: String(code),
-      status_message: message,
-      ...validation.length > 0 && { validation_messages: validation },
-      id,
-      ...members,
-    },
-  }),
+  refuse(refusal, id) {
+    if (refusal instanceof WrongType) return CORE.refuse(refusal.asPayloadError(), id);
+    const { code, message, validation, members } = refusal;
+    if (refusal instanceof ProxyError) return { http: code, isSuccess: false, body: { message } };
+    return {
+      http: CODES_SENT_AS_HTTP.includes(code) ? code : 200,
+      isSuccess: false,
+      body: {
+        status_code: String(code),
+        status_message: message,
+        ...validation.length > 0 && { validation_messages: validation },
+        id,
+        ...members,
+      },
+    };
+  },
   idempotency: { header: "idempotency-key", lifetime: CORE_LIFETIME },
 };
 

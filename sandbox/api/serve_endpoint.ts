@@ -10,6 +10,7 @@ import { readBody } from "../http/request.ts";
 import { type ApiResponse, render } from "../http/response.ts";
 import type { World } from "../world/world.ts";
 import type { Call, Endpoint } from "./endpoints.ts";
+import { TOKENS } from "./families.ts";
 import type { Idempotency } from "./idempotency.ts";
 
 export interface Pipeline {
@@ -30,7 +31,10 @@ export function serveEndpoint(endpoint: Endpoint, pipeline: Pipeline) {
     if (faultResponse) return faultResponse;
     const response = await handleCall(c, endpoint, fault, pipeline);
     await world.committed();
-    return corruptResponse(fault, response) ?? render(response);
+    const rendered = corruptResponse(fault, response) ?? render(response);
+    // Pages of merchants request tokens from the browser.
+    if (family === TOKENS) rendered.headers.set("Access-Control-Allow-Origin", "*");
+    return rendered;
   };
 }
 
@@ -51,6 +55,7 @@ async function handleCall(
       headers: request.headers,
       body: endpoint.read ? endpoint.read(body) : body,
       isDeclinedByBank: fault?.fault === "bank_refuses",
+      isPendingAtBank: fault?.fault === "bank_pending",
     };
     const rules = endpoint.method === "POST" ? family.idempotency : null;
     const key = rules && request.headers.get(rules.header);

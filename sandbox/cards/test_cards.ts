@@ -36,8 +36,8 @@ BEHAVIOURS.set("4806000000000081", {
   deniesAbove: 30_000,
 });
 addCards("outdated", "deny_by_bank", "4723249479082225", "5555666677771111");
-// The former test card for challenges; the gateway's current lists have none.
-addCards("otp", "challenge", "4511111111111117");
+// Former test cards for challenges, which still work; the gateway's current lists have none.
+addCards("otp", "challenge", "4511111111111117", "5510111111111115");
 addBankCard("mandiri", "accept", "4617006959746656");
 addBankCard("cimb", "accept", "4599207887122414");
 addBankCard("bni", "accept", "4105058689481467");
@@ -49,6 +49,9 @@ addBankCard("mandiri", "deny_by_bank", "4617008560831760");
 addBankCard("bni", "deny_by_bank", "4105054148541363");
 addBankCard("bca", "deny_by_bank", "4773775202011809");
 addBankCard("bri", "deny_by_bank", "4365028662512583");
+for (const number of ["4617006959746656", "4105058689481467", "5264221038874659"]) {
+  BEHAVIOURS.set(number, { ...behaviourOf(number), hasPoints: true });
+}
 
 /** Numbers that are not in the list behave like an accepted card. */
 export function behaviourOf(number: string): CardBehaviour {
@@ -63,6 +66,7 @@ export function brandOf(number: string): Card["brand"] {
 
 /** The issuing bank of a test card, by its first digits. */
 export function bankOfBin(bin: string): string | null {
+  if (bin === "45563300") return "bca";
   for (const [number, { bank }] of BEHAVIOURS) {
     if (bank && bin.length >= 6 && number.startsWith(bin)) return bank;
   }

@@ -42,8 +42,7 @@ export function registerCard(world: World, query: Query) {
 export function inquirePoints(world: World, tokenId: string) {
   const card = world.cards.get(tokenId);
   if (!card) throw new Refusal(411);
-  // Only Mandiri cards have points.
-  if (card.behaviour.bank !== "mandiri") {
+  if (!card.behaviour.hasPoints) {
     throw new Refusal(402, "Merchant doesn't have access for this payment type");
   }
   return {
@@ -65,7 +64,7 @@ export function describeBin(bin: string) {
     bin_type: "CREDIT",
     bin_class: "GOLD",
     bin,
-    bank_code: bank ?? "other",
+    bank_code: bank?.toUpperCase() ?? "OTHER",
     bank: bank ? `BANK ${bank.toUpperCase()}` : "OTHER",
     channel: "online_offline",
     registration_required: false,
@@ -73,7 +72,8 @@ export function describeBin(bin: string) {
 }
 
 function checkClientKey(world: World, query: Query): void {
-  if (query.client_key !== world.merchant.clientKey) throw new Refusal(401);
+  if (query.client_key === world.merchant.clientKey) return;
+  throw new Refusal(401, "Transaction cannot be authorized with the current client/server key.");
 }
 
 type CardFacts = Pick<Card, "id" | "masked" | "brand" | "behaviour" | "isSaved" | "expiresAt">;

@@ -1,10 +1,11 @@
 /** Calls on a transaction: status, cancel, expire, approve, deny, capture. */
 
-import { invalid, Refusal } from "../http/refusal.ts";
+import { cannotUpdate, invalid, Refusal } from "../http/refusal.ts";
 import { integer, object, rupiah, text, validate } from "../http/validate.ts";
 import { findTransaction, transitionTo, updateTransaction } from "../transactions/transactions.ts";
 import type { Transaction } from "../world/transaction.ts";
 import type { World } from "../world/world.ts";
+import { cardFields } from "./methods/credit_card.ts";
 import { actionResponse, statusResponse } from "./responses.ts";
 
 export function getStatus(world: World, id: string) {
@@ -36,7 +37,7 @@ export function getStatusB2b(world: World, id: string, query: Record<string, str
 
 export function cancel(world: World, id: string) {
   const transaction = findTransaction(world, id);
-  if (!canCancel(transaction)) throw new Refusal(412);
+  if (!canCancel(transaction)) throw cannotUpdate(transaction.id);
   const cancelled = transitionTo(world, transaction, "cancel", "cancel", {
     details: { ...transaction.details, cancelledFrom: transaction.status },
   });
@@ -52,13 +53,10 @@ function canCancel({ status, details }: Transaction): boolean {
 
 export function expire(world: World, id: string) {
   const transaction = findTransaction(world, id);
-  if (transaction.status !== "pending") {
-    const { bank, store } = transaction.details;
-    if (bank !== "permata" && store !== "indomaret") throw new Refusal(412);
-    throw new Refusal(412, "Transaction status cannot be updated.");
-  }
+  if (transaction.status !== "pending") throw cannotUpdate(transaction.id);
   const expired = transitionTo(world, transaction, "expire", "expire");
-  return actionResponse(world, expired, "Success, transaction has expired");
+  const verb = transaction.details.bank === "permata" ? "has" : "is";
+  return actionResponse(world, expired, `Success, transaction ${verb} expired`);
 }
 
 export function approve(world: World, id: string) {
@@ -66,32 +64,42 @@ export function approve(world: World, id: string) {
   const approved = transaction.status === "capture"
     ? transitionTo(world, transaction, "capture", "approve", { fraud: "accept" })
     : updateTransaction(world, transaction, "approve", { fraud: "accept" });
-  return actionResponse(world, approved, "Success, transaction is approved");
+  return {
+    ...actionResponse(world, approved, "Success, transaction is approved"),
+    ...cardFields(approved),
+  };
 }
 
 export function deny(world: World, id: string) {
   const transaction = findChallenged(world, id);
-  const denied = transitionTo(world, transaction, "deny", "deny", { fraud: "deny" });
+  const status = world.settings.denied_review_status;
+  const denied = transitionTo(world, transaction, status, "deny", { fraud: "deny" });
   return {
     ...actionResponse(world, denied, "Success, transaction is denied"),
-    // 200, although the status is "deny": the merchant asked for the denial and it succeeded.
+    // 200 for any status: the merchant asked for the denial and it succeeded.
     status_code: "200",
   };
 }
 
 function findChallenged(world: World, id: string): Transaction {
   const transaction = findTransaction(world, id);
-  const isReviewable = ["capture", "authorize"].includes(transaction.status);
-  if (!isReviewable || transaction.fraud !== "challenge") throw new Refusal(412);
+  if (!isChallenged(transaction)) throw cannotUpdate(transaction.id);
   return transaction;
 }
 
-const Capture = object({ transaction_id: text(255), gross_amount: rupiah().nullish() });
+/** Whether the merchant has to review the transaction. */
+export function isChallenged({ status, fraud }: Transaction): boolean {
+  return ["capture", "authorize"].includes(status) && fraud === "challenge";
+}
+
+const Target = object({ transaction_id: text(255) });
+const Capture = Target.extend({ gross_amount: rupiah().nullish() });
 
 export function capture(world: World, body: unknown, isDeclinedByBank: boolean) {
+  // The gateway looks up the transaction before it validates the amount.
+  const transaction = findTransaction(world, validate(Target, body).transaction_id);
   const request = validate(Capture, body);
-  const transaction = findTransaction(world, request.transaction_id);
-  if (transaction.status !== "authorize") throw new Refusal(412);
+  if (transaction.status !== "authorize") throw cannotUpdate(transaction.id);
   const isGopay = transaction.method === "gopay";
   const amount = request.gross_amount ?? transaction.amount;
   const isInvalidAmount = amount > transaction.amount || (isGopay && amount !== transaction.amount);

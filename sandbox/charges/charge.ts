@@ -2,7 +2,7 @@
 
 import { AUTHORIZATION_HOLD } from "../cards/authorization.ts";
 import { addInterval, parseTime, SECOND } from "../engine/time.ts";
-import { invalid, Refusal } from "../http/refusal.ts";
+import { invalid, ProxyError, Refusal } from "../http/refusal.ts";
 import { validate } from "../http/validate.ts";
 import type { InitialTransaction, MethodName, Transaction } from "../world/transaction.ts";
 import type { Cause } from "../world/webhook.ts";
@@ -19,6 +19,7 @@ export interface ChargeOptions {
 }
 
 export function charge(world: World, body: unknown, options: ChargeOptions = {}) {
+  if (body === null) throw new ProxyError();
   const method = findMethod(body);
   const request = validate(method.schema, body);
   checkItemTotal(request);
@@ -52,6 +53,8 @@ export function startTransaction(
     refunds: [],
     customFields: customFields(request),
     metadata: request.metadata ?? null,
+    customer: describeCustomer(request),
+    popId: world.random.uuid(),
     notify: options.notify ?? { override: [], append: [] },
     parentId: null,
     subscriptionId: options.subscriptionId ?? null,
@@ -73,9 +76,8 @@ function findMethod(body: unknown): Method {
 function checkItemTotal({ item_details, transaction_details }: ChargeRequest): void {
   if (!item_details || item_details.length === 0) return;
   const sum = item_details.reduce((total, { price, quantity }) => total + price * quantity, 0);
-  // The gateway's own wording; no token request is involved.
   if (sum !== transaction_details.gross_amount) {
-    throw invalid("transaction_details.gross_amount must be equal to token request gross_amount");
+    throw invalid("transaction_details.gross_amount is not equal to the sum of item_details");
   }
 }
 
@@ -112,6 +114,14 @@ function expiryTime(
     return now + lifetime;
   }
   return method.name === "credit_card" ? now + AUTHORIZATION_HOLD : null;
+}
+
+/** What webhooks contain of the customer. */
+function describeCustomer({ customer_details }: ChargeRequest): Transaction["customer"] {
+  if (!customer_details) return null;
+  const { email, first_name, last_name } = customer_details;
+  const fullName = [first_name, last_name].filter(Boolean).join(" ");
+  return { ...email && { email }, ...fullName && { full_name: fullName } };
 }
 
 function customFields(request: ChargeRequest): Record<string, string> {

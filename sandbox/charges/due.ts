@@ -20,6 +20,7 @@ export function transactionDueAt(transaction: Transaction): number | null {
       return expiresAt;
     case "capture":
       return capturedAt === null ? null : settlementTime(capturedAt);
+    case "settlement":
     case "refund":
     case "partial_refund":
       return earliest(...refunds.filter(isUnconfirmed).map(({ confirmsAt }) => confirmsAt));

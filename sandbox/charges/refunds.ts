@@ -1,7 +1,7 @@
 /** `POST /v2/{id}/refund` and `/refund/online/direct`, and the bank's confirmation. */
 
-import { DAY, SECOND } from "../engine/time.ts";
-import { Refusal } from "../http/refusal.ts";
+import { DAY, formatWib, SECOND } from "../engine/time.ts";
+import { cannotUpdate, Refusal } from "../http/refusal.ts";
 import { object, rupiah, text, validate } from "../http/validate.ts";
 import { findTransaction, transitionTo, updateTransaction } from "../transactions/transactions.ts";
 import { formatMoney, sumRefunds, type Transaction } from "../world/transaction.ts";
@@ -11,7 +11,8 @@ import { METHODS } from "./methods/methods.ts";
 import { actionResponse } from "./responses.ts";
 
 const Request = object({
-  refund_key: text(255).regex(/^[\w-]+$/, "must have only A-Z a-z 0-9 _ -").nullish(),
+  // An empty key counts as absent: an official client always sends one.
+  refund_key: text(255, 0).regex(/^[\w-]*$/, "must have only A-Z a-z 0-9 _ -").nullish(),
   amount: rupiah(0).nullish(),
   reason: text(255, 0).nullish(),
 });
@@ -25,20 +26,23 @@ const CONFIRMATION_AFTER = 5 * SECOND;
 export interface RefundKind {
   isDirect: boolean;
   isDeclinedByBank: boolean;
+  isPendingAtBank: boolean;
 }
 
 export function refund(world: World, id: string, body: unknown, kind: RefundKind) {
   const { isDirect } = kind;
-  const request = validate(Request, body ?? {});
+  // The gateway looks up the transaction before it validates the body.
   const transaction = findTransaction(world, id);
+  const request = validate(Request, body ?? {});
   // Checked before the state: a merchant that repeats a refund after a lost response must get 406,
   // even if the transaction was refunded completely. A failed refund does not use up its key.
-  const key = request.refund_key ?? `refund-${world.random.hex(16)}`;
+  const key = request.refund_key || `refund-${world.random.hex(16)}`;
   if (transaction.refunds.some((each) => each.key === key)) {
     throw new Refusal(406, "Duplicate refund ID");
   }
-  if (transaction.refunds.length >= MAX_REFUNDS) throw new Refusal(412);
-  if (!canRefund(transaction, isDirect, world.clock.now())) throw new Refusal(412);
+  const isPossible = transaction.refunds.length < MAX_REFUNDS &&
+    canRefund(transaction, isDirect, world.clock.now());
+  if (!isPossible) throw notRefundable(transaction);
   const left = transaction.amount - sumRefunds(transaction);
   const amount = request.amount ?? left;
   const isPartial = METHODS[transaction.method].refunds!.isPartial;
@@ -64,7 +68,18 @@ export function refund(world: World, id: string, body: unknown, kind: RefundKind
     createdAt: now,
     confirmsAt: now + CONFIRMATION_AFTER,
     confirmedAt: null,
+    ...kind.isPendingAtBank && { isPending: true },
   };
+  if (kind.isPendingAtBank) {
+    const refunds = [...transaction.refunds, newRefund];
+    const unchanged = world.transactions.put({ ...transaction, refunds });
+    return {
+      ...actionResponse(world, unchanged, "Refund request is pending at the bank"),
+      status_code: "201",
+      refund_amount: formatMoney(amount),
+      refund_key: key,
+    };
+  }
   const cause = isDirect ? "direct_refund" : "refund";
   const refunded = transitionTo(
     world,
@@ -75,19 +90,35 @@ export function refund(world: World, id: string, body: unknown, kind: RefundKind
       refunds: [...transaction.refunds, newRefund],
     },
   );
-  const statusMessage = isDirect
-    ? "Success, refund request is approved by the bank"
-    : "Success, refund request is approved";
+  const isCard = transaction.method === "credit_card";
   return {
-    ...actionResponse(world, refunded, statusMessage),
+    ...actionResponse(world, refunded, refundMessage(isDirect, isCard)),
     refund_chargeback_id: newRefund.id,
-    ...transaction.method === "gopay" && { refund_chargeback_uuid: world.random.uuid() },
+    ...(isCard || transaction.method === "gopay") && {
+      refund_chargeback_uuid: world.random.uuid(),
+    },
+    ...isCard && {
+      bank: transaction.details.bank,
+      settlement_time: formatWib(transaction.settledAt ?? now),
+    },
     // The gateway's pages differ: for direct refunds the sum of all refunds, otherwise this refund.
     refund_amount: formatMoney(isDirect ? sumRefunds(refunded) : amount),
     refund_key: key,
     // Refunds of OVO payments also have the fields of the payer's phone.
     ...transaction.method === "ovo" && METHODS.ovo.fields(refunded, "status", world),
   };
+}
+
+function refundMessage(isDirect: boolean, isCard: boolean): string {
+  if (isDirect) return "Success, refund request is approved by the bank";
+  return `Success, refund ${isCard ? "offline " : ""}request is approved`;
+}
+
+/** The part of the gateway that serves Permata has its own text, and does not send an id. */
+function notRefundable({ id, details }: Transaction): Refusal {
+  if (details.bank !== "permata") return cannotUpdate(id);
+  const message = "Merchant cannot modify the status of the transaction";
+  return new Refusal(412, message, [], { id: undefined });
 }
 
 function canRefund(
@@ -102,14 +133,21 @@ function canRefund(
   return rules.isDirect && (method !== "credit_card" || canRefundDirectly(details));
 }
 
-/** Marks the oldest unconfirmed refund as confirmed by the bank, and sends a second webhook. */
+/**
+ * Marks the oldest unconfirmed refund as confirmed by the bank, and sends a webhook: the second one,
+ * unless the refund was pending until now.
+ */
 export function confirmRefund(world: World, transaction: Transaction): Transaction {
   const confirmed = transaction.refunds.find(isUnconfirmed);
-  return updateTransaction(world, transaction, "confirm_refund", {
-    refunds: transaction.refunds.map((refund) =>
-      refund === confirmed ? { ...refund, confirmedAt: world.clock.now() } : refund
-    ),
-  });
+  const refunds = transaction.refunds.map((refund) =>
+    refund === confirmed ? { ...refund, confirmedAt: world.clock.now(), isPending: false } : refund
+  );
+  if (!confirmed?.isPending) {
+    return updateTransaction(world, transaction, "confirm_refund", { refunds });
+  }
+  const made = sumRefunds({ refunds: refunds.filter(({ isPending }) => !isPending) });
+  const status = made === transaction.amount ? "refund" : "partial_refund";
+  return transitionTo(world, transaction, status, "confirm_refund", { refunds });
 }
 
 export function isUnconfirmed({ confirmedAt }: { confirmedAt: number | null }): boolean {

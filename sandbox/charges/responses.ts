@@ -16,7 +16,7 @@ export function chargeResponse(world: Identity, transaction: Transaction, status
     status_code: statusCode(transaction, "operation"),
     status_message: statusMessage,
     ...commonFields(world, transaction),
-    ...expiryField(transaction, "operation"),
+    ...expiryField(transaction),
     ...METHODS[transaction.method].fields(transaction, "operation", world),
   };
 }
@@ -49,6 +49,8 @@ export function notification(world: Identity, transaction: Transaction) {
     status_code: code,
     status_message: "midtrans payment notification",
     ...allFields(world, transaction, "notification", code),
+    ...transaction.popId !== undefined && { pop_id: transaction.popId },
+    ...transaction.customer && { customer_details: transaction.customer },
   };
 }
 
@@ -56,7 +58,7 @@ function allFields(world: Identity, transaction: Transaction, view: View, code: 
   const { orderId, amount, settledAt, customFields, metadata } = transaction;
   return {
     ...commonFields(world, transaction),
-    ...expiryField(transaction, view),
+    ...expiryField(transaction),
     ...settledAt !== null && { settlement_time: formatWib(settledAt) },
     ...refundFields(transaction),
     ...METHODS[transaction.method].fields(transaction, view, world),
@@ -81,18 +83,16 @@ function commonFields(world: Identity, transaction: Transaction) {
   };
 }
 
-function expiryField({ method, expiresAt }: Transaction, view: View) {
-  if (expiresAt === null) return {};
-  // In responses to QRIS charges the gateway spells this field differently.
-  const name = method === "qris" && view === "operation" ? "expire_time" : "expiry_time";
-  return { [name]: formatWib(expiresAt) };
+function expiryField({ expiresAt }: Transaction) {
+  return expiresAt === null ? {} : { expiry_time: formatWib(expiresAt) };
 }
 
 function refundFields(transaction: Transaction) {
-  if (transaction.refunds.length === 0) return {};
+  const refunds = transaction.refunds.filter(({ isPending }) => !isPending);
+  if (refunds.length === 0) return {};
   return {
-    refund_amount: formatMoney(sumRefunds(transaction)),
-    refunds: transaction.refunds.map((refund) => ({
+    refund_amount: formatMoney(sumRefunds({ refunds })),
+    refunds: refunds.map((refund) => ({
       refund_chargeback_id: refund.id,
       refund_amount: formatMoney(refund.amount),
       created_at: formatWib(refund.createdAt),

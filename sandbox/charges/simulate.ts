@@ -1,13 +1,14 @@
 /**
- * Simulated actions of customers and banks: changes of a transaction that the merchant does not
- * request.
+ * Simulated actions: of customers and banks, which the merchant does not request, and of the merchant
+ * in the gateway's dashboard.
  */
 
 import { finishThreeDs, isWaitingForThreeDs } from "../cards/authorization.ts";
 import { Refusal } from "../http/refusal.ts";
 import { TRANSITIONS, transitionTo } from "../transactions/transactions.ts";
-import type { Transaction } from "../world/transaction.ts";
+import { sumRefunds, type Transaction } from "../world/transaction.ts";
 import type { World } from "../world/world.ts";
+import { approve, capture, deny, isChallenged } from "./actions.ts";
 import { settle } from "./due.ts";
 import { GOPAY_HOLD } from "./methods/gopay.ts";
 import { confirmRefund } from "./refunds.ts";
@@ -49,11 +50,27 @@ export const SIMULATED_ACTIONS = {
     run: payAgain,
   },
   deny: {
-    isPossible: (transaction) => isPending(transaction) && DENIABLE.includes(transaction.method),
-    run: (world, transaction) =>
-      transitionTo(world, transaction, "deny", "deny", {
+    isPossible: (transaction) =>
+      isPending(transaction) ? DENIABLE.includes(transaction.method) : isChallenged(transaction),
+    run(world, transaction) {
+      if (isChallenged(transaction)) return runMerchantCall(world, transaction, deny);
+      return transitionTo(world, transaction, "deny", "deny", {
         message: "Transaction is denied by the customer or the provider",
-      }),
+      });
+    },
+  },
+  approve: {
+    isPossible: isChallenged,
+    run: (world, transaction) => runMerchantCall(world, transaction, approve),
+  },
+  capture: {
+    isPossible: ({ status }) => status === "authorize",
+    run: (world, transaction) =>
+      runMerchantCall(
+        world,
+        transaction,
+        () => capture(world, { transaction_id: transaction.id }, false),
+      ),
   },
   expire: {
     isPossible: isPending,
@@ -105,6 +122,16 @@ export function simulate(
   return action.run(world, transaction, options);
 }
 
+/** Runs a call of the merchant, as the gateway's dashboard does, and returns the new state. */
+function runMerchantCall(
+  world: World,
+  { id }: Transaction,
+  call: (world: World, id: string) => unknown,
+): Transaction {
+  call(world, id);
+  return world.transactions.get(id)!;
+}
+
 function isPending({ status }: Transaction): boolean {
   return status === "pending";
 }
@@ -140,11 +167,15 @@ function chargeback(
 ): Transaction {
   const isPartial = typeof amount === "number" && amount < transaction.amount &&
     transaction.status === "settlement";
+  const { chargebacks = [] } = transaction;
+  const before = chargebacks.reduce((sum, { amount }) => sum + amount, 0);
+  const left = transaction.amount - sumRefunds(transaction) - before;
   return transitionTo(
     world,
     transaction,
     isPartial ? "partial_chargeback" : "chargeback",
     "chargeback",
+    { chargebacks: [...chargebacks, { amount: isPartial ? amount : left, at: world.clock.now() }] },
   );
 }
 

@@ -29,6 +29,7 @@ import {
   listTransactions,
   listWebhooks,
 } from "./describe.ts";
+import { settlementReport } from "./settlement_report.ts";
 
 /** Later years do not fit the gateway's time format. */
 const LATEST = Date.UTC(3000, 0) - 1;
@@ -71,6 +72,7 @@ const NewSettings = object({
   recurring_notification_url: webhookUrl,
   pay_account_notification_url: webhookUrl,
   reuse_order_id_after_deny: flag(),
+  denied_review_status: oneOf(["cancel", "deny"]),
 }).partial();
 
 const InvoicePayment = object({
@@ -78,6 +80,8 @@ const InvoicePayment = object({
   /** Starts the transaction and leaves it pending. */
   only_start: flag().default(false),
 });
+
+const CSV = { "Content-Type": "text/csv; charset=utf-8" };
 
 export interface Control {
   world: OpenWorld;
@@ -171,6 +175,11 @@ export function createControl({ world, subscribe, closing }: Control): Hono {
     await runAndDeliver(() => world.saveState());
     return c.json(clock());
   });
+
+  control.get(
+    "/reports/settlement.csv",
+    (c) => c.body(settlementReport(world, c.req.query("date") ?? ""), 200, CSV),
+  );
 
   control.get("/webhooks", (c) => c.json(listWebhooks(world, c.req.query())));
   control.post("/webhooks/settle", async (c) => {

@@ -10,7 +10,7 @@ export const DAY = 24 * HOUR;
 
 const WIB = 7 * HOUR;
 
-/** `yyyy-MM-dd HH:mm:ss` in Jakarta time: format of transactions and webhooks. */
+/** `yyyy-MM-dd HH:mm:ss` in Jakarta time: format of transactions, subscriptions and webhooks. */
 export function formatWib(at: number): string {
   return new Date(at + WIB).toISOString().slice(0, 19).replace("T", " ");
 }
@@ -18,11 +18,6 @@ export function formatWib(at: number): string {
 /** `yyyy-MM-dd HH:mm:ss +0700`: format of invoices. */
 export function formatWibWithOffset(at: number): string {
   return `${formatWib(at)} +0700`;
-}
-
-/** `yyyy-MM-ddTHH:mm:ss.SSSSSSZ`: format of subscriptions. */
-export function formatIsoMicros(at: number): string {
-  return new Date(at).toISOString().replace("Z", "000Z");
 }
 
 /** Parses `yyyy-MM-dd HH:mm:ss +0700` with any offset; null if the text has another format. */

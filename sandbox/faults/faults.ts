@@ -24,6 +24,8 @@ export const RESPONSE_FAULTS = [
   "webhook_first",
   /** The bank declines a capture or refund. */
   "bank_refuses",
+  /** The bank makes a refund later: the gateway answers 201 and does not list the refund yet. */
+  "bank_pending",
 ] as const;
 
 export const WEBHOOK_FAULTS = ["webhook_lost", "webhook_twice", "webhook_out_of_order"] as const;

@@ -1,16 +1,66 @@
 /** Input validation in the gateway's style: one 400 that names every invalid field by its path. */
 
 import { z } from "zod";
-import { invalid } from "./refusal.ts";
+import { invalid, WrongType } from "./refusal.ts";
 
-/** Parses `input`; throws a Refusal with all messages if it is invalid. */
+/**
+ * Parses `input`; throws a Refusal with all messages if it is invalid. Like the gateway, it converts
+ * scalars to the type of their field: `7` to `"7"`, `"7"` to `7`, `"true"` to `true`.
+ */
 export function validate<T>(schema: z.ZodType<T>, input: unknown, prefix = ""): T {
+  const first = schema.safeParse(input);
+  if (first.success) return first.data;
+  convertScalars(input, first.error.issues);
   const result = schema.safeParse(input);
   if (result.success) return result.data;
-  const messages = result.error.issues.map(({ path, message }) =>
+  const { issues } = result.error;
+  const messages = issues.map(({ path, message }) =>
     `${[prefix, ...path].filter((part) => part !== "").join(".") || "body"} ${message}`
   );
-  throw invalid(...new Set(messages));
+  const unique = [...new Set(messages)];
+  const hasWrongType = issues.some((issue) => isWrongType(issue, valueAt(input, issue.path)));
+  throw hasWrongType ? new WrongType(unique) : invalid(...unique);
+}
+
+type Issue = z.core.$ZodIssue;
+
+/**
+ * Converts the scalars in `input` that have the wrong type. In place: a deeply nested body cannot be
+ * copied.
+ */
+function convertScalars(input: unknown, issues: Issue[]): void {
+  for (const issue of issues) {
+    const parent = valueAt(input, issue.path.slice(0, -1));
+    const name = issue.path.at(-1);
+    if (typeof parent !== "object" || parent === null || name === undefined) continue;
+    const fields = parent as Record<PropertyKey, unknown>;
+    fields[name] = convertScalar(fields[name], issue);
+  }
+}
+
+function convertScalar(value: unknown, issue: Issue): unknown {
+  const expected = issue.code === "invalid_type" ? issue.expected : null;
+  const isText = expected === "string" || issue.code === "invalid_value";
+  if (isText && typeof value === "number") return String(value);
+  if (typeof value !== "string") return value;
+  const isNumber = expected === "number" || expected === "int";
+  if (isNumber && /^-?\d{1,15}$/.test(value)) return Number(value);
+  if (expected === "boolean" && /^(true|false)$/.test(value)) return value === "true";
+  return value;
+}
+
+/** Whether the value exists and has a type that cannot be converted to the type of the field. */
+function isWrongType(issue: Issue, value: unknown): boolean {
+  if (value === undefined || value === null) return false;
+  if (issue.code === "invalid_type" || issue.code === "invalid_union") return true;
+  return issue.code === "invalid_value" && typeof value !== "string";
+}
+
+function valueAt(input: unknown, path: PropertyKey[]): unknown {
+  return path.reduce(
+    (value, name) => (value as Record<PropertyKey, unknown> | null | undefined)?.[name],
+    input,
+  );
 }
 
 /** The message for a value of the wrong type, or "is required" if the value is missing. */
@@ -35,10 +85,10 @@ export function flag() {
   return z.boolean(typeError("must be true or false"));
 }
 
-/** An amount in whole rupiah: a number, or a string of digits, which may end in `.0` or `.00`. */
+/** An amount in whole rupiah: a number, or the same as text. Decimals other than 0 are rejected. */
 export function rupiah(min = 1, max = MAX_AMOUNT) {
   return z.union(
-    [z.number(), z.string().regex(/^-?\d{1,14}(\.00?)?$/).transform(Number)],
+    [z.number(), z.string().regex(/^-?\d{1,14}(\.\d{1,2})?$/).transform(Number)],
     typeError("must be a number"),
   ).refine(Number.isSafeInteger, "must not have decimals")
     .refine(

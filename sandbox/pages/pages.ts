@@ -4,6 +4,7 @@ import { Hono } from "hono";
 import { Refusal } from "../http/refusal.ts";
 import type { OpenWorld } from "../world/world.ts";
 import base from "./assets/base.css" with { type: "text" };
+import cardScript from "./assets/card_script.js" with { type: "text" };
 import details from "./assets/details.js" with { type: "text" };
 import dom from "./assets/dom.js" with { type: "text" };
 import list from "./assets/list.css" with { type: "text" };
@@ -11,6 +12,7 @@ import narrow from "./assets/narrow.css" with { type: "text" };
 import refresh from "./assets/refresh.js" with { type: "text" };
 import sandbox from "./assets/sandbox.js" with { type: "text" };
 import screens from "./assets/screens.css" with { type: "text" };
+import threeDs from "./assets/three_ds.js" with { type: "text" };
 import { addLinkAccount } from "./customer/link_account.ts";
 import { addPay } from "./customer/pay.ts";
 import { addPaymentLink } from "./customer/payment_link.ts";
@@ -57,10 +59,12 @@ function serveAssets(pages: Hono): void {
         "Cache-Control": "no-cache",
         "X-Content-Type-Options": "nosniff",
       }));
-  const scripts = { details, dom, refresh, sandbox };
+  const scripts = { details, dom, refresh, sandbox, three_ds: threeDs };
   for (const [name, text] of Object.entries(scripts)) {
     serve(`/assets/${name}.js`, "text/javascript", text);
   }
+  // The path of the gateway's own script.
+  serve("/v2/assets/js/midtrans-new-3ds.min.js", "text/javascript", cardScript);
   serve("/assets/sandbox.css", "text/css", base + list + screens + narrow);
   serve("/favicon.ico", "image/svg+xml", ICON);
 }

@@ -1,7 +1,7 @@
 /** Subscriptions: create, read, update, disable, enable, cancel. */
 
 import type { z } from "zod";
-import { addInterval, formatIsoMicros, parseTime } from "../engine/time.ts";
+import { addInterval, formatWib, parseTime } from "../engine/time.ts";
 import { invalid, Refusal } from "../http/refusal.ts";
 import { freeObject, integer, object, oneOf, rupiah, text, validate } from "../http/validate.ts";
 import type { Subscription } from "../world/records.ts";
@@ -81,8 +81,9 @@ export function createSubscription(world: World, request: CreateRequest) {
     metadata: request.metadata ?? {},
     customer: request.customer_details ?? null,
   });
-  const { transaction_ids: _ids, ...described } = describeSubscription(world, subscription);
-  world.notifier.notifySubscription(described, "subscription.create");
+  const described = describeSubscription(world, subscription);
+  const { transaction_ids: _ids, ...notified } = described;
+  world.notifier.notifySubscription(notified, "subscription.create");
   return described;
 }
 
@@ -98,6 +99,7 @@ const Update = object({
   schedule: object({ interval: integer(1, 1000).nullish(), next_execution_at: text(30).nullish() })
     .nullish(),
   retry_schedule: Retry,
+  metadata: freeObject(1024).nullish(),
   gopay: Gopay,
 });
 
@@ -126,6 +128,7 @@ export function updateSubscription(world: World, id: string, body: unknown) {
       anchor: nextAt === null ? schedule.anchor : { at: nextAt, cycle: schedule.current },
     },
     retry: readRetry(request) ?? subscription.retry,
+    metadata: request.metadata ?? subscription.metadata,
   });
   return UPDATED;
 }
@@ -171,6 +174,7 @@ function readRetry({ retry_schedule }: { retry_schedule?: z.output<typeof Retry>
     interval: retry_schedule.interval,
     unit: retry_schedule.interval_unit,
     maxInterval: retry_schedule.max_interval,
+    isRequested: true,
   };
 }
 
@@ -202,21 +206,22 @@ export function describeSubscription(world: World, subscription: Subscription) {
     name: subscription.name,
     amount: String(subscription.amount),
     currency: subscription.currency,
-    // The gateway writes this time without its zone.
-    created_at: formatIsoMicros(subscription.createdAt).slice(0, -1),
+    created_at: formatWib(subscription.createdAt),
     schedule: {
       interval: schedule.interval,
       interval_unit: schedule.unit,
       current_interval: schedule.current,
       ...schedule.maxInterval !== null && { max_interval: schedule.maxInterval },
-      start_time: formatIsoMicros(schedule.startAt),
-      previous_execution_at: schedule.previousAt && formatIsoMicros(schedule.previousAt),
-      next_execution_at: schedule.nextAt && formatIsoMicros(schedule.nextAt),
+      start_time: formatWib(schedule.startAt),
+      ...schedule.previousAt !== null && { previous_execution_at: formatWib(schedule.previousAt) },
+      next_execution_at: schedule.nextAt && formatWib(schedule.nextAt),
     },
-    retry_schedule: {
-      interval: retry.interval,
-      interval_unit: retry.unit,
-      max_interval: retry.maxInterval,
+    ...retry.isRequested && {
+      retry_schedule: {
+        interval: retry.interval,
+        interval_unit: retry.unit,
+        max_interval: retry.maxInterval,
+      },
     },
     status: subscription.status,
     token: subscription.token,

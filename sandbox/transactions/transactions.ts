@@ -5,9 +5,6 @@ import type { Status, Transaction } from "../world/transaction.ts";
 import type { Cause } from "../world/webhook.ts";
 import type { World } from "../world/world.ts";
 
-/** Order ids with other characters can be charged but not used in a path. */
-const USABLE_IN_A_PATH = /^[\w~.-]+$/;
-
 export function findTransaction(world: World, id: string): Transaction {
   const transaction = world.transactions.get(id) ?? findByOrder(world, id);
   if (!transaction) throw new Refusal(404);
@@ -15,7 +12,6 @@ export function findTransaction(world: World, id: string): Transaction {
 }
 
 function findByOrder(world: World, orderId: string): Transaction | undefined {
-  if (!USABLE_IN_A_PATH.test(orderId)) return undefined;
   const transaction = world.transactions.get(world.orders.get(orderId)?.id ?? "");
   // The gateway finds DANA transactions by transaction id only.
   return transaction?.method === "dana" ? undefined : transaction;

@@ -195,9 +195,11 @@ export function createNotifier(
 }
 
 function urlsFor(world: Pick<World, "settings">, { notify }: Transaction): string[] {
-  if (notify.override.length > 0) return notify.override;
   const own = world.settings.notification_url;
-  return [...own ? [own] : [], ...notify.append];
+  const urls = notify.override.length > 0
+    ? notify.override
+    : [...own ? [own] : [], ...notify.append];
+  return urls.filter((url) => /^https?:$/.test(URL.parse(url)?.protocol ?? ""));
 }
 
 /**

@@ -19,6 +19,8 @@ export interface CardBehaviour {
   threeDs: ThreeDsFlow;
   /** The issuing bank, if the card has a specific one. */
   bank?: string;
+  /** Whether the cardholder collects points. */
+  hasPoints?: boolean;
 }
 
 /**
@@ -68,7 +70,13 @@ export interface Subscription extends Stored {
     previousAt: number | null;
     nextAt: number | null;
   };
-  retry: { interval: number; unit: "minute" | "hour" | "day"; maxInterval: number };
+  retry: {
+    interval: number;
+    unit: "minute" | "hour" | "day";
+    maxInterval: number;
+    /** Whether the merchant gave this schedule; only then responses contain it. */
+    isRequested?: boolean;
+  };
   /** The scheduled retry of the current cycle. */
   retrying: { count: number; nextAt: number } | null;
   transactionIds: string[];

@@ -38,10 +38,15 @@ export interface Transaction extends Stored {
   /** Why the bank or provider denied the payment. */
   message: string | null;
   refunds: Refund[];
+  /** Missing if there is none. */
+  chargebacks?: { amount: number; at: number }[];
   /** Data of the payment method. */
   details: Details;
   customFields: Record<string, string>;
   metadata: Record<string, unknown> | null;
+  /** Only webhooks contain it. Missing in state files of earlier versions, as is `popId`. */
+  customer?: { email?: string; full_name?: string } | null;
+  popId?: string;
   /** Webhook URLs of this transaction: `override` replaces the merchant's, `append` adds to them. */
   notify: { override: string[]; append: string[] };
   /** Id of the first payment to the same virtual account; null: this is the first or only one. */
@@ -77,8 +82,11 @@ export interface Refund {
   confirmsAt: number;
   /** When the bank confirmed it; null: not yet. */
   confirmedAt: number | null;
+  /** Whether the bank has not made it yet; responses then do not list it. */
+  isPending?: boolean;
 }
 
+/** The sum of all refunds, including those that the bank has not made yet. */
 export function sumRefunds({ refunds }: Pick<Transaction, "refunds">): number {
   return refunds.reduce((sum, { amount }) => sum + amount, 0);
 }

@@ -63,4 +63,6 @@ export interface Settings {
   pay_account_notification_url: string | null;
   /** Whether an order id can be used again after its transaction was denied. */
   reuse_order_id_after_deny: boolean;
+  /** The status after the merchant denied a challenge: `cancel` as recorded in 2021, `deny` before. */
+  denied_review_status: "cancel" | "deny";
 }

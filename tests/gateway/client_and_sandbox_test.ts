@@ -254,7 +254,7 @@ Deno.test("client and sandbox: register and look up cards, link and unlink walle
   const mandiri = await client.getCardToken("4617006959746656", 12, 2030, "123");
   const points = await client.pointInquiry(mandiri.body.token_id!);
   assert.equal(points.body.point_balance_amount, "10000.00");
-  assert.equal((await client.getBin("477377")).body.data?.bank_code, "bca");
+  assert.equal((await client.getBin("477377")).body.data?.bank_code, "BCA");
 
   const linked = await client.createPayAccount({
     payment_type: "gopay",

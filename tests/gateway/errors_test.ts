@@ -99,6 +99,13 @@ Deno.test("error: 5xx in body or HTTP status leaves the outcome of a write unkno
   }
 });
 
+Deno.test("error: a write that the gateway's proxy rejects before it forwards it is refused", async () => {
+  for (const status of [401, 403, 404, 413, 429, 500, 502]) {
+    const error = await writeErrorOf(() => Response.json({ message: "No." }, { status }));
+    assert.equal(error?.outcome, status < 500 ? "refused" : "unknown", String(status));
+  }
+});
+
 Deno.test("error: HTTP 408 or 499 of a proxy leaves the outcome of a write unknown, 408 in the body does not", async () => {
   for (const status of [408, 499]) {
     const error = await writeErrorOf(() => new Response("Timeout", { status }));
@@ -136,9 +143,11 @@ for (const [what, body] of Object.entries(NO_JSON)) {
 
 Deno.test("error: a 4xx without the gateway's fields leaves the outcome of a write unknown", async () => {
   for (const status of [400, 401, 403, 404, 406, 429]) {
-    const error = await writeErrorOf(() => Response.json({ message: "Forbidden" }, { status }));
+    const error = await writeErrorOf(() => Response.json({ error: "Forbidden" }, { status }));
     assert.equal(error?.outcome, "unknown", String(status));
   }
+  const conflict = await writeErrorOf(() => Response.json({ message: "No." }, { status: 406 }));
+  assert.equal(conflict?.outcome, "unknown");
 });
 
 Deno.test("error: a body of exactly the size limit is read", async () => {

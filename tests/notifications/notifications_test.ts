@@ -423,6 +423,22 @@ Deno.test("notification: is unmatched and answered with 200 if the gateway does 
   assert.deepEqual([notification.status, notification.payment_id], ["unmatched", null]);
 });
 
+Deno.test("notification: the customer in it is not stored; unknown members are", async () => {
+  await using payments = await openPayments({ databaseUrl });
+  const staff = await payments.app.createKey({ userId: "ops", isStaff: true });
+  const charged = await payments.charge("bca");
+  await notifyAndRead(
+    payments,
+    buildNotification(charged, "settlement", {
+      customer_details: { email: "budi@shop.example", full_name: "Budi Santoso" },
+      pop_id: "a-new-member",
+    }),
+  );
+  const list = await payments.get(`/notifications/?order_id=${charged.order_id}`, staff);
+  const [{ raw_payload }] = await list.json();
+  assert.deepEqual([raw_payload.customer_details, raw_payload.pop_id], [undefined, "a-new-member"]);
+});
+
 Deno.test("notification: neither its signature nor tokens in it are stored or returned", async () => {
   await using payments = await openPayments({ databaseUrl });
   const staff = await payments.app.createKey({ userId: "ops", isStaff: true });

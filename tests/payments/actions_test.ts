@@ -287,16 +287,21 @@ Deno.test("approve: makes a challenged card payment paid", async () => {
   assert.deepEqual(await payments.events(id), ["payment_received", "payment_settled"]);
 });
 
-Deno.test("deny: denies a challenged card payment", async () => {
-  await using payments = await openPayments({ databaseUrl });
-  const { id, transaction_id } = await chargeCard(payments, CHALLENGED_CARD);
-  const { body } = await denyPayment(payments.app.deps, ALICE, id);
-  assertMembers(body, { transaction_status: "deny", fraud_status: "deny", is_failed: true });
-  const seen = await payments.sandbox.status(transaction_id!);
-  assert.equal(seen.transaction_status, "deny");
-  assert.equal((await payments.transitions(id)).at(-1), "capture>deny deny");
-  assert.deepEqual(await payments.events(id), ["payment_received", "payment_denied"]);
-});
+for (
+  const [status, event] of [["cancel", "payment_cancelled"], ["deny", "payment_denied"]] as const
+) {
+  Deno.test(`deny: denies a challenged card payment if the gateway then reports ${status}`, async () => {
+    await using payments = await openPayments({ databaseUrl });
+    await payments.sandbox.control("settings", { denied_review_status: status }, "PATCH");
+    const { id, transaction_id } = await chargeCard(payments, CHALLENGED_CARD);
+    const { body } = await denyPayment(payments.app.deps, ALICE, id);
+    assertMembers(body, { transaction_status: status, fraud_status: "deny", is_failed: true });
+    const seen = await payments.sandbox.status(transaction_id!);
+    assert.deepEqual([seen.transaction_status, seen.fraud_status], [status, "deny"]);
+    assert.equal((await payments.transitions(id)).at(-1), `capture>${status} deny`);
+    assert.deepEqual(await payments.events(id), ["payment_received", event]);
+  });
+}
 
 Deno.test("approve: a challenged authorization stays an authorization, which can be captured", async () => {
   await using payments = await openPayments({ databaseUrl });

@@ -3,6 +3,7 @@ import { randomUUID } from "node:crypto";
 import { createDatabase } from "../support/database/database.ts";
 import { newKey } from "../support/idempotency.ts";
 import type { ChargeKind, Payment } from "../support/payments/payments.ts";
+import { manualClock } from "../support/manual_clock.ts";
 import { assertProblem } from "../support/problem.ts";
 import {
   assertRefundsMatchGateway,
@@ -136,6 +137,40 @@ for (const direct of [false, true]) {
     // The reserved amount is released: the full amount can be refunded.
     const { payment: refunded } = await parseRefunded(await refund(payments, payment, { direct }));
     assert.equal(refunded.transaction_status, "refund");
+  });
+}
+
+for (const direct of [false, true]) {
+  const operation = direct ? "direct_refund" : "refund";
+  Deno.test(`${operation}: stays pending if the bank makes it later, and is not sent again`, async () => {
+    const clock = manualClock();
+    await using payments = await openRelayed({ databaseUrl, now: clock.now });
+    const payment = await payments.paid("gopay");
+    await payments.sandbox.fault(operation, "bank_pending");
+    const answer = await refund(payments, payment, { amount: 10_000, direct });
+    const { refund: made, payment: after } = await parseRefunded(answer);
+    assert.deepEqual([made.status, made.status_code], ["pending", "201"]);
+    assert.deepEqual([after.transaction_status, after.refund_amount], ["settlement", "0.00"]);
+    // The amount stays reserved.
+    await assertProblem(
+      await refund(payments, payment, { amount: 34_001 }),
+      400,
+      "validation_error",
+    );
+    clock.advance(10 * 60_000);
+    await payments.check(payment.id);
+    assert.equal((await payments.read(payment.id)).refunds[0]!.status, "pending");
+    assert.equal(payments.relay.times(direct ? DIRECT_REFUND : REFUND), 1);
+
+    await payments.sandbox.control(`transactions/${payment.transaction_id}/confirm_refund`);
+    await payments.check(payment.id);
+    const confirmed = await assertRefundsMatchGateway(payments, payment.id);
+    assert.equal(confirmed.refunds[0]!.status, "succeeded");
+    assert.deepEqual([confirmed.transaction_status, confirmed.refund_amount], [
+      "partial_refund",
+      "10000.00",
+    ]);
+    assert.equal(payments.relay.times(direct ? DIRECT_REFUND : REFUND), 1);
   });
 }
 

@@ -167,7 +167,10 @@ Deno.test("one-time token: is valid for one charge within 15 minutes", async () 
   assert.equal((await charge()).status_code, "200");
   const again = await charge();
   assert.equal(again.status_code, "411");
-  assert.equal(again.status_message, "Token id is missing, invalid, or timed out");
+  assert.equal(
+    again.status_message,
+    "Credit card token is no longer available. Please create a new one.",
+  );
   const late = await box.token(ACCEPTED_CARD);
   await box.advance(16 * 60);
   const answer = await box.charge("card", { credit_card: { token_id: late } });
@@ -312,7 +315,7 @@ Deno.test("BIN lookup: returns the bank with the server or client key, and a pla
     "channel",
     "registration_required",
   ]);
-  assert.deepEqual([body.data.brand, body.data.bank_code], ["VISA", "mandiri"]);
+  assert.deepEqual([body.data.brand, body.data.bank_code], ["VISA", "MANDIRI"]);
   const asClient = { Authorization: `Basic ${btoa(`${CLIENT_KEY}:`)}` };
   assert.equal((await box.call("GET", "/v1/bins/461700", undefined, asClient)).http, 200);
   const withoutKey = await box.call("GET", "/v1/bins/461700", undefined, { Authorization: "" });

@@ -100,7 +100,7 @@ testClient("gets HTTP 400 and all messages for an invalid charge", async (api) =
 
 testClient("gets HTTP 401 for a wrong key", async (api) => {
   api.apiConfig.set({ serverKey: "SB-Mid-server-wrong" });
-  const message = "Transaction cannot be authorized with the current client/server key.";
+  const message = "Unknown Merchant server_key/id";
   await assertRefused(charge(api, "bca"), 401, message);
   api.apiConfig.serverKey = "";
   await assertRefused(
@@ -145,7 +145,7 @@ testClient("approves and denies challenged payments only", async (api) => {
   const denied = await charge(api, "card_challenge");
   assert.equal((await api.transaction.deny(denied.order_id)).transaction_status, "deny");
   const accepted = await charge(api, "card");
-  const message = "Merchant cannot modify the status of the transaction";
+  const message = "Transaction status cannot be updated.";
   await assertRefused(api.transaction.approve(accepted.order_id), "412", message);
   await assertRefused(api.transaction.deny(accepted.order_id), "412", message);
 });

@@ -172,11 +172,20 @@ browserTest("dashboard: updates live, and its buttons run their actions", async 
   await row(page, "order-6").locator(".badge.deny").waitFor();
   await press(page, "Settle captured payments");
   await page.getByText("Settled: 1").waitFor();
+  await box.charge("card_challenge");
+  await press(page, "Approve order-7");
+  await row(page, "order-7").getByText("challenge").waitFor({ state: "detached" });
+  await box.charge("card_challenge");
+  await press(page, "Deny order-8");
+  await row(page, "order-8").locator(".badge.cancel").waitFor();
+  await box.charge("card_auth");
+  await press(page, "Capture order-9");
+  await row(page, "order-9").locator(".badge.capture").waitFor();
 
   // Newest first; the filter narrows the list.
-  assert.match(await page.locator("tbody").first().textContent(), /order-6/);
+  assert.match(await page.locator("tbody").first().textContent(), /order-9/);
   await page.getByLabel("Order", { exact: true }).fill("ORDER-2");
-  await row(page, "order-6").waitFor({ state: "detached" });
+  await row(page, "order-9").waitFor({ state: "detached" });
   await page.getByLabel("Order", { exact: true }).fill("");
   await page.getByLabel("Status").selectOption("settlement");
   await row(page, "order-2").waitFor({ state: "detached" });
@@ -398,7 +407,7 @@ browserTest("QR codes: can be scanned and contain the qr_string of the charge", 
   const charge = await box.charge("qris", { transaction_details: { order_id } });
   for (const { url } of charge.actions) assert.equal(await scan(url), charge.qr_string);
   const gopay = await box.charge("gopay");
-  for (const { url } of gopay.actions.slice(0, 2)) assert.match(await scan(url), /^000201.*6304/);
+  assert.match(await scan(gopay.actions[0].url), /^000201.*6304/);
 
   await page.goto(`${box.url}/pay/${charge.transaction_id}`);
   await page.locator("img.qr").waitFor();

@@ -10,7 +10,7 @@ Deno.test("partial refund: returns its own amount, and a refund without an amoun
   const first = await box.post(path, { refund_key: "one", amount: 4_000, reason: "Torn" });
   assert.deepEqual(pick(first), {
     status_code: "200",
-    status_message: "Success, refund request is approved",
+    status_message: "Success, refund offline request is approved",
     transaction_status: "partial_refund",
     gross_amount: "44000.00",
     refund_chargeback_id: 1,

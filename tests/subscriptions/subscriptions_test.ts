@@ -413,6 +413,7 @@ Deno.test("subscription functions: do the same as the routes", async (t) => {
     token,
     interval: 1,
     interval_unit: "month",
+    metadata: { plan: "gold" },
   }, null);
   const { id } = SubscriptionSchema.parse(body);
   const subscription = await subscriptions.stored(id);
@@ -430,6 +431,8 @@ Deno.test("subscription functions: do the same as the routes", async (t) => {
     assert.deepEqual([body.name, body.amount, body.interval], ["new-club", "30000.00", 2]);
     const { name, amount, schedule } = await subscriptions.atGateway(subscription);
     assert.deepEqual([name, amount, schedule.interval], ["new-club", "30000", 2]);
+    const [sent] = subscriptions.relay.received.filter(({ method }) => method === "PATCH");
+    assert.deepEqual(JSON.parse(sent!.body).metadata, { plan: "gold", subscription_ref: id });
     await subscriptions.advanceToNextCycle(subscription);
     await subscriptions.sync();
     const [, payment] = await subscriptions.payments(subscription);

@@ -105,15 +105,16 @@ function fields(transaction: Transaction, view: View, world: Identity) {
   const { threeDs, installment, savedTokenId, savedUntil } = details;
   const isApproved = !["pending", "deny", "failure", "expire"].includes(status);
   const [code, message] = channelResponse(transaction);
+  // The fraud detection system decides before the bank, so there is no response of a bank.
+  const isDeniedByFds = status === "deny" && details.behaviour.outcome === "deny_by_fds";
   return {
     masked_card: details.masked,
     bank: details.bank,
     card_type: "credit",
     ...isApproved && { approval_code: approvalCode(id) },
-    ...isApproved && { on_us: details.isOnUs, channel: details.channel },
+    ...(isApproved || isDeniedByFds) && { on_us: details.isOnUs, channel: details.channel },
     ...status !== "pending" && {
-      channel_response_code: code,
-      channel_response_message: message,
+      ...!isDeniedByFds && { channel_response_code: code, channel_response_message: message },
       eci: threeDs ? threeDs.result === "attempted" ? "06" : "05" : "07",
     },
     ...threeDs && { three_ds_version: "2" },
@@ -133,6 +134,12 @@ function fields(transaction: Transaction, view: View, world: Identity) {
       saved_token_id_expired_at: formatWib(savedUntil),
     },
   };
+}
+
+/** The fields of a card in the response to a review. */
+export function cardFields(transaction: Transaction) {
+  const { masked, bank } = cardDetails(transaction);
+  return { masked_card: masked, bank, approval_code: approvalCode(transaction.id) };
 }
 
 function channelResponse(transaction: Transaction): [string, string] {

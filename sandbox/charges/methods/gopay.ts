@@ -42,7 +42,7 @@ export const gopay = defineMethod({
         callbackUrl,
       });
     }
-    return pending("GO-PAY billing created", {
+    return pending("GoPay transaction is created", {
       kind: "one_time",
       reference: world.random.hex(32),
       callbackUrl,
@@ -51,7 +51,12 @@ export const gopay = defineMethod({
   fields(transaction, view, world) {
     const { status, details } = transaction;
     if (view === "operation" || (status === "pending" && view === "status")) {
-      return { ...channelResponse(transaction), actions: actions(transaction, world) };
+      // Only charges of a linked account have a response of the wallet.
+      const isOneTime = details.kind === "one_time";
+      return {
+        ...!isOneTime && channelResponse(transaction),
+        actions: actions(transaction, world),
+      };
     }
     if (status === "deny") return channelResponse(transaction);
     const isPaid = status === "settlement" || status.endsWith("refund");
@@ -126,7 +131,6 @@ function actions({ id, details, status }: Transaction, world: Identity) {
   }
   return [
     get("generate-qr-code", `/v2/gopay/${id}/qr-code`),
-    get("generate-qr-code-v2", `/v4/qris/gopay/${details.reference}/qr-code`),
     get("deeplink-redirect", `/gopay/app/${id}`),
     get("get-status", `/v2/${id}/status`),
     { name: "cancel", method: "POST", url: `${url}/v2/${id}/cancel`, fields: [] },

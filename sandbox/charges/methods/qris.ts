@@ -12,7 +12,7 @@ export const qris = defineMethod({
     qris: object({ acquirer: oneOf(["gopay", "airpay shopee"]).nullish() }).nullish(),
   }),
   start: ({ qris }, world) =>
-    pending("QRIS transaction is created", {
+    pending("Qris transaction is created", {
       acquirer: qris?.acquirer ?? "gopay",
       reference: world.random.hex(32),
     }),

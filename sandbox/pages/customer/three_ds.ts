@@ -1,6 +1,6 @@
 /** `/v2/3ds/redirect/{token}`: the 3-D Secure page of the card's bank. */
 
-import type { Hono } from "hono";
+import type { Context, Hono } from "hono";
 import { html } from "hono/html";
 import {
   cardDetails,
@@ -9,12 +9,13 @@ import {
   isWaitingForThreeDs,
   OTP,
 } from "../../cards/authorization.ts";
+import { statusResponse } from "../../charges/responses.ts";
 import { Refusal } from "../../http/refusal.ts";
 import type { ThreeDsFlow } from "../../world/records.ts";
 import type { Transaction } from "../../world/transaction.ts";
-import type { OpenWorld } from "../../world/world.ts";
+import type { OpenWorld, World } from "../../world/world.ts";
 import { formatRupiah } from "../shared/format.ts";
-import { type Markup, readField, render, sameOriginForm } from "../shared/layout.ts";
+import { type Markup, readField, render, safeUrl, sameOriginForm } from "../shared/layout.ts";
 import { codeField, resultScreen, screen } from "./screens.ts";
 
 /** Explanations for flows without a code. */
@@ -33,11 +34,21 @@ export function addThreeDs(pages: Hono, world: OpenWorld): void {
 
   pages.get("/v2/3ds/redirect/:token", (c) => {
     const transaction = find(c.req.param("token"));
-    const isWrong = c.req.query("wrong") !== undefined;
-    const body = isWaitingForThreeDs(transaction)
-      ? challenge(transaction, isWrong)
-      : resultScreen(transaction);
-    return render(c, { title: "3-D Secure", body });
+    const page = { title: "3-D Secure", canBeFramed: true };
+    if (isWaitingForThreeDs(transaction)) {
+      const body = challenge(transaction, c.req.query("wrong") !== undefined);
+      return render(c, { ...page, body });
+    }
+    const callbackUrl = safeUrl(c.req.query("callback_url"));
+    return render(c, {
+      ...page,
+      script: "three_ds",
+      formTarget: callbackUrl?.origin,
+      body: html`
+        ${resultScreen(transaction)}
+        ${report(world, transaction, callbackUrl)}
+      `,
+    });
   });
 
   // Flows without a code also need a click: browsers may prefetch pages.
@@ -46,12 +57,35 @@ export function addThreeDs(pages: Hono, world: OpenWorld): void {
     const isFailed = await readField(c, "choice") === "fail";
     const isAuthenticated = !isCodeRequired(transaction) || await readField(c, "otp") === OTP;
     if (isWaitingForThreeDs(transaction)) {
-      if (!isFailed && !isAuthenticated) return c.redirect(`${c.req.path}?wrong`, 303);
+      if (!isFailed && !isAuthenticated) return c.redirect(pathWith(c, { wrong: "" }), 303);
       finishThreeDs(world, transaction, !isFailed);
       await world.committed();
     }
-    return c.redirect(c.req.path, 303);
+    return c.redirect(pathWith(c), 303);
   });
+}
+
+/** The path of this page with the merchant's callback URL, if it has one. */
+function pathWith(c: Context, more: Record<string, string> = {}): string {
+  const callback_url = c.req.query("callback_url");
+  const query = new URLSearchParams({ ...callback_url && { callback_url }, ...more });
+  return query.size > 0 ? `${c.req.path}?${query}` : c.req.path;
+}
+
+/** The result for the merchant's page, and the form that returns to the merchant. */
+function report(world: World, transaction: Transaction, callbackUrl: URL | null): Markup {
+  const { signature_key: _signature, ...response } = statusResponse(world, transaction);
+  const { token } = cardDetails(transaction).threeDs!;
+  const redirectUrl = `${world.publicUrl()}/v2/3ds/redirect/${token}`;
+  return html`
+    <div id="three-ds-result" data-message="${JSON.stringify({ redirectUrl, response })}"></div>
+    ${callbackUrl && html`
+      <form id="return-form" method="post" action="${callbackUrl.href}">
+        <input type="hidden" name="response" value="${JSON.stringify(response)}">
+        <button class="primary">Return to the merchant</button>
+      </form>
+    `}
+  `;
 }
 
 function flowOf(transaction: Transaction): ThreeDsFlow {

@@ -19,11 +19,7 @@ export function addQrImages(pages: Hono, world: World): void {
   pages.get("/v2/gopay/:id/qr-code", (c) => image(c, findById(world, c.req.param("id"), "gopay")));
   pages.get(
     "/v4/qris/:reference/qr-code",
-    (c) => image(c, findByReference(world, c.req.param("reference"), "qris")),
-  );
-  pages.get(
-    "/v4/qris/gopay/:reference/qr-code",
-    (c) => image(c, findByReference(world, c.req.param("reference"), "gopay")),
+    (c) => image(c, findByReference(world, c.req.param("reference"))),
   );
 }
 
@@ -38,10 +34,10 @@ function findById(world: World, id: string, method: MethodName): Transaction | u
   return transaction?.method === method ? transaction : undefined;
 }
 
-function findByReference(world: World, reference: string, method: MethodName) {
+function findByReference(world: World, reference: string) {
   for (const transaction of world.transactions.newest()) {
-    const isMatch = transaction.details.reference === reference && transaction.method === method;
-    if (isMatch) return transaction;
+    const { details, method } = transaction;
+    if (details.reference === reference && method === "qris") return transaction;
   }
   return undefined;
 }

@@ -15,29 +15,32 @@ export interface Page {
   title: string;
   body: Markup;
   status?: ContentfulStatusCode;
-  /** Only the dashboard uses scripts. */
+  /** The wide layout of the dashboard, with its script. */
   hasScript?: boolean;
+  /** Name of another script of this page. */
+  script?: "three_ds";
+  /** Whether other sites may show the page in a frame. */
+  canBeFramed?: boolean;
+  /** The origin of another site to which the page sends a form. */
+  formTarget?: string;
 }
 
-const POLICY = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  "img-src 'self'",
-  "connect-src 'self'",
-  "form-action 'self'",
-  "base-uri 'none'",
-  "frame-ancestors 'none'",
-].join("; ");
+function policyFor({ canBeFramed, formTarget }: Page): string {
+  return [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    "img-src 'self'",
+    "connect-src 'self'",
+    `form-action 'self'${formTarget ? ` ${formTarget}` : ""}`,
+    "base-uri 'none'",
+    `frame-ancestors ${canBeFramed ? "*" : "'none'"}`,
+  ].join("; ");
+}
 
-const HEADERS = {
-  "Content-Security-Policy": POLICY,
-  "X-Content-Type-Options": "nosniff",
-  "Referrer-Policy": "same-origin",
-  "Cache-Control": "no-store",
-};
-
-export function render(c: Context, { title, body, status = 200, hasScript = false }: Page) {
+export function render(c: Context, options: Page) {
+  const { title, body, status = 200, hasScript = false } = options;
+  const script = hasScript ? "sandbox" : options.script;
   const page = html`
     <!DOCTYPE html>
     <html lang="en">
@@ -48,7 +51,7 @@ export function render(c: Context, { title, body, status = 200, hasScript = fals
             <title>${title} · Sandbox</title>
             <link rel="icon" href="/favicon.ico" type="image/svg+xml">
             <link rel="stylesheet" href="/assets/sandbox.css">
-            ${hasScript && html`<script src="/assets/sandbox.js" type="module"></script>`}
+            ${script && html`<script src="/assets/${script}.js" type="module"></script>`}
           </head>
       <body>
         <p class="strip"><a href="/">Sandbox</a>: no real payments</p>
@@ -56,7 +59,12 @@ export function render(c: Context, { title, body, status = 200, hasScript = fals
       </body>
     </html>
   `;
-  return c.html(page, status, HEADERS);
+  return c.html(page, status, {
+    "Content-Security-Policy": policyFor(options),
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "same-origin",
+    "Cache-Control": "no-store",
+  });
 }
 
 /** A page with one message and a link to the dashboard. */

@@ -150,7 +150,7 @@ export async function openSubscriptions(
     async advanceToNextCycle(subscription) {
       const { schedule } = await subscriptions.atGateway(subscription);
       assert.ok(schedule.next_execution_at, "there is another cycle");
-      await advanceTo(Date.parse(schedule.next_execution_at) + 1000);
+      await advanceTo((secondOf(schedule.next_execution_at)! + 1) * 1000);
     },
     async runJobs() {
       while (await runDueJobs(app) > 0);
@@ -221,9 +221,11 @@ export async function assertAllCharged(
   assert.equal(stored.status === "active", status === "active");
 }
 
-/** The time in whole seconds, for comparisons. */
+/** The time in whole seconds, for comparisons. The gateway's times are in Jakarta time. */
 export function secondOf(time: string | null): number | null {
-  return time === null ? null : Math.floor(Date.parse(time) / 1000);
+  if (time === null) return null;
+  const isOfGateway = !time.includes("T");
+  return Math.floor(Date.parse(isOfGateway ? `${time}+07:00` : time) / 1000);
 }
 
 /** A recurring notification of a charge. It is unsigned, so any sender could write it. */
