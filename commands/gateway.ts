@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { systemClock } from "../core/clock.ts";
 import type { Config } from "../core/config/config.ts";
 import type { AccountGuard } from "../core/gateway/account.ts";
-import { createCircuitBreaker } from "../core/gateway/circuit_breaker.ts";
+import { createCircuitBreakers } from "../core/gateway/circuit_breaker.ts";
 import { createGatewayClient, type GatewayClient } from "../core/gateway/client.ts";
 import { createGatewayClock } from "../core/gateway/gateway_clock.ts";
 import { logExchanges } from "../core/gateway/instrumentation.ts";
@@ -42,7 +42,7 @@ export async function openGateway(
     // If `SANDBOX_PORT` is 0, the port is known only after the sandbox has started.
     ...sandbox && { baseUrl: sandbox.url },
     onExchange: config.logGateway ? logExchanges(log) : undefined,
-    breaker: createCircuitBreaker(),
+    breakers: createCircuitBreakers(),
     pause: createRateLimitPause(systemClock),
     gatewayClock: createGatewayClock(),
     account,

@@ -7,9 +7,14 @@ export class Failure extends Error {
   override name = "Failure";
 }
 
-/** Prints a status line to standard error, which keeps standard output for results. */
-export function printStatus(line: string): void {
-  console.error(`%c·%c ${line}`, "color: cyan", "");
+/**
+ * Prints a status line to standard error, which keeps standard output for results. Under a supervisor,
+ * where standard error is not a terminal, the line is JSON like every other line of the log.
+ */
+export function printStatus(message: string): void {
+  if (Deno.stderr.isTerminal()) return console.error(`%c·%c ${message}`, "color: cyan", "");
+  const time = new Date(systemClock()).toISOString();
+  console.error(JSON.stringify({ time, level: "info", event: "start_up", message }));
 }
 
 export interface Progress {

@@ -51,7 +51,7 @@ export interface ServiceErrorOptions {
   /** Additional members of the response body. */
   members?: Record<string, unknown>;
   cause?: unknown;
-  /** True: not logged as an error, only in the request log. */
+  /** The error is part of normal operation, such as a shutdown, and is not logged as an error. */
   isExpected?: boolean;
 }
 

@@ -19,6 +19,8 @@ export interface RequestEntry {
   durationMs: number;
   caller: string | null;
   requestId: string;
+  /** If the response is a problem: its code and the ids of the records it is about. */
+  problem: Record<string, unknown> | null;
 }
 
 /** Lines are collected this long: under load, a system call per line would cost more than a request. */
@@ -57,14 +59,16 @@ export function createLog(write: (text: string) => void, now: () => number = Dat
     info: (event, fields = {}) => line("info", event, fields),
     error: (event, error, fields = {}) =>
       line("error", event, { ...fields, error: describe(error) }),
-    request: ({ method, route, status, durationMs, caller, requestId }) =>
+    request: ({ method, route, status, durationMs, caller, requestId, problem }) =>
       // Built by hand for speed, once per request. Only `route` and `caller` can need escaping.
       add(
         `{"time":"${timestamp()}","level":"info","event":"request","method":"${method}","route":${
           JSON.stringify(route)
         },"status":${status},"duration_ms":${durationMs},"caller":${
           JSON.stringify(caller)
-        },"request_id":"${requestId}"}\n`,
+        },"request_id":"${requestId}"${
+          problem ? `,${JSON.stringify(problem).slice(1, -1)}` : ""
+        }}\n`,
       ),
     flush,
   };

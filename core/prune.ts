@@ -47,7 +47,9 @@ async function pruneAll(
   table: PrunedTable,
   batches: typeof BATCHES,
 ): Promise<number> {
-  const before = daysBefore(clock(), keep[table]);
+  // A repeated asynchronous request returns its job, so the job is kept for as long as its key.
+  const days = table === "jobs" ? Math.max(keep.jobs, keep.keys) : keep[table];
+  const before = daysBefore(clock(), days);
   const end = firstIdAt(before);
   const cursor = await database.query((sql) => findPruneCursor(sql, table), "find prune cursor");
   let deleted = 0;
@@ -84,8 +86,7 @@ async function expireDeliveries(
 
 async function pruneAllKeys({ database, clock, keep }: PruneDeps, batches: typeof BATCHES) {
   const now = new Date(clock());
-  // The API promises to keep keys for at least this long, even if KEEP_KEYS_DAYS is shorter.
-  const before = new Date(Math.min(+daysBefore(clock(), keep.keys), +oldestValidKey(now)));
+  const before = oldestValidKey({ keep }, now);
   let deleted = 0;
   for (let count = 0; count < batches.max; count++) {
     const range = { before, now, limit: batches.rows };

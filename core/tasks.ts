@@ -16,6 +16,7 @@ import { createProcessNotification } from "./notifications/process_notification.
 import { createCheckPaymentStatus } from "./payments/check_payment_status.ts";
 import {
   createExpireStalePayment,
+  EXPIRE_CALLS,
   EXPIRE_STALE_PAYMENT,
 } from "./payments/expire_stale_payments.ts";
 import { createProcessChargeAsync, PROCESS_CHARGE_ASYNC } from "./payments/process_charge_async.ts";
@@ -42,12 +43,16 @@ export interface TaskDeps extends InvoiceDeps {
 export function createTasks(deps: TaskDeps): Tasks {
   return {
     [CHECK_PAYMENT_STATUS]: pauseWhileGatewayDown(deps, createCheckPaymentStatus(deps)),
-    [EXPIRE_STALE_PAYMENT]: pauseWhileGatewayDown(deps, createExpireStalePayment(deps)),
+    [EXPIRE_STALE_PAYMENT]: pauseWhileGatewayDown(
+      deps,
+      createExpireStalePayment(deps),
+      EXPIRE_CALLS,
+    ),
     [CHECK_INVOICE_STATUS]: pauseWhileGatewayDown(deps, createCheckInvoiceStatus(deps)),
     [CHECK_SUBSCRIPTION_STATUS]: pauseWhileGatewayDown(deps, createCheckSubscriptionStatus(deps)),
     [PROCESS_NOTIFICATION]: pauseWhileGatewayDown(deps, createProcessNotification(deps)),
-    [PROCESS_CHARGE_ASYNC]: pauseWhileGatewayDown(deps, createProcessChargeAsync(deps)),
-    [PROCESS_REFUND_ASYNC]: pauseWhileGatewayDown(deps, createProcessRefundAsync(deps)),
+    [PROCESS_CHARGE_ASYNC]: pauseWhileGatewayDown(deps, createProcessChargeAsync(deps), ["write"]),
+    [PROCESS_REFUND_ASYNC]: pauseWhileGatewayDown(deps, createProcessRefundAsync(deps), ["write"]),
     [DELIVER_WEBHOOKS]: createDeliverWebhooks(deps),
     [EXPEDITE_WEBHOOKS]: createExpediteWebhooks(deps),
     ...createDeliveryTasks(deps),

@@ -92,7 +92,15 @@ const GAUGES = {
     "Age of the oldest notification waiting to be processed",
     "s",
   ),
+  failedNotifications: gauge(
+    "notifications.failed",
+    "Notifications that the service gave up confirming with the gateway",
+  ),
   unanswered: gauge("unanswered", "Requests to the gateway whose outcome is unknown"),
+  unrecognized: gauge(
+    "payments.unrecognized",
+    "Payments in a status at the gateway that the service does not know",
+  ),
 };
 
 const loopDelay = gauge(

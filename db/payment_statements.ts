@@ -272,11 +272,11 @@ export async function listDuePayments(
     select id, user_id, created_at, expiry_time from gateway.payments
     where check_at <= ${now}
       and (check_at <= ${overdueSince} or transaction_status <> 'pending' or expiry_time is null
-        or expiry_time > ${staleSince})
+        or expiry_time > ${staleSince} or unrecognized_status is not null)
     order by check_at limit ${limit}`;
 }
 
-/** Stale payments. They are due for a check as well, so the index of due checks finds them. */
+/** Stale payments, except those whose status at the gateway is not known. They are due for a check as well, so the index of due checks finds them. */
 export async function listStalePayments(
   sql: Sql,
   { now, staleSince, limit }: DuePayments,
@@ -284,5 +284,6 @@ export async function listStalePayments(
   return await sql<DueCheck[]>`
     select id, user_id, created_at, expiry_time from gateway.payments
     where check_at <= ${now} and transaction_status = 'pending' and expiry_time <= ${staleSince}
+      and unrecognized_status is null
     order by check_at limit ${limit}`;
 }

@@ -45,6 +45,8 @@ export const PAYMENT_COLUMNS = {
   currency: fixed<string>("IDR"),
   transaction_status: mutable<PaymentStatus>("pending"),
   fraud_status: mutable<string | null>(null),
+  /** The status at the gateway, if the service does not know it; null: `transaction_status`. */
+  unrecognized_status: mutable<string | null>(null),
   status_code: mutable<string | null>(null),
   status_message: mutable<string | null>(null),
   customer_first_name: fixed<string | null>(null),

@@ -120,6 +120,16 @@ export async function findReceived(sql: Sql): Promise<Waiting> {
   return found;
 }
 
+/** Notifications that were given up. */
+export async function countFailedNotifications(sql: Sql): Promise<number> {
+  const [found] = await sql.unsafe<[{ count: number }]>(
+    countSql("gateway.notifications where status = 'failed'"),
+    [],
+    { prepare: true },
+  );
+  return found.count;
+}
+
 export interface Unanswered {
   payments: number;
   invoices: number;
@@ -141,6 +151,32 @@ export async function countUnanswered(sql: Sql): Promise<Unanswered> {
       (${countSql("gateway.subscriptions where status = 'pending'")}) +
       (${countSql("gateway.subscriptions where intent is not null and status <> 'pending'")})
     ) as subscriptions`,
+    [],
+    { prepare: true },
+  );
+  return found;
+}
+
+export interface UnrecognizedPayments {
+  count: number;
+  /** A few of them. */
+  examples: { payment_id: string; gateway_status: string }[];
+}
+
+const EXAMPLES = 10;
+
+/** Payments whose status at the gateway is not known. */
+export async function findUnrecognized(sql: Sql): Promise<UnrecognizedPayments> {
+  // Ordered like its index, which PostgreSQL might not use otherwise.
+  const [found] = await sql.unsafe<[UnrecognizedPayments]>(
+    `with found as materialized (
+      select unrecognized_status, id from gateway.payments where unrecognized_status is not null
+      order by unrecognized_status, id limit ${MAX_COUNTED + 1}
+    )
+    select (select count(*) from found) as count, coalesce((
+      select json_agg(json_build_object('payment_id', id, 'gateway_status', unrecognized_status))
+      from (select * from found order by id desc limit ${EXAMPLES}) newest
+    ), '[]') as examples`,
     [],
     { prepare: true },
   );

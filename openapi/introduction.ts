@@ -54,7 +54,7 @@ ${FENCE}
 
 The service returns the stored response with \`Idempotency-Replayed: true\`, or resumes the request
 where it was interrupted. It never creates a second payment, refund, invoice or subscription. A key
-belongs to one caller and one path, and is stored for 24 hours. The same key with a different body
+belongs to one caller and one path, and is valid for at least 24 hours. The same key with a different body
 returns 422; while the first request is in progress, the response is 409 with \`Retry-After\`.
 
 ## Errors

@@ -50,6 +50,7 @@ export interface AppDeps {
     | "invoicePayments"
     | "isEmbeddedDefault"
     | "jwt"
+    | "keep"
     | "notificationConfirm"
     | "rateLimit"
     | "trustedProxies"
@@ -93,8 +94,9 @@ export interface App {
 }
 
 /** Has no side effects: opens no port or connection, and reads no environment. */
-export function createApp(deps: AppDeps): App {
-  const { config, log, clock } = deps;
+export function createApp(options: AppDeps): App {
+  const { config, log, clock } = options;
+  const deps = { ...options, keep: config.keep };
   const { basePath, rateLimit, trustedProxies } = config;
   const notificationDeps = { ...deps, confirm: config.notificationConfirm };
   const invoiceDeps = { ...deps, invoicePayments: config.invoicePayments };

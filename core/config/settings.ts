@@ -177,7 +177,11 @@ export const SETTINGS = z.object({
     (text) => text === "kv" || text === "postgres" ? text : undefined,
   ),
   KEEP_JOBS_DAYS: setting(
-    { description: "Days to keep finished jobs", default: "`30`", example: "7" },
+    {
+      description: "Days to keep finished jobs; at least as long as `KEEP_KEYS_DAYS`",
+      default: "`30`",
+      example: "7",
+    },
     DAYS_PROBLEM,
     wholeNumber(1, 36_500),
   ),
@@ -187,7 +191,11 @@ export const SETTINGS = z.object({
     wholeNumber(1, 36_500),
   ),
   KEEP_KEYS_DAYS: setting(
-    { description: "Days to keep idempotency keys", default: "`1`", example: "7" },
+    {
+      description: "Days for which idempotency keys are valid, and kept",
+      default: "`1`",
+      example: "7",
+    },
     DAYS_PROBLEM,
     wholeNumber(1, 36_500),
   ),

@@ -140,6 +140,7 @@ export function createEventStreams(
     if (!isClosed) return;
     throw new ServiceError("unavailable", {
       detail: "The server is shutting down. Reconnect to continue on another instance.",
+      isExpected: true,
       headers: { "Retry-After": "2" },
     });
   }

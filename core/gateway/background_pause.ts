@@ -1,12 +1,17 @@
 /** How long background work makes no calls while the gateway is down, rate limiting or the wrong one. */
 
+import type { CallKind } from "./circuit_breaker.ts";
 import type { GatewayClient } from "./client.ts";
 
 /** Long enough for the circuit breaker to let one call through and for that call to return. */
 const DOWN_MS = 60_000;
 
-/** 0: background work may call the gateway now. */
-export function gatewayPauseMs({ gateway }: { gateway: GatewayClient }): number {
-  const canCall = gateway.breakerState() !== "open" && gateway.accountState() !== "other";
+/** 0: background work may make calls of these kinds now. */
+export function gatewayPauseMs(
+  { gateway }: { gateway: GatewayClient },
+  calls: readonly CallKind[] = ["read", "write"],
+): number {
+  const isDown = calls.some((kind) => gateway.breakerState(kind) === "open");
+  const canCall = !isDown && gateway.accountState() !== "other";
   return Math.max(gateway.rateLimitPauseMs(), canCall ? 0 : DOWN_MS);
 }

@@ -1,7 +1,7 @@
 /** One gateway call from start to end: deadline, concurrency limit, circuit breaker and retries. */
 
 import type { Limiter } from "../../concurrency/limiter.ts";
-import type { CircuitBreaker } from "./circuit_breaker.ts";
+import type { CircuitBreakers } from "./circuit_breaker.ts";
 import { GatewayAPIError, GatewayError, GatewayRateLimitError } from "./errors.ts";
 import { interpretResponse } from "./interpret_response.ts";
 import type { ResponseSchema } from "./json.ts";
@@ -13,9 +13,11 @@ import { CallAbandoned, type RawResponse, type Send } from "./transport.ts";
 
 export interface CallDeps extends Pick<RetryOptions, "clock" | "wait" | "random"> {
   send: Send;
-  breaker: CircuitBreaker;
+  breakers: CircuitBreakers;
   pause: RateLimitPause;
   limiter: Limiter;
+  /** A call with a shorter deadline that times out does not count as a failure of the gateway. */
+  normalDeadlineMs: number;
 }
 
 export interface CallLimits {
@@ -26,8 +28,8 @@ export interface CallLimits {
 }
 
 export function createCall(deps: CallDeps) {
-  const { send, breaker, pause, limiter, clock, wait } = deps;
-  const canCall = () => breaker.state() !== "open";
+  const { send, breakers, pause, limiter, clock, wait, normalDeadlineMs } = deps;
+  const breakerOf = ({ isRead }: GatewayRequest) => breakers[isRead ? "read" : "write"];
 
   return async function call<T>(
     request: GatewayRequest,
@@ -35,6 +37,7 @@ export function createCall(deps: CallDeps) {
     { deadlineMs, signal }: CallLimits,
   ): Promise<GatewayResponse<T>> {
     using deadline = startDeadline(deadlineMs, signal);
+    const canCall = () => breakerOf(request).state() !== "open";
     const attempt = async (number: number) => {
       const response = await tryOnce(request, deadline, number);
       try {
@@ -51,6 +54,7 @@ export function createCall(deps: CallDeps) {
   };
 
   function startDeadline(deadlineMs: number, caller?: AbortSignal): Deadline & Disposable {
+    const startedAt = clock();
     const abandon = new AbortController();
     const timer = new AbortController();
     wait(deadlineMs, timer.signal).then(
@@ -62,7 +66,8 @@ export function createCall(deps: CallDeps) {
     caller?.addEventListener("abort", abort);
     return {
       signal: abandon.signal,
-      endsAt: clock() + deadlineMs,
+      startedAt,
+      endsAt: startedAt + deadlineMs,
       [Symbol.dispose]() {
         timer.abort(TIMER_CANCELLED);
         caller?.removeEventListener("abort", abort);
@@ -72,12 +77,12 @@ export function createCall(deps: CallDeps) {
 
   async function tryOnce(
     request: GatewayRequest,
-    { signal, endsAt }: Deadline,
+    { signal, startedAt, endsAt }: Deadline,
     attempt: number,
   ): Promise<RawResponse> {
-    const startedAt = clock();
+    const breaker = breakerOf(request);
     // Checked before waiting for a slot, too: with the breaker open the wait would be useless.
-    if (!canCall()) throw breakerOpenError();
+    if (breaker.state() === "open") throw breakerOpenError();
     const release = await limiter.acquire(signal).catch(() => {
       throw noSlotError(signal);
     });
@@ -86,8 +91,10 @@ export function createCall(deps: CallDeps) {
       if (signal.aborted) throw noSlotError(signal);
       const permit = breaker.admit();
       if (!permit) throw breakerOpenError();
-      // If most of the time was spent waiting for a slot, a timeout is not a failure of the gateway.
-      const hadEnoughTime = endsAt - clock() >= (endsAt - startedAt) / 2;
+      // A timeout is not a failure of the gateway if the deadline is shorter than normal, or if most
+      // of the time was spent on earlier attempts or on waiting for a slot.
+      const hadEnoughTime = endsAt - startedAt >= normalDeadlineMs &&
+        endsAt - clock() >= (endsAt - startedAt) / 2;
       try {
         const response = await send(request, signal, attempt);
         permit.responded();

@@ -19,6 +19,22 @@ export interface Permit {
   abandoned(): void;
 }
 
+/** A read changes nothing at the gateway; a write, such as a charge, does. */
+export type CallKind = "read" | "write";
+
+/** Reads and writes fail independently: slow status requests must not stop charges. */
+export type CircuitBreakers = Readonly<Record<CallKind, CircuitBreaker>>;
+
+export function createCircuitBreakers(options: BreakerOptions = {}): CircuitBreakers {
+  return { read: createCircuitBreaker(options), write: createCircuitBreaker(options) };
+}
+
+/** The worse of the two states. */
+export function worstState({ read, write }: CircuitBreakers): BreakerState {
+  const states = [read.state(), write.state()];
+  return (["open", "half_open"] as const).find((each) => states.includes(each)) ?? "closed";
+}
+
 export interface BreakerOptions {
   clock?: Clock;
   /** Consecutive calls without a response that open the breaker. */

@@ -5,7 +5,12 @@ import { createLimiter } from "../../concurrency/limiter.ts";
 import { type Clock, systemClock } from "../clock.ts";
 import { type AccountGuard, NO_ACCOUNT_GUARD, otherAccountError } from "./account.ts";
 import { createCall } from "./call.ts";
-import { type CircuitBreaker, createCircuitBreaker } from "./circuit_breaker.ts";
+import {
+  type CallKind,
+  type CircuitBreakers,
+  createCircuitBreakers,
+  worstState,
+} from "./circuit_breaker.ts";
 import { createGatewayClock, type GatewayClock } from "./gateway_clock.ts";
 import { withSpans } from "./instrumentation.ts";
 import {
@@ -29,7 +34,7 @@ export interface GatewayClientOptions {
   /** If null, operations that need a client key take it as an argument. */
   clientKey: string | null;
   /** Share one between clients of the same gateway. */
-  breaker?: CircuitBreaker;
+  breakers?: CircuitBreakers;
   /** Share one between clients of the same gateway. */
   pause?: RateLimitPause;
   /** Share one between clients of the same gateway. */
@@ -58,13 +63,23 @@ export function createGatewayClient(options: GatewayClientOptions) {
     throw new TypeError("The gateway client needs a server key without spaces");
   }
   const credentials = createCredentials(serverKey);
-  const breaker = options.breaker ?? createCircuitBreaker({ clock });
+  const breakers = options.breakers ?? createCircuitBreakers({ clock });
   const pause = options.pause ?? createRateLimitPause(clock);
   const limiter = createLimiter(options.maxInFlight ?? 50);
   const account = options.account ?? NO_ACCOUNT_GUARD;
   const gatewayClock = options.gatewayClock ?? createGatewayClock();
   const send = createTransport({ baseUrl, clock, gatewayClock, onExchange: options.onExchange });
-  const call = createCall({ send, breaker, pause, limiter, clock, wait, random });
+  const normalDeadlineMs = DEFAULT_DEADLINE_MS;
+  const call = createCall({
+    send,
+    breakers,
+    pause,
+    limiter,
+    clock,
+    wait,
+    random,
+    normalDeadlineMs,
+  });
 
   const callGateway: CallGateway = async (schema, spec, options = {}) => {
     const { idempotencyKey, deadlineMs = DEFAULT_DEADLINE_MS, signal } = options;
@@ -100,7 +115,8 @@ export function createGatewayClient(options: GatewayClientOptions) {
       key = serverKey,
     ) => verifySignature(orderId, statusCode, grossAmount, signatureKey, key),
 
-    breakerState: () => breaker.state(),
+    /** Without a kind: the worse of the two states. */
+    breakerState: (kind?: CallKind) => kind ? breakers[kind].state() : worstState(breakers),
 
     /** How long background work should make no calls after a 429. Callers' requests are still sent. */
     rateLimitPauseMs: () => pause.remainingMs(),

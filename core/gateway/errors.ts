@@ -70,6 +70,11 @@ export class GatewaySignatureError extends GatewayError {
   override name = "GatewaySignatureError";
 }
 
+/** The gateway reports a transaction in a status that the service does not know. */
+export class UnrecognizedStatusError extends GatewayError {
+  override name = "UnrecognizedStatusError";
+}
+
 /**
  * The gateway does not know the transaction. A 404 without the gateway's `status_code` in its body does
  * not count: it can come from a proxy.
@@ -83,6 +88,16 @@ export function isTransactionNotFound(error: unknown): error is GatewayError {
 export function isResourceNotFound(error: unknown): error is GatewayError {
   return error instanceof GatewayError && error.statusCode === "404" && error.data !== null &&
     ("error_messages" in error.data || "status_message" in error.data);
+}
+
+/**
+ * The gateway did not say what state the transaction is in: it did not respond, it responded with an
+ * error other than "not found", or with a status that the service does not know.
+ */
+export function isWithoutAnswer(error: unknown): error is GatewayError {
+  if (error instanceof UnrecognizedStatusError) return true;
+  return error instanceof GatewayError && !error.statusCode?.startsWith("2") &&
+    !isTransactionNotFound(error);
 }
 
 /** The gateway neither accepted nor rejected the request, so the same request may succeed later. */

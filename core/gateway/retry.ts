@@ -18,6 +18,7 @@ export interface RetryOptions {
 export interface Deadline {
   /** Aborted with a `CallAbandoned` at the deadline, or when the caller aborts. */
   signal: AbortSignal;
+  startedAt: number;
   endsAt: number;
 }
 

@@ -18,6 +18,7 @@ import {
 import type { LeaseHolder } from "../../db/instance_lock.ts";
 import type { Caller } from "../auth/caller.ts";
 import type { Clock } from "../clock.ts";
+import type { RetentionDays } from "../config/config.ts";
 import { ServiceError } from "../errors.ts";
 import { replay, type Reply } from "./reply.ts";
 
@@ -45,12 +46,17 @@ export interface RequestResult<T> {
  */
 const LEASE_MS = 60_000;
 
-const KEY_LIFETIME_MS = 24 * 60 * 60 * 1_000;
+const DAY_MS = 24 * 60 * 60 * 1_000;
 
-export interface KeyDeps {
+export interface KeyDeps extends KeyLifetime {
   database: Database;
   clock: Clock;
   leaseHolder: LeaseHolder;
+}
+
+export interface KeyLifetime {
+  /** `keys`: for how many days a key is valid. */
+  keep: Pick<RetentionDays, "keys">;
 }
 
 export type KeyClaim =
@@ -82,9 +88,18 @@ export function newKeyClaim(
   };
 }
 
+/**
+ * How long a key is valid: the setting KEEP_KEYS_DAYS, and at least a day. Expired keys are deleted
+ * later, and can be used again before that.
+ */
+export function keyLifetimeMs({ keep }: KeyLifetime): number {
+  return Math.max(keep.keys, 1) * DAY_MS;
+}
+
 /** Keys created before this time have expired. */
-export function oldestValidKey(now: Date): Date {
-  return new Date(now.getTime() - KEY_LIFETIME_MS);
+export function oldestValidKey(deps: KeyLifetime, now: Date): Date {
+  // Not before 1970, however large the setting is.
+  return new Date(Math.max(0, now.getTime() - keyLifetimeMs(deps)));
 }
 
 function leaseEnd(now: Date): Date {
@@ -102,7 +117,7 @@ export async function claimOrResume(
   const holder = deps.leaseHolder.token();
   const claim = newKeyClaim(requestKey, caller, resourceId, { now, holder });
   const isNew = await deps.database.query(
-    (sql) => claimKey(sql, claim, oldestValidKey(now)),
+    (sql) => claimKey(sql, claim, oldestValidKey(deps, now)),
     "claim key",
   );
   if (isNew) return { kind: "claimed", key: claim, earlier: null };
@@ -170,13 +185,14 @@ export async function isKeyUsed(
 
 /** The key if an earlier request used it, with any body, and it has not expired. */
 export async function findUsedKey(
-  { database, clock }: Pick<KeyDeps, "database" | "clock">,
+  deps: Pick<KeyDeps, "database" | "clock" | "keep">,
   caller: Caller,
   requestKey: RequestKey,
 ): Promise<IdempotencyKey | null> {
   const id = keyIdOf(requestKey, caller);
-  const known = await database.query((sql) => findKey(sql, id), "find key");
-  return known && known.created_at >= oldestValidKey(new Date(clock())) ? known : null;
+  const known = await deps.database.query((sql) => findKey(sql, id), "find key");
+  const since = oldestValidKey(deps, new Date(deps.clock()));
+  return known && known.created_at >= since ? known : null;
 }
 
 /** The key if the same request used it before, even if the key has expired since. */

@@ -48,7 +48,7 @@ export async function voidInvoice(
       }
     }
     requireVoidable(invoice);
-    if (deps.gateway.breakerState() === "open") throw gatewayDownProblem();
+    if (deps.gateway.breakerState("write") === "open") throw gatewayDownProblem();
     invoice = await changeRecord(deps, invoiceKind, invoice, (current) => {
       requireVoidable(current);
       const check_at = checkTimeAfterCall(current, deps.clock());

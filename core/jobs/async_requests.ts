@@ -40,18 +40,25 @@ interface AsyncRequestPayload {
   input: object;
 }
 
-/**
- * Ends one hour before the key expires: without the key, nothing shows what an earlier attempt did. The
- * limit also ends requests that are postponed again and again.
- */
-const LIFETIME_MS = 23 * 3_600_000;
+const HOUR_MS = 3_600_000;
 
-/** Whether it is too late to run the request of a job; false for other jobs. */
-export function hasRequestExpired({ payload: { key_since } }: GatewayJob, now: number): boolean {
-  return typeof key_since === "string" && now > Date.parse(key_since) + LIFETIME_MS;
+/** Ends requests that are postponed again and again: a customer must not be charged days later. */
+const LIFETIME_MS = 23 * HOUR_MS;
+
+/**
+ * Whether it is too late to run the request of a job; false for other jobs. A request also ends one
+ * hour before its key expires: without the key, nothing shows what an earlier attempt did.
+ */
+export function hasRequestExpired(
+  deps: keys.KeyLifetime & { clock: Clock },
+  { payload: { key_since }, created_at }: GatewayJob,
+): boolean {
+  if (typeof key_since !== "string") return false;
+  const keyEnd = Date.parse(key_since) + keys.keyLifetimeMs(deps);
+  return deps.clock() > Math.min(created_at.getTime() + LIFETIME_MS, keyEnd - HOUR_MS);
 }
 
-export interface AsyncRequestDeps {
+export interface AsyncRequestDeps extends keys.KeyLifetime {
   database: Database;
   jobQueue: JobQueue;
   clock: Clock;
@@ -88,7 +95,7 @@ export async function acceptAsyncRequest(
     const claim = {
       // This key is never taken over: a repeated request returns the job.
       key: keys.newKeyClaim(asyncKey, caller, job.id, { now, holder: null }),
-      keysSince: keys.oldestValidKey(now),
+      keysSince: keys.oldestValidKey(deps, now),
     };
     const isNew = await deps.database.query(
       (sql) => insertKeyedRequest(sql, job, claim),
@@ -148,7 +155,7 @@ async function resumeOrReturn(
   { request, hasReply }: { request: AsyncRequest; hasReply: boolean },
 ): Promise<RequestResult<JobView>> {
   const now = deps.clock();
-  if (job.status !== "failed" || hasReply || hasRequestExpired(job, now)) {
+  if (job.status !== "failed" || hasReply || hasRequestExpired(deps, job)) {
     return { body: viewJob(job), isReplayed: true };
   }
   const secret = request.secret?.(job.id) ?? null;
@@ -245,7 +252,7 @@ async function runRequest<Input extends object>(
 ): Promise<object> {
   const request = requestOf<Input>(job);
   try {
-    if (hasRequestExpired(job, deps.clock())) {
+    if (hasRequestExpired(deps, job)) {
       throw new NoLongerPossible(
         "The request is more than 23 hours old and can no longer be processed.",
       );
@@ -286,7 +293,7 @@ async function replayEarlierAttempt(
       members: { payment_id: earlier.resource_id, outcome: "unknown" },
     });
   }
-  const isKeyExpired = since < keys.oldestValidKey(new Date(deps.clock()));
+  const isKeyExpired = since < keys.oldestValidKey(deps, new Date(deps.clock()));
   throw new RequestEnded("invalid_state", {
     detail: isKeyExpired
       ? `${why} Its Idempotency-Key has expired, so it is not known whether an earlier attempt ` +

@@ -5,6 +5,7 @@ import { countDueJobs } from "../../db/job_queries.ts";
 import { type DueJob, insertJobs, JOB_RANKS, type NewJob } from "../../db/jobs.ts";
 import { type CheckedTable, type DueCheck, postponeChecks } from "../../db/records.ts";
 import { gatewayPauseMs } from "../gateway/background_pause.ts";
+import type { CallKind } from "../gateway/circuit_breaker.ts";
 import { FIRST_CHECK_MS, nextCheck } from "../records/check_times.ts";
 import type { RecordDeps } from "../records/record.ts";
 
@@ -24,6 +25,8 @@ export interface Sweep {
   /** The records that are due, most overdue first. */
   list(sql: Sql, now: Date, limit: number): Promise<DueCheck[]>;
   job(record: DueCheck, now: Date): NewJob;
+  /** The kinds of calls that the jobs make; by default they only read. */
+  calls?: readonly CallKind[];
 }
 
 /**
@@ -31,7 +34,8 @@ export interface Sweep {
  * next run continues with the records that are still due.
  */
 export async function enqueueChecks(deps: EnqueueDeps, sweep: Sweep): Promise<number> {
-  return await enqueueInBatches(deps, sweep.task, (limit) => enqueueDueBatch(deps, sweep, limit));
+  const enqueueBatch = (limit: number) => enqueueDueBatch(deps, sweep, limit);
+  return await enqueueInBatches(deps, sweep.task, enqueueBatch, sweep.calls);
 }
 
 /** Stops when enough jobs wait, nothing is due, or the gateway is down. */
@@ -39,10 +43,11 @@ export async function enqueueInBatches(
   deps: EnqueueDeps,
   task: string,
   enqueueBatch: (limit: number) => Promise<DueJob[]>,
+  calls: readonly CallKind[] = ["read"],
 ): Promise<number> {
   const room = await findRoom(deps, task);
   let queued = 0;
-  while (queued < room && gatewayPauseMs(deps) === 0) {
+  while (queued < room && gatewayPauseMs(deps, calls) === 0) {
     const limit = Math.min(BATCH, room - queued);
     const jobs = await enqueueBatch(limit);
     for (const job of jobs) deps.jobQueue.enqueue(job);

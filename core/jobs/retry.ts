@@ -5,11 +5,12 @@ import { type GatewayJob, requeueJob } from "../../db/jobs.ts";
 import { type Caller, requireStaff } from "../auth/caller.ts";
 import type { Clock } from "../clock.ts";
 import { ServiceError } from "../errors.ts";
+import type { KeyLifetime } from "../idempotency/keys.ts";
 import type { JobQueue } from "../outbox.ts";
 import { hasRequestExpired } from "./async_requests.ts";
 import { type JobView, requireJob, viewJob } from "./read.ts";
 
-export interface RetryDeps {
+export interface RetryDeps extends KeyLifetime {
   database: Database;
   jobQueue: JobQueue;
   clock: Clock;
@@ -17,7 +18,7 @@ export interface RetryDeps {
 
 export async function retryJob(deps: RetryDeps, caller: Caller, id: string): Promise<JobView> {
   requireStaff(caller);
-  const hasExpired = hasRequestExpired(await requireJob(deps, id), deps.clock());
+  const hasExpired = hasRequestExpired(deps, await requireJob(deps, id));
   const job = hasExpired ? null : await requeue(deps, id);
   if (!job) throw whyNotRetried(await requireJob(deps, id), hasExpired);
   deps.jobQueue.enqueue(job);

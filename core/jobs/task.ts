@@ -4,6 +4,7 @@ import type { GatewayJob } from "../../db/jobs.ts";
 import type { Clock } from "../clock.ts";
 import { ServiceError } from "../errors.ts";
 import { gatewayPauseMs } from "../gateway/background_pause.ts";
+import type { CallKind } from "../gateway/circuit_breaker.ts";
 import type { GatewayClient } from "../gateway/client.ts";
 import { GatewayError, isUnansweredOrRateLimited } from "../gateway/errors.ts";
 import { redact } from "../redact.ts";
@@ -47,21 +48,26 @@ export function findTask(tasks: Tasks, name: string): Task | undefined {
 export class PostponeJob extends Error {
   override name = "PostponeJob";
 
-  constructor(readonly until: Date) {
+  /** `reason`: the error that is stored with the job and logged; null: neither. */
+  constructor(readonly until: Date, readonly reason: string | null = null) {
     super(`Postponed until ${until.toISOString()}`);
   }
 }
 
-/** Postpones jobs of the task while the gateway is down or rate limiting, instead of failing them. */
+/**
+ * Postpones jobs of the task while the gateway is down or rate limiting, instead of failing them.
+ * `calls`: the kinds of calls that the task begins with. While charges fail, status requests go on.
+ */
 export function pauseWhileGatewayDown(
   deps: { gateway: GatewayClient; clock: Clock },
   task: Task,
+  calls: readonly CallKind[] = ["read"],
 ): Task {
   const postpone = (ms: number) => new PostponeJob(new Date(deps.clock() + ms));
   return {
     ...task,
     async run(job, context) {
-      const pauseMs = gatewayPauseMs(deps);
+      const pauseMs = gatewayPauseMs(deps, calls);
       if (pauseMs > 0) throw postpone(pauseMs);
       try {
         return await task.run(job, context);

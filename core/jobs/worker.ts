@@ -204,9 +204,13 @@ async function runAttempt(deps: WorkerDeps, job: HeldJob): Promise<ReleasedJob> 
     return { ...job, status: "succeeded", result, error: null };
   } catch (error) {
     if (error instanceof PostponeJob) {
+      const duration_ms = measure("postponed");
+      const attempts = job.attempts - 1;
+      const { until, reason } = error;
       // Not logged: in an outage thousands of jobs are postponed again and again.
-      measure("postponed");
-      return requeued(job, error.until, { attempts: job.attempts - 1 });
+      if (reason === null) return requeued(job, until, { attempts });
+      log.info("job", { ...fields, outcome: "postponed", error: reason, duration_ms });
+      return requeued(job, until, { attempts, error: reason });
     }
     const text = errorText(error);
     const isFinal = task?.isFinal?.(error) ?? false;

@@ -7,10 +7,14 @@ import { type GatewayNotification, notificationWrites } from "../../db/notificat
 import { paymentLookups } from "../../db/payment_statements.ts";
 import type { GatewayPayment } from "../../db/payments.ts";
 import { findSubscription } from "../../db/subscriptions.ts";
-import { isTransactionNotFound } from "../gateway/errors.ts";
+import {
+  type GatewayError,
+  isTransactionNotFound,
+  UnrecognizedStatusError,
+} from "../gateway/errors.ts";
 import type { Transaction } from "../gateway/responses.ts";
 import { checkInvoiceOfOrder, findInvoiceOf, linkToInvoice } from "../invoices/link.ts";
-import { adoptTransaction, canAdopt, type Link } from "../payments/adopt.ts";
+import { adoptTransaction, canAdopt, isComplete, type Link } from "../payments/adopt.ts";
 import { type AppliedReport, applyReport } from "../payments/apply_report.ts";
 import { checkAtGateway } from "../payments/check_at_gateway.ts";
 import type { PaymentDeps } from "../payments/payment_record.ts";
@@ -47,6 +51,7 @@ export async function confirmNotification(
     });
     return await recordResult(deps, applied);
   }
+  if (!canAdopt(answer)) throw unrecognizedStatus(answer);
   const adopted = await adoptTransaction(deps, report, await findLink(deps, answer));
   await checkInvoiceOfOrder(deps, adopted.payment);
   await checkSubscriptionsByName(deps, adopted.payment);
@@ -82,8 +87,17 @@ function matches(
   { order_id, transaction_id }: GatewayNotification,
   answer: Transaction,
 ): boolean {
-  return answer.order_id === order_id && canAdopt(answer) &&
+  return answer.order_id === order_id && isComplete(answer) &&
     answer.transaction_id === (transaction_id ?? answer.transaction_id);
+}
+
+/** Without a known status no payment can be created; the gateway may report another status later. */
+function unrecognizedStatus({ order_id, transaction_status }: Transaction): GatewayError {
+  return new UnrecognizedStatusError(
+    `The gateway reports order ${order_id} in the status "${transaction_status}", which the ` +
+      "service does not know",
+    { failure: "answered", outcome: "unknown" },
+  );
 }
 
 /** The subscription or invoice that the gateway says the transaction belongs to; null: neither. */

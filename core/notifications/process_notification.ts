@@ -1,24 +1,54 @@
 /** `process_notification`: confirms a notification that the gateway could not confirm in time. */
 
 import type { GatewayJob } from "../../db/jobs.ts";
-import { findNotification } from "../../db/notifications.ts";
-import type { Task } from "../jobs/task.ts";
-import { confirmNotification, type NotificationDeps, recordNotification } from "./confirm.ts";
+import { findNotification, type GatewayNotification } from "../../db/notifications.ts";
+import { gatewayPauseMs } from "../gateway/background_pause.ts";
+import { isWithoutAnswer } from "../gateway/errors.ts";
+import { errorText, PostponeJob, type Task } from "../jobs/task.ts";
+import { changePayment } from "../payments/payment_record.ts";
+import { checkTimeAfterCall } from "../records/act.ts";
+import {
+  confirmNotification,
+  findNotifiedPayment,
+  type NotificationDeps,
+  recordNotification,
+} from "./confirm.ts";
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+
+/**
+ * For how long a notification waits for a gateway that cannot be asked. The gateway does not send a
+ * notification again that was answered with 200.
+ */
+const MAX_WAIT_MS = 7 * 24 * HOUR_MS;
 
 export function createProcessNotification(deps: NotificationDeps): Task {
   return {
     retries: 5,
-    firstDelayMs: 60_000,
+    firstDelayMs: MINUTE_MS,
     async run(job) {
       const notification = await findWaiting(deps, job);
-      return notification && { status: (await confirmNotification(deps, notification)).status };
+      if (!notification) return null;
+      try {
+        return { status: (await confirmNotification(deps, notification)).status };
+      } catch (error) {
+        const ageMs = deps.clock() - notification.created_at.getTime();
+        if (!isWithoutAnswer(error) || ageMs >= MAX_WAIT_MS) throw error;
+        const pauseMs = gatewayPauseMs(deps, ["read"]) || pauseAtAge(ageMs);
+        throw new PostponeJob(new Date(deps.clock() + pauseMs), errorText(error));
+      }
     },
     async onFailed(job, error_message) {
       const notification = await findWaiting(deps, job);
-      if (!notification) return;
-      await recordNotification(deps, { ...notification, status: "failed", error_message });
+      if (notification) await giveUp(deps, { ...notification, status: "failed", error_message });
     },
   };
+}
+
+/** Doubles the age of the notification: pauses of 1, 2, 4, … minutes, and at most an hour. */
+function pauseAtAge(ageMs: number): number {
+  return Math.min(Math.max(ageMs, MINUTE_MS), HOUR_MS);
 }
 
 /** Null: staff replayed the notification meanwhile. */
@@ -28,4 +58,17 @@ async function findWaiting({ database }: NotificationDeps, { subject_id }: Gatew
     "find notification",
   );
   return found?.status === "received" ? found : null;
+}
+
+/** Leaves the payment due, so that the sweep checks it until the gateway answers. */
+async function giveUp(deps: NotificationDeps, notification: GatewayNotification): Promise<void> {
+  const payment = await findNotifiedPayment(deps, notification);
+  if (!payment) {
+    await recordNotification(deps, notification);
+    return;
+  }
+  await changePayment(deps, payment, (current) => ({
+    set: { check_at: checkTimeAfterCall(current, deps.clock()) },
+    notification: { ...notification, payment_id: current.id },
+  }));
 }

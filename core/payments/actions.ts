@@ -115,7 +115,7 @@ async function act(
       }
     }
     requireAllowed(action, payment);
-    if (deps.gateway.breakerState() === "open") throw gatewayDownProblem();
+    if (deps.gateway.breakerState("write") === "open") throw gatewayDownProblem();
     payment = await requireTransaction(deps, payment, action.name);
     payment = await changePayment(deps, payment, (current) => {
       requireAllowed(action, current);

@@ -26,10 +26,15 @@ export interface Link {
   subscription_id: string | null;
 }
 
-/** Whether a response contains enough to create a payment from it. */
-export function canAdopt(answer: Transaction): boolean {
+/** Whether a response contains enough to create a payment from it, in any status. */
+export function isComplete(answer: Transaction): boolean {
   return answer.order_id !== null && answer.transaction_id !== null &&
-    isStatus(answer.transaction_status) && (amountOf(answer) ?? NaN) > 0;
+    Boolean(answer.transaction_status) && (amountOf(answer) ?? NaN) > 0;
+}
+
+/** Whether a payment can be created from a response. */
+export function canAdopt(answer: Transaction): boolean {
+  return isComplete(answer) && isStatus(answer.transaction_status);
 }
 
 /**

@@ -18,6 +18,7 @@ import {
 import { changePayment, type PaymentChange, type PaymentDeps } from "./payment_record.ts";
 import * as states from "./states.ts";
 import { type GatewayFields, readTransaction, type ReportedTransaction } from "./transaction.ts";
+import { describeUnrecognized, unrecognizedMembers } from "./unrecognized.ts";
 
 /** What caused the report; stored in the payment's history. */
 export type Source =
@@ -93,6 +94,10 @@ export async function applyReport(
     return decision.change;
   });
   const { step, change, isOutdated, isMismatch } = decision!;
+  if (change?.set?.unrecognized_status) {
+    const error = new Error(describeUnrecognized(payment));
+    deps.log.error("unrecognized_status", error, { payment_id: payment.id });
+  }
   if (isMismatch) {
     const error = new Error("The gateway reports another transaction or amount than the payment's");
     deps.log.error("report_does_not_match", error, { payment_id: payment.id });
@@ -110,14 +115,17 @@ function decide(
 ): Decision {
   const refunds = mergeRefunds(current, reported.refunds, report.acceptedRefund, now);
   const known = knownState(current);
-  const to = reportedState(current, report, reported, refunds.all);
   const isMismatch = !hasSameTransaction(current, reported) ||
     !hasPlausibleAmount(current, reported);
+  const to = {
+    ...reportedState(current, report, reported, refunds.all),
+    ...isMismatch && { isLatest: false },
+  };
   const step = isMismatch ? "stale" : states.stepTo(known, to);
   const change = buildChange(current, report, reported, {
     step,
     to: step === "same" ? { ...to, ...states.sameState(known, to) } : to,
-    refunds: step === "stale" ? refunds.acceptedOnly : refunds,
+    refunds: step === "stale" || step === "unrecognized" ? refunds.acceptedOnly : refunds,
     now,
   });
   return { step, change, isOutdated: false, isMismatch };
@@ -145,12 +153,13 @@ export function firstChange(
 /** The notification with its result, which depends on the step. */
 function withResult(
   notification: GatewayNotification,
-  { id }: GatewayPayment,
+  payment: GatewayPayment,
   step: states.Step,
 ): GatewayNotification {
   const isIgnored = step === "duplicate" || step === "stale";
   const status = isIgnored ? step : "processed";
-  return { ...notification, payment_id: id, status, error_message: null };
+  const error_message = step === "unrecognized" ? describeUnrecognized(payment) : null;
+  return { ...notification, payment_id: payment.id, status, error_message };
 }
 
 /** The gateway refused the charge: there is no transaction, and there never will be one. */
@@ -253,6 +262,7 @@ function buildChange(
     },
     ...isApplied && appliedMembers(current, report, reported, to, now),
     ...step === "duplicate" && missingFields(current, reportedFields(report, reported)),
+    ...unrecognizedMembers(current, reported, step, isApplied || to.isLatest),
   };
   const checkAt = report.followUp?.run_at ??
     checkTime({ ...current, ...set }, state, refunds.all, now);
@@ -267,7 +277,8 @@ function buildChange(
     jobs: report.followUp ? [report.followUp] : [],
     refunds: refunds.changed,
     key: report.key,
-    notification: report.notification && withResult(report.notification, current, step),
+    notification: report.notification &&
+      withResult(report.notification, { ...current, ...set }, step),
     ...isApplied && {
       transition: {
         to: { status: to.status, fraud: to.fraud },
@@ -330,7 +341,7 @@ function checkTime(
       ? nextCheck(pending[0]!.created_at, now)
       : new Date(now.getTime() + UNANSWERED_CHECK_MS);
   }
-  return states.canCancel(state.status)
+  return states.canCancel(state.status) || payment.unrecognized_status !== null
     ? nextCheck(payment.created_at, now, payment.expiry_time)
     : null;
 }

@@ -10,7 +10,7 @@ import { MAX_CHECKS } from "../records/check_times.ts";
 import { findOwn } from "../records/read.ts";
 import { type AppliedReport, applyReport, type Source } from "./apply_report.ts";
 import { notAtGatewayYet, type PaymentDeps, paymentKind, problems } from "./payment_record.ts";
-import { isOurs, matchesPayment, namesPayment } from "./transaction.ts";
+import { isAboutPayment, isOurs, namesPayment } from "./transaction.ts";
 import { type PaymentView, viewPayment } from "./views.ts";
 
 export interface CheckedPayment {
@@ -64,7 +64,7 @@ async function getById(
 ): Promise<GatewayResponse<Transaction>> {
   try {
     const answer = await gateway.getStatus(transactionId);
-    if (matchesPayment(payment, answer.body)) return answer;
+    if (isAboutPayment(payment, answer.body)) return answer;
     const error = new GatewayAPIError("The gateway's response is about another transaction", {
       failure: "answered",
       outcome: "unknown",

@@ -4,6 +4,7 @@ import type { GatewayJob, NewJob } from "../../db/jobs.ts";
 import { findPayment, listStalePayments } from "../../db/payment_statements.ts";
 import type { GatewayPayment } from "../../db/payments.ts";
 import { type ClockCheck, ClockSkewed, requireAccurateClock } from "../clock_check.ts";
+import type { CallKind } from "../gateway/circuit_breaker.ts";
 import { GatewayError, isTransactionNotFound } from "../gateway/errors.ts";
 import { enqueueChecks, type EnqueueDeps } from "../jobs/enqueue_checks.ts";
 import type { Task } from "../jobs/task.ts";
@@ -18,6 +19,9 @@ import { matchesPayment } from "./transaction.ts";
 export const EXPIRE_STALE_PAYMENT = "expire_stale_payment";
 
 const SOURCE = "expire_stale_payments";
+
+/** If the gateway refuses to expire a payment, its status is requested. */
+export const EXPIRE_CALLS: readonly CallKind[] = ["read", "write"];
 
 export interface ExpiryDeps {
   clockCheck: ClockCheck;
@@ -34,6 +38,7 @@ export async function expireStalePayments(deps: EnqueueDeps & ExpiryDeps): Promi
     task: EXPIRE_STALE_PAYMENT,
     list: (sql, now, limit) => listStalePayments(sql, { now, staleSince: staleSince(now), limit }),
     job: expireJob,
+    calls: EXPIRE_CALLS,
   });
 }
 
@@ -91,10 +96,11 @@ async function isClockAccurate({ clockCheck, log }: PaymentDeps & ExpiryDeps): P
 }
 
 function isStale(
-  { transaction_id, transaction_status, expiry_time }: GatewayPayment,
+  { transaction_id, transaction_status, unrecognized_status, expiry_time }: GatewayPayment,
   now: number,
 ): boolean {
-  return transaction_id !== null && transaction_status === "pending" && expiry_time !== null &&
+  return transaction_id !== null && transaction_status === "pending" &&
+    unrecognized_status === null && expiry_time !== null &&
     expiry_time.getTime() + EXPIRY_GRACE_MS <= now;
 }
 

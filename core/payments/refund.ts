@@ -90,7 +90,7 @@ async function startRefund(
   input: RefundInput,
 ): Promise<RefundedPayment> {
   requireRefundable(known);
-  if (deps.gateway.breakerState() === "open") throw gatewayDownProblem();
+  if (deps.gateway.breakerState("write") === "open") throw gatewayDownProblem();
   const payment = await requireTransaction(deps, known, "refund");
   const refund = { ...request, refundId: uuidv7() };
   const reserved = await reserveAmount(deps, refund, payment, input);

@@ -114,11 +114,13 @@ export interface ReportedState extends State {
  * - `revived`: from an ended state back to one that is pending or paid;
  * - `same`: the same state with new information (first response, accepted challenge, a refund);
  * - `duplicate`: nothing new;
- * - `stale`: the report is older than the known state.
+ * - `stale`: the report is older than the known state;
+ * - `unrecognized`: the service does not know the reported status, so the known state is kept.
  */
-export type Step = "forward" | "revived" | "same" | "duplicate" | "stale";
+export type Step = "forward" | "revived" | "same" | "duplicate" | "stale" | "unrecognized";
 
 export function stepTo(from: KnownState, to: ReportedState): Step {
+  if (!isStatus(to.status)) return "unrecognized";
   if (from.isRefused) return "stale";
   const refundsGrew = to.refunded !== null && to.refunded > from.refunded;
   if (from.status === to.status) {

@@ -130,11 +130,16 @@ export function answersCharge(payment: GatewayPayment, answer: Transaction): boo
     (amountOf(answer) ?? payment.gross_amount) === payment.gross_amount;
 }
 
-/** Whether a response is about the transaction of this payment. */
-export function matchesPayment(payment: GatewayPayment, answer: Transaction): boolean {
+/** Whether a response is about the transaction of this payment, in any status. */
+export function isAboutPayment(payment: GatewayPayment, answer: Transaction): boolean {
   return answer.transaction_id !== null && answer.transaction_id === payment.transaction_id &&
     (answer.order_id ?? payment.order_id) === payment.order_id &&
-    isStatus(answer.transaction_status);
+    Boolean(answer.transaction_status);
+}
+
+/** Whether a response is about the transaction of this payment, and its status is known. */
+export function matchesPayment(payment: GatewayPayment, answer: Transaction): boolean {
+  return isAboutPayment(payment, answer) && isStatus(answer.transaction_status);
 }
 
 /**
@@ -142,7 +147,7 @@ export function matchesPayment(payment: GatewayPayment, answer: Transaction): bo
  * same order id, so the transaction must contain the payment's id.
  */
 export function isOurs(payment: GatewayPayment, found: Transaction): boolean {
-  return Boolean(found.transaction_id) && isStatus(found.transaction_status) &&
+  return Boolean(found.transaction_id) && Boolean(found.transaction_status) &&
     namesPayment(payment, found) &&
     (found.currency ?? payment.currency) === payment.currency &&
     isSameType(payment.payment_type, found.payment_type) && hasExpectedAmount(payment, found);

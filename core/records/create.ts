@@ -42,7 +42,7 @@ export async function requireGateway(
   caller: Caller,
   requestKey: keys.RequestKey | null,
 ): Promise<void> {
-  if (deps.gateway.breakerState() !== "open") return;
+  if (deps.gateway.breakerState("write") !== "open") return;
   if (requestKey && await keys.isKeyUsed(deps, caller, requestKey)) return;
   throw gatewayDownProblem();
 }
@@ -59,7 +59,7 @@ export async function insertRecord<R extends GatewayRecord, View extends object>
   const insert = {
     record,
     key,
-    keysSince: keys.oldestValidKey(now),
+    keysSince: keys.oldestValidKey(deps, now),
     replaces: replaces?.id ?? null,
   };
   const { isClaimed, isOrderIdFree } = await batched(deps.database, kind.inserts, insert);

@@ -11,12 +11,13 @@ import type { OwnerFilter, Resource } from "../../db/records.ts";
 import type { SubscriptionCharge, WriteResult } from "../../db/side_effects.ts";
 import type { Clock } from "../clock.ts";
 import type { GatewayClient } from "../gateway/client.ts";
+import type { KeyLifetime } from "../idempotency/keys.ts";
 import type { Log } from "../log.ts";
 import type { EventPublisher, EventSubscribers, JobQueue } from "../outbox.ts";
 import type { Problems } from "./problems.ts";
 
 /** The dependencies of every function that reads or changes records. */
-export interface RecordDeps {
+export interface RecordDeps extends KeyLifetime {
   database: Database;
   gateway: GatewayClient;
   clock: Clock;

@@ -40,10 +40,12 @@ export function toObservations(workload: Workload, now: Date): Observation[] {
     ["disabledEndpoints", workload.disabledEndpoints, {}],
     ["notifications", received.count, {}],
     ["oldestNotification", age(received.since), {}],
+    ["failedNotifications", workload.failedNotifications, {}],
     ...Object.entries(unanswered).map(([resource, count]): Observation => [
       "unanswered",
       count,
       { resource },
     ]),
+    ["unrecognized", workload.unrecognized.count, {}],
   ];
 }

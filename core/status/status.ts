@@ -22,7 +22,10 @@ export interface StatusDeps extends WorkloadDeps {
 export interface StatusView {
   started_at: string;
   database: "up";
+  /** The worse of the two following states. */
   gateway: BreakerState;
+  gateway_reads: BreakerState;
+  gateway_writes: BreakerState;
   leases: "lock" | "time";
   clock: {
     is_accurate: boolean;
@@ -38,9 +41,13 @@ export interface StatusView {
     oldest_pending_seconds: number | null;
     disabled_endpoints: number;
   };
-  notifications: { received: number; oldest_received_seconds: number | null };
+  notifications: { received: number; oldest_received_seconds: number | null; failed: number };
   unanswered: { payments: number; invoices: number; subscriptions: number };
   load: { event_loop_delay_ms: number; rejected_requests: number };
+  unrecognized: {
+    payments: number;
+    examples: { payment_id: string; gateway_status: string }[];
+  };
 }
 
 interface JobsView extends JobCounts {
@@ -81,6 +88,8 @@ export async function readStatus(
     // Always "up" here: if the database is down, reading the workload fails and the reply is 503.
     database: "up",
     gateway: deps.gateway.breakerState(),
+    gateway_reads: deps.gateway.breakerState("read"),
+    gateway_writes: deps.gateway.breakerState("write"),
     leases: deps.leaseHolder.token() === null ? "time" : "lock",
     clock: viewClock(await deps.clockCheck.measure()),
     jobs: viewJobs(workload, now),
@@ -105,11 +114,16 @@ export async function readStatus(
     notifications: {
       received: received.count,
       oldest_received_seconds: secondsSince(received.since, now),
+      failed: workload.failedNotifications,
     },
     unanswered,
     load: {
       event_loop_delay_ms: Math.round(deps.load.delayMs()),
       rejected_requests: deps.load.rejectedRequests(),
+    },
+    unrecognized: {
+      payments: workload.unrecognized.count,
+      examples: workload.unrecognized.examples,
     },
   };
 }

@@ -5,16 +5,19 @@ import type { Database, Sql } from "../../db/database.ts";
 import { findUnpublished } from "../../db/event_publication.ts";
 import {
   countDisabledEndpoints,
+  countFailedNotifications,
   countJobs,
   countUnanswered,
   type FailedJob,
   findOldestDue,
   findReceived,
   findUndelivered,
+  findUnrecognized,
   findUnsent,
   type JobCount,
   listLastFailures,
   type Unanswered,
+  type UnrecognizedPayments,
   type Waiting,
 } from "../../db/status.ts";
 import type { Clock } from "../clock.ts";
@@ -34,7 +37,11 @@ export interface Workload {
   disabledEndpoints: number;
   /** Notifications that are not processed yet. */
   received: Waiting;
+  /** Notifications that were given up. */
+  failedNotifications: number;
   unanswered: Unanswered;
+  /** Payments whose status at the gateway is not known. */
+  unrecognized: UnrecognizedPayments;
 }
 
 export interface WorkloadDeps {
@@ -55,6 +62,8 @@ export async function readWorkload({ database, clock }: WorkloadDeps): Promise<W
     unsent: await read(findUnsent),
     disabledEndpoints: await read(countDisabledEndpoints),
     received: await read(findReceived),
+    failedNotifications: await read(countFailedNotifications),
     unanswered: await read(countUnanswered),
+    unrecognized: await read(findUnrecognized),
   };
 }

@@ -96,7 +96,7 @@ async function act(
       }
     }
     requireAllowed(action, subscription);
-    if (deps.gateway.breakerState() === "open") throw gatewayDownProblem();
+    if (deps.gateway.breakerState("write") === "open") throw gatewayDownProblem();
     if (subscription.gateway_subscription_id === null) {
       const detail = "The gateway has not confirmed this subscription yet. Retry later.";
       throw problems.notAtGatewayYet(subscription, detail);

@@ -27,6 +27,7 @@ export function wrapRequests(inner: Inner, { log, clock }: { log: Log; clock: Cl
       connection,
       route: null,
       caller: null,
+      problem: null,
     };
     try {
       requireValidHost(request.headers.get("host"));
@@ -42,7 +43,7 @@ export function wrapRequests(inner: Inner, { log, clock }: { log: Log; clock: Cl
   };
 
   function finish(handled: Response, request: Request, context: RequestContext, began: number) {
-    const { requestId, route, caller } = context;
+    const { requestId, route, caller, problem } = context;
     const head = request.method === "HEAD" ? withoutLength(handled) : handled;
     const response = withSafeHeaders(head, requestId);
     log.request({
@@ -52,6 +53,7 @@ export function wrapRequests(inner: Inner, { log, clock }: { log: Log; clock: Cl
       durationMs: clock() - began,
       caller: caller?.userId ?? null,
       requestId,
+      problem,
     });
     return response;
   }

@@ -123,7 +123,7 @@ export const NotificationSchema = z.object({
       "- `duplicate`: contained nothing new",
       "- `stale`: out of date",
       "- `unmatched`: the gateway has no transaction that matches the notification",
-      "- `failed`: could not be processed",
+      "- `failed`: could not be processed; its payment is checked again",
     ].join("\n"),
     example: "processed",
   }),

@@ -14,8 +14,8 @@ export const IdempotencyHeaders = z.object({
     description:
       "A unique value that you choose for this operation, such as a UUID. After a timeout or a " +
       "broken connection, send the same request with the same key: the service returns the " +
-      "response of the first request and does not perform the operation twice. Keys are stored " +
-      "for 24 hours.",
+      "response of the first request and does not perform the operation twice. Keys are valid " +
+      "for at least 24 hours.",
     param: { examples: unsentExample("5f0c6d1e-0b57-4c39-8a3f-3f0f7d5d7a11") },
   }),
 });

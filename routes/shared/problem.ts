@@ -2,13 +2,17 @@
 
 import { HTTPException } from "hono/http-exception";
 import { ERROR_CODES, ServiceError } from "../../core/errors.ts";
+import { redact } from "../../core/redact.ts";
 import { DatabaseUnavailable } from "../../core/status/readiness.ts";
-import type { RequestContext } from "./router.ts";
+import type { ProblemSummary, RequestContext } from "./router.ts";
 
 /** Unexpected errors are logged in full; the caller sees only `internal_error`. */
-export function renderError(thrown: unknown, { requestId, log }: RequestContext): Response {
-  const { code, status, detail, members, headers, isExpected } = toServiceError(thrown);
-  if (status >= 500 && !isExpected) log.error(code, thrown, { request_id: requestId });
+export function renderError(thrown: unknown, context: RequestContext): Response {
+  const { requestId, log } = context;
+  const error = toServiceError(thrown);
+  const { code, status, detail, members, headers } = error;
+  const summary = context.problem = summarize(error);
+  if (isFailure(error)) log.error(code, thrown, { request_id: requestId, ...summary });
   const problem = {
     type: `urn:payment-gateway:problem:${code}`,
     title: ERROR_CODES[code].title,
@@ -22,6 +26,34 @@ export function renderError(thrown: unknown, { requestId, log }: RequestContext)
     status,
     headers: { ...headers, "Content-Type": "application/problem+json" },
   });
+}
+
+/** The members of a problem that the log shows. */
+const LOGGED_MEMBERS = [
+  "payment_id",
+  "invoice_id",
+  "subscription_id",
+  "order_id",
+  "outcome",
+  "gateway_status_code",
+];
+
+/** Callers choose order ids, so these may contain anything. */
+function summarize({ code, members }: ServiceError): ProblemSummary {
+  const summary: ProblemSummary = { code };
+  for (const name of LOGGED_MEMBERS) {
+    const value = members[name];
+    if (value !== undefined) summary[name] = typeof value === "string" ? redact(value) : value;
+  }
+  return summary;
+}
+
+/** Whether the operator has to know: the service or the gateway failed, or the server key is wrong. */
+function isFailure({ code, status, members, isExpected }: ServiceError): boolean {
+  if (status >= 500) return !isExpected;
+  if (code === "gateway_authentication") return true;
+  return code === "gateway_error" &&
+    (members.outcome === "unknown" || Number(members.gateway_status_code) >= 500);
 }
 
 function toServiceError(thrown: unknown): ServiceError {

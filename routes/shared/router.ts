@@ -3,7 +3,7 @@
 import { OpenAPIHono } from "@hono/zod-openapi";
 import type { Context } from "hono";
 import type { Caller } from "../../core/auth/caller.ts";
-import { type FieldError, ServiceError } from "../../core/errors.ts";
+import { type ErrorCode, type FieldError, ServiceError } from "../../core/errors.ts";
 import type { Log } from "../../core/log.ts";
 
 /** Created for each request before routing; later steps fill in the route and the caller. */
@@ -16,6 +16,13 @@ export interface RequestContext {
   route: string | null;
   /** Set on every route that requires authentication. */
   caller: Caller | null;
+  /** If the response is a problem: its code, and the ids in it. For the request log. */
+  problem: ProblemSummary | null;
+}
+
+export interface ProblemSummary {
+  code: ErrorCode;
+  [id: string]: unknown;
 }
 
 export interface AppEnv {

@@ -15,6 +15,8 @@ export const STATUSES = {
       started_at: "2026-03-01T00:00:04.310Z",
       database: "up",
       gateway: "ok",
+      gateway_reads: "ok",
+      gateway_writes: "ok",
       leases: "lock",
       clock: { is_accurate: true, database_offset_seconds: 0, gateway_offset_seconds: 0 },
       jobs: {
@@ -40,9 +42,10 @@ export const STATUSES = {
       events: { unpublished: 0, oldest_unpublished_seconds: null },
       outbox: { waiting_deliveries: 0, oldest_event_seconds: null },
       webhooks: { pending: 1, oldest_pending_seconds: 4, disabled_endpoints: 0 },
-      notifications: { received: 0, oldest_received_seconds: null },
+      notifications: { received: 0, oldest_received_seconds: null, failed: 0 },
       unanswered: { payments: 1, invoices: 0, subscriptions: 0 },
       load: { event_loop_delay_ms: 4, rejected_requests: 0 },
+      unrecognized: { payments: 0, examples: [] },
     },
   },
 } satisfies Examples<Status>;

@@ -96,7 +96,13 @@ export function createHealthRoutes(deps: HealthDeps) {
   health.openapi(getLive, (c) => c.json(LIVE, 200));
 
   health.openapi(getReady, async (c) => {
-    if (isDraining()) throw notReady("The server is shutting down.");
+    if (isDraining()) {
+      throw new ServiceError("unavailable", {
+        detail: "The server is shutting down.",
+        headers: { "Retry-After": "2" },
+        isExpected: true,
+      });
+    }
     const { database, migrations, cause } = await checkReadiness();
     if (database === "down") throw notReady("The database is unavailable.", { database }, cause);
     if (database === "read_only") {

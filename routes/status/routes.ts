@@ -34,8 +34,12 @@ export function createStatusRoutes(deps: StatusDeps): Router {
   const startedAt = new Date(deps.clock());
   router.openapi(statusRoute, async (c) => {
     const status = await readStatus(deps, callerOf(c), startedAt);
-    const gateway = gatewayStateOf(status.gateway);
-    return c.json({ version: VERSION, ...status, gateway }, 200);
+    const states = {
+      gateway: gatewayStateOf(status.gateway),
+      gateway_reads: gatewayStateOf(status.gateway_reads),
+      gateway_writes: gatewayStateOf(status.gateway_writes),
+    };
+    return c.json({ version: VERSION, ...status, ...states }, 200);
   });
   return router;
 }

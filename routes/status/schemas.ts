@@ -12,13 +12,18 @@ const GATEWAY_STATES = { closed: "ok", half_open: "recovering", open: "down" } a
 
 export const gatewayState = z.enum(["ok", "recovering", "down"]).openapi({
   description: [
-    "State of the gateway as this instance sees it:",
+    "State of the gateway as this instance sees it; of reads (status requests) and writes (charges " +
+    "and other changes) the worse one:",
     "- `ok`: requests are sent",
     "- `recovering`: one request at a time is sent, to check whether the gateway responds again",
     "- `down`: requests fail immediately without being sent",
   ].join("\n"),
   example: "ok",
 });
+
+function callState(description: string) {
+  return z.enum(["ok", "recovering", "down"]).openapi({ description, example: "ok" });
+}
 
 export function gatewayStateOf(breaker: BreakerState): z.output<typeof gatewayState> {
   return GATEWAY_STATES[breaker];
@@ -97,6 +102,8 @@ export const StatusSchema = z.object({
     description: "Always `up`; otherwise the response is a 503.",
   }),
   gateway: gatewayState,
+  gateway_reads: callState("The same for requests that change nothing, such as status requests."),
+  gateway_writes: callState("The same for requests that change something, such as charges."),
   leases: z.enum(["lock", "time"]).openapi({
     description: [
       "How other instances notice that the responding instance has crashed:",
@@ -144,6 +151,11 @@ export const StatusSchema = z.object({
   notifications: z.object({
     received: count(`Notifications not yet confirmed with the gateway. ${BOUND}`),
     oldest_received_seconds: seconds("Age of the oldest of these in seconds."),
+    failed: count(
+      "Notifications that the service gave up confirming, because the gateway could not be asked " +
+        "for 7 days or gave an unusable answer. Their payments are checked again; replay those " +
+        `without a payment. ${BOUND}`,
+    ),
   }).openapi({ description: "Notifications from the gateway." }),
   unanswered: z.object({
     payments: count(`Charges with unknown outcome. ${BOUND}`),
@@ -162,4 +174,18 @@ export const StatusSchema = z.object({
       "Requests of callers that got 503 because of that, since the instance was started.",
     ),
   }).openapi({ description: "Load of the responding instance." }),
+  unrecognized: z.object({
+    payments: count(`Payments with such a status. ${BOUND}`),
+    examples: z.array(z.object({
+      payment_id: id.openapi({ description: "Id of the payment." }),
+      gateway_status: z.string().openapi({
+        description: "The status at the gateway.",
+        example: "partial_settlement",
+      }),
+    })).openapi({ description: "At most ten of these payments." }),
+  }).openapi({
+    description:
+      "Payments whose status at the gateway is one that the service does not know. They " +
+      "keep their last known status, and are checked until the gateway reports a known one.",
+  }),
 }).openapi("Status", { description: "Status of the service." });

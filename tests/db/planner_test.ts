@@ -13,6 +13,7 @@ import {
   paymentLookups,
   paymentWrites,
 } from "../../db/payment_statements.ts";
+import { findUnrecognized } from "../../db/status.ts";
 import { takeDue } from "../../db/webhook_deliveries.ts";
 import { createDatabase, runSql } from "../support/database/database.ts";
 import { publishAll } from "../support/events/event_stream.ts";
@@ -65,6 +66,7 @@ const STATEMENTS: Record<string, (sql: Sql) => Promise<unknown>> = {
   "list due jobs": (sql) => listDueJobs(sql, JOB_RANKS.awaited, NOW, 10),
   "list due requests": (sql) => listDueRequests(sql, NOW, 10),
   "insert a request": (sql) => insertRequest(sql, newJob({ user_id: "u1" })),
+  "find payments with an unrecognized status": findUnrecognized,
   "find outcomes of jobs": (sql) => findOutcomes(sql, [idOf(7), idOf(8)], NOW),
 };
 

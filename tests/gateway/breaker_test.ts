@@ -16,10 +16,15 @@ import { until } from "../support/until.ts";
 const UNREACHABLE_URL = "http://127.0.0.1:2";
 const OK = { status_code: "200" };
 
+/** `breakers`: the same breaker for reads and writes. */
 function createTestBreaker() {
   let now = 0;
   const breaker = createCircuitBreaker({ clock: () => now });
-  return { breaker, advance: (ms: number) => now += ms };
+  return {
+    breaker,
+    breakers: { read: breaker, write: breaker },
+    advance: (ms: number) => now += ms,
+  };
 }
 
 /** Opens the breaker with five consecutive calls without a response. */
@@ -103,8 +108,8 @@ Deno.test("breaker: does not stay open longer after the clock was set back", () 
 });
 
 Deno.test("client: sends nothing while the breaker is open, and calls again after a successful probe", async () => {
-  const { breaker, advance } = createTestBreaker();
-  const gateway = clientFor(UNREACHABLE_URL, { breaker });
+  const { breakers, advance } = createTestBreaker();
+  const gateway = clientFor(UNREACHABLE_URL, { breakers });
   for (let count = 0; count < 5; count++) {
     const error = await errorOf(gateway.cancel("order-101"));
     assert.equal(error.outcome, "unknown");
@@ -113,7 +118,7 @@ Deno.test("client: sends nothing while the breaker is open, and calls again afte
   assert.equal(gateway.breakerState(), "open");
 
   await using fake = openFakeGateway(respondWith(OK));
-  const shared = clientFor(fake.url, { breaker });
+  const shared = clientFor(fake.url, { breakers });
   for (const call of [shared.cancel, shared.getStatus]) {
     const error = await errorOf(call("order-101"));
     assert.equal(error.name, "GatewayAPIError");
@@ -131,11 +136,11 @@ Deno.test("client: sends nothing while the breaker is open, and calls again afte
 });
 
 Deno.test("client: stops retrying a read once the breaker is open", async () => {
-  const { breaker } = createTestBreaker();
+  const { breaker, breakers } = createTestBreaker();
   for (let count = 0; count < 3; count++) breaker.admit()!.failed();
   const waits = createWaits();
   const error = await errorOf(
-    clientFor(UNREACHABLE_URL, { breaker, wait: waits.wait }).getStatus("id"),
+    clientFor(UNREACHABLE_URL, { breakers, wait: waits.wait }).getStatus("id"),
   );
   assert.equal(error.failure, "unreachable");
   assert.equal(waits.pauses.length, 1);
@@ -175,14 +180,14 @@ Deno.test("client: timeouts open the breaker, aborts by the caller do not", asyn
 });
 
 Deno.test("client: a call fails at once while the breaker is open, even if every slot is in use", async () => {
-  const { breaker } = createTestBreaker();
+  const { breaker, breakers } = createTestBreaker();
   let arrived = 0;
   await using server = openRawServer(async (connection) => {
     await sendBytes(connection, "");
     arrived++;
   });
   const waits = createWaits();
-  const gateway = clientFor(server.url, { breaker, maxInFlight: 1, wait: waits.wait });
+  const gateway = clientFor(server.url, { breakers, maxInFlight: 1, wait: waits.wait });
   const first = errorOf(gateway.cancel("first"));
   await until("the only slot is in use", () => arrived === 1);
   openBreaker(breaker);
@@ -226,4 +231,60 @@ Deno.test("client: a timeout after waiting for a slot does not count as a failur
   for (const error of await Promise.all(others)) assert.equal(error.failure, "timeout");
   assert.equal(client.breakerState(), "closed");
   late.resolve();
+});
+
+Deno.test("client: failed reads open only the breaker of reads, failed writes only that of writes", async () => {
+  for (const [failing, other] of [["getStatus", "cancel"], ["cancel", "getStatus"]] as const) {
+    let isDown = true;
+    await using server = openFakeGateway(() => {
+      if (!isDown) return Response.json(OK);
+      // Shorter than its Content-Length: the connection breaks.
+      const body = new ReadableStream({ start: (controller) => controller.close() });
+      return new Response(body, { headers: { "Content-Length": "1000" } });
+    });
+    const gateway = clientFor(server.url, { wait: createWaits().wait });
+    for (let count = 0; count < 5; count++) await errorOf(gateway[failing]("order-101"));
+    const [failingKind, otherKind] = failing === "cancel"
+      ? ["write", "read"] as const
+      : ["read", "write"] as const;
+    assert.equal(gateway.breakerState(failingKind), "open");
+    assert.equal(gateway.breakerState(otherKind), "closed");
+    assert.equal(gateway.breakerState(), "open", "the worse state");
+    isDown = false;
+    await gateway[other]("order-101");
+    assert.equal((await errorOf(gateway[failing]("order-101"))).outcome, "refused");
+  }
+});
+
+Deno.test("client: timeouts of calls with a shorter deadline than normal do not open the breaker", async () => {
+  let arrived = 0;
+  await using server = openRawServer(async (connection) => {
+    await sendBytes(connection, "");
+    arrived++;
+  });
+  const deadlines: { ms: number; pass: () => void }[] = [];
+  const gateway = clientFor(server.url, {
+    wait(ms, signal) {
+      const { promise, resolve, reject } = Promise.withResolvers<void>();
+      deadlines.push({ ms, pass: resolve });
+      signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+      return promise;
+    },
+  });
+  const timeOut = async (call: Promise<unknown>, deadlineMs: number) => {
+    const error = errorOf(call);
+    const count = arrived + 1;
+    await until("the request has arrived", () => arrived === count);
+    const { ms, pass } = deadlines.pop()!;
+    assert.equal(ms, deadlineMs);
+    pass();
+    assert.equal((await error).failure, "timeout");
+  };
+  for (let count = 0; count < 8; count++) {
+    await timeOut(gateway.getStatus("order-101", { deadlineMs: 4_000 }), 4_000);
+    await timeOut(gateway.cancel("order-101", { deadlineMs: 9_999 }), 9_999);
+  }
+  assert.equal(gateway.breakerState(), "closed");
+  for (let count = 0; count < 5; count++) await timeOut(gateway.getStatus("order-101"), 10_000);
+  assert.equal(gateway.breakerState("read"), "open");
 });

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
+import { prune } from "../../core/prune.ts";
 import { createDatabase } from "../support/database/database.ts";
 import { isReplayed, newKey } from "../support/idempotency.ts";
 import { operationOf, OPERATIONS, timesDone } from "../support/payments/operations.ts";
@@ -277,6 +278,55 @@ Deno.test("idempotency key: expires after 24 hours", async () => {
     assert.equal(isReplayed(again), true);
     assert.equal(await again.text(), await afterExpiry.text());
   }
+});
+
+Deno.test("idempotency key: with KEEP_KEYS_DAYS=7 is valid for 7 days, and is not pruned before", async () => {
+  const start = Date.now();
+  let now = start;
+  await using payments = await openRelayed({
+    databaseUrl: await createDatabase(),
+    now: () => now,
+    env: { KEEP_KEYS_DAYS: "7" },
+  });
+  for (const operation of [operationOf("charge"), operationOf("refund")]) {
+    now = start;
+    const { path, body } = await operation.prepare(payments);
+    delete body.order_id;
+    const headers = newKey();
+    const text = await (await payments.post(path, body, headers)).text();
+    for (const age of [DAY_MS + 3_600_000, 7 * DAY_MS - 1_000]) {
+      now = start + age;
+      await prune(payments.app.deps);
+      const again = await payments.post(path, body, headers);
+      assert.equal(isReplayed(again), true, `after ${age} ms`);
+      assert.equal(await again.text(), text);
+    }
+    now = start + 7 * DAY_MS + 1_000;
+    const afterExpiry = await payments.post(path, body, headers);
+    assert.equal(afterExpiry.status, operation.status);
+    assert.equal(isReplayed(afterExpiry), false);
+    assert.notEqual(await afterExpiry.text(), text);
+  }
+});
+
+Deno.test("idempotency key: with KEEP_KEYS_DAYS=7 an interrupted charge is resumed after 25 hours and not made twice", async () => {
+  let now = Date.now();
+  await using payments = await openRelayed({
+    databaseUrl,
+    now: () => now,
+    env: { KEEP_KEYS_DAYS: "7" },
+  });
+  const { post, sandbox } = payments;
+  const headers = newKey();
+  const body = { payment_type: "gopay", gross_amount: 1_000, order_id: randomUUID() };
+  await sandbox.fault("charge", "answer_lost");
+  const lost = await post("/charge/", body, headers);
+  const { payment_id } = await assertProblem(lost, 502, "gateway_unreachable");
+  now += DAY_MS + 3_600_000;
+  const resumed = await post("/charge/", body, headers);
+  assert.equal(resumed.status, 201);
+  assert.equal((await resumed.json()).id, payment_id);
+  assert.equal((await payments.transactions(body.order_id)).length, 1);
 });
 
 Deno.test("idempotency key: can be used for another request after 24 hours", async () => {

@@ -183,7 +183,11 @@ Deno.test("idempotency key: while the gateway is down, replies are replayed and 
   );
   await sandbox.fault("charge", "reset", { count: 4 });
   for (let i = 0; i < 4; i++) assert.equal((await post("/charge/", body)).status, 502);
-  assert.equal(app.gateway.breakerState(), "open");
+  await sandbox.fault("status", "reset", { count: 5 });
+  for (let i = 0; i < 5; i++) await assert.rejects(app.gateway.getStatus("any"));
+  for (const kind of ["read", "write"] as const) {
+    assert.equal(app.gateway.breakerState(kind), "open");
+  }
 
   const callsBefore = relay.received.length;
   const replayed = await post("/charge/", body, finishedKey);

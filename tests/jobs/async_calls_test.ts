@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
+import { prune } from "../../core/prune.ts";
 import { JobSchema } from "../../routes/schemas/job.ts";
 import { createWaits } from "../support/gateway/gateway.ts";
 import { openRelayed, type RelayedPayments } from "../support/gateway/relay.ts";
@@ -255,6 +256,42 @@ Deno.test("async key: can be reused after 24 hours", async () => {
   assert.notEqual(second.id, first.id);
   assert.equal(second.status, "succeeded");
   assert.equal((await readJob(payments, first.id)).status, "succeeded");
+});
+
+Deno.test("async key: with KEEP_KEYS_DAYS=7 returns the same job for 7 days, even if jobs are kept for one day", async () => {
+  const start = Date.now();
+  let now = start;
+  const env = { KEEP_KEYS_DAYS: "7", KEEP_JOBS_DAYS: "1" };
+  await using payments = await openRelayed({ now: () => now, env });
+  const headers = newKey();
+  const request = { path: "/charge/", body: CHARGE };
+  const first = await sendAsyncAndRun(payments, request, headers);
+  now = start + 7 * 24 * HOUR_MS - 1_000;
+  await prune(payments.app.deps);
+  const again = await payments.post(request.path, request.body, { ...headers, ...ASYNC });
+  assert.equal((await parseAcceptedJob(again)).id, first.id);
+  now += 2_000;
+  assert.notEqual((await sendAsyncAndRun(payments, request, headers)).id, first.id);
+});
+
+Deno.test("async key: with KEEP_KEYS_DAYS=7 a job continues a synchronous request of 30 hours ago, and ends after 23 hours", async () => {
+  const start = Date.now();
+  let now = start;
+  await using payments = await openRelayed({ now: () => now, env: { KEEP_KEYS_DAYS: "7" } });
+  const { app, post, sandbox } = payments;
+  const headers = newKey();
+  const body = { ...CHARGE, order_id: randomUUID() };
+  await sandbox.fault("charge", "answer_lost");
+  assert.equal((await post("/charge/", body, headers)).status, 502);
+  now = start + 30 * HOUR_MS;
+  const done = await sendAsyncAndRun(payments, { path: "/charge/", body }, headers);
+  assert.equal(done.status, "succeeded");
+  assert.equal((await payments.transactions(body.order_id)).length, 1);
+
+  const { id } = await parseAcceptedJob(await post("/charge/", CHARGE, { ...newKey(), ...ASYNC }));
+  now += 23 * HOUR_MS + 1;
+  await runDueJobs(app);
+  assert.equal((await readJob(payments, id)).status, "failed");
 });
 
 Deno.test("async key: is rejected if a synchronous request used it with another body", async () => {

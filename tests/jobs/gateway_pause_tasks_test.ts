@@ -31,10 +31,15 @@ const PAUSE_CAUSES = {
     await assert.rejects(app.gateway.getStatus("any"), { name: "GatewayRateLimitError" });
     assert.ok(app.gateway.rateLimitPauseMs() > 0);
   },
-  "an open breaker": async ({ app, relay }: PendingWork) => {
+  "open breakers": async ({ app, relay }: PendingWork) => {
     relay.intercept = () => truncatedResponse();
-    for (let calls = 0; calls < 5; calls++) await assert.rejects(app.gateway.getStatus("any"));
-    assert.equal(app.gateway.breakerState(), "open");
+    for (let calls = 0; calls < 5; calls++) {
+      await assert.rejects(app.gateway.getStatus("any"));
+      await assert.rejects(app.gateway.cancel("any"));
+    }
+    for (const kind of ["read", "write"] as const) {
+      assert.equal(app.gateway.breakerState(kind), "open");
+    }
   },
 };
 
@@ -145,7 +150,7 @@ for (const [cause, startPause] of Object.entries(PAUSE_CAUSES)) {
       assert.ok(run_at.getTime() > app.deps.clock() + 50 * SECOND, task);
     }
     work.endPause();
-    // The half-open breaker lets one call through; the other jobs run after it has closed.
+    // A half-open breaker lets one call through; the other jobs run after it has closed.
     for (let rounds = 0; rounds < 3; rounds++, work.advance(2 * MINUTE)) {
       while (await runDueJobs(app) > 0);
     }

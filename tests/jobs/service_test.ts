@@ -178,5 +178,7 @@ Deno.test("service: an unusable queue is reported in one line with exit code 1",
   });
   assert.equal(code, 1);
   assert.equal(stdout, "");
-  assert.match(stderr, /^· Starting PostgreSQL\nCannot open the job queue \S+: [^\n]+\n$/);
+  const [status, ...lines] = stderr.split("\n");
+  assert.equal(JSON.parse(status!).message, "Starting PostgreSQL");
+  assert.match(lines.join("\n"), /^Cannot open the job queue \S+: [^\n]+\n$/);
 });

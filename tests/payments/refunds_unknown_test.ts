@@ -20,7 +20,7 @@ const MINUTE_MS = 60_000;
 Deno.test("refund: concurrent refunds with lost responses never exceed the payment", async () => {
   let now = Date.now();
   // An open circuit breaker would refuse some of the refunds.
-  const gatewayOptions = { wait: createWaits().wait, breaker: createClosedBreaker() };
+  const gatewayOptions = { wait: createWaits().wait, breakers: createClosedBreakers() };
   await using payments = await openRelayed({ databaseUrl, gatewayOptions, now: () => now });
   const { sandbox } = payments;
   const payment = await payments.paid("gopay", { gross_amount: 100_000 });
@@ -51,9 +51,10 @@ Deno.test("refund: concurrent refunds with lost responses never exceed the payme
   assert.ok(Number(after.refund_amount) <= 100_000);
 });
 
-function createClosedBreaker() {
+function createClosedBreakers() {
   const permit = { responded() {}, failed() {}, abandoned() {} };
-  return { state: () => "closed" as const, admit: () => permit };
+  const breaker = { state: () => "closed" as const, admit: () => permit };
+  return { read: breaker, write: breaker };
 }
 
 Deno.test("refund: stays reserved after an unknown outcome and is resent with the same refund_key", async () => {

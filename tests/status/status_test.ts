@@ -82,6 +82,8 @@ Deno.test("status of a new service: shows no work and nothing overdue", async ()
     started_at: new Date(NOW).toISOString(),
     database: "up",
     gateway: "ok",
+    gateway_reads: "ok",
+    gateway_writes: "ok",
     leases: "time",
     clock: { is_accurate: true, database_offset_seconds: 0, gateway_offset_seconds: null },
     jobs: {
@@ -95,9 +97,10 @@ Deno.test("status of a new service: shows no work and nothing overdue", async ()
     events: { unpublished: 0, oldest_unpublished_seconds: null },
     outbox: { waiting_deliveries: 0, oldest_event_seconds: null },
     webhooks: { pending: 0, oldest_pending_seconds: null, disabled_endpoints: 0 },
-    notifications: { received: 0, oldest_received_seconds: null },
+    notifications: { received: 0, oldest_received_seconds: null, failed: 0 },
     unanswered: { payments: 0, invoices: 0, subscriptions: 0 },
     load: { event_loop_delay_ms: 0, rejected_requests: 0 },
+    unrecognized: { payments: 0, examples: [] },
   });
   assert.deepEqual(
     schedule,
@@ -246,9 +249,10 @@ Deno.test("status: outbox shows events that a subscriber has not handled", async
   assert.deepEqual(outbox, { waiting_deliveries: 0, oldest_event_seconds: null });
 });
 
-Deno.test("status: counts unprocessed notifications and shows the age of the oldest", async () => {
+Deno.test("status: counts unprocessed and failed notifications, and shows the age of the oldest unprocessed one", async () => {
   await using watched = await openWatched();
-  for (const [minutes, status] of [[9, "processed"], [7, "received"], [3, "received"]] as const) {
+  const stored = [[9, "processed"], [8, "failed"], [7, "received"], [3, "received"]] as const;
+  for (const [minutes, status] of stored) {
     const at = new Date(NOW - minutes * MINUTE_MS);
     await watched.app.database.query((sql) =>
       sql`
@@ -258,7 +262,7 @@ Deno.test("status: counts unprocessed notifications and shows the age of the old
     );
   }
   const { notifications } = await watched.status();
-  assert.deepEqual(notifications, { received: 2, oldest_received_seconds: 420 });
+  assert.deepEqual(notifications, { received: 2, oldest_received_seconds: 420, failed: 1 });
 });
 
 Deno.test("status: counts unknown outcomes and shows the state of the circuit breaker", async () => {

@@ -1,0 +1,201 @@
+import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import { checkPendingPayments } from "../../core/payments/check_pending_payments.ts";
+import { expireStalePayments } from "../../core/payments/expire_stale_payments.ts";
+import { findNotification } from "../../db/notifications.ts";
+import { findPayment } from "../../db/payment_statements.ts";
+import { StatusSchema } from "../../routes/status/schemas.ts";
+import { createDatabase } from "../support/database/database.ts";
+import {
+  buildNotification,
+  findSentNotification,
+  notifyAndRead,
+} from "../support/gateway/notifications.ts";
+import { nameOf, openRelayed, type RelayedPayments } from "../support/gateway/relay.ts";
+import type { Json } from "../support/gateway/sandbox.ts";
+import { runDueJobs } from "../support/jobs/due_jobs.ts";
+import { chargeRequest } from "../support/payments/payments.ts";
+import { assertProblem } from "../support/problem.ts";
+
+const MINUTE = 60_000;
+const DAY = 24 * 60 * MINUTE;
+
+const STATUS = "GET /v2/:id/status";
+const CHARGE = "POST /v2/charge";
+
+/** `partial_settlement` appears in the gateway's documentation, without a definition. */
+const UNKNOWN = ["partial_settlement", "teleported"];
+
+interface Changed extends RelayedPayments {
+  /** From now on, the gateway's responses to these calls have this transaction status. */
+  report(status: string, ...calls: string[]): void;
+  /** From now on, the gateway's responses are not changed. */
+  reportKnown(): void;
+  advance(ms: number): void;
+  /** Queues the checks that are due, and runs all due jobs. */
+  sweep(): Promise<void>;
+  unrecognized(): Promise<Json>;
+  logged(): Json[];
+}
+
+async function openChanged(): Promise<Changed> {
+  let ahead = 0;
+  const payments = await openRelayed({
+    databaseUrl: await createDatabase(),
+    now: () => Date.now() + ahead,
+  });
+  const { app, relay, get } = payments;
+  const staff = await app.createKey({ userId: "ops", isStaff: true });
+  return {
+    ...payments,
+    report(status, ...calls) {
+      relay.intercept = async (request, pass) => {
+        const response = await pass();
+        if (!calls.includes(nameOf(request))) return response;
+        const body = await response.json();
+        // Errors have no transaction whose status could be changed.
+        return Response.json(body.transaction_id ? { ...body, transaction_status: status } : body);
+      };
+    },
+    reportKnown: () => void (relay.intercept = (_request, pass) => pass()),
+    advance: (ms) => void (ahead += ms),
+    async sweep() {
+      await checkPendingPayments(app.deps);
+      while (await runDueJobs(app) > 0);
+    },
+    unrecognized: async () =>
+      StatusSchema.parse(await (await get("/status/", staff)).json()).unrecognized,
+    logged: () => app.logged().filter(({ event }) => event === "unrecognized_status"),
+  };
+}
+
+for (const status of UNKNOWN) {
+  for (const known of ["pending", "settlement"]) {
+    Deno.test(`check_status: a ${known} payment keeps its status if the gateway reports ${status}, which is logged and shown, and is checked again`, async () => {
+      await using payments = await openChanged();
+      const { id } = await (known === "pending" ? payments.charge() : payments.paid());
+      const before = await payments.read(id);
+      const events = await payments.events(id);
+      payments.report(status, STATUS);
+      for (let checks = 0; checks < 3; checks++) {
+        const response = await payments.get(`/payments/${id}/check_status/`);
+        assert.equal(response.status, 200, await response.clone().text());
+        const { payment, gateway_response } = await response.json();
+        assert.equal(gateway_response.transaction_status, status);
+        const { updated_at: _, ...kept } = payment;
+        const { updated_at: __, ...expected } = before;
+        assert.deepEqual(kept, expected);
+      }
+      assert.deepEqual(await payments.unrecognized(), {
+        payments: 1,
+        examples: [{ payment_id: id, gateway_status: status }],
+      });
+      const [logged, ...more] = payments.logged();
+      assert.deepEqual([logged.level, logged.payment_id, more], ["error", id, []]);
+      assert.match(logged.error.message, new RegExp(`"${status}"`));
+      assert.deepEqual(await payments.events(id), events);
+
+      // The service checks it again by itself, first without a change.
+      for (let sweeps = 0; sweeps < 2; sweeps++) {
+        const checks = payments.relay.times(STATUS);
+        payments.advance(6 * 60 * MINUTE);
+        await payments.sweep();
+        assert.ok(payments.relay.times(STATUS) > checks, "the payment was checked");
+      }
+      assert.equal((await payments.read(id)).transaction_status, known);
+
+      payments.report("deny", STATUS);
+      payments.advance(6 * 60 * MINUTE);
+      await payments.sweep();
+      assert.equal((await payments.read(id)).transaction_status, "deny");
+      assert.deepEqual(await payments.unrecognized(), { payments: 0, examples: [] });
+      assert.equal(payments.logged().length, 1);
+    });
+  }
+
+  Deno.test(`notification: a settled payment keeps its status if the gateway confirms ${status}, and is checked until a known status is reported`, async () => {
+    await using payments = await openChanged();
+    const paid = await payments.paid();
+    payments.report(status, STATUS);
+    const notification = await notifyAndRead(payments, buildNotification(paid, status));
+    assert.deepEqual([notification.status, notification.payment_id], ["processed", paid.id]);
+    assert.match(notification.error_message!, new RegExp(`"${status}"`));
+    assert.equal((await payments.read(paid.id)).transaction_status, "settlement");
+    assert.equal((await payments.unrecognized()).payments, 1);
+
+    // A report of the state that the payment already has clears it as well.
+    payments.reportKnown();
+    payments.advance(6 * 60 * MINUTE);
+    await payments.sweep();
+    assert.equal((await payments.unrecognized()).payments, 0);
+    const checks = payments.relay.times(STATUS);
+    payments.advance(DAY);
+    await payments.sweep();
+    assert.equal(payments.relay.times(STATUS), checks, "no check is left");
+  });
+
+  Deno.test(`charge: stays pending and is not given up if the gateway answers it with ${status}`, async () => {
+    await using payments = await openChanged();
+    payments.report(status, CHARGE, STATUS);
+    const response = await payments.post("/charge/", await chargeRequest(payments.sandbox, "bca"));
+    const { payment_id, outcome } = await assertProblem(response, 400, "gateway_error");
+    assert.equal(outcome, "unknown");
+    for (let days = 0; days < 2; days++) {
+      payments.advance(DAY);
+      await payments.sweep();
+    }
+    const { transaction_status, transaction_id, is_paid } = await payments.read(payment_id!);
+    assert.deepEqual([transaction_status, is_paid], ["pending", false]);
+    assert.ok(transaction_id, "the transaction is linked");
+    assert.deepEqual((await payments.unrecognized()).examples, [
+      { payment_id, gateway_status: status },
+    ]);
+    await payments.sandbox.control(`transactions/${transaction_id}/pay`);
+    payments.reportKnown();
+    assert.equal((await payments.refresh(payment_id!)).is_paid, true);
+    assert.deepEqual(await payments.events(payment_id!), ["payment_settled"]);
+    assert.equal((await payments.unrecognized()).payments, 0);
+  });
+
+  Deno.test(`notification: a transaction created outside the service waits while the gateway reports ${status}, and is adopted later`, async () => {
+    await using payments = await openChanged();
+    const order_id = randomUUID();
+    await payments.sandbox.paid("bca", { transaction_details: { order_id } });
+    const body = await findSentNotification(payments, order_id, "settlement");
+    payments.report(status, STATUS);
+    const { id, status: first } = await notifyAndRead(payments, body);
+    assert.equal(first, "received");
+    const reread = () => payments.app.database.query((sql) => findNotification(sql, id));
+    for (let days = 0; days < 6; days++, payments.advance(DAY)) await payments.sweep();
+    assert.equal((await reread())!.status, "received");
+    payments.reportKnown();
+    await payments.sweep();
+    const adopted = (await reread())!;
+    assert.equal(adopted.status, "processed");
+    assert.deepEqual(await payments.events(adopted.payment_id!), ["payment_settled"]);
+  });
+}
+
+Deno.test("expire_stale_payments: does not expire a payment while its status at the gateway is not known", async () => {
+  await using payments = await openChanged();
+  const { id } = await payments.charge("gopay");
+  payments.report("partial_settlement", STATUS);
+  await payments.refresh(id);
+  payments.advance(2 * DAY);
+  assert.equal(await expireStalePayments(payments.app.deps), 0);
+  await payments.sweep();
+  assert.equal(payments.relay.times("POST /v2/:id/expire"), 0);
+  assert.equal((await payments.read(id)).transaction_status, "pending");
+});
+
+Deno.test("unrecognized status: is kept if a report names another transaction amount", async () => {
+  await using payments = await openChanged();
+  const { id } = await payments.paid();
+  payments.report("partial_settlement", STATUS);
+  await payments.refresh(id);
+  payments.relay.intercept = async (_request, pass) =>
+    Response.json({ ...await (await pass()).json(), gross_amount: "1.00" });
+  await payments.refresh(id);
+  const stored = await payments.app.database.query((sql) => findPayment(sql, id));
+  assert.equal(stored!.unrecognized_status, "partial_settlement");
+});

@@ -1,0 +1,119 @@
+import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import { permissionFlags } from "../../commands/prepare.ts";
+import { openApp } from "../support/app.ts";
+import { createDatabase, runSql } from "../support/database/database.ts";
+import { openRelayed, type RelayedPayments } from "../support/gateway/relay.ts";
+import type { Json } from "../support/gateway/sandbox.ts";
+import { assertProblem } from "../support/problem.ts";
+import { PROJECT } from "../support/project.ts";
+import { startService } from "../support/service.ts";
+
+const CHARGE = { payment_type: "gopay", gross_amount: 1_000 };
+
+/** The log of one request: the error, if there is one, and the request's line. */
+async function logOf({ app }: RelayedPayments, request: () => Promise<unknown>): Promise<Json[]> {
+  const before = app.logged().length;
+  await request();
+  return app.logged().slice(before);
+}
+
+Deno.test("log: a readiness probe while the instance drains is not an error", async () => {
+  await using app = await openApp({
+    databaseUrl: await createDatabase(),
+    isDraining: () => true,
+  });
+  await assertProblem(await app.request("/health/ready/"), 503, "unavailable");
+  const [line, ...others] = app.logged();
+  assert.deepEqual([line!.level, line!.event, line!.status, line!.code], [
+    ...["info", "request", 503, "unavailable"],
+  ]);
+  assert.deepEqual(others, []);
+});
+
+/** Failures of the gateway during a charge, with the code of the response. */
+const FAILURES = [
+  ["error_500", 400, "gateway_error"],
+  ["broken_json", 400, "gateway_error"],
+  ["reset", 502, "gateway_unreachable"],
+] as const;
+
+for (const [fault, status, code] of FAILURES) {
+  Deno.test(`log: a charge that the gateway failed (${fault}) is an error with its code, payment and order`, async () => {
+    await using payments = await openRelayed({ databaseUrl: await createDatabase() });
+    const order_id = randomUUID();
+    await payments.sandbox.fault("charge", fault);
+    const [failure, request, ...others] = await logOf(payments, async () => {
+      const response = await payments.post("/charge/", { ...CHARGE, order_id });
+      const { payment_id } = await assertProblem(response, status, code);
+      assert.ok(payment_id);
+    });
+    assert.deepEqual(others, []);
+    const [payment] = await runSql(payments.databaseUrl, "select id from gateway.payments");
+    assert.deepEqual([failure.level, failure.event], ["error", code]);
+    assert.ok(failure.error.message);
+    assert.deepEqual([request.level, request.event], ["info", "request"]);
+    for (const line of [failure, request]) {
+      assert.deepEqual(
+        [line.code, line.payment_id, line.order_id, line.outcome],
+        [code, payment!.id, order_id, "unknown"],
+      );
+    }
+    assert.equal(failure.request_id, request.request_id);
+  });
+}
+
+Deno.test("log: a charge that the gateway rejected is not an error, and its line has the code, payment and order", async () => {
+  await using payments = await openRelayed({ databaseUrl: await createDatabase() });
+  const order_id = randomUUID();
+  payments.relay.intercept = () =>
+    Response.json({ status_code: "400", status_message: "No.", validation_messages: ["No."] });
+  const [line, ...others] = await logOf(payments, async () => {
+    const response = await payments.post("/charge/", { ...CHARGE, order_id });
+    await assertProblem(response, 400, "gateway_validation");
+  });
+  assert.deepEqual(others, []);
+  assert.deepEqual([line.level, line.event, line.code, line.order_id, line.outcome], [
+    ...["info", "request", "gateway_validation", order_id, "refused"],
+  ]);
+  assert.ok(line.payment_id);
+});
+
+Deno.test("log: a rejected server key is an error", async () => {
+  await using payments = await openRelayed({ databaseUrl: await createDatabase() });
+  payments.relay.intercept = () => Response.json({ status_code: "401" }, { status: 401 });
+  const [failure] = await logOf(payments, () => payments.post("/charge/", CHARGE));
+  assert.deepEqual([failure.level, failure.event], ["error", "gateway_authentication"]);
+});
+
+Deno.test("log: an order id that looks like a secret is redacted", async () => {
+  await using payments = await openRelayed({ databaseUrl: await createDatabase() });
+  await payments.sandbox.fault("charge", "error_500");
+  const order_id = "4811111111111114";
+  const lines = await logOf(payments, () => payments.post("/charge/", { ...CHARGE, order_id }));
+  assert.deepEqual(lines.map((line) => line.order_id), ["[number]", "[number]"]);
+});
+
+Deno.test("service process: every line of its output is JSON if it is not printed to a terminal", async () => {
+  const databaseUrl = await createDatabase({ template: null });
+  const flags = permissionFlags({ queue: "postgres", dataDir: "/nowhere" }, null, PROJECT);
+  const service = await startService({
+    command: [Deno.execPath(), "run", "-q", "--no-prompt", "--no-lock", ...flags, "main.ts"],
+    settings: {
+      HOST: "127.0.0.1",
+      DATABASE_URL: databaseUrl,
+      GATEWAY_BASE_URL: "http://127.0.0.1:2",
+      GATEWAY_SERVER_KEY: "Mid-server-log-tests",
+    },
+  });
+  service.signal("SIGTERM");
+  const { code, stdout, stderr } = await service.ended;
+  assert.equal(code, 0, stderr);
+  const lines: Json[] = (stderr + stdout).split("\n").filter(Boolean).map((line) =>
+    JSON.parse(line)
+  );
+  for (const { time, level } of lines) assert.ok(Date.parse(time) > 0 && level === "info");
+  const messages = lines.filter(({ event }) => event === "start_up").map(({ message }) => message);
+  assert.ok(messages.includes("Applied migration 0001_api_keys"), messages.join("\n"));
+  assert.ok(lines.some(({ event }) => event === "started"));
+});
