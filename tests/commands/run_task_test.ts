@@ -187,10 +187,12 @@ Deno.test("run: the sweeps of subscriptions and invoices check their own records
 Deno.test("run: counts failures, prints them with their reason and exits with code 1", async () => {
   await using installation = await openInstallation();
   const { id, transaction_id } = await installation.createPayment();
-  // As if the sandbox had lost its data.
+  // If the gateway knew no transaction at all, the task would not run.
+  await installation.createPayment();
+  // As if the gateway had lost the transaction.
   await runSql(
     installation.settings.DATABASE_URL!,
-    "update gateway.payments set transaction_id = 'unknown'",
+    `update gateway.payments set transaction_id = 'unknown' where id = '${id}'`,
   );
   const { code, stdout, stderr } = await run(installation.settings, "check_payment_status", id);
   assert.equal(code, 1);
@@ -199,7 +201,7 @@ Deno.test("run: counts failures, prints them with their reason and exits with co
 
   await runSql(
     installation.settings.DATABASE_URL!,
-    `update gateway.payments set transaction_id = '${transaction_id}'`,
+    `update gateway.payments set transaction_id = '${transaction_id}' where id = '${id}'`,
   );
   const unreachable = { ...installation.settings, GATEWAY_BASE_URL: "http://127.0.0.1:2" };
   await Promise.all([

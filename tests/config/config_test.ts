@@ -110,6 +110,7 @@ Deno.test("config: the embedded default uses its own sandbox with the sandbox's 
   assert.equal(config.sandboxPort, 8001);
   assert.equal(config.logGateway, false);
   assert.deepEqual(config.gateway, {
+    environment: "embedded",
     baseUrl: "http://127.0.0.1:8001",
     serverKey: SANDBOX_SERVER_KEY,
     clientKey: SANDBOX_CLIENT_KEY,

@@ -1,5 +1,6 @@
 import { SignJWT } from "jose";
 import assert from "node:assert/strict";
+import { join } from "node:path";
 import { Webhook } from "standardwebhooks";
 import { displayPrefix } from "../../core/api_key.ts";
 import { openApp, REAL_INSTALLATION } from "../support/app.ts";
@@ -9,6 +10,7 @@ import { openWebhookReceiver, type ReceivedWebhook } from "../support/events/web
 import { type Json, openSandbox } from "../support/gateway/sandbox.ts";
 import { blockWith, readGuide, runBlock } from "../support/guides/text.ts";
 import { hasProgram } from "../support/programs.ts";
+import { createDataFolder } from "../support/project.ts";
 import { startService } from "../support/service.ts";
 import { until } from "../support/until.ts";
 
@@ -74,6 +76,9 @@ Deno.test({
   ignore: !await hasProgram("curl", "the tests of the guide's secret rotation are"),
   async fn() {
     await using receiver = openWebhookReceiver();
+    await using folder = await createDataFolder();
+    // The account stays the same.
+    const path = join(folder.path, "sandbox.kv");
     const base = {
       HOST: "127.0.0.1",
       DATABASE_URL: await createDatabase({ template: null }),
@@ -90,7 +95,7 @@ Deno.test({
     let secret: string;
 
     {
-      await using sandbox = await openSandbox({ serverKey: "Mid-server-old" });
+      await using sandbox = await openSandbox({ path, serverKey: "Mid-server-old" });
       await using service = await startService({
         settings: { ...base, GATEWAY_SERVER_KEY: "Mid-server-old", GATEWAY_BASE_URL: sandbox.url },
       });
@@ -118,7 +123,7 @@ Deno.test({
       await post(`${service.url}/charge/`, BOOTSTRAP_STAFF_KEY, CHARGE);
     }
 
-    await using sandbox = await openSandbox({ serverKey: "Mid-server-new" });
+    await using sandbox = await openSandbox({ path, serverKey: "Mid-server-new" });
     await using service = await startService({
       settings: { ...base, GATEWAY_SERVER_KEY: "Mid-server-new", GATEWAY_BASE_URL: sandbox.url },
     });
