@@ -32,8 +32,10 @@ export interface InstanceLockOptions {
 /** How often the lock is verified, and the locks of other instances are checked. */
 const CHECK_MS = 1_000;
 
-/** A connection without a response for this long is considered dead. */
-const RESPONSE_TIMEOUT_MS = 2_000;
+const CONNECT_TIMEOUT_SECONDS = 2;
+
+/** Long, because a database under load is not dead, and the instance would lose its lock. */
+const RESPONSE_TIMEOUT_MS = 5_000;
 
 const RETRY_MS = 500;
 
@@ -41,7 +43,7 @@ const RETRY_MS = 500;
 const NO_SESSION_RETRY_MS = 60_000;
 
 /** Shorter than the time after which the server ends an idle session: a paused process is not fresh. */
-const FRESH_MS = 5_000;
+const FRESH_MS = 8_000;
 
 /**
  * The server ends the session of a machine that vanished (TCP settings), or of a process that is paused
@@ -96,7 +98,7 @@ export async function openInstanceLock(options: InstanceLockOptions): Promise<In
     const sql = postgres(url, {
       max: 1,
       max_lifetime: null,
-      connect_timeout: RESPONSE_TIMEOUT_MS / 1_000,
+      connect_timeout: CONNECT_TIMEOUT_SECONDS,
       keep_alive: KEEP_ALIVE_SECONDS,
       fetch_types: false,
       // A prepared statement would not exist in another session, which is to be noticed by the session.

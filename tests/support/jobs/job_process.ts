@@ -8,20 +8,25 @@
 import { systemClock } from "../../../core/clock.ts";
 import type { Queue } from "../../../core/config/config.ts";
 import { sweepJobs } from "../../../core/jobs/schedule.ts";
+import { openInstanceLock } from "../../../db/instance_lock.ts";
 import { insertJobs } from "../../../db/jobs.ts";
 import { newJob, openInstance, task } from "./jobs.ts";
 import { openTestQueue, startWorker } from "./queues.ts";
 
-/** The defaults, 30 s and a minute, are too long for a test. */
-const LEASE_MS = 1_000;
+/** The default, a minute, is too long for a test. */
 const SWEEP_MS = 500;
 
 const [queue, databaseUrl, folder, payloads] = Deno.args as [Queue, string, string, string];
 const { database, log } = openInstance({ databaseUrl });
+const leaseHolder = await openInstanceLock({
+  url: databaseUrl,
+  onInstanceGone() {},
+  onLost: (error) => log.error("instance_lock_lost", error),
+});
 const jobQueue = await openTestQueue(queue, { databaseUrl, folder, log });
 
 const worker = startWorker({ database, log }, jobQueue, {
-  leaseMs: LEASE_MS,
+  leaseHolder,
   tasks: {
     greet: task(async ({ id, payload, attempts }) => {
       await database.query((sql) => sql`insert into runs values (${id}, ${attempts})`);
