@@ -83,9 +83,13 @@ export function deny(world: World, id: string) {
 
 function findChallenged(world: World, id: string): Transaction {
   const transaction = findTransaction(world, id);
-  const isReviewable = ["capture", "authorize"].includes(transaction.status);
-  if (!isReviewable || transaction.fraud !== "challenge") throw cannotUpdate(transaction.id);
+  if (!isChallenged(transaction)) throw cannotUpdate(transaction.id);
   return transaction;
+}
+
+/** Whether the merchant has to review the transaction. */
+export function isChallenged({ status, fraud }: Transaction): boolean {
+  return ["capture", "authorize"].includes(status) && fraud === "challenge";
 }
 
 const Target = object({ transaction_id: text(255) });

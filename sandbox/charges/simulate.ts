@@ -1,6 +1,6 @@
 /**
- * Simulated actions of customers and banks: changes of a transaction that the merchant does not
- * request.
+ * Simulated actions: of customers and banks, which the merchant does not request, and of the merchant
+ * in the gateway's dashboard.
  */
 
 import { finishThreeDs, isWaitingForThreeDs } from "../cards/authorization.ts";
@@ -8,6 +8,7 @@ import { Refusal } from "../http/refusal.ts";
 import { TRANSITIONS, transitionTo } from "../transactions/transactions.ts";
 import { sumRefunds, type Transaction } from "../world/transaction.ts";
 import type { World } from "../world/world.ts";
+import { approve, capture, deny, isChallenged } from "./actions.ts";
 import { settle } from "./due.ts";
 import { GOPAY_HOLD } from "./methods/gopay.ts";
 import { confirmRefund } from "./refunds.ts";
@@ -49,11 +50,27 @@ export const SIMULATED_ACTIONS = {
     run: payAgain,
   },
   deny: {
-    isPossible: (transaction) => isPending(transaction) && DENIABLE.includes(transaction.method),
-    run: (world, transaction) =>
-      transitionTo(world, transaction, "deny", "deny", {
+    isPossible: (transaction) =>
+      isPending(transaction) ? DENIABLE.includes(transaction.method) : isChallenged(transaction),
+    run(world, transaction) {
+      if (isChallenged(transaction)) return runMerchantCall(world, transaction, deny);
+      return transitionTo(world, transaction, "deny", "deny", {
         message: "Transaction is denied by the customer or the provider",
-      }),
+      });
+    },
+  },
+  approve: {
+    isPossible: isChallenged,
+    run: (world, transaction) => runMerchantCall(world, transaction, approve),
+  },
+  capture: {
+    isPossible: ({ status }) => status === "authorize",
+    run: (world, transaction) =>
+      runMerchantCall(
+        world,
+        transaction,
+        () => capture(world, { transaction_id: transaction.id }, false),
+      ),
   },
   expire: {
     isPossible: isPending,
@@ -103,6 +120,16 @@ export function simulate(
     throw new Refusal(412, "This action is not possible in the current state of the transaction");
   }
   return action.run(world, transaction, options);
+}
+
+/** Runs a call of the merchant, as the gateway's dashboard does, and returns the new state. */
+function runMerchantCall(
+  world: World,
+  { id }: Transaction,
+  call: (world: World, id: string) => unknown,
+): Transaction {
+  call(world, id);
+  return world.transactions.get(id)!;
 }
 
 function isPending({ status }: Transaction): boolean {

@@ -1,5 +1,10 @@
 import assert from "node:assert/strict";
-import { linkedAccount, openSandbox, type TestSandbox } from "../support/gateway/sandbox.ts";
+import {
+  type Kind,
+  linkedAccount,
+  openSandbox,
+  type TestSandbox,
+} from "../support/gateway/sandbox.ts";
 
 /** For each state, a function that creates a transaction in this state and returns its id. */
 const STATES: Record<string, (box: TestSandbox) => Promise<string>> = {
@@ -469,4 +474,18 @@ Deno.test("settle call: settles captures and cancels undecided challenges", asyn
   await box.charge("card");
   await box.charge("card", { credit_card: { token_id: await box.token("4511111111111117") } });
   assert.deepEqual(await box.control("settle"), { settled: 1, cancelled: 1 });
+});
+
+Deno.test("control: decides challenges and captures authorizations, as the gateway's dashboard does", async () => {
+  await using box = await openSandbox();
+  const statusAfter = async (kind: Kind, action: string) => {
+    const id = await createTransaction(box, kind);
+    const changed = await box.control(`transactions/${id}/${action}`);
+    return [changed.transaction_status, changed.fraud_status];
+  };
+  assert.deepEqual(await statusAfter("card_challenge", "approve"), ["capture", "accept"]);
+  assert.deepEqual(await statusAfter("card_challenge", "deny"), ["cancel", "deny"]);
+  assert.deepEqual(await statusAfter("card_auth", "capture"), ["capture", "accept"]);
+  const captured = await box.call("POST", "/_sandbox/transactions/order-1/capture");
+  assert.equal(captured.http, 412);
 });

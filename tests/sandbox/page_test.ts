@@ -172,11 +172,20 @@ browserTest("dashboard: updates live, and its buttons run their actions", async 
   await row(page, "order-6").locator(".badge.deny").waitFor();
   await press(page, "Settle captured payments");
   await page.getByText("Settled: 1").waitFor();
+  await box.charge("card_challenge");
+  await press(page, "Approve order-7");
+  await row(page, "order-7").getByText("challenge").waitFor({ state: "detached" });
+  await box.charge("card_challenge");
+  await press(page, "Deny order-8");
+  await row(page, "order-8").locator(".badge.cancel").waitFor();
+  await box.charge("card_auth");
+  await press(page, "Capture order-9");
+  await row(page, "order-9").locator(".badge.capture").waitFor();
 
   // Newest first; the filter narrows the list.
-  assert.match(await page.locator("tbody").first().textContent(), /order-6/);
+  assert.match(await page.locator("tbody").first().textContent(), /order-9/);
   await page.getByLabel("Order", { exact: true }).fill("ORDER-2");
-  await row(page, "order-6").waitFor({ state: "detached" });
+  await row(page, "order-9").waitFor({ state: "detached" });
   await page.getByLabel("Order", { exact: true }).fill("");
   await page.getByLabel("Status").selectOption("settlement");
   await row(page, "order-2").waitFor({ state: "detached" });
