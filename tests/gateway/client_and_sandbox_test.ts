@@ -174,7 +174,7 @@ Deno.test("client and sandbox: charge cards that are captured, denied, challenge
   for (
     const [order, decide, status] of [
       ["good", "approve", "capture"],
-      ["bad", "deny", "deny"],
+      ["bad", "deny", "cancel"],
     ] as const
   ) {
     const challenged = await pair.chargeCard(order, CHALLENGED_CARD);
