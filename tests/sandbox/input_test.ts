@@ -13,6 +13,7 @@ import {
   type TestSandbox,
 } from "../support/gateway/sandbox.ts";
 import { INVOICE, SUBSCRIPTION } from "../support/gateway/sandbox_requests.ts";
+import { someOf } from "../support/share.ts";
 
 const HEADERS = {
   "Authorization": `Basic ${btoa(`${SERVER_KEY}:`)}`,
@@ -210,14 +211,15 @@ const HUGE_VALUES = [
 ];
 
 /** For each field of the body: the body as JSON, with the field's value replaced by `value`. */
-function* withEachFieldReplaced(body: Json, value: string, root: Json = body): Iterable<string> {
-  for (const name of Object.keys(body)) {
+function withEachFieldReplaced(body: Json, value: string, root: Json = body): string[] {
+  return Object.keys(body).flatMap((name) => {
     const kept = body[name];
     body[name] = "@@";
-    yield JSON.stringify(root).replace('"@@"', value);
+    const text = JSON.stringify(root).replace('"@@"', value);
     body[name] = kept;
-    if (typeof kept === "object" && kept !== null) yield* withEachFieldReplaced(kept, value, root);
-  }
+    const isObject = typeof kept === "object" && kept !== null;
+    return isObject ? [text, ...withEachFieldReplaced(kept, value, root)] : [text];
+  });
 }
 
 const withBody = ENDPOINTS.filter(({ operation }) => BODIES[operation]);
@@ -227,11 +229,10 @@ for (const { operation, method, path, family } of withBody) {
     await using box = await openSandbox({ settings: { notification_url: null } });
     const id = await createResource(box, path);
     for (const [index, body] of structuredClone(BODIES[operation]!).entries()) {
-      for (const value of index === 0 ? [...UNUSUAL_VALUES, ...HUGE_VALUES] : UNUSUAL_VALUES) {
-        for (const text of withEachFieldReplaced(body, value)) {
-          const reply = await send(box, method, path.replace(":id", id), text);
-          assertFormat(reply, family, text.slice(0, 500));
-        }
+      const values = index === 0 ? [...UNUSUAL_VALUES, ...HUGE_VALUES] : UNUSUAL_VALUES;
+      for (const text of someOf(values.flatMap((value) => withEachFieldReplaced(body, value)))) {
+        const reply = await send(box, method, path.replace(":id", id), text);
+        assertFormat(reply, family, text.slice(0, 500));
       }
     }
   });
@@ -468,10 +469,11 @@ for (const [method, path, validBody] of CONTROLS) {
     }
     if (!validBody) return;
     const target = `/_sandbox/${path.replace(":id", transaction_id)}`;
-    for (const value of [...UNUSUAL_VALUES, ...HUGE_VALUES]) {
-      for (const text of withEachFieldReplaced(structuredClone(validBody), value)) {
-        assertControl(await send(box, method, target, text), text.slice(0, 200));
-      }
+    const texts = [...UNUSUAL_VALUES, ...HUGE_VALUES].flatMap((value) =>
+      withEachFieldReplaced(structuredClone(validBody), value)
+    );
+    for (const text of someOf(texts)) {
+      assertControl(await send(box, method, target, text), text.slice(0, 200));
     }
     for (const [name, body, headers] of RAW_BODIES) {
       const reply = await send(box, method, target, body, { ...HEADERS, ...headers });

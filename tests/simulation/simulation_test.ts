@@ -1,4 +1,5 @@
 import { createDatabase } from "../support/database/database.ts";
+import { shareOf } from "../support/share.ts";
 import { checkBystander, checkResult, readPaymentRows } from "../support/simulation/check.ts";
 import { findMutation } from "../support/simulation/mutations.ts";
 import { createPlan, describePlan, type Plan, type Step } from "../support/simulation/plan.ts";
@@ -8,7 +9,7 @@ import { openSimulation } from "../support/simulation/simulation.ts";
 /** The first seed. Without SIMULATION_PLANS, a given seed runs only its own plan. */
 const SEED = Deno.env.get("SIMULATION_SEED");
 const FIRST_SEED = Number(SEED ?? 1);
-const PLAN_COUNT = Number(Deno.env.get("SIMULATION_PLANS") ?? (SEED ? 1 : 2_000));
+const PLAN_COUNT = Number(Deno.env.get("SIMULATION_PLANS") ?? (SEED ? 1 : shareOf(2_000)));
 
 /** How many plans run at the same time. */
 const BATCH_SIZE = 100;

@@ -1,5 +1,6 @@
 /** Property-based testing: random values, reduced to a minimal failing one. */
 
+import { shareOf } from "./share.ts";
 import { FAST_CHECK } from "./tools.ts";
 
 /** The types that the tests use. The library is imported by name, so its own types are not available. */
@@ -14,7 +15,7 @@ interface LengthRange {
 }
 
 interface FastCheck {
-  assert(property: unknown, options?: { numRuns?: number }): Promise<void>;
+  assert(property: unknown, options: { numRuns: number }): Promise<void>;
   asyncProperty<T extends unknown[]>(
     ...args: [
       ...{ [K in keyof T]: Arbitrary<T[K]> },
@@ -37,4 +38,9 @@ interface FastCheck {
   uint8Array(range?: LengthRange): Arbitrary<Uint8Array<ArrayBuffer>>;
 }
 
-export const fc: FastCheck = await import(FAST_CHECK);
+const library: FastCheck = await import(FAST_CHECK);
+
+export const fc: FastCheck = {
+  ...library,
+  assert: (property, { numRuns }) => library.assert(property, { numRuns: shareOf(numRuns) }),
+};

@@ -1,0 +1,17 @@
+/**
+ * Tests that try very many similar inputs try all of them in `deno task test`, and a share of them in
+ * `deno task test:quick`.
+ */
+
+/** Above 0, at most 1. */
+const SHARE = Number(Deno.env.get("TEST_SHARE") ?? 1);
+
+/** How many of this many random inputs a test tries; at least one. */
+export function shareOf(count: number): number {
+  return Math.ceil(count * SHARE);
+}
+
+/** The inputs of a list that a test tries: the same ones in each run, spread over the whole list. */
+export function someOf<T>(all: T[]): T[] {
+  return Array.from({ length: shareOf(all.length) }, (_, index) => all[Math.floor(index / SHARE)]!);
+}
