@@ -129,7 +129,7 @@ export async function readStatus(
 }
 
 function viewClock(offsets: ClockOffsets): StatusView["clock"] {
-  const toSeconds = (ms: number) => Math.round(ms) / 1_000;
+  const toSeconds = (ms: number) => Math.round(ms / 100) / 10;
   return {
     is_accurate: isAccurate(offsets),
     database_offset_seconds: toSeconds(offsets.database),

@@ -5,7 +5,13 @@ import { createBoundedStream } from "../../core/events/bounded_stream.ts";
 import type { Database } from "../../db/database.ts";
 import { openApp, REAL_INSTALLATION } from "../support/app.ts";
 import { createDatabase } from "../support/database/database.ts";
-import { follow, type Follower, serveApp, writeEvent } from "../support/events/event_stream.ts";
+import {
+  follow,
+  type Follower,
+  serveApp,
+  untilPublished,
+  writeEvent,
+} from "../support/events/event_stream.ts";
 import { openPayments } from "../support/payments/payments.ts";
 import { until } from "../support/until.ts";
 
@@ -90,6 +96,7 @@ Deno.test("event stream: a reader that is far behind gets large events in pages 
   const written = [];
   for (let i = 0; i < 60; i++) written.push(await writeEvent(sql, { bytes: 100_000 }));
   written.push(await writeEvent(sql, { bytes: 3_000_000 }), await writeEvent(sql));
+  await untilPublished(app);
   await using follower = await follow(app, staff, { after: randomUUID() });
   await follower.untilReceived(written.length);
   written.push(await writeEvent(sql));

@@ -432,6 +432,8 @@ Deno.test("forged notification: a payment without a transaction id is not paid b
     for (
       const change of [{}, { transaction_id: null }, { metadata: null }, { payment_type: "x" }]
     ) {
+      // Five lost responses in a row would stop all charges for some seconds.
+      await payments.charge("bca");
       const [target, pending] = await chargeWithLostResponse(payments);
       const forged = { ...pending, transaction_status, fraud_status: "accept", ...change };
       assert.equal(await send(payments, forged, JSON.stringify(change)), 200);
@@ -541,7 +543,7 @@ Deno.test("forged notification: payment details in a notification are not truste
     const [target, pending] = await chargeWithLostResponse(payments, kind);
     assert.equal(await send(payments, { ...pending, ...misleading }), 200);
     const shown = JSON.stringify((await snapshot(payments, target)).payment);
-    assert.ok(!/66666|2066|bni/.test(shown), shown);
+    assert.ok(!/66666|2066-|bni/.test(shown), shown);
     const found = JSON.stringify(await payments.refresh(target.id));
     assert.ok(!/66666|2066|bni/.test(found), found);
   }

@@ -111,9 +111,9 @@ const OUTCOMES: {
     name: "a denied challenge",
     kind: "card_3ds",
     steps: ["three_ds", "deny"],
-    end: "deny",
+    end: "cancel",
     fraud: "deny",
-    events: ["payment_received", "payment_received", "payment_denied"],
+    events: ["payment_received", "payment_received", "payment_cancelled"],
   },
   {
     name: "a challenge without a decision",

@@ -143,7 +143,7 @@ testClient("approves and denies challenged payments only", async (api) => {
   const approved = await charge(api, "card_challenge");
   assert.equal((await api.transaction.approve(approved.order_id)).fraud_status, "accept");
   const denied = await charge(api, "card_challenge");
-  assert.equal((await api.transaction.deny(denied.order_id)).transaction_status, "deny");
+  assert.equal((await api.transaction.deny(denied.order_id)).transaction_status, "cancel");
   const accepted = await charge(api, "card");
   const message = "Transaction status cannot be updated.";
   await assertRefused(api.transaction.approve(accepted.order_id), "412", message);
