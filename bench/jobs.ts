@@ -22,7 +22,7 @@ import { startPostgres } from "./support/postgres.ts";
 const ROUNDS = 4;
 /** Jobs in each round, for each queue. */
 const JOBS = 1_000;
-/** Jobs that one statement inserts: enqueueing and running are measured, not inserting. */
+/** Jobs per insert statement. Many, so that inserting takes a small part of the measured time. */
 const BATCH_SIZE = 100;
 const SEQUENTIAL_JOBS = 100;
 const WRITES = 200;

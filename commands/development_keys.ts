@@ -1,4 +1,7 @@
-/** The user key and the staff key of the embedded default, the same at every start. */
+/**
+ * The user key and the staff key of the embedded default, which is a service without `DATABASE_URL` and
+ * `GATEWAY_SERVER_KEY`. They are the same at every start.
+ */
 
 import { join } from "node:path";
 import { generateApiKey } from "../core/api_key.ts";

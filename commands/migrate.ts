@@ -49,7 +49,8 @@ export async function migrateDatabase(
     "The database was copied from another server, and this database role is not allowed to update it",
     () => adaptIfCopied(url),
   );
-  // The indexes only cost time. They stay if this role may not drop them, or while they are in use.
+  // A failure is ignored: this role may not be allowed to drop the indexes, or they are in use. They
+  // only make writes slower.
   await dropReplacedIndexes(url).catch(() => {});
   return applied;
 }
@@ -78,7 +79,7 @@ async function adaptIfCopied(url: string): Promise<void> {
   }
 }
 
-/** Uses the pool for its deadline: the driver alone would retry a connection forever. */
+/** Connects through the pool, whose queries time out. The driver alone would retry forever. */
 async function waitForDatabase(url: string): Promise<void> {
   const database = openDatabase({ url, poolSize: 1 });
   const deadline = Date.now() + CONNECT_TIMEOUT_MS;

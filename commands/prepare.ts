@@ -59,7 +59,8 @@ export function permissionFlags(
   layout: Layout | null,
   projectDir: string,
 ): string[] {
-  // Relative to the project folder, in which the task runs: a shell splits a path with spaces.
+  // The task runs in the project folder. Relative paths omit the path of that folder, which may contain
+  // spaces: the shell would split the flag at a space.
   const paths = (...list: string[]) =>
     list.map((path) => relative(projectDir, path) || ".").join(",");
   const flags = ["--allow-net", `--allow-env=${SETTING_NAMES.join(",")}`, "--ignore-env"];
@@ -75,7 +76,7 @@ export function permissionFlags(
       ...queue.length > 0 ? [`--allow-write=${paths(...queue)}`] : [],
     ];
   }
-  // No writable file is executable.
+  // The service may write these files, so none of them may be in `--allow-run`.
   const ownFiles = [DEVELOPMENT_KEYS, JOBS_FILE, ...SANDBOX_FILES].map((name) =>
     `${config.dataDir}/${name}`
   );

@@ -1,4 +1,7 @@
-/** The message that the service prints in the embedded default when it is running. */
+/**
+ * The start message of the embedded default, which is a service without `DATABASE_URL` and
+ * `GATEWAY_SERVER_KEY`.
+ */
 
 import type { DevelopmentKeys } from "./development_keys.ts";
 

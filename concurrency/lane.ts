@@ -1,8 +1,8 @@
 /**
- * Processes keys, a limited number at the same time. Keys belong to groups, which share the slots: a
- * free slot goes to the group with the fewest running keys, and of those to the one whose last start
- * is the longest ago. Within a group, keys run in order of arrival. A key that waits is not added
- * twice.
+ * Processes keys, a limited number at the same time. Keys belong to groups, which share the slots. A
+ * free slot goes to the group with the fewest running keys. If several groups have equally few, it
+ * goes to the group that has not started a key for the longest time. Within a group, keys run in order
+ * of arrival. A key that already waits is not added again.
  */
 
 import { waitAtMost } from "./deadlines.ts";
@@ -44,7 +44,7 @@ export function createLane<Result>(
     running.add(run);
   }
 
-  /** Reads few groups, even if many wait: only groups with running keys are passed over. */
+  /** Fast even if many groups wait: the search stops at the first group that has no running keys. */
   function findNextGroup(): string | null {
     let next: string | null = null;
     let fewest = Infinity;
@@ -74,7 +74,8 @@ export function createLane<Result>(
   return {
     enter(key, group = "") {
       if (isClosed) return Promise.resolve(undefined);
-      // Each sweep enters all due keys again: a key that still waits keeps its place and its promise.
+      // A key that still waits keeps its place and its promise. This happens often: the worker's sweep
+      // enters all due jobs again each time.
       const known = waiting.get(key);
       if (known) return known.promise;
       const place = Promise.withResolvers<Result | undefined>();

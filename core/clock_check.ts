@@ -29,7 +29,8 @@ export function createClockCheck({ database, gateway, clock }: ClockCheckDeps): 
       const after = clock();
       const gatewayTime = gateway.time();
       return {
-        // The time since the query was sent counts for the database, not as a difference.
+        // The server read its clock between `before` and `after`, so at `before` its clock showed at
+        // least `earliest` and at most `latest`.
         database: aheadOf(before, { earliest: serverTime - (after - before), latest: serverTime }),
         gateway: gatewayTime && aheadOf(after, gatewayTime),
       };
@@ -37,13 +38,13 @@ export function createClockCheck({ database, gateway, clock }: ClockCheckDeps): 
   };
 }
 
-/** The smallest difference that the range allows. */
+/** 0 if `time` is inside the range, otherwise its distance to the range; negative: `time` is earlier. */
 function aheadOf(time: number, { earliest, latest }: TimeRange): number {
   if (time > latest) return time - latest;
   return Math.min(time - earliest, 0);
 }
 
-/** More than clocks differ that are synchronized. */
+/** Synchronized clocks differ by less than this. */
 export const MAX_SKEW_MS = 5_000;
 
 export function isAccurate({ database, gateway }: ClockOffsets): boolean {

@@ -21,7 +21,7 @@ export function idOf(row: string): string {
     `|| '70008000000000000000')::uuid`;
 }
 
-/** The number of the row that is settled as the n-th. */
+/** The row of the payment that is the n-th to be settled. Rows are numbered from 1, `n` from 0. */
 export function nthRow(rows: number, n: number): number {
   return rows - PENDING + 1 + n * STRIDE % PENDING;
 }

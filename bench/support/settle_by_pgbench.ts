@@ -8,7 +8,7 @@ import { pacePgbench, type Run, runPgbench } from "./pgbench.ts";
 export interface Workload {
   /** The number of rows in the table. */
   rows: number;
-  /** The number of the first payment to settle. */
+  /** Where to start in the order of settlement: the `n` of `nthRow` for the first payment. */
   first: number;
   clients: number;
   /** The number of transactions of each client. */

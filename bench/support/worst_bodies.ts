@@ -2,7 +2,10 @@
 
 const SIZE = 255_000;
 
-/** For any route: unknown members. For the routes that have them: lists and metadata. */
+/**
+ * Every route gets bodies with unknown members. Routes that accept metadata, items or refunds also get
+ * bodies that are expensive in these fields.
+ */
 export function worstBodies(path: string): Record<string, string> {
   const bodies: Record<string, string> = {
     "long list of objects": `{"refunds":[${fill("{},", 3)}{}]}`,

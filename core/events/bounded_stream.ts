@@ -87,8 +87,9 @@ export function createBoundedStream({ onIdle, onClosed }: BoundedStreamOptions):
     },
     abort() {
       if (isClosed) return;
-      // A string, because the server prints it. An error also closes the connection at once; with an
-      // orderly end it would stay open until the reader has read everything.
+      // Fails the stream, because that closes the connection at once: after a normal end it would stay
+      // open until the reader has read everything. The reason is a string instead of an `Error`,
+      // because the server prints it.
       controller.error("Event stream aborted: the reader is too slow");
       close();
     },

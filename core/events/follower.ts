@@ -1,6 +1,6 @@
 /**
- * Reads events as soon as they have a position. An instance reads each event once and passes it to all
- * subscribers of the follower.
+ * Reads each event as soon as it is published, which means that it has a position in the order of all
+ * events. An instance reads each event once and passes it to all subscribers of the follower.
  */
 
 import { waitAtMost } from "../../concurrency/deadlines.ts";
@@ -18,7 +18,7 @@ import type { Log } from "../log.ts";
 
 export interface FollowerDeps {
   database: Database;
-  /** Of the same database: listening needs a connection of its own. */
+  /** The URL of `database`: LISTEN needs its own connection, outside the pool. */
   databaseUrl: string;
   log: Log;
 }
@@ -55,8 +55,10 @@ const RETRY_MS = 500;
 
 const PAGE = 200;
 
-/** Log events: reading fails; no notifications arrive, so events are found by polling only. */
+/** Name of a log event: reading events fails. */
 const READ_FAILED = "event_follower_failed";
+
+/** Name of a log event: listening fails, so new events are found by polling only. */
 const LISTEN_FAILED = "event_notifications_failed";
 
 const ALL_EVENTS: EventSelector = { names: null, resourceId: null, userId: null };

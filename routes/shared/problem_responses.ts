@@ -47,7 +47,7 @@ type Headers = Record<string, { $ref: string }>;
 
 const RETRY_AFTER: Headers = { "Retry-After": headerRef("RetryAfter") };
 
-/** For codes that share their status with codes that do not send the header. */
+/** Documented as optional: other codes with the same status do not send the header. */
 const MAY_RETRY_AFTER: Headers = { "Retry-After": headerRef("MayRetryAfter") };
 
 const HEADERS: Partial<Record<ErrorCode, Headers>> = {

@@ -21,7 +21,7 @@ export async function respondWithFault(
       return render({ ...refuse(503), http: 503 });
     case "hidden_500": {
       const response = refuse(500);
-      // Without a code in the body the 500 can only be the HTTP status.
+      // HTTP 200 with the error in the body. API families without a code in the body get HTTP 500.
       const hasCode = typeof response.body === "object" && "status_code" in response.body!;
       return render({ ...response, http: hasCode ? 200 : 500 });
     }

@@ -129,7 +129,7 @@ function openLock(): Promise<InstanceLock> {
   });
 }
 
-/** An app whose requests belong to another instance after `moveOn`: the first one has ended. */
+/** An app that acts as one instance until `moveOn` ends that instance, and then as another one. */
 async function openTwoInstances() {
   const first = await openLock();
   const second = await openLock();

@@ -358,7 +358,10 @@ Deno.test("webhook order: two instances send 200 events in order, one at a time 
     const random = createRandom(seededState(8 + index));
     const underWay = new Set<string>();
     const accepted: ReceivedWebhook[] = [];
-    /** An event that fails twice would release the events behind it. */
+    /**
+     * Events that failed once. They do not fail again: the delay after a second failure is so long that
+     * later events of the resource would be sent first.
+     */
     const failed = new Set<string>();
     let maxUnderWay = 0;
     each.answer(async (webhook) => {

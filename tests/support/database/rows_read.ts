@@ -1,4 +1,4 @@
-/** Counts the rows that PostgreSQL reads, to test that larger tables do not need more. */
+/** Counts the rows that PostgreSQL reads, to test that a query does not read more in a larger table. */
 
 import { type Database, openDatabase } from "../../../db/database.ts";
 

@@ -137,7 +137,10 @@ export async function runPlan(
       : [];
   }
 
-  /** If the step does not call the gateway, the other steps run after it. */
+  /**
+   * Runs the steps in `meanwhile` while the response to the step's gateway call is held back. If the
+   * step does not call the gateway, they run after it.
+   */
   async function delayResponse(
     { step, meanwhile }: Extract<Step, { do: "delayed" }>,
     hooks: Hook[],
@@ -200,7 +203,7 @@ export async function runPlan(
   }
 
   async function sync(): Promise<void> {
-    // A lost call is checked only after it counts as failed.
+    // After a lost call, the check uses a clock so far ahead that the call counts as failed.
     if (isFaulty(plan)) {
       return void await checkPaymentStatus(
         { ...apps.a.deps, clock: () => simulation.clock() + UNKNOWN_CHARGE_FAILS_MS },
