@@ -143,7 +143,8 @@ ${FENCE}
 
 Webhooks are signed according to [Standard Webhooks](https://www.standardwebhooks.com), with the
 secret from the response. Verify the raw body with any library for that standard. Webhooks are
-delivered at least once, and in order for each resource; use \`webhook-id\` to deduplicate.
+delivered at least once, and normally in order for each resource: an event waits at most five
+minutes for an earlier one. Use \`webhook-id\` to deduplicate, and \`sequence\` to order.
 
 ${FENCE}ts
 import { Webhook } from "standardwebhooks";
@@ -160,8 +161,8 @@ dashboard.
 ## Limits
 
 The maximum body size is 256 KiB, with at most 10,000 structural characters (\`{ } [ ] : ,\` outside
-of strings; 20,000 for a charge). Amounts are judged by their digits: \`44000.00\` and \`4.4e4\` are
-whole, and \`0.99999999999999999999\` is rejected instead of rounded.
+of strings; 20,000 for a charge). Amounts are never rounded: \`44000.00\` and \`4.4e4\` are
+accepted as whole numbers, and \`0.99999999999999999999\` is rejected.
 
 Each caller can send 100 requests per second with bursts of 200, unless configured otherwise. Above
 that, the response is 429 with \`Retry-After\`:

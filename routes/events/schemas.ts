@@ -28,7 +28,8 @@ const event = {
 const sequence = z.int().min(1).openapi({
   description:
     "Number of the event among the events of its resource: 1, 2, 3, … Webhooks can arrive " +
-    "in another order; ignore a state that is older than one you have.",
+    "out of order: ignore the state in an event whose `sequence` is lower than that of an event " +
+    "of the same resource that you have already processed.",
   example: 2,
 });
 

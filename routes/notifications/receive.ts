@@ -42,9 +42,9 @@ const receiveRoute = createRoute({
     "that the gateway stops resending them: `GET /notifications/` shows the result of each.\n\n" +
     "If the signature is invalid, the error is `signature_invalid`. The usual cause is that " +
     "`GATEWAY_SERVER_KEY` is not the server key of the gateway account that sent the " +
-    "notification. Requests with a valid signature are never rate limited; others, and " +
-    "notifications that the gateway does not sign, are, per client address (`rate_limited`). The gateway resends notifications that do not get a 2xx " +
-    "response.",
+    "notification. Notifications with a valid signature are never rate limited; those with an " +
+    "invalid signature, and those that the gateway does not sign, are limited per client address " +
+    "(`rate_limited`). The gateway resends notifications that do not get a 2xx response.",
   tags: ["Notifications"],
   security: [],
   request: REQUEST,

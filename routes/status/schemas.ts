@@ -12,8 +12,8 @@ const GATEWAY_STATES = { closed: "ok", half_open: "recovering", open: "down" } a
 
 export const gatewayState = z.enum(["ok", "recovering", "down"]).openapi({
   description: [
-    "State of the gateway as this instance sees it; of reads (status requests) and writes (charges " +
-    "and other changes) the worse one:",
+    "State of the gateway as this instance sees it. Reads (status requests) and writes (charges " +
+    "and other changes) have separate states; this is the worse of the two:",
     "- `ok`: requests are sent",
     "- `recovering`: one request at a time is sent, to check whether the gateway responds again",
     "- `down`: requests fail immediately without being sent",
@@ -102,8 +102,8 @@ export const StatusSchema = z.object({
     description: "Always `up`; otherwise the response is a 503.",
   }),
   gateway: gatewayState,
-  gateway_reads: callState("The same for requests that change nothing, such as status requests."),
-  gateway_writes: callState("The same for requests that change something, such as charges."),
+  gateway_reads: callState("State of the gateway for reads, such as status requests."),
+  gateway_writes: callState("State of the gateway for writes, such as charges."),
   leases: z.enum(["lock", "time"]).openapi({
     description: [
       "How other instances notice that the responding instance has crashed:",
@@ -120,12 +120,14 @@ export const StatusSchema = z.object({
       example: true,
     }),
     database_offset_seconds: z.number().openapi({
-      description: "By how much the clock is ahead of the database's; negative if it is behind.",
+      description:
+        "Seconds by which the clock is ahead of the database's clock; negative if it is behind.",
       example: 0,
     }),
     gateway_offset_seconds: z.number().nullable().openapi({
-      description: "By how much the clock is ahead of the gateway's; null if the gateway has not " +
-        "responded to this instance yet.",
+      description:
+        "Seconds by which the clock is ahead of the gateway's clock; negative if it is " +
+        "behind. Null if the gateway has not responded to this instance yet.",
       example: 0,
     }),
   }).openapi({ description: "The clock of the responding instance." }),
@@ -152,9 +154,9 @@ export const StatusSchema = z.object({
     received: count(`Notifications not yet confirmed with the gateway. ${BOUND}`),
     oldest_received_seconds: seconds("Age of the oldest of these in seconds."),
     failed: count(
-      "Notifications that the service gave up confirming, because the gateway could not be asked " +
-        "for 7 days or gave an unusable answer. Their payments are checked again; replay those " +
-        `without a payment. ${BOUND}`,
+      "Notifications that could not be confirmed: the gateway did not respond for 7 days, or its " +
+        "response was not usable. The service checks their payments again. Replay a notification " +
+        `that has no payment with \`POST /notifications/{id}/replay/\`. ${BOUND}`,
     ),
   }).openapi({ description: "Notifications from the gateway." }),
   unanswered: z.object({
@@ -166,16 +168,16 @@ export const StatusSchema = z.object({
   }).openapi({ description: "Requests to the gateway whose outcome is unknown." }),
   load: z.object({
     event_loop_delay_ms: count(
-      "Longest delay of the event loop in the last ten seconds, in milliseconds. Above " +
-        `${MAX_DELAY_MS} for some seconds, callers' requests are rejected.`,
+      "Longest delay of the event loop in the last ten seconds, in milliseconds. If " +
+        `it stays above ${MAX_DELAY_MS} for some seconds, a share of callers' requests gets 503.`,
       4,
     ),
     rejected_requests: count(
-      "Requests of callers that got 503 because of that, since the instance was started.",
+      "Callers' requests that got 503 because of that, since the instance started.",
     ),
   }).openapi({ description: "Load of the responding instance." }),
   unrecognized: z.object({
-    payments: count(`Payments with such a status. ${BOUND}`),
+    payments: count(`Payments whose status at the gateway the service does not know. ${BOUND}`),
     examples: z.array(z.object({
       payment_id: id.openapi({ description: "Id of the payment." }),
       gateway_status: z.string().openapi({

@@ -234,7 +234,7 @@ async function openHeldRefund() {
   };
 }
 
-Deno.test("refund: a request that read the payment before another request stored the refund resumes that refund", async () => {
+Deno.test("refund: a request that is delayed before it claims the key resumes the refund that another request stored meanwhile", async () => {
   await using refund = await openHeldRefund();
   const held = refund.holdNext("claim key");
   const late = refund.send();
@@ -263,7 +263,7 @@ Deno.test("refund: a request whose key is taken over before it stores the refund
   assert.equal(await again.text(), await done.text());
 });
 
-Deno.test("refund: a request that takes the key over sees the refund stored just before", async () => {
+Deno.test("refund: a request that takes over the key sees the refund that the first request stored during the takeover", async () => {
   await using refund = await openHeldRefund();
   const heldWrite = refund.holdNext("write payment");
   const frozen = refund.send();

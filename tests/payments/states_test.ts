@@ -248,7 +248,7 @@ Deno.test("payment events: every step sends its events, and payment_settled only
   }
 });
 
-Deno.test("payment events: a chargeback sends one event, also together with a refund", () => {
+Deno.test("payment events: a chargeback sends one event, even if the same report contains a refund", () => {
   const before = knownState("partial_refund", { refunded: 7 });
   for (const to of ["chargeback", "partial_chargeback"] as const) {
     assert.deepEqual(eventsOf(before, reportedState(to, { refunded: 7 }), true), [

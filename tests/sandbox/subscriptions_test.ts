@@ -351,7 +351,7 @@ Deno.test("subscription: returns HTTP 404 without a code in the body for an unkn
   }
 });
 
-Deno.test("subscription run call: charges the next cycle at once, or the retry of a disabled subscription", async () => {
+Deno.test("control API, subscription run: charges the next cycle at once; for a disabled subscription, runs its pending retry", async () => {
   await using box = await openSandbox();
   const { id } = await createSubscription(box);
   assert.equal((await box.control(`subscriptions/${id}/run`)).transaction_ids.length, 1);

@@ -236,7 +236,7 @@ Deno.test("endpoint URL: rejects a host if any of its addresses is not public", 
   }
 });
 
-Deno.test("endpoint URL: resolves the host once, as written in the URL", async () => {
+Deno.test("endpoint URL: resolves the normalized host name once", async () => {
   const resolvedHosts: string[] = [];
   const resolve = (hostname: string) => {
     resolvedHosts.push(hostname);

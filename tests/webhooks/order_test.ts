@@ -152,7 +152,7 @@ Deno.test("webhook order: an event waits five minutes for an earlier one that fa
   ]);
 });
 
-Deno.test("webhook order: an event that occurs during an attempt for its resource is sent after it, by the same job", async () => {
+Deno.test("webhook order: an event that occurs while an earlier event of its resource is being sent is sent next, by the same job", async () => {
   await using webhooks = await openWebhooks();
   const { receiver } = webhooks;
   const { id } = await webhooks.endpoint();
