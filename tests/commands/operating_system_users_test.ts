@@ -23,8 +23,7 @@ Deno.test({
       {
         await using service = await startService({ cwd });
         keys = service.keys;
-        databaseFolder = service.output().match(/: using (\/var\/lib\/payment-gateway\/\w+)\n/)
-          ?.[1];
+        databaseFolder = service.output().match(/: using (\/var\/lib\/payment-gateway\/\w+)/)?.[1];
         assert.ok(databaseFolder, service.output());
         assert.equal((await service.get("/me/", keys.user)).status, 200);
       }
