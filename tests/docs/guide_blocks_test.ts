@@ -84,7 +84,8 @@ const NOT_RUN: Record<string, number> = {
   // tests/docs/moving_over_test.ts runs the Python code.
   "moving-from-django-payment-midtrans.md": 2,
   // Other tests in this folder run the blocks that need root, systemd or their own database.
-  "production.md": 10,
+  // tests/commands/account_test.ts runs the change of the account.
+  "production.md": 11,
   "how-it-works.md": 1,
   // tests/sandbox/card_script_test.ts runs such a page.
   "sandbox.md": 2,
