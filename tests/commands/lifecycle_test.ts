@@ -230,7 +230,7 @@ for (const failure of ["cut", "closeNewConnections"] as const) {
     await using service = await startService({
       settings: { DATABASE_URL: url, GATEWAY_SERVER_KEY: "Mid-server-x", HOST: "127.0.0.1" },
       onOutput(output) {
-        if (/· Waiting for the database at 127\.0\.0\.1:\d+\/\w+ \(/.test(output)) proxy.restore();
+        if (/Waiting for the database at 127\.0\.0\.1:\d+\/\w+ \(/.test(output)) proxy.restore();
       },
     });
     assert.equal((await service.get("/health/ready/")).status, 200);
@@ -331,6 +331,8 @@ Deno.test("start: development keys are rejected once GATEWAY_SERVER_KEY is set",
     keys = service.keys;
   }
   const real = { ...settings, GATEWAY_SERVER_KEY: "Mid-server-x", HOST: "127.0.0.1" };
+  const changed = await runTask(["account", "change"], real);
+  assert.equal(changed.code, 0, changed.stderr);
   await using service = await startService({ settings: real });
   assert.deepEqual(service.keys, { user: "", staff: "" });
   for (const key of Object.values(keys)) assert.equal((await service.get("/me/", key)).status, 401);
