@@ -38,6 +38,8 @@ function raise(sqlState: string): string {
 
 async function openCounter(...args: Parameters<typeof createCountingStatement>) {
   const database = openDatabase({ url: await createDatabase({ template: null }), poolSize: 4 });
+  // While the first call waits for a connection, the next batch could run before it.
+  await database.query((sql) => sql`select 1`);
   const { batches, running, statement } = createCountingStatement(...args);
   return {
     batches,
