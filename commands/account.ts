@@ -10,11 +10,9 @@ import {
 } from "../core/gateway/account.ts";
 import type { GatewayClient } from "../core/gateway/client.ts";
 import type { Log } from "../core/log.ts";
-import { type Database, openDatabase } from "../db/database.ts";
+import type { Database } from "../db/database.ts";
 import { bindEnvironment, changeAccount, findAccount } from "../db/gateway_account.ts";
-import { loadMigrations } from "../db/migrations.ts";
-import { joinServer } from "./database_server.ts";
-import { migrateDatabase } from "./migrate.ts";
+import { openCommandDatabase } from "./migrate.ts";
 import { Failure } from "./terminal.ts";
 
 const USAGE = `Usage:
@@ -28,16 +26,9 @@ export async function run(readConfig: () => Config, args: string[]): Promise<voi
   const [verb, ...more] = args;
   if ((verb !== undefined && verb !== "change") || more.length > 0) throw new Failure(USAGE);
   const config = readConfig();
-  await using server = await joinServer(config);
-  const url = await server.start();
-  await migrateDatabase(url, await loadMigrations(), null);
-  const database = openDatabase({ url, poolSize: 1 });
-  try {
-    if (verb === "change") await change(database, config);
-    await show(database);
-  } finally {
-    await database.close();
-  }
+  await using opened = await openCommandDatabase(config);
+  if (verb === "change") await change(opened.database, config);
+  await show(opened.database);
 }
 
 async function change(database: Database, { gateway: { environment } }: Config): Promise<void> {

@@ -6,10 +6,8 @@ import { createKey } from "../core/auth/api_keys.ts";
 import { isPrintableText } from "../core/auth/caller.ts";
 import type { Config } from "../core/config/config.ts";
 import { type ApiKey, listApiKeys, revokeApiKey } from "../db/api_keys.ts";
-import { type Database, openDatabase } from "../db/database.ts";
-import { loadMigrations } from "../db/migrations.ts";
-import { joinServer } from "./database_server.ts";
-import { migrateDatabase } from "./migrate.ts";
+import type { Database } from "../db/database.ts";
+import { openCommandDatabase } from "./migrate.ts";
 import { Failure } from "./terminal.ts";
 
 const USAGE = `Usage:
@@ -21,16 +19,8 @@ type Action = (database: Database) => Promise<void>;
 
 export async function run(readConfig: () => Config, args: string[]): Promise<void> {
   const action = parseAction(args);
-  const config = readConfig();
-  await using server = await joinServer(config);
-  const url = await server.start();
-  await migrateDatabase(url, await loadMigrations(), null);
-  const database = openDatabase({ url, poolSize: 1 });
-  try {
-    await action(database);
-  } finally {
-    await database.close();
-  }
+  await using opened = await openCommandDatabase(readConfig());
+  await action(opened.database);
 }
 
 function parseAction([verb, ...rest]: string[]): Action {

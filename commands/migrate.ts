@@ -2,7 +2,7 @@
 
 import { setTimeout as delay } from "node:timers/promises";
 import type { Config, Queue } from "../core/config/config.ts";
-import { codeOf, DatabaseUnavailable, openDatabase } from "../db/database.ts";
+import { codeOf, type Database, DatabaseUnavailable, openDatabase } from "../db/database.ts";
 import { dropReplacedIndexes } from "../db/event_publication.ts";
 import { beginGeneration, hasEventsOfOtherServer } from "../db/events.ts";
 import { loadMigrations, migrate, type Migration, MigrationRefused } from "../db/migrations.ts";
@@ -17,6 +17,22 @@ export async function run(readConfig: () => Config): Promise<void> {
   const applied = await migrateDatabase(url, await loadMigrations(), config.queue);
   for (const name of applied) console.log(`Applied ${name}`);
   if (applied.length === 0) console.log("The database is up to date.");
+}
+
+export interface CommandDatabase extends AsyncDisposable {
+  database: Database;
+}
+
+/** Opens the migrated database for a command that runs a few statements. */
+export async function openCommandDatabase(config: Config): Promise<CommandDatabase> {
+  await using resources = new AsyncDisposableStack();
+  const server = resources.use(await joinServer(config));
+  const url = await server.start();
+  await migrateDatabase(url, await loadMigrations(), null);
+  const database = openDatabase({ url, poolSize: 1 });
+  resources.defer(() => database.close());
+  const owned = resources.move();
+  return { database, [Symbol.asyncDispose]: () => owned.disposeAsync() };
 }
 
 /** Service and database are often started together, and the database takes longer. */

@@ -288,7 +288,7 @@ Deno.test("architecture: texts of programs and docs name the actor instead of va
       [...PROGRAMS, "docs", "sdk"].includes(topFolderOf(path)) || !path.includes("/")
     );
   assert.ok(paths.includes("README.md") && paths.includes("docs/how-it-works.md"));
-  // In quotes, "nobody" is the Unix user.
+  // In quotes it is the name of a user of the operating system.
   const vague = /(?<!["`])\b(nobody|somebody|anybody|whoever|whatever|whichever|anew|besides?)\b/i;
   assertNone(await findText(paths, vague), "Name the caller, the worker, the gateway, …:");
 });

@@ -53,7 +53,7 @@ async function createHome(
 ): Promise<void> {
   if (!home.startsWith(dataDir)) {
     showProgress(
-      `PostgreSQL runs as the user "nobody", which cannot access ${dataDir}: using ${home}`,
+      `PostgreSQL does not run as root and cannot access ${dataDir}: using ${home}`,
     );
     await Deno.mkdir(dirname(home), { recursive: true });
     await Deno.chmod(dirname(home), 0o755);

@@ -141,7 +141,6 @@ const UPDATE = {
   notifications: [],
   jobs: [],
   key: null,
-  isFenced: false,
 };
 
 const ROWS = `

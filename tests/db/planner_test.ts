@@ -86,7 +86,6 @@ const NO_SIDE_EFFECTS = {
   notifications: [],
   jobs: [],
   key: null,
-  isFenced: false,
 };
 
 function payment() {

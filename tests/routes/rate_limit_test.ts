@@ -96,6 +96,13 @@ function countQueries() {
   return { counter, wrapDatabase };
 }
 
+/** An app with small limits that are not refilled, and the number of its queries. */
+async function openCountedApp(): Promise<TestApp & { counter: { count: number } }> {
+  const { counter, wrapDatabase } = countQueries();
+  const now = () => 1_000_000;
+  return { ...await openApp({ databaseUrl, env: SMALL_LIMIT, wrapDatabase, now }), counter };
+}
+
 const ATTACKER = { remoteAddr: { transport: "tcp", hostname: "203.0.113.9", port: 1 } } as const;
 
 function sendKey(app: TestApp, key: string): Response | Promise<Response> {
@@ -104,13 +111,8 @@ function sendKey(app: TestApp, key: string): Response | Promise<Response> {
 }
 
 Deno.test("rate limit: wrong keys above the limit of their address are looked up with one query, and a valid key among them works", async () => {
-  const { counter, wrapDatabase } = countQueries();
-  await using app = await openApp({
-    databaseUrl,
-    env: SMALL_LIMIT,
-    wrapDatabase,
-    now: () => 1_000_000,
-  });
+  await using app = await openCountedApp();
+  const { counter } = app;
   const key = await app.createKey({ userId: "first-time" });
   counter.count = 0;
   const wrong = Array.from({ length: 50 }, () => sendKey(app, generateApiKey()));
@@ -166,13 +168,8 @@ Deno.test("rate limit: of the wrong keys that wait for one query, at most 1,000 
 });
 
 Deno.test("rate limit: unsigned notifications above the limit of their address run no query, and signed ones are not limited", async () => {
-  const { counter, wrapDatabase } = countQueries();
-  await using app = await openApp({
-    databaseUrl,
-    env: SMALL_LIMIT,
-    wrapDatabase,
-    now: () => 1_000_000,
-  });
+  await using app = await openCountedApp();
+  const { counter } = app;
   const send = (body: unknown) =>
     app.fetch(
       new Request("http://localhost/notification/", {
