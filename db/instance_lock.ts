@@ -101,7 +101,7 @@ export async function openInstanceLock(options: InstanceLockOptions): Promise<In
       connect_timeout: CONNECT_TIMEOUT_SECONDS,
       keep_alive: KEEP_ALIVE_SECONDS,
       fetch_types: false,
-      // A prepared statement would not exist in another session, which is to be noticed by the session.
+      // Behind a pooler, a prepared statement would fail in another session before `pid` is compared.
       prepare: false,
       types: { bigint: { to: 20, from: [20], parse: Number, serialize: String } },
       onnotice: () => {},
