@@ -25,6 +25,7 @@ import { registerWebhookMessages } from "./events/webhook_messages.ts";
 import { createInvoiceRoutes } from "./invoices/routes.ts";
 import { createJobRoutes } from "./jobs/routes.ts";
 import { me } from "./me.ts";
+import { createQueryChecks } from "./middleware/known_query.ts";
 import { mount } from "./middleware/mount.ts";
 import { createRateLimit } from "./middleware/rate_limit.ts";
 import { createRequireCaller } from "./middleware/require_caller.ts";
@@ -152,7 +153,10 @@ export function createApp(options: AppDeps): App {
   for (const router of resources) {
     // Like notifications and probes, the status is served under any load.
     const isAlwaysServed = router === statusRoutes;
-    mount(app, basePath, router, isAlwaysServed ? requireCaller : requireCallerUnderLoad);
+    mount(app, basePath, router, {
+      requireCaller: isAlwaysServed ? requireCaller : requireCallerUnderLoad,
+      queryChecks: createQueryChecks(router),
+    });
   }
   app.onError((error, c) => renderError(error, c.env));
   app.notFound((c) => {

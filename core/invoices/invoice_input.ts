@@ -5,9 +5,11 @@ import { endOfDayInWib } from "../gateway/times.ts";
 import {
   email,
   list,
-  note,
   object,
   omitNulls,
+  optionalIfEmpty,
+  optionalNote,
+  optionalText,
   orderId,
   text,
   wholeNumber,
@@ -20,7 +22,7 @@ const MAX_ITEMS = 100;
 const MAX_ITEM_NUMBER = 99_999_999;
 
 const InvoiceItemInputSchema = object({
-  item_id: text(30).optional().openapi({ description: "Your id for the item.", example: "sku-7" }),
+  item_id: optionalText(30).openapi({ description: "Your id for the item.", example: "sku-7" }),
   description: text(150).openapi({
     description: "Description.",
     example: "Coffee beans, 1 kg",
@@ -41,15 +43,17 @@ const items = list(InvoiceItemInputSchema, MAX_ITEMS).superRefine((items, contex
 
 export const InvoiceInputSchema = omitNulls(object({
   customer_name: text(40).openapi({ description: "Customer's name.", example: "Budi Utomo" }),
-  customer_email: email().optional().openapi({ description: "Customer's email address." }),
-  customer_phone: text(15).regex(
-    /^\+?[1-9]\d+$/,
-    "must start with the country code and contain only digits, such as 628123456789",
-  ).optional().openapi({
+  customer_email: optionalIfEmpty(email()).openapi({ description: "Customer's email address." }),
+  customer_phone: optionalIfEmpty(
+    text(15).regex(
+      /^\+?[1-9]\d+$/,
+      "must start with the country code and contain only digits, such as 628123456789",
+    ),
+  ).openapi({
     description: "Customer's phone number, starting with the country code, without a leading 0.",
     example: "628123456789",
   }),
-  customer_id: text(36).optional().openapi({
+  customer_id: optionalText(36).openapi({
     description: "Your id for the customer.",
     example: "customer-12",
   }),
@@ -63,7 +67,7 @@ export const InvoiceInputSchema = omitNulls(object({
     example: "2099-12-31",
   }),
   items: items.openapi({ description: "Line items." }),
-  notes: note(1000).optional().openapi({
+  notes: optionalNote(1000).openapi({
     description: "Text shown below the line items.",
     example: "Thank you for your order.",
   }),
@@ -72,7 +76,7 @@ export const InvoiceInputSchema = omitNulls(object({
       "the gateway rejects the invoice, you can use the id again.",
     example: "order-1893",
   }),
-  invoice_number: text(40).optional().openapi({
+  invoice_number: optionalText(40).openapi({
     description: "Invoice number shown to the customer; unique, and generated if omitted.",
     example: "2026/11/0042",
   }),

@@ -1,16 +1,30 @@
 /** The body of a charge: one schema for each payment type, and the types inferred from them. */
 
 import { z } from "@hono/zod-openapi";
-import { email, flag, object, omitNulls, oneOf, text, url, wholeNumber } from "../input_fields.ts";
+import {
+  email,
+  flag,
+  object,
+  omitNulls,
+  oneOf,
+  openObject,
+  optionalText,
+  text,
+  unknownMembers,
+  url,
+  wholeNumber,
+} from "../input_fields.ts";
 import { CHARGE_EXAMPLES } from "./charge_examples.ts";
 import {
   AddressSchema,
   checkItemTotal,
   commonFields,
-  CustomerSchema,
+  CUSTOMER,
+  customerFields,
   expiryFields,
+  ITEM,
+  itemFields,
   itemList,
-  ItemSchema,
 } from "./charge_parts.ts";
 
 export const PAYMENT_TYPES = [
@@ -34,7 +48,7 @@ function paymentType<const T extends PaymentType>(type: T) {
   return z.literal(type).openapi({ description: "Payment method." });
 }
 
-const CreditCardCharge = object({
+const CreditCardCharge = openObject({
   payment_type: paymentType("credit_card"),
   ...commonFields,
   token_id: text(255).openapi({
@@ -64,7 +78,7 @@ const CreditCardCharge = object({
   example: CHARGE_EXAMPLES.credit_card.value,
 });
 
-const BankTransferCharge = object({
+const BankTransferCharge = openObject({
   payment_type: paymentType("bank_transfer"),
   ...commonFields,
   ...expiryFields,
@@ -82,16 +96,16 @@ const BankTransferCharge = object({
   example: CHARGE_EXAMPLES.bank_transfer.value,
 });
 
-const EchannelCharge = object({
+const EchannelCharge = openObject({
   payment_type: paymentType("echannel"),
   ...commonFields,
   ...expiryFields,
-  bill_info1: text(255).optional().openapi({
+  bill_info1: optionalText(255).openapi({
     description: "Label shown on the bill (the bank displays 10 characters); defaults to " +
       "`Payment`.",
     example: "Payment",
   }),
-  bill_info2: text(255).optional().openapi({
+  bill_info2: optionalText(255).openapi({
     description: "Value shown on the bill (the bank displays 30 characters); defaults to " +
       "`order_id`.",
     example: "Order 1893",
@@ -101,7 +115,7 @@ const EchannelCharge = object({
   example: CHARGE_EXAMPLES.echannel.value,
 });
 
-const CstoreCharge = object({
+const CstoreCharge = openObject({
   payment_type: paymentType("cstore"),
   ...commonFields,
   ...expiryFields,
@@ -120,7 +134,7 @@ const callback_url = url().optional().openapi({
   example: "https://shop.example/thanks",
 });
 
-const GopayCharge = object({
+const GopayCharge = openObject({
   payment_type: paymentType("gopay"),
   ...commonFields,
   ...expiryFields,
@@ -131,7 +145,7 @@ const GopayCharge = object({
   example: CHARGE_EXAMPLES.gopay.value,
 });
 
-const ShopeepayCharge = object({
+const ShopeepayCharge = openObject({
   payment_type: paymentType("shopeepay"),
   ...commonFields,
   ...expiryFields,
@@ -141,22 +155,23 @@ const ShopeepayCharge = object({
   example: CHARGE_EXAMPLES.shopeepay.value,
 });
 
-const OvoCharge = object({
+const OvoCharge = openObject({
   payment_type: paymentType("ovo"),
   ...commonFields,
-  customer_details: CustomerSchema.extend({
+  customer_details: object({
+    ...customerFields,
     phone: text(20).regex(/^\+?\d{8,15}$/, "must be a phone number such as +628123456789").openapi({
       description: "Phone number of the customer's OVO account.",
       example: "+628123456789",
     }),
-  }).openapi("OvoCustomerDetails"),
+  }).openapi("OvoCustomerDetails", CUSTOMER),
 }).superRefine(checkItemTotal).openapi("OvoCharge", {
   description: "An OVO charge: the OVO app on the customer's phone asks for the PIN immediately. " +
     "The customer has less than a minute to enter it.",
   example: CHARGE_EXAMPLES.ovo.value,
 });
 
-const DanaCharge = object({
+const DanaCharge = openObject({
   payment_type: paymentType("dana"),
   ...commonFields,
   ...expiryFields,
@@ -167,7 +182,7 @@ const DanaCharge = object({
   example: CHARGE_EXAMPLES.dana.value,
 });
 
-const QrisCharge = object({
+const QrisCharge = openObject({
   payment_type: paymentType("qris"),
   ...commonFields,
   ...expiryFields,
@@ -181,24 +196,26 @@ const QrisCharge = object({
 });
 
 /** Lenders assess the buyer and the goods, so they require more details. */
-const PayLaterCustomer = CustomerSchema.extend({
+const payLaterFields = {
+  ...customerFields,
   first_name: text(255).openapi({ description: "First name.", example: "Budi" }),
   email: email().openapi({ description: "Email address." }),
   phone: text(255).openapi({ description: "Phone number.", example: "+628123456789" }),
-}).openapi("PayLaterCustomerDetails");
+};
 
-const AkulakuItem = ItemSchema.extend({
+const AkulakuItem = object({
+  ...itemFields,
   id: text(50).openapi({
     description: "Your id for the item; unique within the charge.",
     example: "sku-7",
   }),
-}).openapi("AkulakuItemDetails", { description: "An item of the order." });
+}).openapi("AkulakuItemDetails", ITEM);
 
-const AkulakuCharge = object({
+const AkulakuCharge = openObject({
   payment_type: paymentType("akulaku"),
   ...commonFields,
   ...expiryFields,
-  customer_details: PayLaterCustomer,
+  customer_details: object(payLaterFields).openapi("PayLaterCustomerDetails", CUSTOMER),
   item_details: itemList(AkulakuItem).superRefine((items, context) => {
     const ids = new Set<string>();
     const repeated = items.findIndex(({ id }) => ids.size === ids.add(id).size);
@@ -214,21 +231,22 @@ const AkulakuCharge = object({
   example: CHARGE_EXAMPLES.akulaku.value,
 });
 
-const KredivoItem = ItemSchema.extend({
+const KredivoItem = object({
+  ...itemFields,
   id: text(50).openapi({ description: "Your id for the item.", example: "sku-7" }),
   category: text(50).openapi({ description: "Category.", example: "Groceries" }),
   url: text(2000).openapi({
     description: "Product page URL.",
     example: "https://shop.example/coffee",
   }),
-}).openapi("KredivoItemDetails", { description: "An item of the order." });
+}).openapi("KredivoItemDetails", ITEM);
 
-const KredivoCharge = object({
+const KredivoCharge = openObject({
   payment_type: paymentType("kredivo"),
   ...commonFields,
   ...expiryFields,
-  customer_details: PayLaterCustomer.extend({ shipping_address: AddressSchema })
-    .openapi("KredivoCustomerDetails"),
+  customer_details: object({ ...payLaterFields, shipping_address: AddressSchema })
+    .openapi("KredivoCustomerDetails", CUSTOMER),
   item_details: itemList(KredivoItem).openapi({
     description: "Items of the order; the total must equal `gross_amount`.",
   }),
@@ -237,7 +255,7 @@ const KredivoCharge = object({
   example: CHARGE_EXAMPLES.kredivo.value,
 });
 
-export const ChargeSchema = omitNulls(z.discriminatedUnion("payment_type", [
+const CHARGES = [
   BankTransferCharge,
   CreditCardCharge,
   EchannelCharge,
@@ -249,10 +267,51 @@ export const ChargeSchema = omitNulls(z.discriminatedUnion("payment_type", [
   CstoreCharge,
   AkulakuCharge,
   KredivoCharge,
-], {
+] as const;
+
+const AnyCharge = z.discriminatedUnion("payment_type", CHARGES, {
   error: ({ code }) =>
     code === "invalid_union" ? `must be one of ${PAYMENT_TYPES.join(", ")}` : "must be an object",
-})).openapi("ChargeRequest", {
+});
+
+/** The fields of all payment types. */
+const FIELDS = [...new Set(CHARGES.flatMap(({ shape }) => Object.keys(shape)))];
+
+const HAS_NO_EXPIRY = new Set<unknown>(["credit_card", "ovo"]);
+
+/**
+ * Also rejects fields that no payment type has, and an expiry that would be ignored. Other fields of
+ * another payment type are ignored, so that one form can serve all payment types.
+ */
+function rejectUnusable<T extends z.ZodType>(schema: T): T {
+  const { run } = schema._zod;
+  schema._zod.run = (payload, context) => {
+    const input = payload.value;
+    if (typeof input !== "object" || input === null || Array.isArray(input)) {
+      return run(payload, context);
+    }
+    const body = input as Record<string, unknown>;
+    const keys = Object.keys(body).filter((name) => !FIELDS.includes(name));
+    if (keys.length > 0) {
+      const message = unknownMembers(keys, FIELDS);
+      payload.issues.push({ code: "unrecognized_keys", keys, input, message, continue: true });
+    }
+    if (HAS_NO_EXPIRY.has(body.payment_type) && body.custom_expiry !== undefined) {
+      const message = `must be omitted for ${body.payment_type}: the gateway sets the expiry`;
+      payload.issues.push({
+        code: "custom",
+        path: ["custom_expiry"],
+        input,
+        message,
+        continue: true,
+      });
+    }
+    return run(payload, context);
+  };
+  return schema;
+}
+
+export const ChargeSchema = omitNulls(rejectUnusable(AnyCharge)).openapi("ChargeRequest", {
   description: "The charge to create; `payment_type` determines which fields it has.",
 });
 

@@ -1,58 +1,79 @@
 /** The fields that charges of several payment types share: customer, items, expiry, order. */
 
 import type { z } from "@hono/zod-openapi";
-import { amount, email, list, object, oneOf, orderId, text, wholeNumber } from "../input_fields.ts";
+import {
+  amount,
+  email,
+  list,
+  object,
+  oneOf,
+  optionalIfEmpty,
+  optionalText,
+  orderId,
+  text,
+  wholeNumber,
+} from "../input_fields.ts";
 import { MetadataSchema } from "../metadata.ts";
 import { MAX_AMOUNT } from "../money.ts";
 
 export const AddressSchema = object({
-  first_name: text(255).optional().openapi({ description: "First name.", example: "Budi" }),
-  last_name: text(255).optional().openapi({ description: "Last name.", example: "Utomo" }),
-  phone: text(255).optional().openapi({ description: "Phone number.", example: "+628123456789" }),
-  address: text(255).optional().openapi({
+  first_name: optionalText(255).openapi({ description: "First name.", example: "Budi" }),
+  last_name: optionalText(255).openapi({ description: "Last name.", example: "Utomo" }),
+  phone: optionalText(255).openapi({ description: "Phone number.", example: "+628123456789" }),
+  address: optionalText(255).openapi({
     description: "Street and number.",
     example: "Jalan Merdeka 17",
   }),
-  city: text(255).optional().openapi({ description: "City.", example: "Jakarta" }),
-  postal_code: text(10).optional().openapi({ description: "Postal code.", example: "10110" }),
-  country_code: text(3).optional().openapi({
+  city: optionalText(255).openapi({ description: "City.", example: "Jakarta" }),
+  postal_code: optionalText(10).openapi({ description: "Postal code.", example: "10110" }),
+  country_code: optionalText(3).openapi({
     description: "Three-letter country code (ISO 3166-1); the gateway accepts `IDN` only.",
     example: "IDN",
   }),
 }).openapi("Address", { description: "A billing or shipping address." });
 
-export const CustomerSchema = object({
-  first_name: text(255).optional().openapi({ description: "First name.", example: "Budi" }),
-  last_name: text(255).optional().openapi({ description: "Last name.", example: "Utomo" }),
-  email: email().optional().openapi({ description: "Email address." }),
-  phone: text(255).optional().openapi({ description: "Phone number.", example: "+628123456789" }),
+/** Not only a schema, because some payment types require fields that others do not. */
+export const customerFields = {
+  first_name: optionalText(255).openapi({ description: "First name.", example: "Budi" }),
+  last_name: optionalText(255).openapi({ description: "Last name.", example: "Utomo" }),
+  email: optionalIfEmpty(email()).openapi({ description: "Email address." }),
+  phone: optionalText(255).openapi({ description: "Phone number.", example: "+628123456789" }),
   billing_address: AddressSchema.optional(),
   shipping_address: AddressSchema.optional(),
-}).openapi("CustomerDetails", {
+};
+
+export const CUSTOMER = {
   description: "The customer. Banks display the name; the gateway's fraud detection uses the " +
     "other fields.",
-});
+};
+
+const CustomerSchema = object(customerFields).openapi("CustomerDetails", CUSTOMER);
 
 export type CustomerInput = z.output<typeof CustomerSchema>;
 
 const MAX_ITEMS = 1000;
 
-export const ItemSchema = object({
-  id: text(50).optional().openapi({ description: "Your id for the item.", example: "sku-7" }),
+/** Not only a schema, because some payment types require fields that others do not. */
+export const itemFields = {
+  id: optionalText(50).openapi({ description: "Your id for the item.", example: "sku-7" }),
   name: text(50).openapi({ description: "Name.", example: "Coffee beans, 1 kg" }),
   price: wholeNumber(-MAX_AMOUNT, MAX_AMOUNT).openapi({
     description: "Unit price in rupiah; negative for a discount.",
     example: 75000,
   }),
   quantity: wholeNumber(1, 99_999_999).openapi({ description: "Quantity.", example: 2 }),
-  brand: text(50).optional().openapi({ description: "Brand." }),
-  category: text(50).optional().openapi({ description: "Category.", example: "Groceries" }),
-  merchant_name: text(50).optional().openapi({ description: "Name of the seller." }),
-  url: text(2000).optional().openapi({
+  brand: optionalText(50).openapi({ description: "Brand." }),
+  category: optionalText(50).openapi({ description: "Category.", example: "Groceries" }),
+  merchant_name: optionalText(50).openapi({ description: "Name of the seller." }),
+  url: optionalText(2000).openapi({
     description: "Product page URL.",
     example: "https://shop.example/coffee",
   }),
-}).openapi("ItemDetails", { description: "An item of the order." });
+};
+
+export const ITEM = { description: "An item of the order." };
+
+const ItemSchema = object(itemFields).openapi("ItemDetails", ITEM);
 
 export type ItemInput = z.output<typeof ItemSchema>;
 

@@ -2,7 +2,16 @@
 
 import { z } from "@hono/zod-openapi";
 import { INTERVAL_UNITS } from "../../db/subscriptions.ts";
-import { email, object, omitNulls, oneOf, text, wholeNumber } from "../input_fields.ts";
+import {
+  email,
+  object,
+  omitNulls,
+  oneOf,
+  optionalIfEmpty,
+  optionalText,
+  text,
+  wholeNumber,
+} from "../input_fields.ts";
 import { MetadataSchema } from "../metadata.ts";
 
 /** Bytes as JSON. The gateway accepts 1,024; the rest is for the service's own entries. */
@@ -78,16 +87,16 @@ export const SubscriptionInputSchema = omitNulls(
       }),
     retry_schedule: RetryScheduleSchema.optional(),
     customer_details: object({
-      first_name: text(255).optional().openapi({
+      first_name: optionalText(255).openapi({
         description: "First name.",
         example: "Budi",
       }),
-      last_name: text(255).optional().openapi({
+      last_name: optionalText(255).openapi({
         description: "Last name.",
         example: "Utomo",
       }),
-      email: email().optional().openapi({ description: "Email address." }),
-      phone: text(255).optional().openapi({
+      email: optionalIfEmpty(email()).openapi({ description: "Email address." }),
+      phone: optionalText(255).openapi({
         description: "Phone number.",
         example: "+628123456789",
       }),

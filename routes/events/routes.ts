@@ -54,7 +54,7 @@ const eventsRoute = createRoute({
       headers: NEXT_PAGE,
       content: { "application/json": { schema: z.array(EventSchema), examples: EVENT_PAGE } },
     },
-    ...problems("validation_error", "forbidden", ...COMMON_ERRORS),
+    ...problems("forbidden", ...COMMON_ERRORS),
   },
 });
 

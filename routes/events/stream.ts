@@ -83,7 +83,7 @@ const streamRoute = createRoute({
         },
       },
     },
-    ...problems("validation_error", ...COMMON_ERRORS),
+    ...problems(...COMMON_ERRORS),
   },
 });
 

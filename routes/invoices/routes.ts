@@ -59,7 +59,7 @@ const listRoute = createRoute({
         "application/json": { schema: z.array(InvoiceSchema), examples: INVOICE_PAGE },
       },
     },
-    ...problems("validation_error", ...COMMON_ERRORS),
+    ...problems(...COMMON_ERRORS),
   },
 });
 

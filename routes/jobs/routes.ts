@@ -45,7 +45,7 @@ const listRoute = createRoute({
       headers: NEXT_PAGE,
       content: { "application/json": { schema: z.array(JobSchema), examples: JOB_PAGE } },
     },
-    ...problems("validation_error", "forbidden", ...COMMON_ERRORS),
+    ...problems("forbidden", ...COMMON_ERRORS),
   },
 });
 

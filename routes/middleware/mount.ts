@@ -1,21 +1,29 @@
-/** Adds a resource's routes to the app, each behind authentication and the JSON body check. */
+/** Adds a resource's routes to the app, each behind authentication and the checks of body and query. */
 
 import type { Handler, Hono } from "hono";
 import { METHOD_NAME_ALL } from "hono/router";
 import type { AppEnv } from "../shared/router.ts";
 import { jsonBody, limitsOf } from "./json_body.ts";
+import { type CheckQuery, routeName } from "./known_query.ts";
 import type { RequireCaller } from "./require_caller.ts";
+
+/** What a request must pass on every route except the public ones. */
+export interface Guards {
+  requireCaller: RequireCaller;
+  queryChecks: Map<string, CheckQuery>;
+}
 
 /**
  * Wraps the first handler of each route instead of adding a Hono middleware: unknown paths then get
  * 404 or 405 without a credential, and a route without validation responds to a cached caller
- * without creating a promise. `requireCaller` is null for public routes.
+ * without creating a promise. `guards` is null for public routes, which ignore unknown query
+ * parameters: the gateway's notifications must arrive even if their URL has a query.
  */
 export function mount(
   app: Hono<AppEnv>,
   basePath: string,
   router: Pick<Hono<AppEnv>, "routes">,
-  requireCaller: RequireCaller | null,
+  guards: Guards | null,
 ): void {
   const byRoute = Map.groupBy(router.routes, ({ method, path }) => `${method} ${path}`);
   for (const routes of byRoute.values()) {
@@ -26,21 +34,27 @@ export function mount(
     }
     const handlers: Handler<AppEnv>[] = routes.map(({ handler }) => handler);
     // A public route counts bodies that are too complex as failures, so it checks them itself.
-    if (method !== "GET") handlers.unshift(jsonBody(requireCaller && limitsOf(path)));
+    if (method !== "GET") handlers.unshift(jsonBody(guards && limitsOf(path)));
     const [first, ...rest] = handlers;
     const route = basePath + path;
-    app.on(method, [route], withCaller(route, requireCaller, first!), ...rest);
+    const checkQuery = guards?.queryChecks.get(routeName(method, path));
+    app.on(method, [route], guarded(route, guards, checkQuery, first!), ...rest);
   }
 }
 
-function withCaller(
+function guarded(
   route: string,
-  requireCaller: RequireCaller | null,
+  guards: Guards | null,
+  checkQuery: CheckQuery | undefined,
   handler: Handler<AppEnv>,
 ): Handler<AppEnv> {
-  return function withCaller(c, next) {
+  const handle: Handler<AppEnv> = function handle(c, next) {
+    checkQuery?.(c.req.raw.url);
+    return handler(c, next);
+  };
+  return function guarded(c, next) {
     c.env.route = route;
-    const required = requireCaller?.(c);
-    return required instanceof Promise ? required.then(() => handler(c, next)) : handler(c, next);
+    const required = guards?.requireCaller(c);
+    return required instanceof Promise ? required.then(() => handle(c, next)) : handle(c, next);
   };
 }

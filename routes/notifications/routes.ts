@@ -62,7 +62,7 @@ const listRoute = createRoute({
         "application/json": { schema: z.array(NotificationSchema), examples: NOTIFICATION_PAGE },
       },
     },
-    ...problems("validation_error", "forbidden", ...COMMON_ERRORS),
+    ...problems("forbidden", ...COMMON_ERRORS),
   },
 });
 

@@ -1,7 +1,7 @@
 /** Path parameters and bodies of requests for a payment, with their examples. */
 
 import { z } from "@hono/zod-openapi";
-import { amount, flag, object, text } from "../../core/input_fields.ts";
+import { amount, flag, object, omitNulls, optionalText } from "../../core/input_fields.ts";
 import type { Examples } from "../../core/response_fields.ts";
 import { parsePathId, pathId } from "../shared/paths.ts";
 
@@ -11,25 +11,25 @@ export function paymentIdOf({ pk }: z.output<typeof PaymentPath>): string {
   return parsePathId(pk);
 }
 
-export const CaptureSchema = object({
+export const CaptureSchema = omitNulls(object({
   amount: amount().optional().openapi({
     description: "Amount to capture, at most the authorized amount; defaults to the full " +
       "authorized amount. Any uncaptured remainder is released.",
     example: 120000,
   }),
-}).openapi("CaptureRequest", { description: "How much of an authorization to capture." });
+})).openapi("CaptureRequest", { description: "How much of an authorization to capture." });
 
 export const CAPTURES = {
   whole: { summary: "Full capture", value: {} },
   part: { summary: "Partial capture; the remainder is released", value: { amount: 120000 } },
 } satisfies Examples<z.input<typeof CaptureSchema>>;
 
-export const RefundInputSchema = object({
+export const RefundInputSchema = omitNulls(object({
   amount: amount().optional().openapi({
     description: "Amount to refund; defaults to the full remaining amount.",
     example: 50000,
   }),
-  reason: text(255).optional().openapi({
+  reason: optionalText(255).openapi({
     description: "Reason for the refund; stored with it and sent to the gateway.",
     example: "Out of stock",
   }),
@@ -37,7 +37,7 @@ export const RefundInputSchema = object({
     description: "Refund synchronously through the customer's bank or wallet. Supported by some " +
       "banks only.",
   }),
-}).openapi("RefundRequest", { description: "How much to refund, and why." });
+})).openapi("RefundRequest", { description: "How much to refund, and why." });
 
 export const REFUND_REQUESTS = {
   part: { summary: "Partial refund", value: { amount: 50000, reason: "Out of stock" } },

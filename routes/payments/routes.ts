@@ -64,7 +64,7 @@ const listRoute = createRoute({
         },
       },
     },
-    ...problems("validation_error", ...COMMON_ERRORS),
+    ...problems(...COMMON_ERRORS),
   },
 });
 

@@ -1,7 +1,7 @@
 /** Schemas of invoices in responses, and of the body of a void request. */
 
 import { z } from "@hono/zod-openapi";
-import { object, omitNulls, text } from "../../core/input_fields.ts";
+import { object, omitNulls, optionalText } from "../../core/input_fields.ts";
 import { INVOICE_STATUSES } from "../../core/invoices/states.ts";
 import { id, money, nullableText, timestamp } from "../../core/response_fields.ts";
 
@@ -105,7 +105,7 @@ export const InvoiceSchema = z.object({
 });
 
 export const VoidInputSchema = omitNulls(object({
-  reason: text(255).optional().openapi({
+  reason: optionalText(255).openapi({
     description: "Why it is voided; stored with the invoice and sent to the gateway.",
     example: "Ordered twice",
   }),

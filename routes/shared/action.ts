@@ -7,7 +7,7 @@ import type { Examples } from "../../core/response_fields.ts";
 import { IdempotencyHeaders } from "./idempotency.ts";
 import type { AppEnv } from "./router.ts";
 
-/** For actions without input. Members of the body are ignored. */
+/** For actions without input. */
 const EmptyBodySchema = omitNulls(object({}));
 
 /** The body of an action without input. */

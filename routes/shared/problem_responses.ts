@@ -8,6 +8,8 @@ import type { Router } from "./router.ts";
 
 /** Errors of every operation that requires authentication. */
 export const COMMON_ERRORS = [
+  // For query parameters that the operation does not have.
+  "validation_error",
   "unauthenticated",
   "rate_limited",
   "unavailable",
@@ -21,7 +23,6 @@ export const EMPTY_BODY_ERRORS = [
 
 /** Errors of operations with a body. */
 export const BODY_ERRORS = [
-  "validation_error",
   "malformed_json",
   ...EMPTY_BODY_ERRORS,
 ] as const satisfies ErrorCode[];

@@ -1,9 +1,10 @@
 /** The router that every resource uses, and the data that accompanies a request. */
 
-import { OpenAPIHono } from "@hono/zod-openapi";
+import { OpenAPIHono, type z } from "@hono/zod-openapi";
 import type { Context } from "hono";
 import type { Caller } from "../../core/auth/caller.ts";
 import { type ErrorCode, type FieldError, ServiceError } from "../../core/errors.ts";
+import { MAX_UNKNOWN } from "../../core/input_fields.ts";
 import type { Log } from "../../core/log.ts";
 
 /** Created for each request before routing; later steps fill in the route and the caller. */
@@ -41,19 +42,37 @@ export type Router = OpenAPIHono<AppEnv>;
 export function createRouter(): Router {
   return new OpenAPIHono<AppEnv>({
     defaultHook(result) {
-      if (result.success) return;
-      throw validationError(result.error.issues.map(({ path, message }) => ({
-        field: path.length > 0 ? path.join(".") : "body",
-        message,
-      })));
+      if (!result.success) throw validationError(result.error.issues.flatMap(fieldErrors));
     },
   });
+}
+
+type Issue = z.core.$ZodIssue;
+
+/** An issue about unknown members becomes one error for each of them. */
+function fieldErrors(issue: Issue): FieldError[] {
+  const { path, message } = issue;
+  if (issue.code !== "unrecognized_keys") {
+    return [{ field: path.length > 0 ? path.join(".") : "body", message }];
+  }
+  const keys = issue.keys.slice(0, MAX_UNKNOWN);
+  const messages = message.split("\n");
+  return keys.map((key, index) => ({
+    field: [...path, shorten(key)].join("."),
+    message: messages[index]!,
+  }));
+}
+
+/** Callers choose the names of unknown members, so a name can be empty or very long. */
+export function shorten(name: string): string {
+  if (name === "") return '""';
+  return name.length > 64 ? `${name.slice(0, 64).toWellFormed()}…` : name;
 }
 
 /** Report at most 20 validation errors, so that a huge invalid body does not get a huge response. */
 const MAX_FIELD_ERRORS = 20;
 
-function validationError(all: FieldError[]): ServiceError {
+export function validationError(all: FieldError[]): ServiceError {
   const errors = all.slice(0, MAX_FIELD_ERRORS);
   const detail = errors.map(({ field, message }) => `${field}: ${message}`).join("; ");
   return new ServiceError("validation_error", { detail, members: { errors } });

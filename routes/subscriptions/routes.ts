@@ -64,7 +64,7 @@ const listRoute = createRoute({
         "application/json": { schema: z.array(SubscriptionSchema), examples: SUBSCRIPTION_PAGE },
       },
     },
-    ...problems("validation_error", ...COMMON_ERRORS),
+    ...problems(...COMMON_ERRORS),
   },
 });
 

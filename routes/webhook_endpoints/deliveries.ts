@@ -46,7 +46,7 @@ const listWebhookDeliveriesRoute = createRoute({
         "application/json": { schema: z.array(WebhookDeliverySchema), examples: DELIVERY_PAGE },
       },
     },
-    ...problems("validation_error", "forbidden", "not_found", ...COMMON_ERRORS),
+    ...problems("forbidden", "not_found", ...COMMON_ERRORS),
   },
 });
 

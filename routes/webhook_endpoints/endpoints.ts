@@ -54,7 +54,7 @@ const listRoute = createRoute({
         "application/json": { schema: z.array(WebhookEndpointSchema), examples: ENDPOINT_PAGE },
       },
     },
-    ...problems("validation_error", "forbidden", ...COMMON_ERRORS),
+    ...problems("forbidden", ...COMMON_ERRORS),
   },
 });
 

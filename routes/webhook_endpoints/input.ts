@@ -1,7 +1,7 @@
 /** Request schemas of webhook endpoints. */
 
 import { z } from "@hono/zod-openapi";
-import { flag, object, omitNulls, oneOf, text } from "../../core/input_fields.ts";
+import { flag, object, omitNulls, oneOf, optionalText, text } from "../../core/input_fields.ts";
 import { EVENT_NAMES } from "../schemas/event_name.ts";
 import { pathId } from "../shared/paths.ts";
 
@@ -21,10 +21,10 @@ const event_names = z.array(oneOf(EVENT_NAMES), "must be an array")
     example: ["payment_settled", "payment_refunded"],
   });
 
-const description = text(500).openapi({
+const DESCRIPTION = {
   description: "Your own description of the endpoint.",
   example: "The shop's order system",
-});
+};
 
 export const WebhookEndpointInputSchema = omitNulls(
   object({
@@ -32,7 +32,7 @@ export const WebhookEndpointInputSchema = omitNulls(
     event_names: event_names.optional().openapi({
       description: "Send only these events. Defaults to every event.",
     }),
-    description: description.optional(),
+    description: optionalText(500).openapi(DESCRIPTION),
     enabled: flag().optional().openapi({
       description: "`false`: create the endpoint disabled. Its deliveries are held until you " +
         "enable it.",
@@ -47,7 +47,7 @@ export const WebhookEndpointChangesSchema = object({
   event_names: event_names.nullable().optional().openapi({
     description: "Send only these events from now on; null: every event.",
   }),
-  description: description.nullable().optional(),
+  description: text(500).openapi(DESCRIPTION).nullable().optional(),
   enabled: flag().optional().openapi({
     description: "`true`: enable the endpoint and send the held deliveries. `false`: disable the " +
       "endpoint and hold its deliveries.",
