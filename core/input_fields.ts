@@ -3,7 +3,7 @@
 import { z } from "@hono/zod-openapi";
 import { MAX_AMOUNT } from "./money.ts";
 
-/** "is required" for a missing value, else the message. Later checks of the field are skipped. */
+/** The error is "is required" if the value is missing, else `message`. Later checks are skipped. */
 function must(message: string) {
   return {
     error: ({ input }: { input?: unknown }) => input === undefined ? "is required" : message,
@@ -16,7 +16,7 @@ export function text(max: number) {
   return textOf(max, /[\p{Cc}\p{Cs}]/u);
 }
 
-/** Text of several lines. */
+/** Text that may have several lines. */
 export function note(max: number) {
   return textOf(max, /(?![\n\r\t])[\p{Cc}\p{Cs}]/u);
 }
@@ -35,10 +35,10 @@ function textOf(max: number, forbidden: RegExp) {
   }).openapi({ minLength: 1, maxLength: max });
 }
 
-/** Most texts have none, and this is faster than a class of Unicode characters. */
+/** Tested first: most texts match nothing here, and this test is faster than one for Unicode classes. */
 const NOT_PRINTABLE_ASCII = /[^ -~]/;
 
-/** In Unicode characters, each of which has one or two UTF-16 units. */
+/** Counts Unicode characters; `value.length` counts UTF-16 units, one or two per character. */
 function isLonger(value: string, max: number): boolean {
   return value.length > max && (value.length > max * 2 || [...value].length > max);
 }
@@ -99,18 +99,18 @@ export function list<T extends z.ZodType>(item: T, max: number) {
     .max(max, must(`must have at most ${max} elements`));
 }
 
-/** As many invalid elements are described; more would only cost time. */
+/** How many invalid elements are described. More errors would cost time and help no caller. */
 const MAX_INVALID_ELEMENTS = 20;
 
 /**
- * Validates no more elements after 20 invalid ones, because the errors of an element cost more time
- * than a valid element. Each skipped element counts as invalid.
+ * Validates no more elements after 20 invalid ones, because creating the errors of one element takes
+ * longer than validating a valid one. Each skipped element counts as invalid.
  */
 function skippedAfterErrors<T extends z.ZodType>(item: T): T {
   const { run } = item._zod;
   let invalid = { input: {} as unknown, count: 0 };
-  // Not a wrapping schema: the schema of the element must keep its name in the document. The
-  // context is one object for the validation of one input.
+  // Changes the schema instead of wrapping it, so that it keeps its name in the OpenAPI document. All
+  // elements of one input are validated with the same `context` object.
   item._zod.run = (payload, context) => {
     if (invalid.input !== context) invalid = { input: context, count: 0 };
     if (invalid.count >= MAX_INVALID_ELEMENTS) {
@@ -150,7 +150,7 @@ function synchronous<T extends z.ZodType>(schema: T): T {
 /** The deepest fields: `item_details[0].price` and `customer_details.billing_address.city`. */
 const INPUT_DEPTH = 3;
 
-/** Copies only what contains a null, because few bodies do. */
+/** Copies only objects and arrays that contain a null, because few bodies do. */
 function withoutNulls(value: unknown, depth: number): unknown {
   if (depth === 0 || typeof value !== "object" || value === null) return value;
   if (Array.isArray(value)) return changedElements(value, depth);
@@ -170,7 +170,7 @@ function keptMember(object: Record<string, unknown>, name: string, depth: number
 function changedMembers(object: Record<string, unknown>, depth: number): Record<string, unknown> {
   const changed: Record<string, unknown> = {};
   for (const name in object) {
-    // An assignment would set the prototype. No field has this name.
+    // Assigning `__proto__` would set the prototype, and no field has this name.
     if (name === "__proto__" || object[name] === null) continue;
     changed[name] = keptMember(object, name, depth);
   }

@@ -4,7 +4,7 @@ export interface BoundedStream {
   readable: ReadableStream<Uint8Array>;
   /** False: the buffer is full and the chunk was not added. An empty buffer accepts any chunk. */
   write(chunk: Uint8Array): boolean;
-  /** Whether the reader has everything that was written. */
+  /** Whether the reader has received everything that was written. */
   isEmpty(): boolean;
   /** Sends what is buffered, then ends the stream. */
   end(): void;
@@ -68,7 +68,7 @@ export function createBoundedStream({ onIdle, onClosed }: BoundedStreamOptions):
     cancel: close,
   };
   return {
-    // 0: the stream itself buffers nothing, so that the bound here holds.
+    // 0: the `ReadableStream` has no buffer of its own, which would not count towards the limits above.
     readable: new ReadableStream(source, { highWaterMark: 0 }),
     write(chunk) {
       const isFull = chunks.length >= MAX_CHUNKS || bytes + chunk.length > MAX_BYTES;

@@ -107,7 +107,7 @@ function startReader(
   let wakeUp = Promise.withResolvers<void>();
   let position: EventPosition | null = null;
   let isStopped = false;
-  /** Errors that were logged and are not over yet. */
+  /** Names of the errors that were logged and still last. */
   const currentErrors = new Set<string>();
 
   /** Reads all published events. Returns the pause before the next read if no notification arrives. */

@@ -82,8 +82,8 @@ export const object: FieldReader<Record<string, unknown> | null> = (value) =>
   isObject(value) ? value : null;
 
 /**
- * A decimal with two places, exactly as the gateway sent it, or null if that is not possible. JSON
- * numbers are exact up to 15 digits.
+ * A decimal with two places, or null if that form would change the gateway's value. JSON numbers are
+ * exact up to 15 digits.
  */
 export const money: FieldReader<string | null> = (value) => {
   const decimal = typeof value === "number" ? String(value) : value;

@@ -39,7 +39,7 @@ export interface TransportOptions {
   onExchange?: (exchange: Exchange) => void;
 }
 
-/** The reason that a call's signal is aborted with. */
+/** The reason with which the signal of a call is aborted. */
 export class CallAbandoned extends Error {
   override name = "CallAbandoned";
   constructor(readonly failure: "timeout" | "aborted") {
@@ -113,15 +113,15 @@ async function exchange(
   signal: AbortSignal,
   gatewayClock: GatewayClock,
 ): Promise<RawResponse> {
-  const ours = trace.getActiveSpan();
+  const operationSpan = trace.getActiveSpan();
   const sentAt = performance.now();
   const response = await fetch(url, {
     // Deno records a span with the full URL for each fetch, and the URL can contain a card number.
     // When fetch reads the method, that span exists but has no URL yet. Ending it here prevents the
-    // URL from being recorded; our own span has the outcome.
+    // URL from being recorded; the span of the operation has the outcome.
     get method() {
       const fetchSpan = trace.getActiveSpan();
-      if (fetchSpan !== ours) fetchSpan?.end();
+      if (fetchSpan !== operationSpan) fetchSpan?.end();
       return method;
     },
     headers,

@@ -25,7 +25,7 @@ import { replay, type Reply } from "./reply.ts";
 /** The `Idempotency-Key` of a request, with what identifies the request. */
 export interface RequestKey {
   key: string;
-  /** Method and path: the key of a charge never answers a refund. */
+  /** Method and path, so that the key of a charge has no effect on a refund. */
   scope: string;
   /** Hash of the request body. Reusing the key with another body is an error. */
   bodyHash: Uint8Array;
@@ -106,7 +106,7 @@ function leaseEnd(now: Date): Date {
   return new Date(now.getTime() + LEASE_MS);
 }
 
-/** Claims the key for a request about an existing record. */
+/** Claims the key for a request that changes an existing record. */
 export async function claimOrResume(
   deps: KeyDeps,
   caller: Caller,

@@ -74,7 +74,7 @@ export function openPostgresQueue(options: PostgresQueueOptions): OpenJobQueue {
     const runner = await run({
       pgPool: connections.pool,
       schema: QUEUE_SCHEMA,
-      taskList: { [QUEUE_TASK]: (payload) => handle(runJob, payload) },
+      taskList: { [QUEUE_TASK]: (payload) => runMessage(runJob, payload) },
       parsedCronItems: [],
       concurrency: CONCURRENCY,
       pollInterval: POLL_MS,
@@ -106,7 +106,7 @@ export function openPostgresQueue(options: PostgresQueueOptions): OpenJobQueue {
     }
   }
 
-  async function handle(runJob: RunJob, payload: unknown): Promise<void> {
+  async function runMessage(runJob: RunJob, payload: unknown): Promise<void> {
     if (!isMessage(payload)) return;
     const { job, kind } = payload;
     let isOver = false;

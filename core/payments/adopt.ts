@@ -112,7 +112,7 @@ function creationHistory(payment: GatewayPayment, source: Source): NewHistory {
   };
 }
 
-/** A payment that has ended here may have been paid after all. Only a status request proves it. */
+/** If the report says that an ended payment was paid after all, only a status request proves it. */
 async function applyOrCheck(
   deps: PaymentDeps,
   known: GatewayPayment,

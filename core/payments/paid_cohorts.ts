@@ -1,4 +1,4 @@
-/** How long after its payment a paid payment is checked again. No I/O. */
+/** When paid payments are checked again, by payment type. No I/O. */
 
 import type { Cohort } from "../../db/paid_checks.ts";
 import type { RecheckConfig } from "../config/config.ts";

@@ -31,7 +31,7 @@ const ORDER_WAIT_MS = 1_000;
 /** Rows deleted by one statement. */
 const DELETE_BATCH = 1_000;
 
-/** Endpoints served at a time: more than installations usually have. */
+/** How many endpoints are served at a time: more than installations usually have. */
 const MAX_ENDPOINTS = 256;
 
 export interface DeliverWebhooksDeps extends AttemptDeps, HealthDeps {

@@ -1,4 +1,4 @@
-/** Starts deliveries without a new event: missed ones, and those of an endpoint enabled again. */
+/** Starts deliveries that were missed, and those of an endpoint that was enabled again. */
 
 import type { Database } from "../../db/database.ts";
 import type { NewJob } from "../../db/jobs.ts";
