@@ -14,7 +14,8 @@ const RULES: Record<PrunedTable, { ageColumn: string; condition: string; alsoDel
     // Not `created_at`: a job that was postponed for weeks may have finished only now.
     jobs: { ageColumn: "updated_at", condition: "record.status in ('succeeded', 'failed')" },
     notifications: { ageColumn: "created_at", condition: "record.status <> 'received'" },
-    // An event without a position is not in lists and streams yet. A delivery job still needs the event it starts at and all later ones of its resource; a webhook
+    // An event without a position is kept, because lists and streams do not contain it yet. A delivery
+    // job still needs the event it starts at and all later ones of its resource; a pending webhook
     // delivery needs its own event.
     events: {
       ageColumn: "created_at",
