@@ -7,9 +7,9 @@ import { jsonBody, limitsOf } from "./json_body.ts";
 import type { RequireCaller } from "./require_caller.ts";
 
 /**
- * Wraps the first handler of each route instead of adding a Hono middleware: unknown paths then get
- * 404 or 405 without a credential, and a route without validation responds to a cached caller
- * without creating a promise. `requireCaller` is null for public routes.
+ * Wraps the first handler of each route instead of adding a Hono middleware. Unknown paths then get 404
+ * or 405 without a credential. If the caller is cached, a route without validation responds without
+ * creating a promise, which saves time. `requireCaller` is null for public routes.
  */
 export function mount(
   app: Hono<AppEnv>,
@@ -25,7 +25,7 @@ export function mount(
       throw new Error(`${path}: a resource may have routes only, not middleware`);
     }
     const handlers: Handler<AppEnv>[] = routes.map(({ handler }) => handler);
-    // A public route counts bodies that are too complex as failures, so it checks them itself.
+    // A public route counts a body that is too complex towards its rate limit, so it checks it itself.
     if (method !== "GET") handlers.unshift(jsonBody(requireCaller && limitsOf(path)));
     const [first, ...rest] = handlers;
     const route = basePath + path;

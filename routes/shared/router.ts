@@ -50,7 +50,7 @@ export function createRouter(): Router {
   });
 }
 
-/** Report at most 20 validation errors, so that a huge invalid body does not get a huge response. */
+/** The maximum number of reported errors, so that a huge invalid body does not get a huge response. */
 const MAX_FIELD_ERRORS = 20;
 
 function validationError(all: FieldError[]): ServiceError {
