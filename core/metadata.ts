@@ -1,4 +1,4 @@
-/** `metadata`: a JSON object of the caller, stored with a record and sent to the gateway. */
+/** `metadata`: a JSON object of the caller, stored with a record. The gateway gets it, except for invoices. */
 
 import { anyObject } from "./input_fields.ts";
 

@@ -9,7 +9,7 @@ import type { Sql } from "./database.ts";
 import { currentGeneration, PUBLISHED_CHANNEL } from "./events.ts";
 import { MAX_COUNTED, type Waiting } from "./status.ts";
 
-/** Events that get positions in one statement. */
+/** How many events get positions in one statement. */
 const PUBLISH_LIMIT = 1_000;
 
 /** In this snapshot every transaction is visible. */

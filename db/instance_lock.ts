@@ -47,8 +47,8 @@ const FRESH_MS = 8_000;
 
 /**
  * The server ends the session of a machine that vanished (TCP settings), or of a process that is paused
- * and sends nothing (idle session), within 15 seconds. They are set by a statement, because connection
- * poolers refuse unknown startup parameters.
+ * and sends nothing (idle session), within 15 seconds. A statement makes these settings, because
+ * connection poolers refuse unknown startup parameters.
  */
 const SESSION_SETTINGS = {
   tcp_keepalives_idle: "4",

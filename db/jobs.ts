@@ -179,7 +179,7 @@ export function isAbandoned(sql: Sql, now: Date): ReturnType<Sql> {
     or pg_try_advisory_xact_lock_shared(holder))`;
 }
 
-/** A claimed job. The worker holds it for as long as the stored lease and holder are these. */
+/** A claimed job. The worker holds it for as long as the stored lease and holder equal these. */
 export interface HeldJob extends GatewayJob {
   lease_until: Date;
 }

@@ -6,9 +6,9 @@ export interface BoundedStream {
   write(chunk: Uint8Array): boolean;
   /** Whether the reader has received everything that was written. */
   isEmpty(): boolean;
-  /** Sends what is buffered, then ends the stream. */
+  /** Sends the buffered chunks, then ends the stream. */
   end(): void;
-  /** Drops what is buffered and fails the stream. */
+  /** Drops the buffered chunks and fails the stream. */
   abort(): void;
 }
 
@@ -68,7 +68,7 @@ export function createBoundedStream({ onIdle, onClosed }: BoundedStreamOptions):
     cancel: close,
   };
   return {
-    // 0: the `ReadableStream` has no buffer of its own, which would not count towards the limits above.
+    // 0: the `ReadableStream` buffers nothing itself, because the limits above do not cover its buffer.
     readable: new ReadableStream(source, { highWaterMark: 0 }),
     write(chunk) {
       const isFull = chunks.length >= MAX_CHUNKS || bytes + chunk.length > MAX_BYTES;

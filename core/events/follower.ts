@@ -122,7 +122,7 @@ function startReader(
         (sql) => readEventsAfter(sql, from, ALL_EVENTS, PAGE),
         "follow events",
       );
-      // It may be before `from`: after a failover the replica can lack the newest events.
+      // `end` may be before `from`: after a failover the replica can lack the newest events.
       position = end;
       for (const event of events) {
         for (const onEvent of subscribers) onEvent(event);

@@ -21,7 +21,7 @@ import {
 /**
  * - `unverified`: the gateway has not named the account to this process yet;
  * - `same`: the configured account is the database's;
- * - `other`: it is another one, so no more calls are made.
+ * - `other`: the configured account is another one, so no more calls are made.
  */
 export type AccountState = "unverified" | "same" | "other";
 
@@ -70,7 +70,7 @@ export function createAccountGuard({ database, log, account }: AccountGuardDeps)
     for (const id of newest) {
       try {
         await getStatus(id);
-        // The response may have named another account; otherwise it is the same one.
+        // Unless the response named another account, it is the same account.
         if (state === "unverified") state = "same";
         return state;
       } catch (error) {

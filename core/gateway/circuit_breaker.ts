@@ -2,7 +2,7 @@
 
 import { type Clock, systemClock } from "../clock.ts";
 
-/** `closed`: calls are made; `open`: none are; `half_open`: one call may probe the gateway. */
+/** `closed`: calls are made; `open`: no calls are made; `half_open`: one call may probe the gateway. */
 export type BreakerState = "closed" | "open" | "half_open";
 
 export interface CircuitBreaker {

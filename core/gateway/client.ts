@@ -118,7 +118,7 @@ export function createGatewayClient(options: GatewayClientOptions) {
     /** Without a kind: the worse of the two states. */
     breakerState: (kind?: CallKind) => kind ? breakers[kind].state() : worstState(breakers),
 
-    /** How long background work should make no calls after a 429. Callers' requests are still sent. */
+    /** How long background work should pause after a 429. Callers' requests are still sent. */
     rateLimitPauseMs: () => pause.remainingMs(),
 
     /** Whether the gateway account is the database's, as far as it is known. */
@@ -127,7 +127,7 @@ export function createGatewayClient(options: GatewayClientOptions) {
     /** Like `accountState`, but asks the gateway if the state is not known yet. */
     verifyAccount,
 
-    /** The gateway's current time, by its last response; null: none had a date. */
+    /** The gateway's current time, by its last response; null: no response had a date. */
     time: () => gatewayClock.now(),
   };
 }

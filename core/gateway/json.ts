@@ -9,7 +9,7 @@ export interface JsonObject {
   [name: string]: Json;
 }
 
-/** The gateway's own bodies are far less deep; deeper ones could overflow the stack. */
+/** The gateway's own bodies are far less deep; deeper bodies could overflow the stack. */
 export const MAX_DEPTH = 16;
 
 /** Null if the text is not a JSON object. */

@@ -127,8 +127,8 @@ async function exchange(
     headers,
     // If a connection breaks, Deno's fetch sends the request again by itself, even if the gateway
     // processed the first one (denoland/deno#35610): a charge would run twice. It cannot repeat a
-    // stream. GETs have no body to stream; the only ones that create something create a card token,
-    // and a second token does no harm.
+    // stream. GETs have no body to stream; the only GETs with an effect create a card token, and a
+    // second token does no harm.
     body: method === "GET" ? null : ReadableStream.from(body ? [encoder.encode(body)] : []),
     signal,
     // Following a redirect would send the server key to its target.

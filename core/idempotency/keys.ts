@@ -1,6 +1,6 @@
 /**
- * Idempotency keys: the first request with a key runs, concurrent ones are refused until it ends, and
- * later ones get its stored reply.
+ * Idempotency keys: the first request with a key runs, concurrent requests with the key are rejected
+ * until it ends, and later requests with the key get its stored reply.
  */
 
 import { Buffer } from "node:buffer";
@@ -22,7 +22,7 @@ import type { RetentionDays } from "../config/config.ts";
 import { ServiceError } from "../errors.ts";
 import { replay, type Reply } from "./reply.ts";
 
-/** The `Idempotency-Key` of a request, with what identifies the request. */
+/** The `Idempotency-Key` of a request, and the data that identifies the request. */
 export interface RequestKey {
   key: string;
   /** Method and path, so that the key of a charge has no effect on a refund. */

@@ -12,7 +12,7 @@ import type { RecordDeps } from "../records/record.ts";
 /** Records per transaction, so that transactions stay short. */
 const BATCH = 500;
 
-/** How many jobs may wait: as many as can run before the next sweep. It finds the other records. */
+/** How many jobs may wait: as many as can run before the next sweep, which finds the other records. */
 export const MAX_WAITING = 10_000;
 
 export type EnqueueDeps = Pick<RecordDeps, "database" | "clock" | "jobQueue" | "gateway">;

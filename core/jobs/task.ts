@@ -79,7 +79,7 @@ export function pauseWhileGatewayDown(
   };
 }
 
-/** The gateway's error can be the cause of the one that was thrown. */
+/** The error that was thrown can have the gateway's error as its cause. */
 function isUnanswered(error: unknown): boolean {
   for (let each = error; each instanceof Error; each = each.cause) {
     if (each instanceof GatewayError) return isUnansweredOrRateLimited(each);
@@ -91,7 +91,7 @@ const MAX_ERROR_LENGTH = 500;
 
 /** An error as it is stored and shown: no stack, no secrets, at most 500 characters. */
 export function errorText(error: unknown): string {
-  // PostgreSQL stores neither NUL nor a lone surrogate, which cutting the text can leave behind.
+  // PostgreSQL stores neither NUL nor lone surrogates; cutting the text can create a lone surrogate.
   return redact(describe(error)).replaceAll("\0", "").slice(0, MAX_ERROR_LENGTH).toWellFormed();
 }
 

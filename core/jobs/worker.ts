@@ -22,9 +22,9 @@ import type { RunJob } from "./queue.ts";
 import { errorText, findTask, PostponeJob, type Task, type Tasks } from "./task.ts";
 
 /**
- * Short, for instances without a lock (db/instance_lock.ts): if one crashes, its jobs run again when
- * the lease is over and the next sweep has found them (60 s), so after 90 s at most. The jobs of an
- * instance with a lock run again at once.
+ * Short, for instances without a lock (db/instance_lock.ts). If such an instance crashes, its jobs run
+ * again when the lease is over and the next sweep has found them (60 s), so after 90 s at most. The
+ * jobs of an instance with a lock run again at once.
  */
 const LEASE_MS = 30_000;
 

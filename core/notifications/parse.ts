@@ -15,7 +15,7 @@ export interface SignedNotification {
   orderId: string;
   statusCode: string;
   grossAmount: string;
-  /** The signature covers only those three values of it. */
+  /** All fields of the notification. The signature covers only the three values above. */
   transaction: Transaction;
   body: JsonObject;
 }

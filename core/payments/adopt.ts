@@ -38,7 +38,7 @@ export function canAdopt(answer: Transaction): boolean {
 }
 
 /**
- * Creates a payment for the transaction, or applies the report to the one that exists. Without a link
+ * Creates a payment for the transaction, or applies the report to the existing payment. Without a link
  * a new payment has no owner, so only staff can see it.
  */
 export async function adoptTransaction(

@@ -47,7 +47,10 @@ export type PaidChecksDeps = PaymentDeps & { recheck: RecheckConfig };
 export interface PaidChecksResult {
   unchanged: number;
   changed: number;
-  /** How many got no usable response; `check_pending_payments` checks them again. */
+  /**
+   * How many checks got no usable response. `check_pending_payments` repeats them, unless the gateway
+   * does not know the transaction.
+   */
   failed: number;
   /** For how long the next payment has been due; 0: none is due. */
   behind_seconds: number;

@@ -67,7 +67,7 @@ function isUnanswered({ transaction_id, transaction_status }: GatewayPayment): b
   return transaction_id === null && transaction_status === "pending";
 }
 
-/** Resends each refund whose outcome is unknown and that the gateway does not list, one at a time. */
+/** Resends, one at a time, the refunds with an unknown outcome that the gateway does not list. */
 async function resendPendingRefunds(
   deps: PaymentDeps,
   known: GatewayPayment,

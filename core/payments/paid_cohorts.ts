@@ -58,7 +58,7 @@ export function paidCohorts({ minutes, days, cardDays }: RecheckConfig): Cohort[
   return [...reversals, ...refunds];
 }
 
-/** Every seventh day, and the last one. */
+/** Every seventh day, and the last day. */
 function weeklyUntil(lastDay: number): number[] {
   if (lastDay === 0) return [];
   const weeks = Math.floor(lastDay / WEEK_DAYS);

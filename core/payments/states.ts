@@ -1,4 +1,4 @@
-/** The states of a payment as data, and what follows from them. No I/O. */
+/** The states of a payment, the steps between them, and the events of each step. No I/O. */
 
 import { PAYMENT_STATUSES, type PaymentStatus } from "../../db/payments.ts";
 import type { PaymentEventName } from "../events/names.ts";
@@ -135,7 +135,7 @@ export function stepTo(from: KnownState, to: ReportedState): Step {
     return to.status === "deny" && isPaid(from) && !to.isLatest ? "stale" : "forward";
   }
   if (REVIVABLE.has(from.status)) {
-    // The first report of a charge that was given up: it was made after all.
+    // The first report of a charge that was given up shows that the charge was made after all.
     return to.isLatest || !from.isAnswered ? "revived" : "stale";
   }
   // A refund is real even if its report arrives late.

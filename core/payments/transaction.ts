@@ -26,7 +26,7 @@ export type GatewayFields = Pick<
 >;
 
 export interface ListedRefund {
-  /** Null: the refund cannot be matched to one of ours. */
+  /** Null: the refund cannot be matched to a stored refund. */
   refund_key: string | null;
   amount: number;
   reason: string | null;

@@ -122,7 +122,7 @@ export function createPoster(options: PosterOptions): Poster {
   };
 }
 
-/** The request was aborted by this service; it says nothing about the receiver. */
+/** This service aborted the request, so the failure says nothing about the receiver. */
 export class PostAborted extends Error {
   override name = "PostAborted";
 }

@@ -30,7 +30,7 @@ export async function sweepDeliveries(
 /** Stored with the job, so it keeps its old name. */
 export const EXPEDITE_WEBHOOKS = "hasten_webhooks";
 
-/** Rows changed by one statement. */
+/** How many rows one statement changes. */
 const BATCH = 1_000;
 
 export function expediteJob(endpointId: string, now: Date): NewJob {

@@ -25,7 +25,7 @@ export function mount(
       throw new Error(`${path}: a resource may have routes only, not middleware`);
     }
     const handlers: Handler<AppEnv>[] = routes.map(({ handler }) => handler);
-    // A public route counts a body that is too complex towards its rate limit, so it checks it itself.
+    // A public route counts a body that is too complex towards its rate limit, so the route checks it.
     if (method !== "GET") handlers.unshift(jsonBody(requireCaller && limitsOf(path)));
     const [first, ...rest] = handlers;
     const route = basePath + path;

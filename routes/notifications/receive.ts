@@ -71,7 +71,7 @@ export interface NotificationRouteDeps extends ReceiveDeps {
 export function createNotificationRoute(deps: NotificationRouteDeps): Router {
   const { limit, trustedProxies } = deps;
   const router = createRouter();
-  // Not validated by its schema: that would change the payload, which is stored as received.
+  // Not validated by its schema: `parseNotification` needs the payload exactly as received.
   router.openAPIRegistry.registerPath(receiveRoute);
   router.post(receiveRoute.path, async (c) => {
     const address = () => `address:${clientAddress(c, trustedProxies)}`;
