@@ -63,7 +63,7 @@ for (let round = 0; round < ROUNDS; round++) {
 const deliveries: number[] = [];
 const posts: number[] = [];
 for (let round = 0; round < DELIVERY_ROUNDS; round++) {
-  posts.push(await postAlone(ENDPOINTS * EVENTS_PER_ROUND));
+  posts.push(await postWithoutService(ENDPOINTS * EVENTS_PER_ROUND));
   deliveries.push(await deliverTo(ENDPOINTS, EVENTS_PER_ROUND));
 }
 
@@ -141,7 +141,8 @@ async function deliverTo(endpoints: number, events: number): Promise<number> {
   return endpoints * events / (ms / 1_000);
 }
 
-async function postAlone(count: number): Promise<number> {
+/** The fastest that deliveries could be: only the posts, without the service. */
+async function postWithoutService(count: number): Promise<number> {
   await using poster = createPoster({ allowPrivate: true });
   let next = 0;
   await Promise.all(Array.from({ length: ENDPOINTS }, async () => {

@@ -18,7 +18,7 @@ const JOIN_TIMEOUT_MS = 30_000;
 
 /** Claims the server for this process; an embedded server has one owner at a time. */
 export async function claimServer(config: Config, as: Holder): Promise<DatabaseServer> {
-  if (config.databaseUrl !== null) return connected(config.databaseUrl);
+  if (config.databaseUrl !== null) return useRunningServer(config.databaseUrl);
   const { lockFolder, FolderInUse } = await import("../db/embedded/folder_lock.ts");
   const { startServer } = await import("../db/embedded/server.ts");
   const layout = await findLayout(config);
@@ -43,7 +43,7 @@ export async function claimServer(config: Config, as: Holder): Promise<DatabaseS
 
 /** For tools: starts the embedded server, or uses the server of a running service. */
 export async function joinServer(config: Config): Promise<DatabaseServer> {
-  if (config.databaseUrl !== null) return connected(config.databaseUrl);
+  if (config.databaseUrl !== null) return useRunningServer(config.databaseUrl);
   const { findServer } = await import("../db/embedded/server.ts");
   const layout = await findLayout(config);
   const deadline = Date.now() + JOIN_TIMEOUT_MS;
@@ -54,7 +54,7 @@ export async function joinServer(config: Config): Promise<DatabaseServer> {
     } catch (error) {
       if (!(error instanceof Failure)) throw error;
       const url = await findServer(layout);
-      if (url) return connected(url);
+      if (url) return useRunningServer(url);
       // The service has the lock but no server yet, so it is starting.
       if (Date.now() > deadline) throw error;
       await delay(100);
@@ -62,7 +62,7 @@ export async function joinServer(config: Config): Promise<DatabaseServer> {
   }
 }
 
-function connected(url: string): DatabaseServer {
+function useRunningServer(url: string): DatabaseServer {
   return {
     isShared: true,
     start: () => Promise.resolve(url),

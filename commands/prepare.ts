@@ -85,6 +85,6 @@ export function permissionFlags(
     `--allow-read=${paths(migrations, config.dataDir, layout.home)}`,
     "--ignore-read",
     `--allow-write=${paths(...ownFiles, layout.lockFile, layout.pidFile)}`,
-    `--allow-run=${paths(layout.leash, `${layout.programs}/bin/pg_ctl`)}`,
+    `--allow-run=${paths(layout.serverScript, `${layout.programs}/bin/pg_ctl`)}`,
   ];
 }

@@ -25,7 +25,7 @@ export async function waitAtMost(ms: number, promise: Promise<unknown>): Promise
   }
 }
 
-/** Rejects when the time is up. The work continues unless it stops on the signal it is given. */
+/** Rejects when the time is up. The work continues unless it stops when its signal is aborted. */
 export async function withTimeLimit<T>(
   limitMs: number,
   work: (signal: AbortSignal) => Promise<T>,

@@ -1,5 +1,5 @@
 /**
- * Processes keys, a limited number at the same time. Keys belong to groups, which share the slots. A
+ * Runs work for keys, a limited number at the same time. Keys belong to groups, which share the slots. A
  * free slot goes to the group with the fewest running keys. If several groups have equally few, it
  * goes to the group that has not started a key for the longest time. Within a group, keys run in order
  * of arrival. A key that already waits is not added again.
@@ -74,8 +74,8 @@ export function createLane<Result>(
   return {
     enter(key, group = "") {
       if (isClosed) return Promise.resolve(undefined);
-      // A key that still waits keeps its place and its promise. This happens often: the worker's sweep
-      // enters all due jobs again each time.
+      // A key that still waits keeps its place and its promise. This happens often: each minute,
+      // `sweepJobs` (core/jobs/schedule.ts) enters all due jobs again.
       const known = waiting.get(key);
       if (known) return known.promise;
       const place = Promise.withResolvers<Result | undefined>();

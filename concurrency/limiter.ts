@@ -38,7 +38,7 @@ export function createLimiter(maxConcurrent: number): Limiter {
       inUse--;
       return;
     }
-    // The slot is passed on directly, so a new caller cannot take it before one that waited.
+    // The slot is passed on directly, so a new caller cannot take it before a caller that waits.
     waiting.delete(next);
     next();
   }

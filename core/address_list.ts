@@ -20,6 +20,7 @@ export function parseAddressList(text: string): AddressList | null {
   }
   return {
     has(address) {
+      // An IPv6 socket shows an IPv4 client as `::ffff:10.0.0.1`.
       const plain = address.replace(/^::ffff:(?=\d+\.)/i, "");
       const family = familyOf(plain);
       return family !== null && list.check(plain, family);

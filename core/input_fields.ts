@@ -4,7 +4,7 @@ import { z } from "@hono/zod-openapi";
 import { closest, distance } from "fastest-levenshtein";
 import { MAX_AMOUNT } from "./money.ts";
 
-/** "is required" for a missing value, else the message. Later checks of the field are skipped. */
+/** The error is "is required" if the value is missing, else `message`. Later checks are skipped. */
 function must(message: string) {
   return {
     error: ({ input }: { input?: unknown }) => input === undefined ? "is required" : message,
@@ -24,7 +24,7 @@ export function optionalText(max: number) {
   return optionalIfEmpty(textOf(max, CONTROL_CHARACTERS));
 }
 
-/** Text of several lines that may be omitted. */
+/** Text that may have several lines, and may be omitted. */
 export function optionalNote(max: number) {
   return optionalIfEmpty(textOf(max, /(?![\n\r\t])[\p{Cc}\p{Cs}]/u));
 }
@@ -32,7 +32,7 @@ export function optionalNote(max: number) {
 /** Empty text counts as omitted, because forms send it for a field that was not filled in. */
 export function optionalIfEmpty<T extends z.ZodType<string, string>>(schema: T) {
   const { run } = schema._zod;
-  // Not a wrapping schema, which would cost time for each of the 6,000 texts that a charge can have.
+  // Changes the schema instead of wrapping it: a charge can have 6,000 texts, and each wrapper costs time.
   schema._zod.run = (payload, context) => {
     if (payload.value !== "") return run(payload, context);
     return { ...payload, value: undefined };
@@ -54,10 +54,10 @@ function textOf(max: number, forbidden: RegExp) {
   }).openapi({ maxLength: max });
 }
 
-/** Most texts have none, and this is faster than a class of Unicode characters. */
+/** Tested first: most texts match nothing here, and this test is faster than one for Unicode classes. */
 const NOT_PRINTABLE_ASCII = /[^ -~]/;
 
-/** In Unicode characters, each of which has one or two UTF-16 units. */
+/** Counts Unicode characters; `value.length` counts UTF-16 units, one or two per character. */
 function isLonger(value: string, max: number): boolean {
   return value.length > max && (value.length > max * 2 || [...value].length > max);
 }
@@ -128,7 +128,7 @@ export function unknownMembers(unknown: string[], known: string[]): string {
   return unknown.slice(0, MAX_UNKNOWN).map((name) => describeUnknown(name, known)).join("\n");
 }
 
-/** As many unknown members are described; more would only cost time. */
+/** How many unknown members are described. More errors would cost time and help no caller. */
 export const MAX_UNKNOWN = 20;
 
 /** What to do about a field or parameter that does not exist. */
@@ -149,18 +149,18 @@ export function list<T extends z.ZodType>(item: T, max: number) {
     .max(max, must(`must have at most ${max} elements`));
 }
 
-/** As many invalid elements are described; more would only cost time. */
+/** How many invalid elements are described. More errors would cost time and help no caller. */
 const MAX_INVALID_ELEMENTS = 20;
 
 /**
- * Validates no more elements after 20 invalid ones, because the errors of an element cost more time
- * than a valid element. Each skipped element counts as invalid.
+ * Validates no more elements after 20 invalid ones, because creating the errors of one element takes
+ * longer than validating a valid one. Each skipped element counts as invalid.
  */
 function skippedAfterErrors<T extends z.ZodType>(item: T): T {
   const { run } = item._zod;
   let invalid = { input: {} as unknown, count: 0 };
-  // Not a wrapping schema: the schema of the element must keep its name in the document. The
-  // context is one object for the validation of one input.
+  // Changes the schema instead of wrapping it, so that it keeps its name in the OpenAPI document. All
+  // elements of one input are validated with the same `context` object.
   item._zod.run = (payload, context) => {
     if (invalid.input !== context) invalid = { input: context, count: 0 };
     if (invalid.count >= MAX_INVALID_ELEMENTS) {
@@ -200,7 +200,7 @@ function synchronous<T extends z.ZodType>(schema: T): T {
 /** The deepest fields: `item_details[0].price` and `customer_details.billing_address.city`. */
 const INPUT_DEPTH = 3;
 
-/** Copies only what contains a null, because few bodies do. */
+/** Copies only objects and arrays that contain a null, because few bodies do. */
 function withoutNulls(value: unknown, depth: number): unknown {
   if (depth === 0 || typeof value !== "object" || value === null) return value;
   if (Array.isArray(value)) return changedElements(value, depth);
@@ -221,7 +221,7 @@ function changedMembers(object: Record<string, unknown>, depth: number): Record<
   // Without a prototype, so that the name `__proto__` is a member like any other.
   const changed: Record<string, unknown> = Object.create(null);
   for (const name in object) {
-    // The member stays, so that an unknown one is still found.
+    // The member stays, so that a later check still finds an unknown one.
     changed[name] = object[name] === null ? undefined : keptMember(object, name, depth);
   }
   return changed;

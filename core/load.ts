@@ -24,13 +24,13 @@ export const MAX_DELAY_MS = 500;
 const INCREASE = 0.1;
 const DECREASE = 0.02;
 
-/** One long delay may be a pause of the machine; it counts at most as much as this many. */
+/** A very long delay may be one pause of the machine, so it counts as at most this many delays. */
 const MAX_WEIGHT = 5;
 
-/** Below zero nothing is rejected: requests are rejected only if the overload lasts some seconds. */
+/** Below zero, so that requests are rejected only if the overload lasts some seconds. */
 const MIN_SHARE = -1;
 
-/** The others show whether the overload has ended. */
+/** Below one: the requests that are still accepted show whether the overload has ended. */
 const MAX_SHARE = 0.95;
 
 const WINDOW_MS = 10_000;

@@ -3,7 +3,7 @@
 import { redact } from "./redact.ts";
 
 export interface Log {
-  /** `fields` are not redacted: pass text that a caller can influence through `redact` first. */
+  /** `fields` are not redacted: call `redact` first for text that a caller can influence. */
   info(event: string, fields?: Record<string, unknown>): void;
   error(event: string, error: unknown, fields?: Record<string, unknown>): void;
   /** Logs one finished HTTP request. */
@@ -19,7 +19,7 @@ export interface RequestEntry {
   durationMs: number;
   caller: string | null;
   requestId: string;
-  /** If the response is a problem: its code and the ids of the records it is about. */
+  /** If the response is a problem: its code and the ids of the records it names. */
   problem: Record<string, unknown> | null;
 }
 
@@ -74,7 +74,7 @@ export function createLog(write: (text: string) => void, now: () => number = Dat
   };
 }
 
-/** Chains of causes are short; a longer one is circular. */
+/** Chains of causes are short; a longer chain is circular. */
 const MAX_DEPTH = 5;
 
 /** Details that errors of PostgreSQL and of the system have. */

@@ -1,4 +1,4 @@
-/** `metadata`: a JSON object of the caller, stored with a record and sent to the gateway. */
+/** `metadata`: a JSON object of the caller, stored with a record. The gateway gets it, except for invoices. */
 
 import { anyObject } from "./input_fields.ts";
 
@@ -11,7 +11,7 @@ export const RESERVED_METADATA = [
   "extra_info",
 ] as const;
 
-/** Characters as JSON. The gateway accepts 16,000; the rest is for the service's own entries. */
+/** In characters of JSON. The gateway accepts 16,000, and the service adds entries of its own. */
 const MAX_LENGTH = 15_000;
 
 const MAX_DEPTH = 20;

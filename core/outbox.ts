@@ -6,7 +6,7 @@ import { newId } from "./ids.ts";
 
 /**
  * Passes jobs to a worker. Call it after the job's row is committed, never before. If a message is
- * lost, the sweep finds the row within a minute of its `run_at`.
+ * lost, `sweepJobs` finds the row within a minute of its `run_at`.
  */
 export interface JobQueue extends AsyncDisposable {
   /** Never throws. */
@@ -16,8 +16,9 @@ export interface JobQueue extends AsyncDisposable {
 /** Notifies the readers of events outside this process after the events are committed. */
 export interface EventPublisher extends AsyncDisposable {
   /**
-   * Notifies the position publisher of new events, and the delivery jobs of these endpoints. Returns
-   * at once. If it fails, polling finds the events, and the schedule finds the due deliveries.
+   * Notifies the position publisher (core/events/position_publisher.ts) of new events, and wakes the
+   * delivery jobs of these endpoints. Returns at once. If it fails, the position publisher finds the
+   * events by polling, and `sweepDeliveries` finds the due deliveries.
    */
   publish(endpointIds: Iterable<string>): void;
   /** Notifies the running delivery job of an endpoint that the endpoint was changed. */

@@ -34,20 +34,20 @@ export async function prune(
   batches = BATCHES,
 ): Promise<Record<keyof RetentionDays, number>> {
   const deleted = { jobs: 0, notifications: 0, events: 0, keys: 0, deliveries: 0 };
-  // First, because a pending delivery keeps its event.
+  // First, because an event is kept while one of its deliveries is pending.
   deleted.deliveries = await expireDeliveries(deps, batches);
   for (const table of PRUNED_TABLES) deleted[table] = await pruneAll(deps, table, batches);
   deleted.keys = await pruneAllKeys(deps, batches);
   return deleted;
 }
 
-/** Continues where the last run ended, so that rows that are kept never hide the rows behind them. */
+/** Continues where the last run ended: otherwise each run could stop at the same rows that are kept. */
 async function pruneAll(
   { database, clock, keep }: PruneDeps,
   table: PrunedTable,
   batches: typeof BATCHES,
 ): Promise<number> {
-  // A repeated asynchronous request returns its job, so the job is kept for as long as its key.
+  // A repeated asynchronous request returns its job, so the job is kept as long as its idempotency key.
   const days = table === "jobs" ? Math.max(keep.jobs, keep.keys) : keep[table];
   const before = daysBefore(clock(), days);
   const end = firstIdAt(before);

@@ -24,8 +24,8 @@ export const SCHEDULE: readonly Scheduled[] = [
   { name: "check_pending_payments", cron: "*/5 * * * *", run: checkPendingPayments },
   { name: "expire_stale_payments", cron: "*/10 * * * *", run: expireStalePayments },
   { name: "sync_subscription_status", cron: "*/30 * * * *", run: syncSubscriptionStatus },
-  // An hourly check would be enough for due dates. But if the creation of an invoice was interrupted,
-  // it can be sent to the gateway again only within five minutes.
+  // For due dates, an hourly check would be enough. But an interrupted creation of an invoice can be
+  // sent to the gateway again only within five minutes.
   { name: "check_overdue_invoices", cron: "*/2 * * * *", run: checkOverdueInvoices },
   { name: "check_paid_payments", cron: "* * * * *", run: (deps) => checkPaidPayments(deps) },
   { name: "prune", cron: "*/10 * * * *", run: (deps) => prune(deps) },

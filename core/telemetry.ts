@@ -15,7 +15,7 @@ const addedLatency = meter.createHistogram(
     description:
       "Latency that the service adds to a charge: total time minus the time of the gateway call",
     unit: "ms",
-    // Finest around 3 ms, the target.
+    // The buckets are finest around the target of 3 ms.
     advice: { explicitBucketBoundaries: [0.5, 1, 1.5, 2, 2.5, 3, 4, 5, 10, 25, 50, 100, 500] },
   },
 );

@@ -5,7 +5,7 @@ import type { Clock } from "./clock.ts";
 export interface TokenBuckets {
   /** Takes one token. Returns 0, or the seconds until a token is available. */
   take(key: string): number;
-  /** Returns a token that was taken. */
+  /** Puts back a token that was taken. */
   giveBack(key: string): void;
 }
 

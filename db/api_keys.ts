@@ -35,8 +35,8 @@ export interface NewApiKey {
 }
 
 /**
- * Finds a key by its hash and records its use in the same round trip: at most once a minute, so that
- * a busy key does not update its row with every request, and not while the row is locked.
+ * Finds a key by its hash and records its use in the same round trip. The use is recorded at most once
+ * a minute, so that a busy key does not update its row with every request. A locked row is skipped.
  */
 export async function useApiKey(sql: Sql, hash: Uint8Array): Promise<ApiKey | null> {
   const [row] = await sql<ApiKey[]>`
@@ -73,7 +73,7 @@ export async function findApiKeys(
     where hash in (select decode(hex, 'hex') from unnest(${hex}::text[]) as sent (hex))`;
 }
 
-/** Those of the keys with these prefixes that are not revoked. */
+/** Those of these prefixes whose keys are not revoked. */
 export async function listValidPrefixes(sql: Sql, prefixes: string[]): Promise<string[]> {
   const rows = await sql<{ prefix: string }[]>`
     select prefix from gateway.api_keys
@@ -81,7 +81,7 @@ export async function listValidPrefixes(sql: Sql, prefixes: string[]): Promise<s
   return rows.map(({ prefix }) => prefix);
 }
 
-/** Inserts the key unless it exists, and returns the stored one, which is never changed. */
+/** Inserts the key unless it exists, and returns the stored key. An existing key is not changed. */
 export async function ensureApiKey(sql: Sql, key: NewApiKey): Promise<ApiKey> {
   const [row] = await sql<[ApiKey]>`
     insert into gateway.api_keys ${sql({ ...key })}

@@ -20,7 +20,7 @@ export interface Batched<Item, Result> {
   name: string;
   /** Two items with a key in common never go into the same batch: the later one waits. */
   conflictKeys(item: Item): string[];
-  /** One statement, and a result for each item. If it locks rows, it limits how long it waits for them. */
+  /** Runs one statement; returns a result for each item. Limits how long it waits for locked rows. */
   run(sql: Sql, items: Item[]): Promise<Result[]>;
 }
 
@@ -140,7 +140,7 @@ function createBatcher<Item, Result>(
       const hasExpired = !unfinished.delete(each);
       if (hasExpired) return;
       if (isLockTimeout(failure)) {
-        // Behind the others, with its keys still taken.
+        // Runs again after the others. Until then, no other item with its keys runs.
         unfinished.add(each);
         continue;
       }
@@ -151,7 +151,7 @@ function createBatcher<Item, Result>(
     scheduleParallel();
   }
 
-  /** Also rejects the items that wait for this one: each of them would wait as long again. */
+  /** Also rejects the items that wait for this one: each of them would wait for another deadline. */
   function rejectWithFollowers(expired: Waiting<Item, Result>, error: unknown): void {
     expired.reject(error);
     const keys = conflictKeys(expired.item).filter((key) => aloneByKey.get(key) === expired);

@@ -115,8 +115,8 @@ const UUID_ARRAY = 2951;
 /**
  * The driver reads the array types before the first statement of a pool, but sends that statement
  * without waiting until it has stored them. If the statement has more than 1 KiB, its result can arrive
- * first. The driver then returns its arrays as text, for as long as the connection lives. So the first
- * statement is a short one, which the driver sends later.
+ * first. The driver then returns its arrays as text until the connection is closed. So the first
+ * statement is a short one, which the driver does not send so early.
  */
 async function withTypes<T>(pool: postgres.Sql, work: () => Promise<T>): Promise<T> {
   if (UUID_ARRAY in pool.options.parsers) return await work();
@@ -178,9 +178,9 @@ function guard(
 /**
  * Every statement of the service reads few rows by an index that exists for it, so plans must not
  * depend on statistics: those are missing or old while a table grows, and a plan is kept until the
- * next ANALYZE. The numbers are rows read by PostgreSQL 18 with 200,000 rows per table, with a setting
- * and without it; "grown" means planned when the tables had 10 rows. `tests/db/planner_test.ts` checks
- * the most important statements.
+ * next ANALYZE. Each pair of numbers says how many rows PostgreSQL 18 reads with a setting and without
+ * it, if every table has 200,000 rows; "grown" means planned when the tables had 10 rows.
+ * `tests/db/planner_test.ts` checks the most important statements.
  */
 export const PLANNER_SETTINGS = {
   // Plans a statement once per connection, not again for each set of values. Due jobs of one rank: 200 and

@@ -53,7 +53,7 @@ export async function findNewestUpTo(
   return row?.event_id ?? null;
 }
 
-/** Null stands for any value. */
+/** Null: any value. */
 export interface EventSelector {
   names: readonly string[] | null;
   resourceId: string | null;
@@ -120,7 +120,7 @@ function candidatesSql(
       where event.resource_id = ${resourceId} and published.position > ${position}
       order by event.resource_id, event.sequence limit ${MAX_ROWS_READ}`;
   }
-  // User and name are part of the row values, so that only their own index fits.
+  // The user or the name is part of the row value, so that only the index by user or by name fits.
   if (userId !== null) {
     return sql`
       select event_id, position from gateway.published_events

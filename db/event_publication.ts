@@ -9,7 +9,7 @@ import type { Sql } from "./database.ts";
 import { currentGeneration, PUBLISHED_CHANNEL } from "./events.ts";
 import { MAX_COUNTED, type Waiting } from "./status.ts";
 
-/** Events that get positions in one statement. */
+/** How many events get positions in one statement. */
 const PUBLISH_LIMIT = 1_000;
 
 /** In this snapshot every transaction is visible. */
@@ -28,10 +28,10 @@ export interface PublishedBatch {
 /**
  * Assigns positions to up to `limit` events and notifies followers.
  *
- * The stored snapshot says which transactions have their positions. A new event belongs to a
- * transaction that is visible now and not in that snapshot: one that ran when the snapshot was taken,
- * or one that began later. Both are found by the index of transaction ids, without reading other
- * events. If there are more than `limit`, the next call continues with the same target snapshot.
+ * All events whose transactions are visible in the stored snapshot have positions. A new event belongs
+ * to a transaction that is visible now and not in that snapshot: it ran when the snapshot was taken, or
+ * it began later. The index of transaction ids finds both kinds without reading other events. If there
+ * are more events than `limit`, the next call continues with the same target snapshot.
  *
  * Only the session that holds the lock calls it. If two sessions did, the second would violate the
  * primary key and change nothing.
@@ -110,7 +110,7 @@ export async function publishBatch(sql: Sql, limit = PUBLISH_LIMIT): Promise<Pub
   return { count, hasMore: has_more };
 }
 
-/** Indexes of events that those of published events replace. */
+/** Indexes of the table `events` that the indexes of `published_events` replace. */
 const REPLACED_INDEXES = ["gateway.events_by_name", "gateway.events_by_user"];
 
 /**
@@ -130,7 +130,7 @@ export async function dropReplacedIndexes(url: string): Promise<void> {
   }
 }
 
-/** Committed events without a position, up to the limit of counts, and the time of the oldest. */
+/** Counts committed events without a position, up to `MAX_COUNTED` + 1; finds the oldest one's time. */
 export async function findUnpublished(sql: Sql): Promise<Waiting> {
   const inOrder = sql`event.generation, event.xact_id, event.id`;
   const limit = MAX_COUNTED + 1;

@@ -23,7 +23,7 @@ export const EVENT_COLUMNS = {
 
 export interface GatewayEvent extends RowOf<typeof EVENT_COLUMNS> {}
 
-/** Null stands for any value. */
+/** Null: any value. */
 export interface EventFilter {
   name: string | null;
   resourceId: string | null;
@@ -142,7 +142,7 @@ export function currentGeneration(sql: Sql) {
     where attrelid = 'gateway.events'::regclass and attname = 'generation')`;
 }
 
-/** Whether events or the state of the publisher have transaction numbers that are in the future here. */
+/** Whether events or the publisher's state have transaction numbers that this server has not reached. */
 export async function hasEventsOfOtherServer(sql: Sql): Promise<boolean> {
   const rows = await sql`
     select from gateway.events

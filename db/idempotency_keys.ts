@@ -19,7 +19,7 @@ export interface IdempotencyKey extends KeyId {
   reply: unknown;
   /** Until then the request counts as running, unless its instance is gone. */
   lease_until: Date;
-  /** The token of the instance that runs the request; null: the lease ends by its time only. */
+  /** The token of the instance that runs the request; null: the lease ends only at `lease_until`. */
   holder: number | null;
   created_at: Date;
 }

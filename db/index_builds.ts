@@ -11,7 +11,7 @@ export interface IndexBuild {
   /** With its schema. */
   table: string;
   isUnique: boolean;
-  /** What follows the table's name. */
+  /** The text after the table's name. */
   definition: string;
 }
 

@@ -10,7 +10,7 @@ import { waitAtMost, withTimeLimit } from "../concurrency/deadlines.ts";
 import { DatabaseUnavailable, type Sql } from "./database.ts";
 
 export interface LeaseHolder {
-  /** Stored with each lease. Null: there is no lock now, so a new lease ends by its time only. */
+  /** Stored with each lease. Null: there is no lock now, so a new lease ends only when its time is over. */
   token(): number | null;
 }
 
@@ -34,7 +34,7 @@ const CHECK_MS = 1_000;
 
 const CONNECT_TIMEOUT_SECONDS = 2;
 
-/** Long, because a database under load is not dead, and the instance would lose its lock. */
+/** Long: a busy database may respond late, and the instance would then lose its lock. */
 const RESPONSE_TIMEOUT_MS = 5_000;
 
 const RETRY_MS = 500;
@@ -42,13 +42,13 @@ const RETRY_MS = 500;
 /** Between two tries while the connection has no session of its own. */
 const NO_SESSION_RETRY_MS = 60_000;
 
-/** Shorter than the time after which the server ends an idle session: a paused process is not fresh. */
+/** The lock counts as held this long after a check. Shorter than the server's limit for idle sessions. */
 const FRESH_MS = 8_000;
 
 /**
  * The server ends the session of a machine that vanished (TCP settings), or of a process that is paused
- * and sends nothing (idle session), within 15 seconds. They are set by a statement, because connection
- * poolers refuse unknown startup parameters.
+ * and sends nothing (idle session), within 15 seconds. A statement makes these settings, because
+ * connection poolers refuse unknown startup parameters.
  */
 const SESSION_SETTINGS = {
   tcp_keepalives_idle: "4",
@@ -58,7 +58,7 @@ const SESSION_SETTINGS = {
   idle_session_timeout: "10000",
 };
 
-/** Of this side's keepalive probes. */
+/** This side sends keepalive probes after this idle time. */
 const KEEP_ALIVE_SECONDS = 4;
 
 /** Consecutive statements ran in different sessions, so no session holds the lock for this process. */
@@ -90,7 +90,7 @@ export async function openInstanceLock(options: InstanceLockOptions): Promise<In
     }
   }
 
-  /** Like `listenOnce`: each session has its own driver instance. */
+  /** Like `listenOnce` in `listen.ts`: each session has its own driver instance. */
   async function holdOnce(): Promise<void> {
     const lost = Promise.withResolvers<never>();
     const ending = Promise.race([lost.promise, stop.promise]);
@@ -163,7 +163,7 @@ async function takeLock(sql: Sql, token: number): Promise<number> {
   return row.pid;
 }
 
-/** Also finds the instances whose locks are free. */
+/** Returns the process id of the session's server process, and the instances whose locks are free. */
 async function checkLocks(sql: Sql, token: number): Promise<{ pid: number; gone: number[] }> {
   const rows = await sql<{ pid: number; holder: number | null }[]>`
     select session.pid, instance.holder

@@ -8,7 +8,8 @@ import { type DueCheck, type OwnerFilter, pageOf, type RecordFilter } from "./re
 /**
  * - `pending`: the gateway has not confirmed the creation;
  * - `draft`, `sent`, `partial`, `overdue`: not paid in full yet;
- * - `paid`, `void`: final;
+ * - `paid`: final;
+ * - `void`: final, unless the customer paid before it was voided;
  * - `failed`: the gateway rejected it.
  */
 export const INVOICE_STATUSES = [
@@ -45,7 +46,7 @@ const INVOICE_COLUMNS = {
   due_at: fixed<Date>(),
   paid_at: mutable<Date | null>(),
   notes: fixed<string | null>(),
-  /** The reason given when voiding was requested, whether or not it succeeded. */
+  /** The reason given by the caller who voided the invoice, or the reason that the gateway reports. */
   void_reason: mutable<string | null>(),
   payment_link_url: mutable<string | null>(),
   pdf_url: mutable<string | null>(),

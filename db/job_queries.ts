@@ -19,13 +19,13 @@ export async function findJob(sql: Sql, id: string): Promise<GatewayJob | null> 
 }
 
 /**
- * Decides in which order and by which limits a job runs. `turn` and `user_id` are missing in messages
- * of the previous release.
+ * The members that decide in which order and within which limits a job runs. `turn` and `user_id` are
+ * missing in messages of the previous release.
  */
 export interface JobKind {
   task: string;
   rank: JobRank;
-  /** Requests of callers have turns from 1; 0: another job. */
+  /** 1 or higher for requests of callers, 0 for other jobs. */
   turn?: number;
   user_id?: string | null;
 }
@@ -47,7 +47,7 @@ export interface JobFilter {
   limit: number;
 }
 
-/** Newest first; see `listByIndex` in `payment_statements.ts` for its form. */
+/** Newest first. `listByIndex` in `payment_statements.ts` explains the form of the conditions. */
 export async function listJobs(
   sql: Sql,
   { task, status, before, limit }: JobFilter,

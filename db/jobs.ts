@@ -19,7 +19,7 @@ export interface GatewayJob {
   run_at: Date;
   /** If the worker has not finished by then, another one may claim the job. */
   lease_until: Date | null;
-  /** The token of the worker's instance; null: it does not run, or its lease ends by its time only. */
+  /** The token of the worker's instance; null: it does not run, or it has no lock (instance_lock.ts). */
   holder: number | null;
   result: unknown;
   error: string | null;
@@ -53,10 +53,10 @@ export type JobRank = (typeof JOB_RANKS)[keyof typeof JOB_RANKS];
 export const MAX_TURN = 2 ** 31 - 1;
 
 /**
- * The turn of a new request among the requests of all users: the one after its user's last waiting
- * request, but at least the lowest that waits, so that a user does not get ahead for having been idle.
- * Requests that are inserted at the same time may share a turn. Row values are compared, so that only
- * the indexes by turn fit, no matter what the statistics say.
+ * The turn of a new request among the requests of all users. It is the turn after the last waiting
+ * request of its user, but at least the lowest turn that waits: otherwise the first requests of a user
+ * who was idle would run before all others. Requests that are inserted at the same time may share a
+ * turn. Row values are compared, so that only the indexes by turn fit, no matter what the statistics say.
  */
 const NEXT_TURN = `greatest(1,
         (select turn from gateway.jobs
@@ -179,7 +179,7 @@ export function isAbandoned(sql: Sql, now: Date): ReturnType<Sql> {
     or pg_try_advisory_xact_lock_shared(holder))`;
 }
 
-/** A claimed job. The worker holds it for as long as the stored lease and holder are these. */
+/** A claimed job. The worker holds it for as long as the stored lease and holder equal these. */
 export interface HeldJob extends GatewayJob {
   lease_until: Date;
 }

@@ -135,9 +135,9 @@ function isApplied(known: Map<string, string>, { name, checksum }: Migration): b
 }
 
 /**
- * Applies a migration in one transaction, except for indexes of tables that have rows: they are built
- * afterwards, without blocking writes, which no transaction can do. A row of its own records that only
- * these indexes are missing, so that an interrupted migration continues there.
+ * Applies a migration in one transaction, except for indexes of tables that have rows. They are built
+ * afterwards, because only a build outside of a transaction does not block writes. Until then the
+ * migration is recorded as `… without indexes`, so that an interrupted migration continues there.
  */
 async function applyOnce(session: Sql, migration: Migration): Promise<boolean> {
   const known = await readApplied(session);
@@ -158,7 +158,7 @@ async function applyOnce(session: Sql, migration: Migration): Promise<boolean> {
   return true;
 }
 
-/** `indexes`: those to build concurrently; of an interrupted migration all, since existing ones are kept. */
+/** `indexes`: to be built concurrently; all indexes if interrupted, because those that exist are kept. */
 async function separateIndexes(
   session: Sql,
   { sql }: Migration,
@@ -177,7 +177,7 @@ async function separateIndexes(
 /** While a statement waits for a table's lock, all other statements for that table wait behind it. */
 const TABLE_LOCK_TIMEOUT = "200ms";
 
-/** Time for the statements that waited. */
+/** A pause in which the statements that waited can run. */
 const LOCK_PAUSE_MS = 500;
 
 /** Runs the statements in one transaction. Tries again until they get the locks they need. */
@@ -206,7 +206,7 @@ async function applyStatements(
 const LOCK_POLL_MS = 100;
 
 /**
- * Held until the transaction ends. Both functions ask again and again instead of waiting in a
+ * Takes the lock until the transaction ends. Polls, like `takeSessionLock`, instead of waiting in a
  * statement: PostgreSQL finishes a concurrent index build only after all older statements have ended.
  */
 export async function takeLock(sql: Sql): Promise<void> {

@@ -13,7 +13,7 @@ import { Statement } from "./statement.ts";
  * - `duplicate`: it reported nothing new;
  * - `stale`: it reported an earlier state;
  * - `unmatched`: the gateway does not know the transaction;
- * - `failed`: it could not be processed.
+ * - `failed`: the gateway did not confirm it, and the service gave up.
  */
 export const NOTIFICATION_STATUSES = [
   "received",
@@ -40,7 +40,7 @@ export const NOTIFICATION_COLUMNS = {
   gross_amount: fixed<string>(),
   status: mutable<NotificationStatus>(),
   error_message: mutable<string | null>(),
-  /** Without its signature and without tokens. */
+  /** Without its signature, tokens, card numbers and customer. */
   raw_payload: fixed<Record<string, unknown>>(),
   created_at: fixed<Date>(),
 };
@@ -88,7 +88,7 @@ export async function findNotification(sql: Sql, id: string): Promise<GatewayNot
   return row ?? null;
 }
 
-/** Null stands for any value. */
+/** Null: any value. */
 export interface NotificationFilter {
   orderId: string | null;
   status: NotificationStatus | null;

@@ -15,7 +15,7 @@ export interface Cohort {
   is_urgent: boolean;
 }
 
-/** A cohort's checks have come to this payment. */
+/** The last payment of a cohort that was checked. */
 interface Progress extends Pick<Cohort, "payment_type" | "after_seconds"> {
   /** As text, because a `Date` has no microseconds. */
   paid_at: string;
@@ -27,7 +27,7 @@ export interface PaidPayment extends Progress {
   due_at: Date;
 }
 
-/** States that are final, or that are not settled yet and so are checked by another sweep. */
+/** States that are final, or not settled yet: `check_pending_payments` checks the latter. */
 const UNCHECKED_STATUSES: readonly PaymentStatus[] = [
   "pending",
   "authorize",
@@ -42,7 +42,7 @@ const UNCHECKED_STATUSES: readonly PaymentStatus[] = [
 
 export interface PaidChecksRange {
   now: Date;
-  /** A cohort that was never checked begins with the payments of this time before. */
+  /** A cohort that was never checked starts with payments that became due this many seconds ago. */
   lookBackSeconds: number;
   limit: number;
 }
@@ -54,7 +54,7 @@ export async function listPaidPayments(
   range: PaidChecksRange,
 ): Promise<PaidPayment[]> {
   const starts = await findStarts(sql, cohorts, range);
-  // The expression of the payment type is that of the index `payments_by_paid_time`.
+  // `payment_type || ''` is the expression in the index `payments_by_paid_time`.
   return await sql<PaidPayment[]>`
     select due.id as payment_id, due.paid_at::text as paid_at, cohort.payment_type,
       cohort.after_seconds, due.paid_at + make_interval(secs => cohort.after_seconds) as due_at
@@ -101,7 +101,7 @@ async function findStarts(
 
 /** Stores that these payments were checked. They are in the order of `listPaidPayments`. */
 export async function storePaidChecks(sql: Sql, checked: readonly Progress[]): Promise<void> {
-  // If another instance has come further, its progress stays.
+  // If another instance has made more progress, that progress stays.
   await sql`
     insert into gateway.paid_checks as known (payment_type, after_seconds, paid_at, payment_id)
     select distinct on (payment_type, after_seconds)

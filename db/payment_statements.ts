@@ -97,7 +97,7 @@ export async function findPayment(
   return row ? parsePayment(row) : null;
 }
 
-/** What a notification says about the payment it reports on. */
+/** The ids in a notification by which its payment is found. */
 export interface PaymentReference {
   order_id: string;
   transaction_id: string | null;
@@ -155,7 +155,7 @@ export async function hasPaymentOfInvoice(
   return rows.length > 0;
 }
 
-/** Null stands for any value. */
+/** Null: any value. */
 export interface PaymentFilter {
   owner: OwnerFilter;
   /** Empty: any order, invoice and subscription. */
@@ -214,7 +214,7 @@ async function listOfParents(
 }
 
 /**
- * Each combination of filters has its own index, and a page reads only that many rows of it. The
+ * Each combination of filters has its own index, and a page reads only `limit` rows of it. The
  * filtered columns are compared as one row value and are part of the order, because then only that
  * index fits: with `status = …` PostgreSQL may instead walk the primary key backwards until enough
  * rows match, which reads the whole table if few do.
@@ -261,8 +261,9 @@ export interface DuePayments {
 }
 
 /**
- * Payments due for a check, the most overdue first. Leaves out stale payments, which another sweep
- * expires, unless they have been due since `overdueSince`: then that sweep does not seem to run.
+ * Payments due for a check, the most overdue first. Leaves out stale payments, because
+ * `expire_stale_payments` expires them. If they have been due since `overdueSince`, that task does not
+ * seem to run, and they are not left out.
  */
 export async function listDuePayments(
   sql: Sql,
@@ -276,7 +277,10 @@ export async function listDuePayments(
     order by check_at limit ${limit}`;
 }
 
-/** Stale payments, except those whose status at the gateway is not known. They are due for a check as well, so the index of due checks finds them. */
+/**
+ * Stale payments, except those in a status at the gateway that the service does not know. They are due
+ * for a check as well, so the index of due checks finds them.
+ */
 export async function listStalePayments(
   sql: Sql,
   { now, staleSince, limit }: DuePayments,

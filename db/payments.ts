@@ -2,7 +2,7 @@
 
 import { fixed, mutable, type RowOf } from "./columns.ts";
 
-/** Every `transaction_status` there is. */
+/** All values of `transaction_status`. */
 export const PAYMENT_STATUSES = [
   "pending",
   "authorize",
@@ -45,7 +45,7 @@ export const PAYMENT_COLUMNS = {
   currency: fixed<string>("IDR"),
   transaction_status: mutable<PaymentStatus>("pending"),
   fraud_status: mutable<string | null>(null),
-  /** The status at the gateway, if the service does not know it; null: `transaction_status`. */
+  /** The status at the gateway, if the service does not know that status; otherwise null. */
   unrecognized_status: mutable<string | null>(null),
   status_code: mutable<string | null>(null),
   status_message: mutable<string | null>(null),
@@ -78,7 +78,7 @@ export const PAYMENT_COLUMNS = {
   paid_at: mutable<Date | null>(null),
   /** How often the bank declined a capture. */
   denied_captures: mutable<number>(0),
-  /** Written just before the charge is sent. */
+  /** When the charge was last sent, written just before; or when a job will send it again. */
   sent_at: mutable<Date>(),
   /** When to check at the gateway if no report arrives earlier; null: never. */
   check_at: mutable<Date | null>(),

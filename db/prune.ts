@@ -1,4 +1,4 @@
-/** Deletes old rows in small steps, without reading the rows that are kept. */
+/** Deletes old rows in small steps, without reading newer rows. */
 
 import type { Sql } from "./database.ts";
 import { IS_UNDELIVERED } from "./jobs.ts";
@@ -8,13 +8,14 @@ export const PRUNED_TABLES = ["jobs", "notifications", "events"] as const;
 
 export type PrunedTable = (typeof PRUNED_TABLES)[number];
 
-/** The column with the age of a row, which rows may be deleted, and which are deleted with them. */
+/** The column for the age of a row, the rows that may be deleted, and the deletions in other tables. */
 const RULES: Record<PrunedTable, { ageColumn: string; condition: string; alsoDelete?: string[] }> =
   {
     // Not `created_at`: a job that was postponed for weeks may have finished only now.
     jobs: { ageColumn: "updated_at", condition: "record.status in ('succeeded', 'failed')" },
     notifications: { ageColumn: "created_at", condition: "record.status <> 'received'" },
-    // An event without a position is not in lists and streams yet. A delivery job still needs the event it starts at and all later ones of its resource; a webhook
+    // An event without a position is kept, because lists and streams do not contain it yet. A delivery
+    // job still needs the event it starts at and all later ones of its resource; a pending webhook
     // delivery needs its own event.
     events: {
       ageColumn: "created_at",

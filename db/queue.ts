@@ -18,7 +18,7 @@ export class QueueRefused extends Error {
 
 /**
  * Creates the queue's schema and trigger under the lock of migrations; if both exist, nothing is
- * created or locked. With another queue the trigger is removed, because nothing would process its
+ * created or locked. With the KV queue, the trigger is removed, because no worker would read its
  * entries. Returns whether the PostgreSQL queue was switched on or off, which affects all instances.
  */
 export async function setUpQueue(url: string, queue: "kv" | "postgres"): Promise<boolean> {
@@ -45,7 +45,7 @@ export async function setUpQueue(url: string, queue: "kv" | "postgres"): Promise
   }
 }
 
-/** The library applies only what is pending, and several instances may call it at the same time. */
+/** The library applies only pending migrations, and several instances may call it at the same time. */
 async function migrateQueue(url: string): Promise<void> {
   const { Logger, runMigrations } = await import("graphile-worker");
   // Connection errors also reject the statement that runs, which reports them.
@@ -99,7 +99,7 @@ export async function enqueueAgain(pool: Pool, jobIds: string[]): Promise<void> 
   }
 }
 
-/** Also deletes the entries; the sweep finds the jobs in `gateway.jobs`. */
+/** Also deletes the entries; `sweepJobs` finds the jobs in `gateway.jobs`. */
 const SWITCH_OFF = `
   drop trigger if exists jobs_carried on gateway.jobs;
   delete from ${QUEUE_SCHEMA}._private_jobs`;
@@ -110,7 +110,7 @@ const TRIGGER_CONDITION = `after insert or update of run_at, status, rank on gat
 /**
  * The library stores priorities in 16 bits. The lowest value runs first: it is for jobs of rank 0 that
  * are not requests. Requests follow by turn. The highest values are for the other ranks. Requests with
- * turns above this range are delivered in order of time; then only the sweep takes turns.
+ * turns above this range are delivered in order of time; then only `sweepJobs` follows the turns.
  */
 const PRIORITIES = { first: -(2 ** 15), lastRequest: 2 ** 15 - 10 };
 

@@ -40,7 +40,7 @@ export async function listHistory(sql: Sql, resourceId: string): Promise<History
 /** The user whose records a query is restricted to; null: no restriction. */
 export type OwnerFilter = string | null;
 
-/** Null stands for any value. */
+/** Null: any value. */
 export interface RecordFilter {
   owner: OwnerFilter;
   status: string | null;
@@ -49,7 +49,7 @@ export interface RecordFilter {
   limit: number;
 }
 
-/** A page of a list, newest first; see `listByIndex` in `payment_statements.ts` for its form. */
+/** A page of a list, newest first. `listByIndex` in `payment_statements.ts` explains the conditions. */
 export function pageOf(
   sql: Sql,
   table: "invoices" | "subscriptions",
@@ -69,7 +69,7 @@ export function pageOf(
     order by ${ownerOrder} ${statusOrder} id desc limit ${limit}`;
 }
 
-/** Tables swept by `check_at`. Subscriptions are swept by `checked_at`, the longest unchecked first. */
+/** Tables with due records by `check_at`. Subscriptions are checked by `checked_at`, oldest first. */
 export type CheckedTable = "payments" | "invoices";
 
 /** A record that is due for a check at the gateway. */

@@ -120,7 +120,7 @@ export async function findReceived(sql: Sql): Promise<Waiting> {
   return found;
 }
 
-/** Notifications that were given up. */
+/** Notifications that the service gave up confirming. */
 export async function countFailedNotifications(sql: Sql): Promise<number> {
   const [found] = await sql.unsafe<[{ count: number }]>(
     countSql("gateway.notifications where status = 'failed'"),
@@ -165,7 +165,7 @@ export interface UnrecognizedPayments {
 
 const EXAMPLES = 10;
 
-/** Payments whose status at the gateway is not known. */
+/** Payments in a status at the gateway that the service does not know. */
 export async function findUnrecognized(sql: Sql): Promise<UnrecognizedPayments> {
   // Ordered like its index, which PostgreSQL might not use otherwise.
   const [found] = await sql.unsafe<[UnrecognizedPayments]>(

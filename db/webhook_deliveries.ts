@@ -17,7 +17,7 @@ export interface GatewayWebhookDelivery {
   attempts: number;
   /** Null: it is delivered or has failed. */
   next_attempt_at: Date | null;
-  /** Until then it waits for an earlier one of its resource; null: it did not have to wait. */
+  /** Until then it waits for an earlier delivery of its resource; null: it did not have to wait. */
   hold_until: Date | null;
   /** This and the next four describe the last attempt: the endpoint's response, or why there was none. */
   status_code: number | null;
@@ -42,7 +42,7 @@ export interface DeliveryFilter {
   limit: number;
 }
 
-/** Newest first; see `listByIndex` in `payment_statements.ts` for its form. */
+/** Newest first. `listByIndex` in `payment_statements.ts` explains the form of the conditions. */
 export async function listDeliveries(
   sql: Sql,
   { endpointId, status, before, limit }: DeliveryFilter,
@@ -147,9 +147,10 @@ const LAST_SEQUENCE = 2 ** 31 - 1;
 const MAX_HOLD_MS = 5 * 60_000;
 
 /**
- * Finds due deliveries: per resource the pending one with the lowest sequence number, if it is due.
- * If that one waits for a retry, the deliveries behind it are postponed to its time, but not for longer
- * than `MAX_HOLD_MS` from the first time; after that they are sent, in the order of their sequence.
+ * Finds due deliveries: for each resource the pending one with the lowest sequence number, if it is
+ * due. If that one waits for a retry, the later deliveries of the resource are postponed to its time,
+ * but not for longer than `MAX_HOLD_MS` after they were first postponed. Then they are sent, in the
+ * order of their sequence.
  */
 export async function takeDue(
   sql: Sql,

@@ -133,7 +133,7 @@ export function createApp(options: AppDeps): App {
   registerWebhookMessages(api);
   describeGatewayMessage(api);
   let created: Document | undefined;
-  // Not created at the start, because that takes longer than the rest of the start.
+  // Created on demand, because creating it takes longer than everything else at the start.
   const document = () => created ??= createDocument(api, basePath);
   const reference = createReference({ document, basePath, developmentKey: deps.developmentKey });
 

@@ -29,7 +29,7 @@ export async function createKey(database: Database, owner: KeyOwner): Promise<st
   return key;
 }
 
-/** Creates the key if it does not exist; false if it exists but is revoked or of another kind. */
+/** Creates the key if it does not exist; false: it exists but is revoked, or its kind differs. */
 export async function ensureKey(
   database: Database,
   key: string,
@@ -64,8 +64,8 @@ const CACHE_MS = 2_000;
 const CACHE_SIZE = 10_000;
 
 /**
- * Keys from senders of many wrong keys wait this long and are then looked up with one query: at most
- * ten queries a second, no matter how many keys are sent. A valid key among them works, too.
+ * If a sender has sent many wrong keys, its next keys wait this long. Then one query looks up all of
+ * them: at most ten queries a second, no matter how many keys are sent. Valid keys still work.
  */
 const SUSPECT_PAUSE_MS = 100;
 const MAX_SUSPECTS = 1_000;
@@ -85,7 +85,7 @@ export interface ApiKeyVerifierOptions {
 export function createApiKeyVerifier(options: ApiKeyVerifierOptions) {
   const { database, clock, acceptDevelopmentKeys } = options;
   const cache = new Map<string, { caller: Caller; until: number }>();
-  /** The suspect keys that wait for the next query, by hash, and its result. */
+  /** The suspect keys that wait for the next query, by hash, and the result of that query. */
   let suspects: { hashes: Map<string, Uint8Array>; found: Promise<Map<string, ApiKey>> } | null =
     null;
 
@@ -99,17 +99,17 @@ export function createApiKeyVerifier(options: ApiKeyVerifierOptions) {
   async function lookUpSuspect(key: string): Promise<Caller | null> {
     const until = clock() + CACHE_MS;
     const hash = hashApiKey(key);
-    const name = nameOf(hash);
+    const hex = toHex(hash);
     suspects ??= collectSuspects();
-    if (suspects.hashes.size >= MAX_SUSPECTS && !suspects.hashes.has(name)) {
+    if (suspects.hashes.size >= MAX_SUSPECTS && !suspects.hashes.has(hex)) {
       throw new ServiceError("unavailable", {
         detail: "Too many wrong API keys were sent from your address. Retry later.",
         headers: { "Retry-After": "1" },
       });
     }
-    suspects.hashes.set(name, hash);
+    suspects.hashes.set(hex, hash);
     const found = await suspects.found;
-    return accept(key, found.get(name) ?? null, until);
+    return accept(key, found.get(hex) ?? null, until);
   }
 
   function collectSuspects() {
@@ -118,14 +118,14 @@ export function createApiKeyVerifier(options: ApiKeyVerifierOptions) {
       await delay(SUSPECT_PAUSE_MS);
       suspects = null;
       const rows = await database.query((sql) => findApiKeys(sql, [...hashes.values()]));
-      return new Map(rows.map((row) => [nameOf(row.hash), row]));
+      return new Map(rows.map((row) => [toHex(row.hash), row]));
     }
     return { hashes, found: find() };
   }
 
   function accept(key: string, row: ApiKey | null, until: number): Caller | null {
     if (!row || row.revoked_at || (row.is_development && !acceptDevelopmentKeys)) {
-      // Only a key that is still valid is looked up without a limit.
+      // A cached key is looked up without a limit, so an invalid key must not stay in the cache.
       cache.delete(key);
       return null;
     }
@@ -152,6 +152,6 @@ export function createApiKeyVerifier(options: ApiKeyVerifierOptions) {
   };
 }
 
-function nameOf(hash: Uint8Array): string {
+function toHex(hash: Uint8Array): string {
   return Buffer.from(hash).toString("hex");
 }

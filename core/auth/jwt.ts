@@ -82,7 +82,10 @@ class KeySetUnavailable extends Error {
   override name = "KeySetUnavailable";
 }
 
-/** True if fetching the issuer's key set failed, rather than the token being invalid. */
+/**
+ * True if fetching the issuer's key set failed, rather than the token being invalid. The library uses
+ * its general error code if the key set is not JSON.
+ */
 function isKeySetFailure(error: unknown): boolean {
   return error instanceof KeySetUnavailable || error instanceof errors.JWKSTimeout ||
     error instanceof errors.JWKSInvalid ||

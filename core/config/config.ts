@@ -57,7 +57,7 @@ export interface RecheckConfig {
   minutes: number;
   /** After these days, if the payment can be refunded. */
   days: readonly number[];
-  /** Every week until this day for cards; 0: not every week. */
+  /** Cards: every week, for this many days after the payment; 0: no weekly checks. */
   cardDays: number;
   /** The maximum number of checks per minute; 0: paid payments are not checked again. */
   perMinute: number;
@@ -82,6 +82,7 @@ export interface Config {
   logGateway: boolean;
   /** Allows webhook endpoints on private networks. */
   webhookAllowPrivate: boolean;
+  /** The setting NOTIFICATION_CONFIRM (core/config/settings.ts) describes the values. */
   notificationConfirm: "fit" | "paid";
   /** The gateway's names of the payment methods that invoices offer. */
   invoicePayments: readonly string[];
@@ -114,7 +115,7 @@ export interface JwtConfig {
   staffClaim: string | null;
 }
 
-/** Relative paths start at `folder`. Throws a `ConfigError` that lists every problem. */
+/** Relative paths are resolved against `folder`. Throws a `ConfigError` that lists every problem. */
 export function parseConfig(env: Environment, folder: string): Config {
   const parsed = SETTINGS.safeParse(env);
   const problems: ConfigProblem[] = (parsed.error?.issues ?? []).map((issue) => ({

@@ -31,7 +31,7 @@ export function url(accepts: (address: URL) => boolean) {
   };
 }
 
-/** The service's and the job queue's PostgreSQL drivers disagree on the other modes. */
+/** The PostgreSQL drivers of the service and of the job queue treat the other modes differently. */
 export function isSupportedSslMode({ searchParams }: URL): boolean {
   return /^(disable|require|verify-full)?$/.test(searchParams.get("sslmode") ?? "");
 }

@@ -4,11 +4,11 @@ export interface BoundedStream {
   readable: ReadableStream<Uint8Array>;
   /** False: the buffer is full and the chunk was not added. An empty buffer accepts any chunk. */
   write(chunk: Uint8Array): boolean;
-  /** Whether the reader has everything that was written. */
+  /** Whether the reader has received everything that was written. */
   isEmpty(): boolean;
-  /** Sends what is buffered, then ends the stream. */
+  /** Sends the buffered chunks, then ends the stream. */
   end(): void;
-  /** Drops what is buffered and fails the stream. */
+  /** Drops the buffered chunks and fails the stream. */
   abort(): void;
 }
 
@@ -68,7 +68,7 @@ export function createBoundedStream({ onIdle, onClosed }: BoundedStreamOptions):
     cancel: close,
   };
   return {
-    // 0: the stream itself buffers nothing, so that the bound here holds.
+    // 0: the `ReadableStream` buffers nothing itself, because the limits above do not cover its buffer.
     readable: new ReadableStream(source, { highWaterMark: 0 }),
     write(chunk) {
       const isFull = chunks.length >= MAX_CHUNKS || bytes + chunk.length > MAX_BYTES;

@@ -107,7 +107,7 @@ function startReader(
   let wakeUp = Promise.withResolvers<void>();
   let position: EventPosition | null = null;
   let isStopped = false;
-  /** Errors that were logged and are not over yet. */
+  /** Names of the errors that were logged and still last. */
   const currentErrors = new Set<string>();
 
   /** Reads all published events. Returns the pause before the next read if no notification arrives. */
@@ -122,7 +122,7 @@ function startReader(
         (sql) => readEventsAfter(sql, from, ALL_EVENTS, PAGE),
         "follow events",
       );
-      // It may be before `from`: after a failover the replica can lack the newest events.
+      // `end` may be before `from`: after a failover the replica can lack the newest events.
       position = end;
       for (const event of events) {
         for (const onEvent of subscribers) onEvent(event);

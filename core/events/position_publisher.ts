@@ -23,7 +23,7 @@ const PAUSE_MS = 10;
 /** Log event: positions cannot be assigned. */
 const PUBLISH_FAILED = "event_publisher_failed";
 
-/** Every instance starts it; the one that gets the lock assigns positions until it ends. */
+/** Every instance calls this. The instance that gets the lock assigns positions until it ends. */
 export function startPositionPublisher(
   { databaseUrl, log }: PositionPublisherDeps,
 ): AsyncDisposable {

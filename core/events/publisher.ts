@@ -12,7 +12,7 @@ import { type EndpointSubscriber, type EventPublisher, type JobQueue, newJob } f
 /** The name of the task that sends the due deliveries of one webhook endpoint. */
 export const DELIVER_WEBHOOKS = "deliver_webhooks";
 
-/** The first event is published at once; those of the next 100 ms are published together. */
+/** The first event is published at once; the events of the next 100 ms are published together. */
 const PAUSE_MS = 100;
 
 export interface EventPublisherDeps {

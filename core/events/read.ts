@@ -22,7 +22,7 @@ export function viewEvent({ id, name, sequence, created_at, data }: GatewayEvent
 
 export interface EventPage {
   events: EventView[];
-  /** The `before` of the next page; null on the last one. */
+  /** The `before` of the next page; null on the last page. */
   next: string | null;
 }
 

@@ -24,7 +24,7 @@ export interface EventStream {
   /** Reads and sends the stored events after this position, then follows. */
   catchUpFrom(position: EventPosition): Promise<void>;
   sendHeartbeat(): void;
-  /** Sends what is buffered, then ends. */
+  /** Sends the buffered events, then ends. */
   end(): void;
   /** Ends without waiting for a reader that is behind. */
   endNow(): void;
@@ -110,7 +110,7 @@ export function createEventStream(options: EventStreamOptions): EventStream {
     buffered = null;
   }
 
-  /** Reads a page each time the reader has received the one before it. */
+  /** Reads the next page each time the reader has received the previous page. */
   async function catchUp(): Promise<void> {
     if (isReading) return;
     isReading = true;

@@ -75,7 +75,7 @@ interface OpenStream {
   endsAt: number;
 }
 
-/** How long a reader waits for the position of the event after which it continues. */
+/** How long a reader that reconnects waits until the last event it received has a position. */
 const PUBLISH_TIMEOUT_MS = 10_000;
 const PUBLISH_CHECK_MS = 100;
 

@@ -1,6 +1,6 @@
 /**
  * Guards the binding of the database to one gateway account. With the key of another account, the
- * gateway knows none of the transactions, and the service would take charges for never made.
+ * gateway finds none of the transactions, and the service would conclude that no charge was made.
  */
 
 import type { Database } from "../../db/database.ts";
@@ -21,26 +21,26 @@ import {
 /**
  * - `unverified`: the gateway has not named the account to this process yet;
  * - `same`: the configured account is the database's;
- * - `other`: it is another one, so no more calls are made.
+ * - `other`: the configured account is another one, so no more calls are made.
  */
 export type AccountState = "unverified" | "same" | "other";
 
 export interface AccountGuard {
   state(): AccountState;
-  /** Compares the merchant id of a response with the stored one; the first is stored. */
+  /** Compares the merchant id of a response with the stored id. Stores it if there is none. */
   observe(merchantId: string): Promise<void>;
   /** Finds out the state, if it is not known, by asking the gateway for the newest transactions. */
   verify(getStatus: (transactionId: string) => Promise<unknown>): Promise<AccountState>;
 }
 
-/** For clients without a database, and for the sandbox, which can be reset. */
+/** For clients without a database, and for the sandbox: after a reset, it knows no transaction. */
 export const NO_ACCOUNT_GUARD: AccountGuard = {
   state: () => "same",
   observe: () => Promise.resolve(),
   verify: () => Promise.resolve("same"),
 };
 
-/** One transaction that the gateway does not know can have been deleted there. */
+/** More than one: the gateway may have deleted a single transaction. */
 const VERIFIED_TRANSACTIONS = 3;
 
 export interface AccountGuardDeps {
@@ -70,7 +70,7 @@ export function createAccountGuard({ database, log, account }: AccountGuardDeps)
     for (const id of newest) {
       try {
         await getStatus(id);
-        // The response may have named another account; otherwise it is the same one.
+        // Unless the response named another account, it is the same account.
         if (state === "unverified") state = "same";
         return state;
       } catch (error) {
@@ -79,7 +79,7 @@ export function createAccountGuard({ database, log, account }: AccountGuardDeps)
       }
     }
     if (newest.length > 0) refuse("The gateway knows none of the newest transactions");
-    // Without transactions there is nothing that another account could not know.
+    // Without stored transactions, every account fits this database.
     else state = "same";
     return state;
   }

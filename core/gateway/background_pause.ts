@@ -1,4 +1,4 @@
-/** How long background work makes no calls while the gateway is down, rate limiting or the wrong one. */
+/** How long background work waits if the gateway is down, rate limiting, or has another account. */
 
 import type { CallKind } from "./circuit_breaker.ts";
 import type { GatewayClient } from "./client.ts";

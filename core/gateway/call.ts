@@ -16,7 +16,7 @@ export interface CallDeps extends Pick<RetryOptions, "clock" | "wait" | "random"
   breakers: CircuitBreakers;
   pause: RateLimitPause;
   limiter: Limiter;
-  /** A call with a shorter deadline that times out does not count as a failure of the gateway. */
+  /** If a call has a shorter deadline, its timeout does not count as a failure of the gateway. */
   normalDeadlineMs: number;
 }
 
@@ -81,7 +81,7 @@ export function createCall(deps: CallDeps) {
     attempt: number,
   ): Promise<RawResponse> {
     const breaker = breakerOf(request);
-    // Checked before waiting for a slot, too: with the breaker open the wait would be useless.
+    // Checked before waiting for a slot, too: while the breaker is open, waiting is useless.
     if (breaker.state() === "open") throw breakerOpenError();
     const release = await limiter.acquire(signal).catch(() => {
       throw noSlotError(signal);

@@ -2,7 +2,7 @@
 
 import { type Clock, systemClock } from "../clock.ts";
 
-/** `closed`: calls are made; `open`: none are; `half_open`: one call may probe the gateway. */
+/** `closed`: calls are made; `open`: no calls are made; `half_open`: one call may probe the gateway. */
 export type BreakerState = "closed" | "open" | "half_open";
 
 export interface CircuitBreaker {
@@ -48,7 +48,7 @@ export function createCircuitBreaker(options: BreakerOptions = {}): CircuitBreak
   let failures = 0;
   let openedAt: number | null = null;
   let isProbing = false;
-  /** Counts the changes of state: the result of a call from before the last change is ignored. */
+  /** Counts the changes of state: if a call started before the last change, its result is ignored. */
   let generation = 0;
 
   function state(): BreakerState {

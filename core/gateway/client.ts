@@ -54,7 +54,7 @@ export type GatewayClient = ReturnType<typeof createGatewayClient>;
 /** For one operation with all its retries. */
 export const DEFAULT_DEADLINE_MS = 10_000;
 
-/** Delays the start of the service, and the first write if the gateway was down then. */
+/** Short: it delays the start of the service, and the first write if the gateway was down then. */
 const VERIFY_DEADLINE_MS = 3_000;
 
 export function createGatewayClient(options: GatewayClientOptions) {
@@ -118,16 +118,16 @@ export function createGatewayClient(options: GatewayClientOptions) {
     /** Without a kind: the worse of the two states. */
     breakerState: (kind?: CallKind) => kind ? breakers[kind].state() : worstState(breakers),
 
-    /** How long background work should make no calls after a 429. Callers' requests are still sent. */
+    /** How long background work should pause after a 429. Callers' requests are still sent. */
     rateLimitPauseMs: () => pause.remainingMs(),
 
     /** Whether the gateway account is the database's, as far as it is known. */
     accountState: () => account.state(),
 
-    /** The same; asks the gateway if it is not known. */
+    /** Like `accountState`, but asks the gateway if the state is not known yet. */
     verifyAccount,
 
-    /** The gateway's current time, by its last response; null: none had a date. */
+    /** The gateway's current time, by its last response; null: no response had a date. */
     time: () => gatewayClock.now(),
   };
 }

@@ -91,8 +91,8 @@ export function isResourceNotFound(error: unknown): error is GatewayError {
 }
 
 /**
- * The gateway did not say what state the transaction is in: it did not respond, it responded with an
- * error other than "not found", or with a status that the service does not know.
+ * The gateway did not say in which state the transaction is. It did not respond, or it responded with
+ * an error other than "not found", or with a status that the service does not know.
  */
 export function isWithoutAnswer(error: unknown): error is GatewayError {
   if (error instanceof UnrecognizedStatusError) return true;

@@ -67,11 +67,11 @@ function withMaskedMessage(raw: JsonObject, secrets: string[]): JsonObject {
 /** Every API of the gateway has at least one of these fields in its errors. */
 const GATEWAY_ERROR_FIELDS = ["status_code", "status_message", "error_messages", "errors"];
 
-/** As HTTP statuses, proxies send these after a timeout: the gateway may have processed the call. */
+/** Proxies send these HTTP statuses after a timeout: the gateway may have executed the call. */
 const PROXY_TIMEOUTS = [408, 499];
 
 /**
- * The proxy in front of the gateway rejects a request with these statuses before it forwards it: wrong
+ * The proxy in front of the gateway sends these statuses for requests that it does not forward: wrong
  * credentials, no permission, no such route, too large, too many requests. Its errors have only
  * `message`.
  */

@@ -9,7 +9,7 @@ export interface JsonObject {
   [name: string]: Json;
 }
 
-/** The gateway's own bodies are far less deep; deeper ones could overflow the stack. */
+/** The gateway's own bodies are far less deep; deeper bodies could overflow the stack. */
 export const MAX_DEPTH = 16;
 
 /** Null if the text is not a JSON object. */
@@ -82,8 +82,8 @@ export const object: FieldReader<Record<string, unknown> | null> = (value) =>
   isObject(value) ? value : null;
 
 /**
- * A decimal with two places, exactly as the gateway sent it, or null if that is not possible. JSON
- * numbers are exact up to 15 digits.
+ * A decimal with two places, or null if that form would change the gateway's value. JSON numbers are
+ * exact up to 15 digits.
  */
 export const money: FieldReader<string | null> = (value) => {
   const decimal = typeof value === "number" ? String(value) : value;

@@ -38,7 +38,7 @@ export function maskText(text: string, secrets: string[] = []): string {
     .replace(DIGITS, (digits) => maskCardNumbers(digits));
 }
 
-/** The same for a parsed body. */
+/** Like `maskText`, for a parsed body. */
 export function maskData(data: Json, secrets: string[], depth = 0): Json {
   if (depth > MAX_DEPTH) return "…";
   if (typeof data === "string") return maskText(data, secrets);
@@ -184,7 +184,7 @@ function maskCardNumbers(text: string): string {
   return clean + text.slice(from);
 }
 
-/** The index after the longest card number that starts at `start` and ends with a group; or null. */
+/** The index after the longest card number from `start` to the end of a group of digits; or null. */
 function endOfCardNumber(text: string, start: number): number | null {
   let digits = "";
   let end: number | null = null;

@@ -25,7 +25,7 @@ export interface GatewayRequest {
   body: string | null;
   /** It changes nothing at the gateway, so it can be repeated. */
   isRead: boolean;
-  /** Values in it that must never appear in a log or an error. */
+  /** Values in the request that must never appear in a log or an error. */
   secrets: string[];
 }
 

@@ -24,7 +24,7 @@ export interface GatewayResponse<T> {
   raw: JsonObject;
 }
 
-/** Whether a 202 means that the bank, fraud detection or the wallet declined. This is final. */
+/** Whether the response is a final refusal (code 202) by the bank, fraud detection or the wallet. */
 export function isDenied({ statusCode, body }: GatewayResponse<Record<string, unknown>>): boolean {
   if (statusCode !== "202") return false;
   return body.transaction_status === "deny" ||
@@ -33,7 +33,7 @@ export function isDenied({ statusCode, body }: GatewayResponse<Record<string, un
     "account_status" in body;
 }
 
-/** A 202 without a result: an earlier call with the same key is still running; its outcome is unknown. */
+/** Whether the response is a 202 because an earlier call with the same key is still running. */
 export function isEarlierCallInProgress(
   response: GatewayResponse<Record<string, unknown>>,
 ): boolean {

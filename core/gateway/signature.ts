@@ -5,7 +5,7 @@ import { createHash, timingSafeEqual } from "node:crypto";
 
 /**
  * The values must be exactly those received: `44000.00` and `44000` have different signatures. False
- * for anything but strings.
+ * unless all values are strings.
  */
 export function verifySignature(
   orderId: unknown,

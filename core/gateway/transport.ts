@@ -39,7 +39,7 @@ export interface TransportOptions {
   onExchange?: (exchange: Exchange) => void;
 }
 
-/** The reason that a call's signal is aborted with. */
+/** The reason with which the signal of a call is aborted. */
 export class CallAbandoned extends Error {
   override name = "CallAbandoned";
   constructor(readonly failure: "timeout" | "aborted") {
@@ -113,22 +113,22 @@ async function exchange(
   signal: AbortSignal,
   gatewayClock: GatewayClock,
 ): Promise<RawResponse> {
-  const ours = trace.getActiveSpan();
+  const operationSpan = trace.getActiveSpan();
   const sentAt = performance.now();
   const response = await fetch(url, {
     // Deno records a span with the full URL for each fetch, and the URL can contain a card number.
     // When fetch reads the method, that span exists but has no URL yet. Ending it here prevents the
-    // URL from being recorded; our own span has the outcome.
+    // URL from being recorded; the span of the operation has the outcome.
     get method() {
       const fetchSpan = trace.getActiveSpan();
-      if (fetchSpan !== ours) fetchSpan?.end();
+      if (fetchSpan !== operationSpan) fetchSpan?.end();
       return method;
     },
     headers,
     // If a connection breaks, Deno's fetch sends the request again by itself, even if the gateway
     // processed the first one (denoland/deno#35610): a charge would run twice. It cannot repeat a
-    // stream. GETs have no body to stream; the only ones that create something create a card token,
-    // and a second token does no harm.
+    // stream. GETs have no body to stream; the only GETs with an effect create a card token, and a
+    // second token does no harm.
     body: method === "GET" ? null : ReadableStream.from(body ? [encoder.encode(body)] : []),
     signal,
     // Following a redirect would send the server key to its target.

@@ -1,6 +1,6 @@
 /**
- * Idempotency keys: the first request with a key runs, concurrent ones are refused until it ends, and
- * later ones get its stored reply.
+ * Idempotency keys: the first request with a key runs, concurrent requests with the key are rejected
+ * until it ends, and later requests with the key get its stored reply.
  */
 
 import { Buffer } from "node:buffer";
@@ -22,10 +22,10 @@ import type { RetentionDays } from "../config/config.ts";
 import { ServiceError } from "../errors.ts";
 import { replay, type Reply } from "./reply.ts";
 
-/** The `Idempotency-Key` of a request, with what identifies the request. */
+/** The `Idempotency-Key` of a request, and the data that identifies the request. */
 export interface RequestKey {
   key: string;
-  /** Method and path: the key of a charge never answers a refund. */
+  /** Method and path, so that the key of a charge has no effect on a refund. */
   scope: string;
   /** Hash of the request body. Reusing the key with another body is an error. */
   bodyHash: Uint8Array;
@@ -106,7 +106,7 @@ function leaseEnd(now: Date): Date {
   return new Date(now.getTime() + LEASE_MS);
 }
 
-/** Claims the key for a request about an existing record. */
+/** Claims the key for a request that changes an existing record. */
 export async function claimOrResume(
   deps: KeyDeps,
   caller: Caller,

@@ -92,7 +92,8 @@ async function claimInvoice(
   let replaces: EarlierRecord<GatewayInvoice> | null = null;
   let hasNumberConflict = false;
   for (;;) {
-    // A replacement keeps order id and number: the gateway accepts only one invoice for each.
+    // An invoice that replaces a failed one keeps its order id and number: the gateway accepts only
+    // one invoice for each of them.
     const earlierRecord: GatewayInvoice | null = replaces?.record ?? null;
     const order_id = input.order_id ?? earlierRecord?.order_id;
     const invoice_number = input.invoice_number ?? earlierRecord?.invoice_number;
@@ -213,8 +214,8 @@ export function newInvoice(input: InvoiceInput, userId: string, now: Date): Gate
 }
 
 /**
- * The gateway allows 36 characters. The letter at the end makes the signed text of its notifications
- * unambiguous.
+ * The gateway allows 36 characters. Ends in a letter: a notification signs the order id and the status
+ * code without a separator, so an id that ends in digits could be split in more than one way.
  */
 function generateOrderId(id: string): string {
   return `${id.replaceAll("-", "")}-i`;

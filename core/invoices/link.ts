@@ -24,7 +24,7 @@ export function gatewayInvoiceId({ metadata }: Transaction): string | null {
   return idField(metadata?.midtrans_invoice_id);
 }
 
-/** Throws a `GatewayError` if the gateway has to be asked for the invoice and gives no usable response. */
+/** Throws a `GatewayError` if it has to ask the gateway for the invoice and gets no usable response. */
 export async function findInvoiceOf(
   deps: RecordDeps,
   answer: Transaction,

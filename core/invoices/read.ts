@@ -19,7 +19,7 @@ export async function readInvoice(
 export interface InvoiceFilter {
   status: string | null;
   limit: number;
-  /** The last invoice of the page before. */
+  /** The last invoice of the previous page. */
   before: string | null;
 }
 

@@ -93,7 +93,7 @@ function requireVoidable(invoice: GatewayInvoice): void {
   throw problems.invalidState(invoice, detail);
 }
 
-/** If the check fails, the error has this `outcome` of the void request. */
+/** `outcome`: the outcome of the void request, for the error that is thrown if the check fails. */
 async function checkForVoid(
   deps: RecordDeps,
   invoice: GatewayInvoice,

@@ -46,7 +46,7 @@ const HOUR_MS = 3_600_000;
 const LIFETIME_MS = 23 * HOUR_MS;
 
 /**
- * Whether it is too late to run the request of a job; false for other jobs. A request also ends one
+ * Whether it is too late to run the request of a job; false for jobs without a request. It also ends one
  * hour before its key expires: without the key, nothing shows what an earlier attempt did.
  */
 export function hasRequestExpired(
@@ -134,7 +134,7 @@ function newRequestJob(
   };
 }
 
-/** The key, if a synchronous request or the job has used it. Throws if the request was another. */
+/** The key, if a synchronous request or the job has used it. Throws if it was used with another body. */
 async function findUsedKey(
   deps: AsyncRequestDeps,
   caller: Caller,
@@ -146,8 +146,8 @@ async function findUsedKey(
 }
 
 /**
- * A failed job without a stored reply has no certain outcome, so it is queued again, as a synchronous
- * request would be resumed. Its secret was erased, but the repeated request contains it.
+ * If a failed job has no stored reply, its outcome is unknown, so it is queued again. Its secret was
+ * erased, but the repeated request contains it.
  */
 async function resumeOrReturn(
   deps: AsyncRequestDeps,
@@ -277,8 +277,8 @@ function requestOf<Input extends object>({ id, payload }: GatewayJob): DeferredR
 }
 
 /**
- * Replays the stored reply of an earlier attempt. Without one it throws, and asks the caller to send a
- * new request only if no earlier attempt can have had an effect.
+ * Replays the stored reply of an earlier attempt. Without a stored reply it throws. The error asks the
+ * caller to send a new request only if no earlier attempt can have had an effect.
  */
 async function replayEarlierAttempt(
   deps: keys.KeyDeps,
@@ -308,7 +308,7 @@ function postponement(error: unknown, now: number): PostponeJob | null {
   return until && new PostponeJob(until);
 }
 
-/** The caller reads the job's error, so unexpected errors become `internal_error`; the log has them. */
+/** The caller reads the job's error, so an unexpected error becomes `internal_error`, with a cause. */
 function callerError(error: unknown): ServiceError {
   if (error instanceof ServiceError) return error;
   return new ServiceError("internal_error", { cause: error });

@@ -9,10 +9,10 @@ import type { CallKind } from "../gateway/circuit_breaker.ts";
 import { FIRST_CHECK_MS, nextCheck } from "../records/check_times.ts";
 import type { RecordDeps } from "../records/record.ts";
 
-/** Records for each transaction, so that transactions stay short. */
+/** Records per transaction, so that transactions stay short. */
 const BATCH = 500;
 
-/** As many as can run before the next sweep; the others are still due then. */
+/** How many jobs may wait: as many as can run before the next sweep, which finds the other records. */
 export const MAX_WAITING = 10_000;
 
 export type EnqueueDeps = Pick<RecordDeps, "database" | "clock" | "jobQueue" | "gateway">;
@@ -91,8 +91,8 @@ async function enqueueDueBatch(
 }
 
 /**
- * Whether the record's creation was interrupted: if the gateway has answered it, the record is older at
- * its first check. Some creations can be sent again only for a few minutes, so they go first.
+ * Whether the record's creation was interrupted. If the gateway had answered it, the first check would
+ * be later. Some creations can be sent again only for a few minutes, so their checks go first.
  */
 function wasInterrupted({ created_at }: DueCheck, now: Date): boolean {
   return now.getTime() - created_at.getTime() < FIRST_CHECK_MS;

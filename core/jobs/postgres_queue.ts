@@ -23,7 +23,7 @@ const SLOT_MS = 1_000;
 /** How long fetched jobs wait for a slot before they are returned to other instances. */
 const PREFETCH_MS = 2_000;
 
-/** One of them listens for notifications. */
+/** Database connections; one of them listens for notifications. */
 const CONNECTIONS = 3;
 
 /** PostgreSQL notifies of new jobs; polling finds jobs that have become due. */
@@ -56,7 +56,7 @@ export function openPostgresQueue(options: PostgresQueueOptions): OpenJobQueue {
       try {
         await runOnce(runJob);
       } catch (error) {
-        // The database is unavailable. No job is lost: jobs are rows there.
+        // The database is unavailable. No job is lost: jobs are rows in the database.
         logInterruption(error);
       }
       await waitAtMost(RESTART_MS, closing.promise);
@@ -74,7 +74,7 @@ export function openPostgresQueue(options: PostgresQueueOptions): OpenJobQueue {
     const runner = await run({
       pgPool: connections.pool,
       schema: QUEUE_SCHEMA,
-      taskList: { [QUEUE_TASK]: (payload) => handle(runJob, payload) },
+      taskList: { [QUEUE_TASK]: (payload) => runMessage(runJob, payload) },
       parsedCronItems: [],
       concurrency: CONCURRENCY,
       pollInterval: POLL_MS,
@@ -106,7 +106,7 @@ export function openPostgresQueue(options: PostgresQueueOptions): OpenJobQueue {
     }
   }
 
-  async function handle(runJob: RunJob, payload: unknown): Promise<void> {
+  async function runMessage(runJob: RunJob, payload: unknown): Promise<void> {
     if (!isMessage(payload)) return;
     const { job, kind } = payload;
     let isOver = false;

@@ -46,13 +46,13 @@ export interface JobFilter {
   task: string | null;
   status: JobStatus | null;
   limit: number;
-  /** The last job of the page before. */
+  /** The last job of the previous page. */
   before: string | null;
 }
 
 export interface JobPage {
   jobs: JobView[];
-  /** The `before` of the next page; null on the last one. */
+  /** The `before` of the next page; null on the last page. */
   next: string | null;
 }
 

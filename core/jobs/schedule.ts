@@ -77,7 +77,8 @@ export interface SweepDeps {
 /**
  * Runs jobs that no queue delivered: due jobs, and jobs whose lease expired. Returns their number. It
  * runs them itself, because on Deno Deploy, where idle instances are stopped, no other instance may be
- * running. A rank that is slow or fails does not affect the others, and neither do requests of callers.
+ * running. Each rank, and the requests of callers, are swept separately, so that a rank that is slow or
+ * fails does not delay the others.
  */
 export async function sweepJobs(deps: SweepDeps): Promise<number> {
   const deadline = performance.now() + MAX_SWEEP_MS;

@@ -1,4 +1,4 @@
-/** Tasks: the handlers of jobs, by name, and how each deals with failure. */
+/** Tasks: the functions that run jobs, by name, and how each task retries after a failure. */
 
 import type { GatewayJob } from "../../db/jobs.ts";
 import type { Clock } from "../clock.ts";
@@ -14,7 +14,7 @@ export interface Task {
   retries: number;
   /** The delay after the first failure; each further failure doubles it. */
   firstDelayMs: number;
-  /** The upper limit of that delay; without it there is none. */
+  /** The maximum delay. Without it, the delay keeps doubling. */
   longestDelayMs?: number;
   /** How many jobs of this task may run at a time, in a lane of their own. Without it: the common lane. */
   concurrency?: number;
@@ -36,7 +36,7 @@ export interface TaskContext {
   stopping: AbortSignal;
 }
 
-/** By name. The entry `greet *` handles all tasks `greet …` that have no entry of their own. */
+/** By name. The entry `greet *` runs all tasks `greet …` that have no entry of their own. */
 export type Tasks = Readonly<Record<string, Task>>;
 
 export function findTask(tasks: Tasks, name: string): Task | undefined {
@@ -56,7 +56,7 @@ export class PostponeJob extends Error {
 
 /**
  * Postpones jobs of the task while the gateway is down or rate limiting, instead of failing them.
- * `calls`: the kinds of calls that the task begins with. While charges fail, status requests go on.
+ * `calls`: the kinds of calls that the task begins with. Status requests continue while charges fail.
  */
 export function pauseWhileGatewayDown(
   deps: { gateway: GatewayClient; clock: Clock },
@@ -79,7 +79,7 @@ export function pauseWhileGatewayDown(
   };
 }
 
-/** The gateway's error can be the cause of the one that was thrown. */
+/** The error that was thrown can have the gateway's error as its cause. */
 function isUnanswered(error: unknown): boolean {
   for (let each = error; each instanceof Error; each = each.cause) {
     if (each instanceof GatewayError) return isUnansweredOrRateLimited(each);
@@ -91,7 +91,7 @@ const MAX_ERROR_LENGTH = 500;
 
 /** An error as it is stored and shown: no stack, no secrets, at most 500 characters. */
 export function errorText(error: unknown): string {
-  // PostgreSQL stores neither NUL nor a lone surrogate, which cutting the text can leave behind.
+  // PostgreSQL stores neither NUL nor lone surrogates; cutting the text can create a lone surrogate.
   return redact(describe(error)).replaceAll("\0", "").slice(0, MAX_ERROR_LENGTH).toWellFormed();
 }
 

@@ -1,4 +1,4 @@
-/** Names of tasks that one resource enqueues for another: a name does not import the task. */
+/** Names of tasks that one resource enqueues for another, without importing the task. */
 
 export const CHECK_PAYMENT_STATUS = "check_payment_status";
 export const CHECK_INVOICE_STATUS = "check_invoice_status";

@@ -22,8 +22,9 @@ import type { RunJob } from "./queue.ts";
 import { errorText, findTask, PostponeJob, type Task, type Tasks } from "./task.ts";
 
 /**
- * Short, for instances without a lock: their job runs again after the lease and at most one interval of
- * the sweep (60 s), which makes 90 s. The jobs of an instance with a lock run again at once.
+ * Short, for instances without a lock (db/instance_lock.ts). If such an instance crashes, its jobs run
+ * again when the lease is over and the next sweep has found them (60 s), so after 90 s at most. The
+ * jobs of an instance with a lock run again at once.
  */
 const LEASE_MS = 30_000;
 
@@ -41,12 +42,12 @@ export interface WorkerOptions {
   /** Jobs that are retried or postponed are enqueued here again. */
   jobQueue: JobQueue;
   clock: Clock;
-  /** Without it, the leases of this worker end by their time only. */
+  /** Without it, the leases of this worker end only when their time is over. */
   leaseHolder?: LeaseHolder;
   log: Log;
-  /** In each lane, unless it has a limit of its own. Users share the lanes. */
+  /** How many jobs run in each lane, unless the lane has its own limit. All users share the lanes. */
   maxRunning: number;
-  /** Default: `maxRunning`. */
+  /** How many requests of callers run; by default `maxRunning`. */
   maxRequests?: number;
   /** A job that runs longer fails. */
   limitMs?: number;
@@ -70,8 +71,8 @@ export function createWorker(options: WorkerOptions): Worker {
   const run = (jobId: string) => runJob(deps, jobId);
   // Finding the kind of a job is quick and must not wait for running jobs.
   const kinds = createLane(maxRunning, (jobId) => findKind(database, jobId));
-  // What callers ask for never delays the work that finds out what happened to payments, such as
-  // notifications and calls with an unknown outcome.
+  // Requests of callers have their own lane. So they never delay the jobs that find out what happened
+  // to payments, such as those for notifications and for calls with an unknown outcome.
   const requests = createLane(maxRequests, run);
   const recovery = createLane(maxRunning, run);
   // Sweeps enqueue thousands of checks, so these have a smaller lane of their own.

@@ -15,7 +15,7 @@ export interface SignedNotification {
   orderId: string;
   statusCode: string;
   grossAmount: string;
-  /** Apart from these three values, the signature covers nothing in it. */
+  /** All fields of the notification. The signature covers only the three values above. */
   transaction: Transaction;
   body: JsonObject;
 }
@@ -32,8 +32,8 @@ const REQUIRED = ["order_id", "transaction_status", "status_code", "gross_amount
 const MAX_LENGTH = 255;
 
 /**
- * Any client can send a notification. So nothing is built from the body of one that is about a
- * transaction until its signature is verified. Throws `validation_error` or `signature_invalid`.
+ * Any client can send a notification. So the notification of a transaction is not used before its
+ * signature is verified. Throws `validation_error` or `signature_invalid`.
  */
 export function parseNotification(
   payload: unknown,
@@ -77,7 +77,7 @@ function missingMessage(value: unknown): string | null {
   return typeof value === "string" ? null : "must be a string";
 }
 
-/** Not used for the signature: a malformed one fails its verification. */
+/** Not called for `signature_key`: a malformed signature fails its verification anyway. */
 function malformedMessage(value: unknown): string | null {
   const text = value as string;
   if (text.length > MAX_LENGTH) return `must be at most ${MAX_LENGTH} characters`;

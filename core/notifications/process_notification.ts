@@ -18,8 +18,8 @@ const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 
 /**
- * For how long a notification waits for a gateway that cannot be asked. The gateway does not send a
- * notification again that was answered with 200.
+ * For how long the job waits for a gateway that does not answer. The gateway does not send the
+ * notification again, because the service responded to it with 200.
  */
 const MAX_WAIT_MS = 7 * 24 * HOUR_MS;
 
@@ -46,7 +46,7 @@ export function createProcessNotification(deps: NotificationDeps): Task {
   };
 }
 
-/** Doubles the age of the notification: pauses of 1, 2, 4, … minutes, and at most an hour. */
+/** As long as the notification is old, so pauses of 1, 2, 4, … minutes, and at most an hour. */
 function pauseAtAge(ageMs: number): number {
   return Math.min(Math.max(ageMs, MINUTE_MS), HOUR_MS);
 }
@@ -60,7 +60,7 @@ async function findWaiting({ database }: NotificationDeps, { subject_id }: Gatew
   return found?.status === "received" ? found : null;
 }
 
-/** Leaves the payment due, so that the sweep checks it until the gateway answers. */
+/** Leaves the payment due, so that `check_pending_payments` checks it until the gateway answers. */
 async function giveUp(deps: NotificationDeps, notification: GatewayNotification): Promise<void> {
   const payment = await findNotifiedPayment(deps, notification);
   if (!payment) {

@@ -127,7 +127,7 @@ async function act(
       answer = await callGateway(deps.gateway, payment, action);
     } catch (error) {
       if (!(error instanceof GatewayError)) throw error;
-      const body = await handleFailure(deps, request, payment, action, error, isResumed);
+      const body = await resolveFailure(deps, request, payment, action, error, isResumed);
       return { body, isReplayed: false };
     }
     const isAnswer = matchesPayment(payment, answer.body);
@@ -148,7 +148,7 @@ async function act(
 }
 
 /** Returns the reply if the action was done by an earlier attempt; otherwise throws. */
-async function handleFailure(
+async function resolveFailure(
   deps: PaymentDeps,
   request: KeyedRequest,
   payment: GatewayPayment,
@@ -261,7 +261,7 @@ function isDone(action: PaymentAction, payment: GatewayPayment): boolean {
   }
 }
 
-/** After a denied review the gateway reports `cancel` with fraud status `deny`; formerly `deny`. */
+/** After a denied review the gateway reports `cancel` with fraud status `deny`, and formerly `deny`. */
 function isReviewDenied(
   { transaction_status, fraud_status }: Pick<Transaction, "transaction_status" | "fraud_status">,
 ): boolean {

@@ -38,7 +38,7 @@ export function canAdopt(answer: Transaction): boolean {
 }
 
 /**
- * Creates a payment for the transaction, or applies the report to the one that exists. Without a link
+ * Creates a payment for the transaction, or applies the report to the existing payment. Without a link
  * a new payment has no owner, so only staff can see it.
  */
 export async function adoptTransaction(
@@ -112,7 +112,7 @@ function creationHistory(payment: GatewayPayment, source: Source): NewHistory {
   };
 }
 
-/** A payment that has ended here may have been paid after all. Only a status request proves it. */
+/** If the report says that an ended payment was paid after all, only a status request proves it. */
 async function applyOrCheck(
   deps: PaymentDeps,
   known: GatewayPayment,

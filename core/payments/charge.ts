@@ -111,8 +111,8 @@ async function claimCharge(
 ): Promise<ChargeClaim> {
   let replaces: EarlierRecord<GatewayPayment> | null = null;
   for (;;) {
-    // A replacement keeps the order id. The gateway accepts only one charge for each order id, so it
-    // cannot charge twice if the earlier request still arrives.
+    // A payment that replaces an earlier one keeps its order id. The gateway accepts only one charge for
+    // each order id, so it cannot charge twice if the earlier request still arrives.
     const order_id: string | undefined = input.order_id ?? replaces?.record?.order_id;
     const record = newPayment({ ...input, order_id }, caller.userId, new Date(deps.clock()));
     const insert: RecordCreation<GatewayPayment> = { caller, requestKey, record, replaces };

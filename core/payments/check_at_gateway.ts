@@ -113,7 +113,7 @@ export async function findByOrder(
   }
 }
 
-/** Checks the payment for an action. If the check fails, the error has this `outcome` of the action. */
+/** `outcome`: the outcome of the action, for the error that is thrown if the check fails. */
 export async function checkForAction(
   deps: PaymentDeps,
   payment: GatewayPayment,
@@ -160,7 +160,7 @@ export async function getStatus(
   }
 }
 
-/** With its signature, a caller could forge a notification. */
+/** With the signature, a caller could forge a notification. */
 function withoutSignature({ signature_key: _, ...rest }: Record<string, unknown>) {
   return rest;
 }

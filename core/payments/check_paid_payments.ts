@@ -28,13 +28,13 @@ const SOURCE = "check_paid_payments";
 /** A run ends before the next one starts. */
 const RUN_MS = 50_000;
 
-/** Few of the background calls, so that other work is not delayed. */
+/** A small part of all background calls, so that other work is not delayed. */
 const CONCURRENT_CHECKS = 2;
 
 /** Progress is stored after this many checks; a crash repeats at most these. */
 const BATCH = 100;
 
-/** A new cohort, for example after an upgrade, begins with the payments of one more day. */
+/** A new cohort, for example after an upgrade, starts with payments that became due in the last day. */
 const LOOK_BACK_SECONDS = 24 * 3_600;
 
 /** If a job that checks a record has waited this long, the gateway or the service is busy. */
@@ -47,7 +47,10 @@ export type PaidChecksDeps = PaymentDeps & { recheck: RecheckConfig };
 export interface PaidChecksResult {
   unchanged: number;
   changed: number;
-  /** How many got no usable response; `check_pending_payments` checks them again. */
+  /**
+   * How many checks got no usable response. `check_pending_payments` repeats them, unless the gateway
+   * does not know the transaction.
+   */
   failed: number;
   /** For how long the next payment has been due; 0: none is due. */
   behind_seconds: number;

@@ -54,7 +54,7 @@ async function endUnlistedCharge(
     );
   }
   const isGraceOver = deps.clock() >= graceEnd(known).getTime();
-  // Another gateway account does not list the charge either.
+  // A wrong server key belongs to another gateway account, which does not list the charge either.
   if (isGraceOver && await deps.gateway.verifyAccount() !== "same") {
     throw new PostponeJob(inOneMinute(deps.clock()));
   }
@@ -67,7 +67,7 @@ function isUnanswered({ transaction_id, transaction_status }: GatewayPayment): b
   return transaction_id === null && transaction_status === "pending";
 }
 
-/** Resends each refund whose outcome is unknown and that the gateway does not list, one at a time. */
+/** Resends, one at a time, the refunds with an unknown outcome that the gateway does not list. */
 async function resendPendingRefunds(
   deps: PaymentDeps,
   known: GatewayPayment,
@@ -78,7 +78,7 @@ async function resendPendingRefunds(
     try {
       await resendRefund(deps, payment, id);
     } catch (error) {
-      // One refund that fails must not keep the others from being sent.
+      // A refund that fails must not stop the others.
       failures.push(error);
     }
     payment = await deps.database.query((sql) => findPayment(sql, known.id), "find payment") ??

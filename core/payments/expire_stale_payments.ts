@@ -20,7 +20,7 @@ export const EXPIRE_STALE_PAYMENT = "expire_stale_payment";
 
 const SOURCE = "expire_stale_payments";
 
-/** If the gateway refuses to expire a payment, its status is requested. */
+/** Reads, too: if the gateway refuses to expire a payment, its status is requested. */
 export const EXPIRE_CALLS: readonly CallKind[] = ["read", "write"];
 
 export interface ExpiryDeps {
@@ -75,7 +75,7 @@ export async function expireStalePayment(
   return { transaction_status: payment.transaction_status };
 }
 
-/** If the gateway has not responded to this instance yet, checks the payment: that shows its time. */
+/** Makes a check if this instance has no response of the gateway yet, because responses show its time. */
 async function learnGatewayTime(
   deps: PaymentDeps,
   known: GatewayPayment,

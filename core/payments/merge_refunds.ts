@@ -9,7 +9,7 @@ export type AcceptedRefund = Pick<GatewayRefund, "id" | "status_code" | "status_
 
 export interface MergedRefunds {
   all: GatewayRefund[];
-  /** Those that are new or changed. */
+  /** The new and the changed refunds. */
   changed: GatewayRefund[];
 }
 

@@ -1,4 +1,4 @@
-/** How long after its payment a paid payment is checked again. No I/O. */
+/** When paid payments are checked again, by payment type. No I/O. */
 
 import type { Cohort } from "../../db/paid_checks.ts";
 import type { RecheckConfig } from "../config/config.ts";
@@ -58,7 +58,7 @@ export function paidCohorts({ minutes, days, cardDays }: RecheckConfig): Cohort[
   return [...reversals, ...refunds];
 }
 
-/** Every seventh day, and the last one. */
+/** Every seventh day, and the last day. */
 function weeklyUntil(lastDay: number): number[] {
   if (lastDay === 0) return [];
   const weeks = Math.floor(lastDay / WEEK_DAYS);

@@ -156,7 +156,7 @@ async function reserveAmount(
         check_at: new Date(now.getTime() + UNANSWERED_CHECK_MS),
       },
       refunds: [refund],
-      // If the key was taken over, the new holder makes the refund.
+      // Fails if another request has taken over the key: that request makes the refund.
       key: storeProgress(request),
     };
   });
@@ -192,7 +192,7 @@ export async function sendRefund(
     answer = await callGateway(deps, payment, refund);
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error;
-    return await handleFailure(deps, request, payment, error);
+    return await resolveFailure(deps, request, payment, error);
   }
   if (isDenied(answer)) {
     const { status_code, status_message } = answer.body;
@@ -285,17 +285,17 @@ async function requestStatus(
 }
 
 /** Returns the refund if an attempt made it after all; otherwise throws. */
-async function handleFailure(
+async function resolveFailure(
   deps: PaymentDeps,
   request: RefundRequest,
   payment: GatewayPayment,
   error: GatewayError,
 ): Promise<RefundedPayment> {
-  const unknown = gatewayProblem(error, payment, "unknown");
+  const unknownProblem = gatewayProblem(error, payment, "unknown");
   // The job sends the refund again, so a refund that never arrived has not failed.
   const isPostponed = request.isRetriedByJob && isUnansweredOrRateLimited(error);
   if (error.outcome === "unknown" || isPostponed) {
-    throw await endAsUnknown(deps, request, payment, unknown);
+    throw await endAsUnknown(deps, request, payment, unknownProblem);
   }
   // The refund key is in use, which only an earlier attempt of this refund can have caused.
   const isMade = error instanceof GatewayDuplicateOrderError;
@@ -303,7 +303,7 @@ async function handleFailure(
   const status = needsStatus ? await requestStatus(deps, payment) : null;
   if (isMade && status) return await applyRefund(deps, request, payment, status);
   const isInconclusive = request.wasSentBefore && (!status || !isRefundRejection(error));
-  if (isMade || isInconclusive) throw await endAsUnknown(deps, request, payment, unknown);
+  if (isMade || isInconclusive) throw await endAsUnknown(deps, request, payment, unknownProblem);
   const report = status &&
     { answer: status, source: request.source, askedAtVersion: payment.version };
   const current = report ? (await applyReport(deps, payment, report)).payment : payment;

@@ -1,4 +1,4 @@
-/** The states of a payment as data, and what follows from them. No I/O. */
+/** The states of a payment, the steps between them, and the events of each step. No I/O. */
 
 import { PAYMENT_STATUSES, type PaymentStatus } from "../../db/payments.ts";
 import type { PaymentEventName } from "../events/names.ts";
@@ -91,7 +91,7 @@ function reachableFrom(from: PaymentStatus): Set<PaymentStatus> {
   return found;
 }
 
-/** What is stored about a payment, as far as a step depends on it. */
+/** The stored members of a payment that a step depends on. */
 export interface KnownState extends State {
   /** The sum of all refunds. */
   refunded: number;
@@ -110,7 +110,7 @@ export interface ReportedState extends State {
 }
 
 /**
- * - `forward`: along the table; states may be skipped;
+ * - `forward`: to a later state of the table `FORWARD`; states may be skipped;
  * - `revived`: from an ended state back to one that is pending or paid;
  * - `same`: the same state with new information (first response, accepted challenge, a refund);
  * - `duplicate`: nothing new;
@@ -135,7 +135,7 @@ export function stepTo(from: KnownState, to: ReportedState): Step {
     return to.status === "deny" && isPaid(from) && !to.isLatest ? "stale" : "forward";
   }
   if (REVIVABLE.has(from.status)) {
-    // The first report of a charge that was given up: it was made after all.
+    // The first report of a charge that was given up shows that the charge was made after all.
     return to.isLatest || !from.isAnswered ? "revived" : "stale";
   }
   // A refund is real even if its report arrives late.
@@ -148,7 +148,7 @@ export function sameState(from: KnownState, to: ReportedState): State {
   return { status: from.status, fraud };
 }
 
-/** The event of entering a state. */
+/** The event that is created when a payment enters a state. */
 const ENTRY_EVENTS: Partial<Record<PaymentStatus, PaymentEventName>> = {
   pending: "payment_received",
   authorize: "payment_received",

@@ -26,7 +26,7 @@ export type GatewayFields = Pick<
 >;
 
 export interface ListedRefund {
-  /** Null: the refund cannot be matched to one of ours. */
+  /** Null: the refund cannot be matched to a stored refund. */
   refund_key: string | null;
   amount: number;
   reason: string | null;
@@ -122,7 +122,7 @@ export function amountOf(answer: Transaction): number | null {
   return text === null ? null : parseMoney(text) ?? NaN;
 }
 
-/** Whether the response to a charge is about this order and has a transaction in a known status. */
+/** Whether the response to a charge matches the payment and has a transaction in a known status. */
 export function answersCharge(payment: GatewayPayment, answer: Transaction): boolean {
   return Boolean(answer.transaction_id) && isStatus(answer.transaction_status) &&
     (answer.order_id ?? payment.order_id) === payment.order_id &&

@@ -12,8 +12,9 @@ import type { ReportedTransaction } from "./transaction.ts";
 const MAX_LENGTH = 50;
 
 /**
- * The members that change. With an unrecognized status its transaction id is stored, so that later
- * checks find the transaction. A decisive report of a known status clears the unrecognized one.
+ * The members that change. With an unrecognized status, the transaction id is stored too, so that later
+ * checks find the transaction. A report of a known status clears the unrecognized status if the report
+ * was applied or is the latest one (`isDecisive`).
  */
 export function unrecognizedMembers(
   { transaction_id, unrecognized_status }: GatewayPayment,

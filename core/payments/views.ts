@@ -12,8 +12,7 @@ import type {
 } from "./schema.ts";
 import { isExpired, isFailed, isPaid, isPending } from "./states.ts";
 
-// Type aliases of the schemas' outputs: a view that misses a field, or has another one, does not
-// compile.
+// Types of the schemas' outputs: a view with a missing or an additional field does not compile.
 export type PaymentView = z.output<typeof PaymentSchema>;
 export type PaymentSummary = z.output<typeof PaymentSummarySchema>;
 export type RefundView = z.output<typeof RefundSchema>;

@@ -35,8 +35,8 @@ export async function beginAction<R extends GatewayRecord>(
 }
 
 /**
- * The `check_at` to set before a call. If this process crashes during the call, the sweep then checks
- * the record. An earlier `check_at` is kept.
+ * The `check_at` to set before a call. If this process crashes during the call, a scheduled task checks
+ * the record at that time. An earlier `check_at` is kept.
  */
 export function checkTimeAfterCall({ check_at }: GatewayRecord, now: number): Date {
   const checkAt = new Date(now + UNANSWERED_CHECK_MS);

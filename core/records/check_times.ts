@@ -14,7 +14,7 @@ export function inOneMinute(now: number): Date {
   return new Date(now + MINUTE);
 }
 
-/** The time to the first check of a record that the gateway has confirmed, and between two checks. */
+/** The shortest time until a record that the gateway has confirmed is checked, and between two checks. */
 export const FIRST_CHECK_MS = 5 * MINUTE;
 
 const MAX_CHECK_INTERVAL_MS = 6 * HOUR;

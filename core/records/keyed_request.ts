@@ -35,8 +35,9 @@ export function storeError(
 }
 
 /**
- * Stores which refund belongs to the key while the request keeps running. With it, a change before a
- * call to the gateway fails if another request has taken the key over, and the call is not made.
+ * Stores which refund belongs to the key while the request continues. A change with this update fails
+ * if another request has taken over the key. It is written before the gateway is called, so the call is
+ * then not made.
  */
 export function storeProgress(request: KeyedRequest): StoredReply<GatewayRecord> {
   return request.key && updateKey(request, () => null, request.key.lease_until);
@@ -89,7 +90,7 @@ export async function endWithUnknownOutcome<R extends GatewayRecord>(
   const now = new Date(deps.clock());
   const job = kind.checkJob(record, now);
   await changeRecord(deps, kind, record, () => ({
-    // The sweep finds the record by check_at if the job is lost.
+    // If the job is lost, a scheduled task finds the record by `check_at`.
     set: { ...set, check_at: job.run_at },
     jobs: [job],
     key: storeError(request, problem, now),

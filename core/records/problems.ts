@@ -14,7 +14,7 @@ export type Problems<R> = ReturnType<typeof createProblems<R>>;
  * members that show its state.
  */
 export function createProblems<R>(idsOf: (record: R) => object, stateOf: (record: R) => object) {
-  /** `refused`: nothing was changed at the gateway; `unknown`: it may have been. */
+  /** `refused`: nothing was changed at the gateway; `unknown`: something may have been changed. */
   function problemAbout(
     code: ErrorCode,
     record: R,
@@ -65,7 +65,7 @@ export function createProblems<R>(idsOf: (record: R) => object, stateOf: (record
         ? problemAbout(codeFor(error), record, outcome, optionsFor(error))
         : error,
 
-    /** The gateway offers no way to look the object up, and sending it again could create a second. */
+    /** The gateway offers no way to look up the object, and a second request could create another one. */
     neverAnswered: (record: R) =>
       problemAbout("gateway_timeout", record, "unknown", {
         detail:

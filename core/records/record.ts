@@ -76,7 +76,7 @@ export interface State {
 
 export interface Change<R> {
   set?: Partial<R>;
-  /** Only `apply_report.ts` of each resource creates one; a test enforces this. */
+  /** Only `apply_report.ts` of each resource creates transitions; a test enforces this. */
   transition?: Transition;
   /** Payments only: new or changed refunds. */
   refunds?: GatewayRefund[];

@@ -18,7 +18,7 @@ export type Readiness =
 /** The probe is public, so it writes at most once in this time. */
 const WRITE_INTERVAL_MS = 1_000;
 
-/** Concurrent checks share one. */
+/** Concurrent calls share one check. */
 export function createReadinessCheck(deps: ReadinessDeps): () => Promise<Readiness> {
   let checking: Promise<Readiness> | null = null;
   let wroteAt = -Infinity;

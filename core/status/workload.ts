@@ -30,17 +30,17 @@ export interface Workload {
   cronRuns: CronRun[];
   /** Committed events that have no position yet, so that lists and streams do not show them. */
   unpublished: Waiting;
-  /** Events that wait for subscribers in a process. */
+  /** Events that wait for subscribers in the embedding program. */
   undelivered: Waiting;
-  /** Webhook deliveries. */
+  /** Webhook deliveries that wait to be sent. */
   unsent: Waiting;
   disabledEndpoints: number;
   /** Notifications that are not processed yet. */
   received: Waiting;
-  /** Notifications that were given up. */
+  /** Notifications that the service gave up confirming. */
   failedNotifications: number;
   unanswered: Unanswered;
-  /** Payments whose status at the gateway is not known. */
+  /** Payments in a status at the gateway that the service does not know. */
   unrecognized: UnrecognizedPayments;
 }
 

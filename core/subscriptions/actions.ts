@@ -112,7 +112,7 @@ async function act(
       answer = await callGateway(deps.gateway, action, subscription);
     } catch (error) {
       if (!(error instanceof GatewayError)) throw error;
-      const body = await handleFailure(deps, request, subscription, action, error, isResumed);
+      const body = await resolveFailure(deps, request, subscription, action, error, isResumed);
       return { body, isReplayed: false };
     }
     if (!confirmsAction(answer)) {
@@ -130,7 +130,7 @@ async function act(
 }
 
 /** Returns the reply if the action was done by an earlier attempt; otherwise throws. */
-async function handleFailure(
+async function resolveFailure(
   deps: RecordDeps,
   request: KeyedRequest,
   subscription: GatewaySubscription,
@@ -138,7 +138,7 @@ async function handleFailure(
   error: GatewayError,
   isResumed: boolean,
 ): Promise<SubscriptionView> {
-  // The gateway refuses an action with 400. For an update, 400 means that the input is invalid.
+  // For an action, 400 means that the state does not allow it; for an update, that the input is invalid.
   const isWrongState = error.statusCode === "400" && action.name !== "update";
   const failure = classifyActionFailure(error, { isResumed, isWrongState });
   if (failure === "unknown") {
@@ -216,7 +216,7 @@ function isDone(action: Action, { status }: GatewaySubscription): boolean {
   return action.name !== "update" && status === stateAfter(action.name);
 }
 
-/** If the check fails, the error has this `outcome` of the action. */
+/** `outcome`: the outcome of the action, for the error that is thrown if the check fails. */
 async function checkForAction(
   deps: RecordDeps,
   subscription: GatewaySubscription,

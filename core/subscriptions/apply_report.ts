@@ -86,7 +86,7 @@ export async function applyAction(
     const isStillWanted = isEndedByAction ||
       (current.intent === action && states.allows(current.status, action));
     const to = isStillWanted ? target : current.status;
-    // The gateway may have done this action after the one that undid it, so the latter is repeated.
+    // The gateway may have done this action after the later one that undid it: repeat the later one.
     const repeat = to === target ? null : states.actionTo(to);
     const change = changeStatus(current, to, action, now);
     const set = {

@@ -84,7 +84,7 @@ export async function getSubscriptionStatus(
 
 /**
  * Creates a payment and an event for each charge that has none yet, oldest first. A charge that fails
- * does not keep the others from being adopted; its `GatewayError` is thrown at the end.
+ * does not stop the others; its `GatewayError` is thrown at the end.
  */
 export async function adoptCharges(
   deps: RecordDeps,

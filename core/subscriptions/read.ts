@@ -19,7 +19,7 @@ export async function readSubscription(
 export interface SubscriptionFilter {
   status: string | null;
   limit: number;
-  /** The last subscription of the page before. */
+  /** The last subscription of the previous page. */
   before: string | null;
 }
 

@@ -14,7 +14,7 @@ import {
 } from "../input_fields.ts";
 import { MetadataSchema } from "../metadata.ts";
 
-/** Bytes as JSON. The gateway accepts 1,024; the rest is for the service's own entries. */
+/** In bytes of JSON. The gateway accepts 1,024, and the service adds an entry of its own. */
 const MAX_METADATA = 900;
 
 const RetryScheduleSchema = object({

@@ -1,4 +1,4 @@
-/** Host names and addresses: which are public, and a DNS lookup that returns no others. */
+/** Decides which addresses are public, and provides a DNS lookup that rejects forbidden addresses. */
 
 import { lookup as resolve } from "node:dns/promises";
 import { isIP, type LookupFunction } from "node:net";
@@ -29,7 +29,7 @@ const SPECIAL = listOf(
   "3fff::/20", // documentation
 );
 
-/** All allocated unicast addresses of IPv6; translated v4 addresses (64:ff9b::) are not in it. */
+/** All allocated unicast addresses of IPv6. Translated v4 addresses (64:ff9b::) are not among them. */
 const UNICAST_V6 = listOf("2000::/3");
 
 /** Also false for text that is not an address. */

@@ -16,10 +16,10 @@ import { PostponeJob, type Task, type TaskContext } from "../jobs/task.ts";
 import { createEndpointCache, FRESH_MS, type HealthDeps } from "./endpoint_health.ts";
 import { attemptDelivery, type AttemptDeps } from "./send.ts";
 
-/** Requests to one endpoint at a time. */
+/** How many requests to one endpoint run at a time. */
 const CONCURRENCY = 10;
 
-/** Due deliveries fetched by one query. */
+/** How many due deliveries one query fetches. */
 const FETCH_LIMIT = 100;
 
 /** After this the job ends and is queued again: it has to end before its time limit (90 s). */
@@ -28,10 +28,10 @@ const MAX_RUN_MS = 45_000;
 /** How long to wait before checking again whether an earlier job of the endpoint is over. */
 const ORDER_WAIT_MS = 1_000;
 
-/** Rows deleted by one statement. */
+/** How many rows one statement deletes. */
 const DELETE_BATCH = 1_000;
 
-/** Endpoints served at a time: more than installations usually have. */
+/** How many endpoints are served at a time: more than installations usually have. */
 const MAX_ENDPOINTS = 256;
 
 export interface DeliverWebhooksDeps extends AttemptDeps, HealthDeps {
@@ -87,7 +87,7 @@ async function sendDue(
     onDelivery: fetchFlag.raise,
     onChange: cache.invalidate,
   });
-  /** Attempts under way, by resource: the deliveries of one resource are sent in order. */
+  /** The running attempts, by resource: the deliveries of one resource are sent in order. */
   const running = new Map<string, Promise<void>>();
   let fetched: DueDelivery[] = [];
   let next: Date | null = null;

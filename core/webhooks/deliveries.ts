@@ -15,7 +15,7 @@ export { DELIVERY_STATUSES } from "../../db/webhook_deliveries.ts";
 export interface DeliveryOptions {
   status: DeliveryStatus | null;
   limit: number;
-  /** The last delivery of the page before. */
+  /** The last delivery of the previous page. */
   before: string | null;
 }
 

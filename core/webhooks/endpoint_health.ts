@@ -63,7 +63,7 @@ export function createEndpointCache(
       return endpoint;
     },
     invalidate: () => void (readAt = -Infinity),
-    // One at a time: each result is applied to the endpoint as the result before it has changed it.
+    // One at a time: each result must be applied to the endpoint that the previous result changed.
     recordResult: (result) =>
       serializeByKey(id, async () => {
         const known = endpoint;

@@ -179,7 +179,7 @@ export async function testWebhookEndpoint(
   const event = {
     id: newId(now),
     name: TEST_EVENT_NAME,
-    // Not stored, so it has no place among the events of the endpoint.
+    // Not stored, so it is not counted among the events of the endpoint.
     sequence: 0,
     created_at: now.toISOString(),
     data: { ...viewEndpoint(endpoint), notification_id: null },

@@ -46,7 +46,7 @@ export interface PostResult {
 
 /** Disposing aborts the running requests. */
 export interface Poster extends AsyncDisposable {
-  /** Returns a result for every failure of the receiver; throws `PostAborted` only if aborted here. */
+  /** Every failure of the receiver is a result. Throws `PostAborted` if this service aborts the post. */
   post(post: Post, signal?: AbortSignal): Promise<PostResult>;
 }
 
@@ -122,7 +122,7 @@ export function createPoster(options: PosterOptions): Poster {
   };
 }
 
-/** The request was aborted by this service; it says nothing about the receiver. */
+/** This service aborted the request, so the failure says nothing about the receiver. */
 export class PostAborted extends Error {
   override name = "PostAborted";
 }

@@ -13,8 +13,8 @@ export function openConnections(protocol: string, options: AgentOptions): Agent 
 }
 
 /**
- * If NODE_EXTRA_CA_CERTS is set, Deno's own agent lists all trusted certificates first, for which the
- * service lacks the permission. `connect` by itself trusts the same certificates.
+ * If NODE_EXTRA_CA_CERTS is set, Deno's own agent first lists all trusted certificates. The service has
+ * no permission for that. `connect` trusts the same certificates without listing them.
  */
 class PlainTlsAgent extends TlsAgent {
   override createConnection(options: ConnectionOptions) {
@@ -47,7 +47,7 @@ export class NoResponse extends Error {
   }
 }
 
-/** A body is read up to here, so that the connection can be reused; a longer one closes it. */
+/** A body is read up to here, so that the connection can be reused. A longer body closes it. */
 const MAX_BODY_BYTES = 16_384;
 
 /** The status alone decides whether the post succeeded; reading the body may take this long. */

@@ -1,4 +1,4 @@
-/** Starts deliveries without a new event: missed ones, and those of an endpoint enabled again. */
+/** Starts deliveries that were missed, and those of an endpoint that was enabled again. */
 
 import type { Database } from "../../db/database.ts";
 import type { NewJob } from "../../db/jobs.ts";
@@ -30,7 +30,7 @@ export async function sweepDeliveries(
 /** Stored with the job, so it keeps its old name. */
 export const EXPEDITE_WEBHOOKS = "hasten_webhooks";
 
-/** Rows changed by one statement. */
+/** How many rows one statement changes. */
 const BATCH = 1_000;
 
 export function expediteJob(endpointId: string, now: Date): NewJob {

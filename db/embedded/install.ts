@@ -63,7 +63,7 @@ async function createHome(
   await Deno.chmod(home, 0o755);
 }
 
-/** Installs the programs if they are missing or of another version; always updates `leash.sh`. */
+/** Installs the programs if they are missing or of another version; always updates `run_server.sh`. */
 async function installPrograms(layout: Layout, showProgress: ShowProgress): Promise<void> {
   const versionFile = join(layout.programs, "version");
   const version = await Deno.readTextFile(versionFile).catch(() => null);
@@ -76,8 +76,8 @@ async function installPrograms(layout: Layout, showProgress: ShowProgress): Prom
     await removeIfExists(layout.programs);
     await Deno.rename(temporary, layout.programs);
   }
-  await Deno.copyFile(new URL("leash.sh", import.meta.url), layout.leash);
-  await Deno.chmod(layout.leash, 0o755);
+  await Deno.copyFile(new URL("run_server.sh", import.meta.url), layout.serverScript);
+  await Deno.chmod(layout.serverScript, 0o755);
 }
 
 /**

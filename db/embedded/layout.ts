@@ -10,7 +10,8 @@ export interface Layout {
    */
   home: string;
   programs: string;
-  leash: string;
+  /** The installed `run_server.sh`, which stops the server when the service ends. */
+  serverScript: string;
   cluster: string;
   passwordFile: string;
   logFile: string;
@@ -27,7 +28,7 @@ export function layoutIn(home: string, runAs: Layout["runAs"]): Layout {
   return {
     home,
     programs: join(home, "programs"),
-    leash: join(home, "leash"),
+    serverScript: join(home, "run_server"),
     cluster: join(home, "cluster"),
     passwordFile: join(home, "password"),
     logFile: join(home, "server.log"),

@@ -6,7 +6,7 @@ import postgres from "postgres";
 import { waitAtMost } from "../../concurrency/deadlines.ts";
 import type { Layout } from "./layout.ts";
 
-/** A killed server (a zombie, or processes that still have clients) can block a new one for seconds. */
+/** A killed server can block a new one for seconds, while its processes still have clients. */
 const START_TIMEOUT_MS = 10_000;
 
 /** The pause between attempts to restart a server; their number is not limited. */
@@ -69,7 +69,7 @@ export async function startServer(
     async stop() {
       isStopping = true;
       if (process) await closeQuietly(process.stdin);
-      // The leash ends a server that takes longer.
+      // If the server takes longer, `run_server.sh` still stops it.
       await waitAtMost(STOP_TIMEOUT_MS, supervision);
     },
   };
@@ -79,8 +79,8 @@ export async function startServer(
 export async function findServer(layout: Layout): Promise<string | null> {
   const pidFile = await readPidFile(layout);
   if (!pidFile?.isReady) return null;
-  // A pid file can outlive its server, and another process may use its port by now: it is our server
-  // only if it accepts the password and has the same data folder.
+  // A pid file can outlive its server, and another program may use that port by now. It is the server
+  // of this folder only if it accepts the password and has the same data folder.
   const url = await serverUrl(layout, pidFile.port);
   const sql = postgres(url, { max: 1, connect_timeout: 2, onnotice: () => {} });
   try {
@@ -104,7 +104,7 @@ async function launch(layout: Layout, port: number, options: ServerOptions) {
   const deadline = Date.now() + START_TIMEOUT_MS;
   while (true) {
     const stalePid = (await readPidFile(layout))?.pid;
-    const process = new Deno.Command(layout.leash, {
+    const process = new Deno.Command(layout.serverScript, {
       args: [String(port), ...settings],
       cwd: layout.home,
       stdin: "piped",

@@ -17,7 +17,7 @@ import type {
 
 type Event = z.output<typeof EventSchema>;
 
-/** The events that are not the second one of their resource. */
+/** The sequence numbers of the examples; all other examples are the second event of their resource. */
 const SEQUENCES: Record<string, number> = {
   payment_received: 1,
   payment_denied: 1,

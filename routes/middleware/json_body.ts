@@ -42,8 +42,8 @@ export function jsonBody(limits: JsonLimits | null): MiddlewareHandler<AppEnv> {
     if (Number(length ?? 0) > MAX_BODY_BYTES) throw tooLarge();
     // Read before the handler runs, so that no handler sees a broken or endless connection.
     const text = await read(() => length === null ? countedText(c.req.raw) : c.req.text());
-    // Where Hono caches a body that was already read.
     const checked = limits === null ? text : checkText(text, limits);
+    // Hono takes a body that was already read from this cache.
     c.req.bodyCache.text = Promise.resolve(checked) as never;
     await next();
   };

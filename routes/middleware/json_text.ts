@@ -12,19 +12,19 @@ export interface JsonScan {
   isTooComplex: boolean;
   /** The text in UTF-8. All characters with a meaning in JSON are single bytes. */
   bytes: Uint8Array;
-  /** Start and end of each number that is not whole but that JavaScript would round to a whole one. */
+  /** Start and end of each fraction that JavaScript would round to a whole number. */
   inexact: [start: number, end: number][];
 }
 
 /** Numbers that are not whole and have more than 15 digits. Metadata has room for fewer than 1,000. */
 export const MAX_LONG_NUMBERS = 1_000;
 
-/** A body of 256 KiB has room for 43,690 characters as `\uXXXX`. More are short escapes. */
+/** A body of 256 KiB has room for 43,690 escapes of the form `\uXXXX`; only short escapes can be more. */
 export const MAX_ESCAPES = 45_000;
 
 /**
- * An object is large if it has more than 100 members. Large objects are slow to parse; only metadata
- * can be one, and has room for 2,500 members.
+ * An object is large if it has more than 100 members. Large objects are slow to parse. Only objects in
+ * metadata can be large, and metadata has room for 2,500 members.
  */
 export const LARGE_OBJECT = 100;
 export const MAX_LARGE_MEMBERS = 2_500;

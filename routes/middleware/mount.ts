@@ -14,9 +14,9 @@ export interface Guards {
 }
 
 /**
- * Wraps the first handler of each route instead of adding a Hono middleware: unknown paths then get
- * 404 or 405 without a credential, and a route without validation responds to a cached caller
- * without creating a promise. `guards` is null for public routes, which ignore unknown query
+ * Wraps the first handler of each route instead of adding a Hono middleware. Unknown paths then get 404
+ * or 405 without a credential. If the caller is cached, a route without validation responds without
+ * creating a promise, which saves time. `guards` is null for public routes. These ignore unknown query
  * parameters: the gateway's notifications must arrive even if their URL has a query.
  */
 export function mount(
@@ -33,7 +33,7 @@ export function mount(
       throw new Error(`${path}: a resource may have routes only, not middleware`);
     }
     const handlers: Handler<AppEnv>[] = routes.map(({ handler }) => handler);
-    // A public route counts bodies that are too complex as failures, so it checks them itself.
+    // A public route counts a body that is too complex towards its rate limit, so the route checks it.
     if (method !== "GET") handlers.unshift(jsonBody(guards && limitsOf(path)));
     const [first, ...rest] = handlers;
     const route = basePath + path;

@@ -25,7 +25,7 @@ export function createRequireCaller(deps: RequireCallerDeps): RequireCaller {
 
   return (c) => {
     const address = () => `address:${clientAddress(c, trustedProxies)}`;
-    /** The address, if it is charged for a key that is being looked up. */
+    /** The address for which the look-up of a key was counted; null: none was counted. */
     let counted: string | null = null;
 
     function uncount(): void {

@@ -1,4 +1,4 @@
-/** Rejects requests of callers while the instance is overloaded, before they cost anything. */
+/** Rejects requests of callers while the instance is overloaded, before any work is done for them. */
 
 import { ServiceError } from "../../core/errors.ts";
 import type { Load } from "../../core/load.ts";

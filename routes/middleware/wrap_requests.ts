@@ -37,7 +37,7 @@ export function wrapRequests(inner: Inner, { log, clock }: { log: Log; clock: Cl
           .then((response) => finish(response, request, context, began))
         : finish(response, request, context, began);
     } catch (thrown) {
-      // Hono only handles `Error` objects; this also catches other thrown values, such as a string.
+      // Hono catches only `Error` objects; this also catches other thrown values, such as a string.
       return finish(renderError(thrown, context), request, context, began);
     }
   };
@@ -60,8 +60,8 @@ export function wrapRequests(inner: Inner, { log, clock }: { log: Log; clock: Cl
 }
 
 /**
- * Responses are not cached unless the route sets `Cache-Control`, and browsers do not guess content
- * types. Adds no other security headers, because each header takes microseconds in every response.
+ * Forbids caching unless the route sets `Cache-Control`, and forbids browsers to guess content types.
+ * Adds no other security headers, because each header takes microseconds in every response.
  */
 function withSafeHeaders(response: Response, requestId: string): Response {
   const { headers } = response;

@@ -71,13 +71,13 @@ export interface NotificationRouteDeps extends ReceiveDeps {
 export function createNotificationRoute(deps: NotificationRouteDeps): Router {
   const { limit, trustedProxies } = deps;
   const router = createRouter();
-  // Not validated by its schema: that would change the payload, which is stored as received.
+  // Not validated by its schema: `parseNotification` needs the payload exactly as received.
   router.openAPIRegistry.registerPath(receiveRoute);
   router.post(receiveRoute.path, async (c) => {
     const address = () => `address:${clientAddress(c, trustedProxies)}`;
     try {
       const received = parseNotification(await payloadOf(c), deps.gateway);
-      // It proves nothing, so it must not reach the database without a limit.
+      // Any client can send it, so it must not reach the database without a limit.
       if (received.kind === "unsigned") limit.count(address());
       const { notificationId } = await receiveNotification(deps, received);
       const receipt: Receipt = { status: "ok", notification_id: notificationId };
@@ -111,7 +111,7 @@ function isRejection(thrown: unknown): thrown is ServiceError {
   return thrown instanceof ServiceError && REJECTIONS.some((code) => code === thrown.code);
 }
 
-/** Describes the same request as a webhook of the gateway, for callers who emulate the gateway. */
+/** Documents the same request as a webhook of the gateway, for callers who emulate the gateway. */
 export function describeGatewayMessage({ openAPIRegistry }: Router): void {
   openAPIRegistry.registerWebhook({
     method: "post",

@@ -5,8 +5,8 @@ import { id, nullableText, timestamp } from "../../core/response_fields.ts";
 import { NOTIFICATION_STATUSES } from "../../core/notifications/read.ts";
 
 /**
- * For the document only. The core reads the payload as received, because the signature covers the
- * exact strings that were sent.
+ * For the OpenAPI document only. `parseNotification` reads the payload as received, because the
+ * signature covers the exact strings that were sent.
  */
 export const NotificationPayloadSchema = z.looseObject({
   order_id: z.string().openapi({
@@ -67,9 +67,9 @@ export const NotificationPayloadSchema = z.looseObject({
   }),
 }).openapi("NotificationPayload", {
   description: "The gateway's notification of a transaction. Each payment type adds its own " +
-    "fields; all of them are stored. Notifications of subscriptions and linked accounts have a " +
-    "different structure and no signature. The service does not store them; they only make it " +
-    "check the subscription at the gateway.",
+    "fields; all of them are stored, except secrets and `customer_details`. Notifications of " +
+    "subscriptions and linked accounts have a different structure and no signature. The service " +
+    "does not store them; they only make it check the subscription at the gateway.",
 });
 
 export const NotificationReceiptSchema = z.object({
@@ -132,7 +132,8 @@ export const NotificationSchema = z.object({
     example: null,
   }),
   raw_payload: z.record(z.string(), z.unknown()).openapi({
-    description: "The payload as received, without its signature and without tokens.",
+    description: "The payload as received, without its signature, tokens, card numbers and " +
+      "`customer_details`.",
     example: {
       order_id: "order-1893",
       transaction_status: "settlement",

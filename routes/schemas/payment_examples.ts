@@ -14,7 +14,7 @@ type Refund = z.output<typeof RefundSchema>;
 
 const GATEWAY = "https://api.midtrans.com";
 
-/** The example of each field, as in the schema: together they are a virtual account. */
+/** The example of each field, as in the schema. Together they describe a virtual account. */
 const FIELDS = fieldExamples(PaymentSchema);
 
 const CUSTOMER = {

@@ -159,7 +159,7 @@ export const PROBLEM_MEMBERS: Partial<Record<ErrorCode, object>> = {
     gateway_status_code: "429",
   },
   gateway_unreachable: {
-    detail: "The gateway is not responding at the moment. Nothing was done; try again later.",
+    detail: "The gateway is not responding. The request was not sent; retry later.",
     outcome: "refused",
   },
   gateway_timeout: { ...PAYMENT_IDS, outcome: "unknown" },

@@ -38,7 +38,7 @@ const LOGGED_MEMBERS = [
   "gateway_status_code",
 ];
 
-/** Callers choose order ids, so these may contain anything. */
+/** Redacts text members, because callers choose order ids, which may contain a secret. */
 function summarize({ code, members }: ServiceError): ProblemSummary {
   const summary: ProblemSummary = { code };
   for (const name of LOGGED_MEMBERS) {

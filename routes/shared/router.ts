@@ -69,7 +69,7 @@ export function shorten(name: string): string {
   return name.length > 64 ? `${name.slice(0, 64).toWellFormed()}…` : name;
 }
 
-/** Report at most 20 validation errors, so that a huge invalid body does not get a huge response. */
+/** The maximum number of reported errors, so that a huge invalid body does not get a huge response. */
 const MAX_FIELD_ERRORS = 20;
 
 export function validationError(all: FieldError[]): ServiceError {

@@ -90,7 +90,7 @@ const ScheduledTaskSchema = z.object({
   }),
   error: nullableText.openapi({ description: "Why the last run failed.", example: null }),
   is_overdue: z.boolean().openapi({
-    description: "True if a run was missed, which means that no instance runs the schedule.",
+    description: "True if two runs in a row were missed: no instance runs the schedule.",
     example: false,
   }),
 }).openapi("ScheduledTask", { description: "A task that runs on a schedule." });

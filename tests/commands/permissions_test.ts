@@ -19,8 +19,8 @@ async function flagsFor(settings: Record<string, string>): Promise<string[]> {
 }
 
 /**
- * Runs a script with these flags, and returns which of its attempts were permitted. The leash is the
- * script that runs the database server; it must not run any other program.
+ * Runs a script with these flags, and returns which of its attempts were permitted. The server
+ * script (`db/embedded/run_server.sh`) must run the database server and no other program.
  */
 async function probe(flags: string[], paths: Record<string, string>) {
   const script = join(paths.scratch!, "probe.ts");
@@ -38,14 +38,16 @@ async function probe(flags: string[], paths: Record<string, string>) {
       JSON.stringify(paths.data + "/development_keys.json")
     }, "{}"),
       writeQueue: () => Deno.writeTextFileSync(${JSON.stringify(paths.data + "/jobs.kv")}, ""),
-      runProgramByLeash: () => {
-        const { stdout } = new Deno.Command(${JSON.stringify(paths.data + "/postgres/leash")}, {
+      runProgramByServerScript: () => {
+        const { stdout } = new Deno.Command(${
+      JSON.stringify(paths.data + "/postgres/run_server")
+    }, {
           args: ["/tmp/log", "/bin/echo", "ran"],
         }).outputSync();
         if (!new TextDecoder().decode(stdout).includes("ran")) throw new Error("did not run it");
       },
-      writeLeash: () => Deno.writeTextFileSync(${
-      JSON.stringify(paths.data + "/postgres/leash")
+      writeServerScript: () => Deno.writeTextFileSync(${
+      JSON.stringify(paths.data + "/postgres/run_server")
     }, ""),
       runShell: () => new Deno.Command("sh", { args: ["-c", "true"] }).outputSync(),
       runTrue: () => new Deno.Command("/bin/true").outputSync(),
@@ -77,8 +79,8 @@ const ONLY_SETTINGS = {
   renamePostgresFolder: false,
   writeKeys: false,
   writeQueue: false,
-  runProgramByLeash: false,
-  writeLeash: false,
+  runProgramByServerScript: false,
+  writeServerScript: false,
   runShell: false,
   runTrue: false,
   readPasswd: false,

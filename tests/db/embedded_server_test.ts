@@ -26,7 +26,7 @@ function isAlive(pid: number): boolean {
 Deno.test("embedded server: ends if the service ends before the server has started", async () => {
   await using folder = await createDataFolder();
   const layout = await install(folder.path, ignoreOutput);
-  await new Deno.Command(layout.leash, {
+  await new Deno.Command(layout.serverScript, {
     args: [String(freePort()), "listen_addresses=127.0.0.1", "unix_socket_directories="],
     cwd: layout.home,
     // The script stops the server when its input ends, as it does when the service ends.
@@ -72,7 +72,7 @@ Deno.test("embedded server: stop returns while the server is frozen", async () =
   const pid = await readServerPid(layout);
   Deno.kill(pid, "SIGSTOP");
   await server.stop();
-  // `isAlive` sends SIGCONT, which resumes the server; the script `leash.sh` then stops it.
+  // `isAlive` sends SIGCONT, which resumes the server; the script `run_server.sh` then stops it.
   while (isAlive(pid)) await delay(50);
 });
 

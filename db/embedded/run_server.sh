@@ -1,9 +1,9 @@
 #!/bin/sh
-# Runs the database server for as long as its own standard input stays open. When the service ends,
-# kill -9 included, the kernel closes that pipe, and the server then shuts down cleanly.
-# The signal is repeated until the server has ended: one that has just started ignores signals.
+# Runs the database server for as long as the standard input of this script stays open. When the
+# service ends, even by kill -9, the kernel closes that pipe, and the server then shuts down cleanly.
+# The signal is repeated until the server has ended, because a server that has just started ignores it.
 # The program is fixed, so that the permission to run this script permits nothing else.
-# usage: leash PORT NAME=VALUE...
+# usage: run_server PORT NAME=VALUE...
 trap '' INT TERM HUP
 home=$(dirname "$0")
 port=$1
