@@ -85,7 +85,10 @@ async function explainRefusals<T>(explanation: string, change: () => Promise<T>)
   }
 }
 
-/** In a database copied to another server, existing events must sort before all new ones. */
+/**
+ * The other server may have lower transaction ids. New events would then sort before existing ones, so
+ * they get the next generation (`currentGeneration` in `db/events.ts`).
+ */
 async function adaptIfCopied(url: string): Promise<void> {
   const database = openDatabase({ url, poolSize: 1 });
   try {

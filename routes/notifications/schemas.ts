@@ -67,9 +67,9 @@ export const NotificationPayloadSchema = z.looseObject({
   }),
 }).openapi("NotificationPayload", {
   description: "The gateway's notification of a transaction. Each payment type adds its own " +
-    "fields; all of them are stored. Notifications of subscriptions and linked accounts have a " +
-    "different structure and no signature. The service does not store them; they only make it " +
-    "check the subscription at the gateway.",
+    "fields. Notifications of subscriptions and linked accounts have a different structure and no " +
+    "signature. The service does not store them; they only make it check the subscription at the " +
+    "gateway.",
 });
 
 export const NotificationReceiptSchema = z.object({
@@ -132,7 +132,8 @@ export const NotificationSchema = z.object({
     example: null,
   }),
   raw_payload: z.record(z.string(), z.unknown()).openapi({
-    description: "The payload as received, without its signature and without tokens.",
+    description: "The payload as received, without its signature, tokens, card numbers and " +
+      "customer details.",
     example: {
       order_id: "order-1893",
       transaction_status: "settlement",

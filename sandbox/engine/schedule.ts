@@ -59,9 +59,9 @@ export function createSchedule(
   function runUntil(to: number, isJump: boolean): Promise<void> {
     // A failed jump must not block later ones.
     running = running.catch(() => {}).then(async () => {
-      // Requests in flight finish first: the response of a receiver may schedule a retry.
       if (isJump) deferred = [];
       try {
+        // Webhooks in flight finish first: the response of a receiver may schedule a retry.
         if (isJump) await waitForInFlight();
         await runEntriesUntil(to, isJump);
       } finally {
