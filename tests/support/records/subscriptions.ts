@@ -138,8 +138,7 @@ export async function openSubscriptions(
       const path = `/events/?resource_id=${id}&order=oldest_first&limit=100`;
       const written = (await subscriptions.events(id)).length;
       let events: Event[] = [];
-      // The API hides events that a running transaction could still precede; other tests write at
-      // the same time.
+      // The API shows an event only after the publisher has assigned its position.
       await until("all events are shown", async () => {
         events = z.array(EventSchema).parse(await (await get(path, staff)).json());
         return events.length >= written;
