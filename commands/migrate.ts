@@ -35,7 +35,7 @@ export async function openCommandDatabase(config: Config): Promise<CommandDataba
   return { database, [Symbol.asyncDispose]: () => owned.disposeAsync() };
 }
 
-/** Service and database are often started together, and the database takes longer. */
+/** How long to wait for the database. It is often started with the service, and takes longer. */
 const CONNECT_TIMEOUT_MS = 30_000;
 
 const INSUFFICIENT_PRIVILEGE = "42501";

@@ -42,7 +42,8 @@ async function installDatabase(dataDir: string): Promise<Layout | null> {
   try {
     return await install(dataDir, printStatus);
   } catch (error) {
-    // In use means installed; the command that starts next decides whether that is an error.
+    // If the folder is in use, the database is installed. The command that starts next decides whether
+    // this is an error.
     if (error instanceof FolderInUse) return await readLayout(dataDir);
     printStatus(error instanceof Error ? error.message : String(error));
     return null;

@@ -29,7 +29,7 @@ function compareVersions(a: string, b: string): number {
   return differences.find((difference) => difference !== 0) ?? 0;
 }
 
-/** Versions with the same major number are compatible with earlier ones. */
+/** A version must be compatible with earlier versions that have the same major number. */
 export function assertCompatible(released: Json, current: Json): void {
   const major = ({ info }: Json) => Number(info.version.split(".")[0]);
   const changes = breakingChanges(released, current);

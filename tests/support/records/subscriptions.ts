@@ -199,7 +199,7 @@ export function chargedPaymentIds(events: Event[]): string[] {
   return ids;
 }
 
-/** Fails unless the service has each charge of the gateway once, as its owner's payment. */
+/** Fails unless the owner has exactly one payment for each charge at the gateway. */
 export async function assertAllCharged(
   subscriptions: TestSubscriptions,
   subscription: Subscription,
