@@ -1,6 +1,6 @@
 /**
- * The worst request bodies that are refused: how long one of them occupies the service. It serves
- * all callers from one thread, so this is how long the others wait.
+ * Processor time of the slowest request bodies that are refused. The service serves all callers from
+ * one thread, so this is how long the other callers wait.
  */
 
 import { randomUUID } from "node:crypto";

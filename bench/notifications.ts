@@ -30,7 +30,7 @@ const CALLS_PER_ROUND = 3_840;
 /** Calls that are not measured, so that the JIT compiler optimizes the code first. */
 const WARM_UP_CALLS = 3_840;
 const SEQUENTIAL_CALLS = 1_000;
-/** So many calls that a single pause does not determine the 99th percentile. */
+/** Enough calls that a single pause does not determine the 99th percentile. */
 const PACED_CALLS = 8_000;
 
 /** `minRatio` is the goal: the rate of the service divided by the rate of pgbench. */

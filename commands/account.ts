@@ -56,7 +56,7 @@ export async function openAccountGuard(
         `settings are for "${environment}".\n${WHAT_TO_DO}`,
     );
   }
-  // The embedded sandbox has no real payments, and developers reset it.
+  // No check for the embedded sandbox: it has no real payments, and developers reset it.
   return environment === "embedded"
     ? NO_ACCOUNT_GUARD
     : createAccountGuard({ database, log, account });

@@ -22,7 +22,7 @@ import { Failure } from "./terminal.ts";
 /** Few enough that jobs never slow down requests to the gateway or the database. */
 export const MAX_RUNNING_JOBS = 8;
 
-/** Asynchronous requests of callers leave one call to the gateway to other jobs. */
+/** One of the concurrent gateway calls is reserved for jobs that are not requests of callers. */
 export const MAX_RUNNING_REQUESTS = MAX_BACKGROUND_CALLS - 1;
 
 export interface Jobs extends AsyncDisposable {

@@ -35,7 +35,7 @@ export async function openCommandDatabase(config: Config): Promise<CommandDataba
   return { database, [Symbol.asyncDispose]: () => owned.disposeAsync() };
 }
 
-/** Service and database are often started together, and the database takes longer. */
+/** How long to wait for the database. It is often started with the service, and takes longer. */
 const CONNECT_TIMEOUT_MS = 30_000;
 
 const INSUFFICIENT_PRIVILEGE = "42501";
@@ -85,7 +85,10 @@ async function explainRefusals<T>(explanation: string, change: () => Promise<T>)
   }
 }
 
-/** In a database copied to another server, existing events must sort before all new ones. */
+/**
+ * The other server may have lower transaction ids. New events would then sort before existing ones, so
+ * they get the next generation (`currentGeneration` in `db/events.ts`).
+ */
 async function adaptIfCopied(url: string): Promise<void> {
   const database = openDatabase({ url, poolSize: 1 });
   try {

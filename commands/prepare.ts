@@ -1,7 +1,7 @@
 /**
  * `main.ts prepare`, which every task runs first: installs the embedded database if it is needed,
- * and prints the permission flags to start the service with. Only this short step may write and run
- * anything.
+ * and prints the permission flags to start the service with. Only this short step may write any file
+ * and run any program.
  */
 
 import { relative } from "node:path";
@@ -42,7 +42,8 @@ async function installDatabase(dataDir: string): Promise<Layout | null> {
   try {
     return await install(dataDir, printStatus);
   } catch (error) {
-    // In use means installed; the command that starts next decides whether that is an error.
+    // If the folder is in use, the database is installed. The command that starts next decides whether
+    // this is an error.
     if (error instanceof FolderInUse) return await readLayout(dataDir);
     printStatus(error instanceof Error ? error.message : String(error));
     return null;

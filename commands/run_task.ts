@@ -109,7 +109,7 @@ async function openTaskDeps(
   await migrateDatabase(url, await loadMigrations(), null);
   const database = openDatabase({ url, poolSize: CONNECTIONS });
   resources.defer(() => database.close());
-  // The service runs the jobs of other instances that ended.
+  // The callbacks do nothing: the service, not this command, takes over the jobs of other instances.
   const leaseHolder = resources.use(
     await openInstanceLock({ url, onInstanceGone() {}, onLost() {} }),
   );

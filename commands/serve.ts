@@ -55,7 +55,8 @@ export async function serve(readConfig: () => Config, options: ServeOptions = {}
   const log = createLog(out.write);
   logUncaughtErrors(log);
   const stop = listenForStop();
-  // Before the service accepts requests there is nothing to finish; an embedded database stops too.
+  // Before the service accepts requests there is nothing to finish. An embedded database server ends
+  // with this process (`db/embedded/leash.sh`).
   let isServing = false;
   stop.received.then(() => isServing || Deno.exit(0));
 
@@ -75,7 +76,8 @@ export async function serve(readConfig: () => Config, options: ServeOptions = {}
   const database = openDatabase({ url: databaseUrl, poolSize: config.databasePoolSize });
   resources.defer(() => database.close());
   let jobs: Jobs | null = null;
-  // Before the jobs: they stop while the lock is still held, and other instances then run the rest.
+  // Opened before the jobs, so that it is released after them: other instances run the remaining jobs
+  // when this lock is free.
   const leaseHolder = resources.use(
     await openInstanceLock({
       url: databaseUrl,

@@ -8,7 +8,7 @@ import type { Context } from "hono";
 export interface FixedResponseOptions {
   contentType: string;
   cacheControl: string;
-  /** Called at the first request, and again only if it failed. */
+  /** Called at the first request for each encoding, and again only if it failed. */
   text: () => string | Promise<string>;
 }
 

@@ -119,7 +119,8 @@ function describeError(error: unknown): unknown {
     return "This machine does not have that address. Choose another with --host.";
   }
   if (error instanceof Deno.errors.NotCapable) {
-    return `The task does not have this permission: ${error.message.split(",")[0]}.`;
+    return `The task does not have this permission: ${error.message.split(",")[0]}. ` +
+      "Choose a file below .data/ with --data, or use --memory.";
   }
   const code = (error as { code?: unknown } | null)?.code;
   return typeof code === "string" && code.startsWith("ERR_PARSE_ARGS") && error instanceof Error

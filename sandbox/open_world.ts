@@ -160,8 +160,8 @@ async function openTables(
     return openTable<RecordOf<K>>(name, journal, (record) => {
       index?.(record);
       const at = (DUE_ACTIONS[name] as DueAction<RecordOf<K>>).at(record);
-      // Webhook retries belong to events that already happened, so a clock jump includes those that
-      // are added during the jump.
+      // A webhook retry belongs to an event that already happened. So a clock jump also runs retries
+      // that are added during the jump.
       if (at !== null) schedule.add(at, `${name}/${record.id}`, name === "webhooks");
       onChange();
     });

@@ -78,7 +78,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     render(familyOf(path).refuse(refusal, world.random.uuid()));
   app.notFound((c) => {
     const isKnown = ["GET", "POST", "PATCH", "DELETE"].some((method) =>
-      // Middleware is registered for ALL methods and does not handle the request.
+      // Middleware is registered for ALL methods, but does not respond to the request.
       app.router.match(method, c.req.path)[0].some(([[, route]]) => route.method !== "ALL")
     );
     const code = isKnown ? 405 : 404;

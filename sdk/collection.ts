@@ -21,12 +21,12 @@ interface Example {
   value: unknown;
 }
 
-export function finish(collection: Collection, document: Document): Collection {
+export function completeCollection(collection: Collection, document: Document): Collection {
   const byOperation = new Map<string, Item>();
   for (const folder of collection.item) {
     folder.item = folder.item.flatMap((item) => {
       const operation = operationOf(item, document);
-      const finished = finishItem(item);
+      const finished = completeItem(item);
       byOperation.set(operation.operationId, finished);
       return copyForEachExample(finished, bodyExamples(operation, document));
     });
@@ -54,12 +54,13 @@ function operationOf({ name, request }: Item, document: Document): Operation {
   return operation;
 }
 
-function finishItem(item: Item): Item {
+function completeItem(item: Item): Item {
   for (const variable of item.request.url.variable ?? []) {
     if (["pk", "id"].includes(variable.key)) variable.value = `{{${resourceId(item)}}}`;
     else if (variable.key.endsWith("_id")) variable.value = `{{${variable.key}}}`;
   }
-  // The description already lists the errors. Examples repeat the request; its headers are dropped.
+  // Error examples are dropped, because the description lists the errors. Request headers in examples
+  // are dropped, because the request itself has them.
   const response = item.response.filter(({ code }) => code < 300).map((example) => ({
     ...example,
     id: undefined,

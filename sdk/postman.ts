@@ -4,7 +4,7 @@
  */
 
 import { join } from "node:path";
-import { type Document, finish } from "./collection.ts";
+import { completeCollection, type Document } from "./collection.ts";
 import type { Collection } from "./collection_parts.ts";
 import { CONVERTER, DIST, HERE } from "./tools.ts";
 
@@ -30,7 +30,7 @@ const OPTIONS = {
 };
 
 const document = await Deno.readTextFile(join(HERE, "../openapi/openapi.json"));
-const collection = finish(await convert(document), JSON.parse(document) as Document);
+const collection = completeCollection(await convert(document), JSON.parse(document) as Document);
 const folder = Deno.args[0] ?? DIST;
 await Deno.mkdir(folder, { recursive: true });
 const output = join(folder, "postman_collection.json");

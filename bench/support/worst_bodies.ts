@@ -1,4 +1,4 @@
-/** Bodies of almost 256 KiB, or at the limits of a route, that take long to refuse. */
+/** Request bodies that take long to refuse: they have almost 256 KiB, or reach a limit of a route. */
 
 const SIZE = 255_000;
 

@@ -16,7 +16,8 @@ export const PaymentStatusSchema = z.enum(PAYMENT_STATUSES).openapi("PaymentStat
     "- `capture`: the card is charged; the bank settles it later. With `fraud_status: challenge` " +
     "it is not paid until you approve it in the gateway's dashboard",
     "- `settlement`: paid",
-    "- `deny`: declined by the bank\n- `failure`: rejected by the gateway",
+    "- `deny`: declined by the bank",
+    "- `failure`: rejected by the gateway, or not created by it",
     "- `cancel`: cancelled before it was paid, or a card payment before it was settled",
     "- `expire`: not paid in time",
     "- `partial_refund`, `refund`: refunded in part or in full",

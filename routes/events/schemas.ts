@@ -28,8 +28,8 @@ const event = {
 const sequence = z.int().min(1).openapi({
   description:
     "Number of the event among the events of its resource: 1, 2, 3, … Webhooks can arrive " +
-    "out of order: ignore the state in an event whose `sequence` is lower than that of an event " +
-    "of the same resource that you have already processed.",
+    "out of order: if you have already processed an event of the same resource with a higher " +
+    "`sequence`, ignore the state in this one.",
   example: 2,
 });
 

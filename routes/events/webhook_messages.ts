@@ -75,7 +75,7 @@ const WHEN: Record<typeof EVENT_NAMES[number] | typeof TEST_EVENT_NAME, string> 
   payment_cancelled: "A payment was cancelled before it was paid or, for a card, before " +
     "settlement.",
   payment_expired: "A payment was not paid in time. Release the stock that you reserved for it.",
-  payment_failed: "The gateway rejected a charge. Nothing was charged.",
+  payment_failed: "The gateway rejected a charge, or did not create it. Nothing was charged.",
   payment_refunded:
     "Money was returned to the customer, by a refund or a chargeback. Happens each " +
     "time the amount grows; `data.refund_amount` is the total refunded amount.",

@@ -37,7 +37,7 @@ const receiveRoute = createRoute({
   description:
     "Called by the gateway, not by you: enter this URL as the notification URL in the gateway's " +
     "dashboard. The service verifies the signature, stores the notification and updates the " +
-    "payment. If the signed fields are not sufficient, it checks the transaction with the " +
+    "payment. If the signed fields do not prove the new status, it checks the transaction with the " +
     "gateway first. Duplicate, outdated and unmatched notifications are acknowledged, too, so " +
     "that the gateway stops resending them: `GET /notifications/` shows the result of each.\n\n" +
     "If the signature is invalid, the error is `signature_invalid`. The usual cause is that " +
@@ -122,13 +122,13 @@ export function describeGatewayMessage({ openAPIRegistry }: Router): void {
       "Sent by the gateway to `POST /notification/` of this service when a transaction changes. " +
       "You only need it to emulate the gateway, for example in a test. It is authenticated by a " +
       "signature instead of a credential: `signature_key` is the hex SHA-512 of `order_id`, " +
-      "`status_code`, `gross_amount` and the server key, concatenated exactly as they appear in " +
-      "the body. The example is signed with `SB-Mid-server-sandbox`, the sandbox's server " +
+      "`status_code` and `gross_amount`, exactly as they appear in the body, followed by the " +
+      "server key. The example is signed with `SB-Mid-server-sandbox`, the sandbox's server " +
       "key.\n\n" +
       "The signature covers no other field. The service therefore applies a notification " +
-      "directly only if it is consistent with the stored payment, and otherwise checks the " +
+      "directly only if the signed fields prove the new status, and otherwise checks the " +
       "transaction with the gateway. Notifications can be duplicated, delayed and out of order; " +
-      "the service handles all of these.",
+      "the payment still gets the correct status.",
     tags: ["Notifications"],
     security: [],
     request: REQUEST,

@@ -20,8 +20,8 @@ export const EventNameSchema = z.enum(EVENT_NAMES).openapi("EventName", {
     "- `payment_received`: the gateway accepted the charge; the payment is pending or under fraud " +
     "review",
     "- `payment_settled`: the payment was paid; sent once per payment",
-    "- `payment_denied`: the bank declined the payment\n- `payment_failed`: the gateway rejected " +
-    "the charge",
+    "- `payment_denied`: the bank declined the payment",
+    "- `payment_failed`: the gateway rejected the charge, or did not create it",
     "- `payment_cancelled`: cancelled before it was paid or, for a card, before settlement",
     "- `payment_expired`: not paid in time",
     "- `payment_refunded`: money was refunded; sent each time the refunded amount grows",

@@ -173,7 +173,7 @@ export const StatusSchema = z.object({
       4,
     ),
     rejected_requests: count(
-      "Callers' requests that got 503 because of that, since the instance started.",
+      "Callers' requests that got 503 because of such delays, since the instance started.",
     ),
   }).openapi({ description: "Load of the responding instance." }),
   unrecognized: z.object({

@@ -86,7 +86,8 @@ export const WebhookDeliverySchema = z.object({
     description: [
       "- `pending`: will be sent or retried at `next_attempt_at`",
       "- `delivered`: the endpoint returned 2xx",
-      "- `failed`: the last attempt failed; no more retries",
+      "- `failed`: not delivered and not retried: the last attempt failed, or the endpoint was " +
+      "disabled for too long",
     ].join("\n"),
     example: "delivered",
   }),

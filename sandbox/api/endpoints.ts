@@ -180,7 +180,7 @@ function notificationHeaders(headers: Headers) {
   };
 }
 
-/** The gateway also accepts texts that are no URLs; it sends nothing to them. */
+/** The gateway also accepts text that is not a URL, but sends nothing to it. */
 function parseUrls(header: string | null): string[] {
   return (header ?? "").split(",").map((url) => url.trim().slice(0, 2000)).filter(Boolean)
     .slice(0, MAX_URLS);

@@ -1,4 +1,4 @@
-/** Serves one endpoint: fault, authorization, idempotency, operation, response. */
+/** Serves one endpoint in these steps: fault, authorization, idempotency, operation, response. */
 
 import type { Context } from "hono";
 import { setTimeout as delay } from "node:timers/promises";
@@ -29,16 +29,16 @@ export function serveEndpoint(endpoint: Endpoint, pipeline: Pipeline) {
     const fault = world.faults.takeForResponse(operation);
     const faultResponse = fault && await respondWithFault(fault, refuse, closing);
     if (faultResponse) return faultResponse;
-    const response = await handleCall(c, endpoint, fault, pipeline);
+    const response = await runCall(c, endpoint, fault, pipeline);
     await world.committed();
     const rendered = corruptResponse(fault, response) ?? render(response);
-    // Pages of merchants request tokens from the browser.
+    // Merchants' pages, which have other origins, request tokens from the browser.
     if (family === TOKENS) rendered.headers.set("Access-Control-Allow-Origin", "*");
     return rendered;
   };
 }
 
-async function handleCall(
+async function runCall(
   c: Context,
   endpoint: Endpoint,
   fault: Fault | null,
@@ -67,8 +67,8 @@ async function handleCall(
         if (fault?.fault === "webhook_first") await delivered;
         return family.succeed(result, endpoint.http);
       } finally {
-        // Inside the idempotent call: a repeated request during the delay gets "still being
-        // processed".
+        // Inside the idempotent call: if the request is repeated during the delay, the gateway
+        // responds that it is still being processed (202).
         if (fault?.fault === "delay") await pause(fault.delay_ms, closing);
       }
     });

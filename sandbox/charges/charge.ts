@@ -116,7 +116,7 @@ function expiryTime(
   return method.name === "credit_card" ? now + AUTHORIZATION_HOLD : null;
 }
 
-/** What webhooks contain of the customer. */
+/** The customer's data that webhooks contain. */
 function describeCustomer({ customer_details }: ChargeRequest): Transaction["customer"] {
   if (!customer_details) return null;
   const { email, first_name, last_name } = customer_details;

@@ -11,7 +11,7 @@ import { METHODS } from "./methods/methods.ts";
 import { actionResponse } from "./responses.ts";
 
 const Request = object({
-  // An empty key counts as absent: an official client always sends one.
+  // An empty key counts as absent: one of the gateway's client libraries sends the field empty.
   refund_key: text(255, 0).regex(/^[\w-]*$/, "must have only A-Z a-z 0-9 _ -").nullish(),
   amount: rupiah(0).nullish(),
   reason: text(255, 0).nullish(),
@@ -20,7 +20,7 @@ const Request = object({
 /** Limits the size of webhooks, each of which lists all refunds. */
 const MAX_REFUNDS = 100;
 
-/** The bank confirms a refund this long after it was made, with a webhook of its own. */
+/** The bank confirms a refund this long after it was made. The gateway then sends another webhook. */
 const CONFIRMATION_AFTER = 5 * SECOND;
 
 export interface RefundKind {
@@ -101,10 +101,11 @@ export function refund(world: World, id: string, body: unknown, kind: RefundKind
       bank: transaction.details.bank,
       settlement_time: formatWib(transaction.settledAt ?? now),
     },
-    // The gateway's pages differ: for direct refunds the sum of all refunds, otherwise this refund.
+    // As documented by the gateway: the sum of all refunds after a direct refund, otherwise the amount
+    // of this refund.
     refund_amount: formatMoney(isDirect ? sumRefunds(refunded) : amount),
     refund_key: key,
-    // Refunds of OVO payments also have the fields of the payer's phone.
+    // The response to a refund of an OVO payment also has OVO's own fields of a status response.
     ...transaction.method === "ovo" && METHODS.ovo.fields(refunded, "status", world),
   };
 }
@@ -114,7 +115,7 @@ function refundMessage(isDirect: boolean, isCard: boolean): string {
   return `Success, refund ${isCard ? "offline " : ""}request is approved`;
 }
 
-/** The part of the gateway that serves Permata has its own text, and does not send an id. */
+/** For Permata, the gateway uses another message and sends no id. */
 function notRefundable({ id, details }: Transaction): Refusal {
   if (details.bank !== "permata") return cannotUpdate(id);
   const message = "Merchant cannot modify the status of the transaction";
@@ -134,8 +135,8 @@ function canRefund(
 }
 
 /**
- * Marks the oldest unconfirmed refund as confirmed by the bank, and sends a webhook: the second one,
- * unless the refund was pending until now.
+ * Marks the oldest unconfirmed refund as confirmed by the bank, and sends a webhook. It is the second
+ * webhook of the refund, unless the bank had not made the refund before (`isPending`).
  */
 export function confirmRefund(world: World, transaction: Transaction): Transaction {
   const confirmed = transaction.refunds.find(isUnconfirmed);

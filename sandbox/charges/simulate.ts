@@ -1,6 +1,6 @@
 /**
- * Simulated actions: of customers and banks, which the merchant does not request, and of the merchant
- * in the gateway's dashboard.
+ * Simulated actions: what customers and banks do, and what the merchant does in the gateway's
+ * dashboard.
  */
 
 import { finishThreeDs, isWaitingForThreeDs } from "../cards/authorization.ts";

@@ -41,7 +41,7 @@ const ActionOptions = object({
   amount: rupiah().nullish(),
 });
 
-/** A fault applies to an API call, or to the webhooks of a cause. */
+/** A fault applies to an API call, or to the webhooks that have this cause. */
 const OPERATIONS = [
   ...new Set(["*", ...ENDPOINTS.map(({ operation }) => operation), ...CAUSES]),
 ];

@@ -109,7 +109,7 @@ export async function openJournal(path: string): Promise<Journal> {
   }
 
   /**
-   * Callers have written all changes of their operation, so a commit never contains half an
+   * Call it after all changes of an operation are written: then no commit contains only a part of an
    * operation.
    */
   function committed(): Promise<void> {

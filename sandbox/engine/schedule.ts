@@ -5,8 +5,8 @@ import type { Clock } from "./time.ts";
 export interface Schedule {
   /**
    * Schedules `key` for the time `at`; earlier entries of the same key stay. Entries that other
-   * requests add during a clock jump wait until it ends, unless `joinsJump` is set: otherwise a
-   * steady stream of new entries could keep the jump from ending.
+   * requests add during a clock jump wait until the jump ends, because a steady stream of new entries
+   * could keep it from ending. With `joinsJump`, the entry does not wait.
    */
   add(at: number, key: string, joinsJump?: boolean): void;
   /** Moves the clock to `to` and runs all entries that are due on the way. */
@@ -55,13 +55,13 @@ export function createSchedule(
     timer = { at: earliest.at, id };
   }
 
-  /** Runs one at a time: a timer that fires during a jump waits for its end. */
+  /** Runs one at a time: a timer that fires during a jump waits for the end of the jump. */
   function runUntil(to: number, isJump: boolean): Promise<void> {
     // A failed jump must not block later ones.
     running = running.catch(() => {}).then(async () => {
-      // Requests in flight finish first: the response of a receiver may schedule a retry.
       if (isJump) deferred = [];
       try {
+        // Webhooks in flight finish first: the response of a receiver may schedule a retry.
         if (isJump) await waitForInFlight();
         await runEntriesUntil(to, isJump);
       } finally {

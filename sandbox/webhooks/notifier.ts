@@ -204,13 +204,13 @@ function urlsFor(world: Pick<World, "settings">, { notify }: Transaction): strin
 
 /**
  * From 0 to 1, derived from the webhook's id. The shared random numbers cannot be used: responses
- * arrive in any order, and later ids would depend on it.
+ * arrive in any order, and later ids would depend on that order.
  */
 function jitterFor(id: string, attempt: number): number {
   return parseInt(id.replaceAll("-", "").slice(attempt, attempt + 7), 16) / 16 ** 7;
 }
 
-/** The gateway does not document this signature; receivers must read the account to verify it. */
+/** The gateway does not document this signature, so receivers cannot verify it: they query the account. */
 function accountNotification(world: Pick<World, "merchant">, { id, status }: PayAccount) {
   const isLinked = status === "ENABLED";
   const statusCode = isLinked ? "200" : "204";

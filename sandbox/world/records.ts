@@ -63,7 +63,7 @@ export interface Subscription extends Stored {
     /** Maximum number of cycles; null for no limit. */
     maxInterval: number | null;
     startAt: number;
-    /** Cycles are counted from here; moves when the interval changes. */
+    /** Later cycles are counted from this cycle and its time. An update or a resume changes it. */
     anchor: { at: number; cycle: number };
     /** Number of cycles that have started. */
     current: number;
@@ -74,7 +74,7 @@ export interface Subscription extends Stored {
     interval: number;
     unit: "minute" | "hour" | "day";
     maxInterval: number;
-    /** Whether the merchant gave this schedule; only then responses contain it. */
+    /** Whether the merchant gave this schedule. If not, responses do not contain it. */
     isRequested?: boolean;
   };
   /** The scheduled retry of the current cycle. */

@@ -44,7 +44,7 @@ export interface Transaction extends Stored {
   details: Details;
   customFields: Record<string, string>;
   metadata: Record<string, unknown> | null;
-  /** Only webhooks contain it. Missing in state files of earlier versions, as is `popId`. */
+  /** Only webhooks contain it. State files of earlier versions have neither it nor `popId`. */
   customer?: { email?: string; full_name?: string } | null;
   popId?: string;
   /** Webhook URLs of this transaction: `override` replaces the merchant's, `append` adds to them. */
@@ -82,7 +82,7 @@ export interface Refund {
   confirmsAt: number;
   /** When the bank confirmed it; null: not yet. */
   confirmedAt: number | null;
-  /** Whether the bank has not made it yet; responses then do not list it. */
+  /** True until the bank has made the refund. Until then responses do not list it. */
   isPending?: boolean;
 }
 

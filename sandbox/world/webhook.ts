@@ -36,8 +36,7 @@ export interface Notifier {
   /** Notifies the merchant of the transaction's current state. */
   notifyTransaction(transaction: Transaction, cause: Cause): void;
   /**
-   * Notifies of a subscription: the object itself, or the result of a cycle. Unsigned, like the
-   * gateway's.
+   * Sends a subscription, or the result of one of its cycles. Like the gateway, without a signature.
    */
   notifySubscription(payload: Record<string, unknown>, event: string): void;
   notifyAccount(account: PayAccount): void;
@@ -47,7 +46,7 @@ export interface Notifier {
   retry(webhook: Webhook): void;
   /** Runs `work`; `delivered` resolves after the first attempt of all webhooks that it caused. */
   trackDeliveries<T>(work: () => T): { result: T; delivered: Promise<void> };
-  /** Resolves when all deliveries in progress have been attempted. */
+  /** Resolves when no delivery attempt is running any more. */
   idle(): Promise<void>;
   /** Delivers all webhooks that were held back. */
   release(): void;

@@ -123,19 +123,19 @@ const sameKeyPayments = [
   await gateway.charges.create(qris(), { idempotencyKey }),
   await gateway.charges.create(qris(), { idempotencyKey }),
 ];
-const losesResponse = clientWithFetch(async (request, count) => {
+const responseLosingClient = clientWithFetch(async (request, count) => {
   const response = await fetch(request);
   if (count > 1) return response;
   await response.body?.cancel();
   throw new TypeError("Connection reset");
 });
-const chargedAfterLoss = await losesResponse.gateway.charges.create(qris());
+const chargedAfterLoss = await responseLosingClient.gateway.charges.create(qris());
 const busyClient = clientWithFetch((request, count) => {
   const headers = { "Retry-After": "0" };
   return count > 2 ? fetch(request) : Promise.resolve(new Response(null, { status: 429, headers }));
 });
 const readAfterBusy = await busyClient.gateway.payments.get(chargedAfterLoss.id);
-const keys = losesResponse.requests.map(({ headers }) => headers.get("Idempotency-Key"));
+const keys = responseLosingClient.requests.map(({ headers }) => headers.get("Idempotency-Key"));
 outcome.retries = [
   sameKeyPayments[0]?.id === sameKeyPayments[1]?.id,
   keys.length === 2 && keys[0] !== null && keys[0] === keys[1],
@@ -152,10 +152,10 @@ outcome.attempts = await Promise.all(
 );
 
 // A request is not retried if a repeat is unsafe, or if the pause before it would be too long.
-const unreachableService = clientWithFetch(() =>
+const unreachableClient = clientWithFetch(() =>
   Promise.reject(new TypeError("Connection refused"))
 );
-const retryError = await thrown(() => unreachableService.gateway.jobs.retry(charged.id));
+const retryError = await thrown(() => unreachableClient.gateway.jobs.retry(charged.id));
 const closedForAnHour = clientWithFetch(() => {
   const headers = { "Retry-After": "3600" };
   return Promise.resolve(new Response("Closed", { status: 503, headers }));
@@ -171,20 +171,20 @@ const hourError = await thrown(() =>
 const abortReason = await thrown(() =>
   gateway.payments.get(charged.id, { signal: AbortSignal.abort("enough") })
 );
-const neverAnswering = clientWithFetch((request) => neverResponds(request.signal), {
+const unresponsiveClient = clientWithFetch((request) => neverResponds(request.signal), {
   timeoutMs: 20,
   maxRetries: 1,
 });
-const timeoutError = await thrown(() => neverAnswering.gateway.me());
+const timeoutError = await thrown(() => unresponsiveClient.gateway.me());
 outcome.notRetried = [
-  retryError instanceof ConnectionError && unreachableService.requests.length,
+  retryError instanceof ConnectionError && unreachableClient.requests.length,
   hourError instanceof ConnectionError && hourError.status,
   hourError instanceof ConnectionError && hourError.retryAfterSeconds,
   hourError instanceof ConnectionError && hourError.idempotencyKey === idempotencyKey,
   closedUntilTomorrow.requests.length,
   dateError instanceof PaymentGatewayError && Math.round((dateError.retryAfterSeconds ?? 0) / 3600),
   abortReason,
-  timeoutError instanceof ConnectionError && neverAnswering.requests.length,
+  timeoutError instanceof ConnectionError && unresponsiveClient.requests.length,
 ];
 
 // Live events, across a connection that breaks after the first one.
@@ -271,7 +271,7 @@ outcome.outage = [
 
 // An abort ends a stream even if its connection ignores the signal.
 const abortController = new AbortController();
-const ignoresAbort = clientWithFetch(() => {
+const abortIgnoringClient = clientWithFetch(() => {
   const pull = (to: ReadableStreamDefaultController<Uint8Array>) => {
     abortController.abort("enough");
     to.enqueue(new TextEncoder().encode(`data: ${JSON.stringify(eventWithLineSeparator)}\n\n`));
@@ -279,7 +279,7 @@ const ignoresAbort = clientWithFetch(() => {
   return Promise.resolve(new Response(new ReadableStream({ pull }), EVENT_STREAM));
 });
 outcome.abortedStream = await thrown(() =>
-  ignoresAbort.gateway.events.stream({}, abortController).next()
+  abortIgnoringClient.gateway.events.stream({}, abortController).next()
 );
 
 // Simulated responses, as from a merchant's tests or from a proxy.

@@ -541,7 +541,7 @@ for (const kind of Object.keys(KINDS) as Kind[]) {
   });
 }
 
-Deno.test("sandbox clock: time passes without a clock call", async () => {
+Deno.test("sandbox clock: runs without calls to the control API", async () => {
   await using box = await openSandbox({ speed: 10_000 });
   const { transaction_id } = await box.charge("ovo");
   await until(

@@ -203,7 +203,7 @@ const UNUSUAL_VALUES = [
   '[{"__proto__":null}]',
 ];
 
-/** Too large for any field. Only sent in the first body of an operation, because each takes time. */
+/** Too large for any field. Sent only in the first body of each operation, to save time. */
 const HUGE_VALUES = [
   `"${"x".repeat(200_000)}"`,
   `${"[".repeat(50_000)}${"]".repeat(50_000)}`,

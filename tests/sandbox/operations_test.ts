@@ -234,7 +234,7 @@ Deno.test("errors of the core API: have HTTP status 200, except for 400 and 401,
   assert.match(status_message, /malformed syntax in the request body$/);
 });
 
-Deno.test("expire of a paid transaction: Permata and Indomaret reject it with a different message", async () => {
+Deno.test("expire of a paid transaction: is rejected with 412 for Permata and Indomaret", async () => {
   await using box = await openSandbox();
   for (const kind of ["permata", "permata_old", "indomaret"] as const) {
     const { transaction_id } = await box.paid(kind);

@@ -280,7 +280,7 @@ function paths(hooks: Hook[]): string[] {
   return hooks.map(({ path }) => path).sort();
 }
 
-Deno.test("webhook headers: a text that is no URL is accepted, and no webhook is sent to it", async () => {
+Deno.test("webhook headers: text that is not a URL is accepted, and no webhook is sent to it", async () => {
   await using box = await openSandbox();
   const answer = await box.charge("bca", {}, { "X-Override-Notification": "dummyurl.com" });
   assert.equal(answer.status_code, "201");

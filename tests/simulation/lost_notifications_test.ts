@@ -134,7 +134,7 @@ const PLAN: Plan = {
   charge: { at: "a", how: "answered", meanwhile: [] },
   steps: [],
   sync: { at: "a", by: "task" },
-  lateOrder: null,
+  redeliveryOrder: null,
 };
 
 /** The payment has the gateway's state, and exactly the events that its transitions require. */

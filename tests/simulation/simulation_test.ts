@@ -1,6 +1,6 @@
 import { createDatabase } from "../support/database/database.ts";
 import { shareOf } from "../support/share.ts";
-import { checkBystander, checkResult, readPaymentRows } from "../support/simulation/check.ts";
+import { checkOtherPayment, checkResult, readPaymentRows } from "../support/simulation/check.ts";
 import { findMutation } from "../support/simulation/mutations.ts";
 import { createPlan, describePlan, type Plan, type Step } from "../support/simulation/plan.ts";
 import { runPlan } from "../support/simulation/run.ts";
@@ -79,7 +79,7 @@ const REGRESSIONS: Record<string, Pick<Plan, "kind" | "steps"> & Partial<Plan>> 
     kind: "dana",
     charge: RESPONSE_LOST,
     steps: [PAY],
-    lateOrder: [1],
+    redeliveryOrder: [1],
   },
   "an authorization that was captured in part is found by its order id": {
     kind: "card_auth",
@@ -94,7 +94,7 @@ for (const [index, [name, regression]] of Object.entries(REGRESSIONS).entries())
       seed: index,
       charge: { at: "a", how: "answered", meanwhile: [] },
       sync: { at: "a", by: "check_status" },
-      lateOrder: null,
+      redeliveryOrder: null,
       ...regression,
     };
     const [failure] = await runPlans(await createDatabase(), [plan]);
@@ -134,7 +134,7 @@ async function runPlans(databaseUrl: string, plans: Plan[]): Promise<Failure[]> 
       return [{ plan, error }];
     }
   });
-  if (failures.length === 0) await checkBystander(database, simulation.bystander);
+  if (failures.length === 0) await checkOtherPayment(database, simulation.otherPayment);
   return failures;
 }
 

@@ -1,4 +1,4 @@
-/** The app on a real database, without a port. */
+/** The app with a real database. Tests call it directly, without a network port. */
 
 import { openAccountGuard } from "../../commands/account.ts";
 import { createKey, type KeyOwner } from "../../core/auth/api_keys.ts";
@@ -61,7 +61,7 @@ export interface TestAppOptions {
   /** Whether this app may assign positions to events; default: true. */
   hasPositionPublisher?: boolean;
   wrapDatabase?: (database: Database) => Database;
-  /** By default an instance without a lock: its leases end by their time only. */
+  /** By default an instance without a lock: its leases end only when their time is over. */
   leaseHolder?: LeaseHolder;
 }
 

@@ -9,7 +9,7 @@ const SHARE = Number(Deno.env.get("TEST_SHARE") ?? 1);
 /** Whether tests try only a share; counts of rare results then vary too much to compare them. */
 export const isPartial = SHARE < 1;
 
-/** How many of this many random inputs a test tries; at least one. */
+/** The number of random inputs that a test tries instead of `count`; at least one. */
 export function shareOf(count: number): number {
   return Math.ceil(count * SHARE);
 }

@@ -15,7 +15,7 @@ const OLD_3DS =
 
 const BANKS = ["mandiri", "bni", "cimb", "bca", "maybank", "bri", "danamon", "mega"] as const;
 
-/** Whether the acquiring bank supports refunds through the bank. */
+/** Whether the acquiring bank supports direct refunds. */
 export function canRefundDirectly({ bank, channel }: Details): boolean {
   if (bank === "bni") return channel === "cybersource";
   return bank === "bca" || bank === "maybank" || bank === "bri";

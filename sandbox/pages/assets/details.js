@@ -19,7 +19,7 @@ export async function showOpen() {
   await Promise.all([...open.keys()].map(show));
 }
 
-/** Marks expanded rows again: a row that was replaced is not marked. */
+/** Marks expanded rows again, because the server sends rows without the mark. */
 export function markOpen() {
   for (const id of open.keys()) mark(id, true);
 }

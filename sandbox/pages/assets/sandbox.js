@@ -1,4 +1,4 @@
-/** Updates the pages when something changes, and handles clicks and input. */
+/** Updates the pages when something changes, and reacts to clicks and input. */
 
 import { toggleDetails } from "./details.js";
 import { refresh, tick } from "./refresh.js";

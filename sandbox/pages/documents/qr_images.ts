@@ -69,7 +69,7 @@ function writePng(rows: boolean[][]): Uint8Array<ArrayBuffer> {
   const view = new DataView(header.buffer);
   view.setUint32(0, width);
   view.setUint32(4, rows.length);
-  // Bit depth 1, greyscale; the rest are the only values that PNG defines.
+  // Bit depth 1, greyscale, standard compression and filters, not interlaced.
   header.set([1, 0, 0, 0, 0], 8);
   return Buffer.concat([
     Uint8Array.from(SIGNATURE),

@@ -77,7 +77,7 @@ export interface Reply {
 
 export const SERVER_KEY = "Mid-server-crash-tests";
 
-/** Longer than every lease, and than the time after which a charge that is not found fails. */
+/** Longer than every lease, and longer than the time after which a charge that is not found fails. */
 const AHEAD_MS = 20 * 60_000;
 
 const MAX_SYNCS = 4;

@@ -58,7 +58,7 @@ export function openTransactionPooler(databaseUrl: string): TransactionPooler {
     url: Object.assign(new URL(databaseUrl), { port: String(listener.addr.port) }).href,
     exchangeSessions() {
       const [first, second] = pairs;
-      if (!first || !second) throw new Error("There are no two connections");
+      if (!first || !second) throw new Error("Fewer than two connections are open");
       [first.server, second.server] = [second.server, first.server];
     },
     async [Symbol.asyncDispose]() {

@@ -2,7 +2,7 @@
 
 import type { Json } from "../gateway/sandbox.ts";
 
-/** Clients must accept new members, so the document allows them; tests must not. */
+/** Clients must accept new members, so the document allows them. Tests must reject them. */
 export function closed(document: Json): Json {
   const { schemas, ...components } = document.components;
   return {

@@ -29,7 +29,7 @@ function compareVersions(a: string, b: string): number {
   return differences.find((difference) => difference !== 0) ?? 0;
 }
 
-/** Versions with the same major number are compatible with earlier ones. */
+/** A version must be compatible with earlier versions that have the same major number. */
 export function assertCompatible(released: Json, current: Json): void {
   const major = ({ info }: Json) => Number(info.version.split(".")[0]);
   const changes = breakingChanges(released, current);
@@ -63,12 +63,12 @@ export function breakingChanges(released: Json, current: Json): string[] {
     const differs = ["type", "scheme", "in", "name"].some((key) => was[key] !== is?.[key]);
     if (differs) report(`security scheme ${name}`, is ? "changed" : "removed");
   }
-  const toUs = { request: "caller", answer: "service" } as const;
-  const fromUs = { request: "service", answer: "caller" } as const;
+  const receivedByService = { request: "caller", answer: "service" } as const;
+  const sentByService = { request: "service", answer: "caller" } as const;
   const operationAt = (method: string, path: string) => `${method.toUpperCase()} ${path}`;
-  compareAll(released.paths, current.paths, operationAt, toUs);
+  compareAll(released.paths, current.paths, operationAt, receivedByService);
   for (const [name, webhook] of Object.entries<Json>(released.webhooks ?? {})) {
-    const senders = name === RECEIVED_WEBHOOK ? toUs : fromUs;
+    const senders = name === RECEIVED_WEBHOOK ? receivedByService : sentByService;
     compareAll({ [name]: webhook }, current.webhooks ?? {}, () => `webhook ${name}`, senders);
   }
   return [...lines, ...schemaLines()];

@@ -48,7 +48,7 @@ const document: Json = closed(
 );
 
 const ajv = new Ajv2020({ strict: false, allErrors: true });
-// A CommonJS function whose types describe only the module.
+// The types of this CommonJS package describe a module, but the import is a function.
 (formats as unknown as (ajv: Ajv2020) => void)(ajv);
 ajv.addSchema(document, "document");
 

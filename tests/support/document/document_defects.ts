@@ -173,7 +173,7 @@ interface Checker {
 function createChecker(document: Json): Checker {
   const { paths, webhooks } = document;
   const ajv = new Ajv2020({ strict: false, allErrors: true });
-  // A CommonJS function whose types describe only the module.
+  // The types of this CommonJS package describe a module, but the import is a function.
   (formats as unknown as (ajv: Ajv2020) => void)(ajv);
   ajv.addSchema(closed({ ...document, paths: { ...paths, ...webhooks } }), "document");
   const validators = new Map<string, ValidateFunction>();

@@ -1,4 +1,4 @@
-/** Resolves references and compositions of a schema into one. */
+/** Merges a schema with its references and compositions into one schema. */
 
 import { isDeepStrictEqual } from "node:util";
 import type { Json } from "../gateway/sandbox.ts";
@@ -95,7 +95,7 @@ function commonTypes(a: string[], b: string[]): string[] {
   ];
 }
 
-/** The other alternative of a schema that is one schema or `null`. */
+/** The alternative that is not `null`, if the schema has exactly two and one is `null`. */
 function onlyAlternative({ oneOf, anyOf = oneOf }: Json): Json {
   return anyOf?.length === 2 && anyOf.some(isNull) ? anyOf.find(isNotNull) : undefined;
 }

@@ -11,7 +11,8 @@ const THOUSANDS = 10;
 
 const { gc } = globalThis as unknown as { gc(): void };
 
-// Requests go only to the routes of the document: the app of a test keeps its log in memory.
+// Requests go to the document's routes only, not through the app: it keeps its log in memory, which
+// would count as growth.
 await using app = await openApp({ databaseUrl: "postgres://127.0.0.1/none" });
 const { document } = app;
 const reference = createReference({ document, basePath: "", developmentKey: null });

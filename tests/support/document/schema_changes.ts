@@ -81,7 +81,7 @@ export function schemaChanges(
     if (sender === "service" && !isNullable(was) && isNullable(is)) reportHere("may be null now");
     if (at.enclosing.includes(pair)) return;
     if (was.alternatives || is.alternatives) compareAlternatives(was, is, place, report);
-    // A change between one schema and alternatives is fully reported by then.
+    // `compareAlternatives` has already reported a change between one schema and alternatives.
     if (!was.alternatives !== !is.alternatives) return;
     const [narrow, wide] = sender === "caller" ? [was, is] : [is, was];
     // A schema with alternatives needs no type, because each alternative has its own.
@@ -160,7 +160,7 @@ export function schemaChanges(
   /** New alternatives are not breaking, like new enum values. */
   function compareAlternatives(was: Json, is: Json, at: At, report: Report): void {
     if (!was.alternatives) {
-      // Null was compared before. Keywords next to the alternatives apply to each of them.
+      // Whether null is allowed was compared before. Keywords next to the alternatives apply to each.
       const { alternatives, ...common } = is;
       const isStillAccepted = sender === "caller" &&
         alternatives.some(([, each]: [string, Json]) => {

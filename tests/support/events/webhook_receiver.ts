@@ -50,7 +50,7 @@ export interface WebhookReceiver extends AsyncDisposable {
   connections(): number;
   /** Sets the response, or a function that chooses it for each webhook. Default: 200. */
   answer(how: ReceiverAnswer | Respond): void;
-  /** Closes every connection and refuses new ones, until it is `up` again on the same port. */
+  /** Closes every connection and refuses new ones, until `up` listens on the same port again. */
   down(): void;
   up(): void;
 }

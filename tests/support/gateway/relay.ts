@@ -14,7 +14,7 @@ export type Intercept = (
 export interface Relay extends FakeGateway {
   /** The gateway's URL; set it before the first call. */
   target: string;
-  /** Handles each call; forwards it by default. */
+  /** Returns the response to each call; by default it forwards the call. */
   intercept: Intercept;
   /** All calls so far, as `POST /v2/charge`; ids in `/v2/` paths are replaced by `:id`. */
   asked(): string[];

@@ -1,4 +1,4 @@
-/** Both kinds of job queues in a test, each opened any number of times. */
+/** Opens job queues of both kinds for tests. */
 
 import { join } from "node:path";
 import { systemClock } from "../../../core/clock.ts";

@@ -1,4 +1,4 @@
-/** A process that a test kills. It runs a scheduled entry at each time that it gets by stdin. */
+/** A process that a test kills. It runs a scheduled entry for each time that it reads from stdin. */
 
 import { tick } from "../../../core/jobs/schedule.ts";
 import { openInstance } from "./jobs.ts";

@@ -84,7 +84,7 @@ export async function openInvoices(options: Partial<TestAppOptions> = {}): Promi
       assert.ok(all.every(({ invoice_id }) => invoice_id === invoice.id));
       return all.reverse();
     },
-    // Reads the table: the API hides events while any transaction of the server is open.
+    // Reads the table: the API shows an event only after the publisher has assigned its position.
     async readEvents(id) {
       const rows = await app.database.query((sql) =>
         sql<GatewayEvent[]>`

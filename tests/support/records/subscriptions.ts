@@ -138,8 +138,7 @@ export async function openSubscriptions(
       const path = `/events/?resource_id=${id}&order=oldest_first&limit=100`;
       const written = (await subscriptions.events(id)).length;
       let events: Event[] = [];
-      // The API hides events that a running transaction could still precede; other tests write at
-      // the same time.
+      // The API shows an event only after the publisher has assigned its position.
       await until("all events are shown", async () => {
         events = z.array(EventSchema).parse(await (await get(path, staff)).json());
         return events.length >= written;
@@ -200,7 +199,7 @@ export function chargedPaymentIds(events: Event[]): string[] {
   return ids;
 }
 
-/** Fails unless the service has each charge of the gateway once, as its owner's payment. */
+/** Fails unless the owner has exactly one payment for each charge at the gateway. */
 export async function assertAllCharged(
   subscriptions: TestSubscriptions,
   subscription: Subscription,

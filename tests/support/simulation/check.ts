@@ -8,7 +8,7 @@ import type { GatewayNotification } from "../../../db/notifications.ts";
 import type { GatewayPayment } from "../../../db/payments.ts";
 import type { History } from "../../../db/records.ts";
 import type { Json } from "../gateway/sandbox.ts";
-import type { Bystander } from "./mutations.ts";
+import type { OtherPayment } from "./mutations.ts";
 import { isForged, type SimulationResult } from "./run.ts";
 
 type Entry = Pick<History, "from_status" | "to_status" | "fraud_status" | "created_at">;
@@ -241,8 +241,11 @@ function checkNotifications(payment: PaymentRows, { accepted }: SimulationResult
   }
 }
 
-/** Checks that forged notifications did not change the payment of another user. */
-export async function checkBystander(database: Database, { id, order_id }: Bystander) {
+/** Checks that forged notifications did not change the other payment. */
+export async function checkOtherPayment(
+  database: Database,
+  { id, order_id }: OtherPayment,
+) {
   const [payment] = await readPaymentRows(database, [order_id]);
   assert.equal(payment!.id, id);
   assert.equal(payment!.transaction_status, "pending");

@@ -7,11 +7,11 @@ export interface Mutation {
   name: string;
   /** Whether it changes a signed field, so that the notification must be rejected. */
   isRefused: boolean;
-  change(body: Json, bystander: Bystander): Json;
+  change(body: Json, otherPayment: OtherPayment): Json;
 }
 
-/** A payment of another user, which must never change. */
-export interface Bystander {
+/** A payment that no plan uses. Forged notifications refer to it, but must not change it. */
+export interface OtherPayment {
   id: string;
   order_id: string;
   transaction_id: string;
@@ -44,17 +44,17 @@ export const MUTATIONS: readonly Mutation[] = [
     without,
   ),
   {
-    name: "transaction of another user",
+    name: "transaction of another payment",
     isRefused: false,
     change: (body, { transaction_id }) => ({ ...body, transaction_id }),
   },
   {
-    name: "payment_ref of another user's payment",
+    name: "payment_ref of another payment",
     isRefused: false,
     change: (body, { id }) => ({ ...body, metadata: { payment_ref: id } }),
   },
   {
-    name: "order of another user",
+    name: "order of another payment",
     isRefused: true,
     change: (body, { order_id }) => ({ ...body, order_id }),
   },

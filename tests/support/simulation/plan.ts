@@ -38,8 +38,11 @@ export interface Plan {
   steps: Step[];
   /** The final check at the gateway. */
   sync: { at: Instance; by: "check_status" | "task" };
-  /** If set, all notifications arrive again, sorted by these keys; they must change nothing. */
-  lateOrder: number[] | null;
+  /**
+   * If set, all notifications are delivered again after `sync`, sorted by these keys. They change
+   * nothing, unless `sync` cannot find the transaction (DANA).
+   */
+  redeliveryOrder: number[] | null;
 }
 
 /** How payments of one kind are charged, and which steps their plans can have. */
@@ -151,7 +154,9 @@ export function createPlan(seed: number): Plan {
     charge,
     steps: Array.from({ length: 3 + below(8) }, randomStep),
     sync: { at: instance(), by: oneOf(["check_status", "task"]) },
-    lateOrder: isUnfindable || chance(25) ? Array.from({ length: 12 }, () => below(1_000)) : null,
+    redeliveryOrder: isUnfindable || chance(25)
+      ? Array.from({ length: 12 }, () => below(1_000))
+      : null,
   };
 
   function randomCharge(at: Instance): Plan["charge"] {
@@ -254,14 +259,14 @@ export function extraFieldsOf(kind: Kind): Json {
 }
 
 /** A description for the message of a failed test. */
-export function describePlan({ kind, charge, steps, sync, lateOrder }: Plan): string {
+export function describePlan({ kind, charge, steps, sync, redeliveryOrder }: Plan): string {
   return [
     `charge ${kind} at ${charge.at}: ${charge.how} ${
       charge.meanwhile.map(describeStep).join(" | ")
     }`,
     ...steps.map(describeStep),
     `sync at ${sync.at} by ${sync.by}`,
-    ...lateOrder ? ["all notifications once more, in another order"] : [],
+    ...redeliveryOrder ? ["all notifications once more, in another order"] : [],
   ].map((line, index) => `  ${index + 1}. ${line}`).join("\n");
 }
 

@@ -54,11 +54,11 @@ export async function runPlan(
   for (const step of plan.steps) await runStep(step, await hooksFor(step));
   await sync();
   const hooks = await simulation.hooks(orderId);
-  if (plan.lateOrder) {
-    const keys = plan.lateOrder;
-    const late = hooks.map((hook, index) => ({ hook, key: keys[index % keys.length]! }));
-    late.sort((one, other) => one.key - other.key);
-    for (const { hook, key } of late) await deliver(hook, key % 2 ? "a" : "b");
+  if (plan.redeliveryOrder) {
+    const keys = plan.redeliveryOrder;
+    const deliveries = hooks.map((hook, index) => ({ hook, key: keys[index % keys.length]! }));
+    deliveries.sort((one, other) => one.key - other.key);
+    for (const { hook, key } of deliveries) await deliver(hook, key % 2 ? "a" : "b");
   }
   await finishNotifications();
   const transaction = transactionId && await sandbox.control(
@@ -227,7 +227,7 @@ export async function runPlan(
 
   async function deliver(hook: Hook, at: Instance, mutation?: Mutation): Promise<void> {
     const body = mutation
-      ? JSON.stringify(mutation.change(hook.body, simulation.bystander))
+      ? JSON.stringify(mutation.change(hook.body, simulation.otherPayment))
       : hook.text;
     const response = await apps[at].request("/notification/", {
       method: "POST",

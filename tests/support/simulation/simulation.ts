@@ -10,7 +10,7 @@ import {
   type TestSandbox,
 } from "../gateway/sandbox.ts";
 import { parsePayment } from "../payments/payments.ts";
-import type { Bystander } from "./mutations.ts";
+import type { OtherPayment } from "./mutations.ts";
 import type { Instance } from "./plan.ts";
 
 type ChangeResponse = (pass: () => Promise<Response>) => Promise<Response>;
@@ -34,7 +34,7 @@ export interface Simulation extends AsyncDisposable {
   interceptOnce(ids: string[], changeResponse: ChangeResponse, method?: "POST"): void;
   /** Removes the interceptions of these ids that were not used. */
   stopIntercepting(ids: string[]): void;
-  bystander: Bystander;
+  otherPayment: OtherPayment;
 }
 
 const ENV = {
@@ -75,7 +75,7 @@ export async function openSimulation(databaseUrl: string): Promise<Simulation> {
     sandbox,
     apps,
     clock,
-    bystander: { id, order_id, transaction_id: transaction_id! },
+    otherPayment: { id, order_id, transaction_id: transaction_id! },
     post: (at, path, body, headers = {}) =>
       apps[at].as(key, path, {
         method: "POST",
