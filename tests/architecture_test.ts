@@ -122,12 +122,14 @@ const CALL_FETCH = [
 Deno.test("architecture: tests call the service only through the client that checks its responses", () => {
   const tests = files.filter(({ path }) => path.startsWith("tests/"));
   assert.ok(tests.some(({ text }) => text.includes("callService(")));
-  // Calls, and `fetch` passed as a value; methods named `fetch` are something else.
-  const calling = tests.filter(({ text }) => /(?<![.`\w])fetch\b|globalThis\.fetch\b/.test(text));
+  // Matches calls of `fetch` and `fetch` passed as a value, but not methods named `fetch`.
+  const callingFiles = tests.filter(({ text }) =>
+    /(?<![.`\w])fetch\b|globalThis\.fetch\b/.test(text)
+  );
   const others = calling.filter(({ path }) => !/^tests\/sandbox\/\w+_test\.ts$/.test(path));
   assert.deepEqual(others.map(({ path }) => path).sort(), CALL_FETCH);
   const callsService = /\bfetch\(\s*(`\$\{)?(service|server|hanging)!?\.url\b/;
-  for (const { path, text } of calling) assert.doesNotMatch(text, callsService, path);
+  for (const { path, text } of callingFiles) assert.doesNotMatch(text, callsService, path);
 });
 
 Deno.test("architecture: the sandbox imports only its own files, and only commands, tests and benchmarks import it", () => {
@@ -171,15 +173,15 @@ Deno.test("architecture: only main.ts reads the environment", () => {
 });
 
 Deno.test("architecture: one file per kind of record decides its transitions, and few files write its table", () => {
-  const deciding = service.filter(({ text }) => /\btransition: \{/.test(text));
-  assert.deepEqual(deciding.map(({ path }) => path).sort(), [
+  const decidingFiles = service.filter(({ text }) => /\btransition: \{/.test(text));
+  assert.deepEqual(decidingFiles.map(({ path }) => path).sort(), [
     "core/invoices/apply_report.ts",
     "core/payments/apply_report.ts",
     "core/subscriptions/apply_report.ts",
   ]);
   const writes = /(update|insert into) gateway\.(payments|invoices|subscriptions|\$\{table\})\s/;
-  const writers = service.filter(({ text }) => writes.test(text));
-  assert.deepEqual(writers.map(({ path }) => path).sort(), [
+  const writingFiles = service.filter(({ text }) => writes.test(text));
+  assert.deepEqual(writingFiles.map(({ path }) => path).sort(), [
     "db/payment_statements.ts",
     "db/record_writes.ts",
     "db/records.ts",
@@ -191,8 +193,9 @@ Deno.test("architecture: one file per kind of record decides its transitions, an
 Deno.test("architecture: the embedded database and the sandbox are loaded only when they are used", () => {
   for (const { path, text } of service) {
     if (path.startsWith("db/embedded/")) continue;
-    const statics = text.match(/^import (?!type )[^;]*(db\/embedded|sandbox)\/[^;]*;/gm) ?? [];
-    assert.deepEqual(statics, [], path);
+    const staticImports = text.match(/^import (?!type )[^;]*(db\/embedded|sandbox)\/[^;]*;/gm) ??
+      [];
+    assert.deepEqual(staticImports, [], path);
   }
 });
 
@@ -255,10 +258,10 @@ Deno.test("architecture: no two folders import each other", () => {
 });
 
 Deno.test(`architecture: no file of the programs has more than ${MAX_LINES} lines`, () => {
-  const long = programs.map(({ path, text }) => ({ path, lines: text.split("\n").length - 1 }))
+  const longFiles = programs.map(({ path, text }) => ({ path, lines: text.split("\n").length - 1 }))
     .filter(({ path, lines }) => path.endsWith(".ts") && lines > MAX_LINES);
   assertNone(
-    long.map(({ path, lines }) => `${path}: ${lines}`),
+    longFiles.map(({ path, lines }) => `${path}: ${lines}`),
     `Split these files by topic, to at most ${MAX_LINES} lines each:`,
   );
 });
@@ -288,7 +291,7 @@ Deno.test("architecture: texts of programs and docs name the actor instead of va
       [...PROGRAMS, "docs", "sdk"].includes(topFolderOf(path)) || !path.includes("/")
     );
   assert.ok(paths.includes("README.md") && paths.includes("docs/how-it-works.md"));
-  // In quotes it is the name of a user of the operating system.
+  // A quoted "nobody" is the name of an operating system user.
   const vague = /(?<!["`])\b(nobody|somebody|anybody|whoever|whatever|whichever|anew|besides?)\b/i;
   assertNone(await findText(paths, vague), "Name the caller, the worker, the gateway, …:");
 });

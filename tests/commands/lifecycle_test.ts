@@ -138,7 +138,7 @@ Deno.test("stop: a request that does not end is cut off after the grace period",
   await using service = await startService({ settings: { DATA_DIR: folder.path } });
   const { hostname, port } = new URL(service.url);
   using connection = await Deno.connect({ hostname, port: Number(port) });
-  // The responses have megabytes and are not read, so they never end.
+  // The responses are megabytes long, and the test does not read them, so they never end.
   const request = "GET /reference/scalar.js HTTP/1.1\r\nHost: x\r\n\r\n";
   await connection.write(new TextEncoder().encode(request.repeat(20)));
   await connection.read(new Uint8Array(10));

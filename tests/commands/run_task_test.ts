@@ -116,8 +116,8 @@ Deno.test("run: a sweep runs the jobs that it enqueues and prints a summary", as
   await installation.sandbox.control(`transactions/${paid.transaction_id}/pay`);
   await installation.sandbox.control(`transactions/${denied.transaction_id}/deny`);
   await installation.makeDue();
-  const first = await run(installation.settings, "check_pending_payments");
-  assert.deepEqual(first, { code: 0, stdout: "3 processed, 2 changed, 0 failed\n", stderr: "" });
+  const firstRun = await run(installation.settings, "check_pending_payments");
+  assert.deepEqual(firstRun, { code: 0, stdout: "3 processed, 2 changed, 0 failed\n", stderr: "" });
   const payments = await Promise.all(
     [paid, waiting, denied].map(({ id }) => installation.read(id)),
   );
@@ -126,14 +126,14 @@ Deno.test("run: a sweep runs the jobs that it enqueues and prints a summary", as
     "pending",
     "deny",
   ]);
-  const again = await runInTerminal(installation.settings, "check_pending_payments");
-  assert.deepEqual(again, { screen: "", summary: "0 processed, 0 changed, 0 failed\n" });
+  const secondRun = await runInTerminal(installation.settings, "check_pending_payments");
+  assert.deepEqual(secondRun, { screen: "", summary: "0 processed, 0 changed, 0 failed\n" });
 
   await installation.makeDue(
     ", expiry_time = now() - interval '1 hour' where transaction_status = 'pending'",
   );
-  const stale = await runInTerminal(installation.settings, "expire_stale_payments");
-  assert.equal(stale.summary, "1 processed, 1 changed, 0 failed\n");
+  const expireRun = await runInTerminal(installation.settings, "expire_stale_payments");
+  assert.equal(expireRun.summary, "1 processed, 1 changed, 0 failed\n");
   assert.equal((await installation.read(waiting.id)).transaction_status, "expire");
 });
 
@@ -179,15 +179,15 @@ Deno.test("run: the sweeps of subscriptions and invoices check their own records
   assert.equal(summary, "1 processed, 1 changed, 0 failed\n");
   assert.deepEqual(await statuses(), [invoice.status, "inactive"]);
   // The check can enqueue more jobs, which are processed, too.
-  const ofInvoices = await runInTerminal(installation.settings, "check_overdue_invoices");
-  assert.match(ofInvoices.summary, /^\d processed, 1 changed, 0 failed\n$/);
+  const invoiceRun = await runInTerminal(installation.settings, "check_overdue_invoices");
+  assert.match(invoiceRun.summary, /^\d processed, 1 changed, 0 failed\n$/);
   assert.deepEqual(await statuses(), ["paid", "inactive"]);
 });
 
 Deno.test("run: counts failures, prints them with their reason and exits with code 1", async () => {
   await using installation = await openInstallation();
   const { id, transaction_id } = await installation.createPayment();
-  // If the gateway knew no transaction at all, the task would not run.
+  // If the gateway knew none of the transactions, the service would assume another account and stop.
   await installation.createPayment();
   // As if the gateway had lost the transaction.
   await runSql(
@@ -210,10 +210,10 @@ Deno.test("run: counts failures, prints them with their reason and exits with co
     installation.createPayment(),
   ]);
   await installation.makeDue();
-  const down = await run(unreachable, "check_pending_payments");
-  assert.equal(down.code, 1);
+  const failedRun = await run(unreachable, "check_pending_payments");
+  assert.equal(failedRun.code, 1);
   assert.match(
-    down.stderr,
+    failedRun.stderr,
     /The gateway is down or rate limiting; remaining work was deferred\.\n$/,
   );
   const [job] = await jobsOf(installation.app, id);
@@ -337,9 +337,9 @@ Deno.test("run: works with the embedded database, with and without a running ser
       "1 processed, 1 changed, 0 failed\nPayment status: settlement\n",
     );
   }
-  const alone = await run(settings, "check_payment_status", id);
-  assert.equal(alone.code, 0, alone.stderr);
-  assert.match(alone.stdout, /^1 processed, 0 changed, 0 failed\n.*settlement\n$/);
+  const withoutService = await run(settings, "check_payment_status", id);
+  assert.equal(withoutService.code, 0, withoutService.stderr);
+  assert.match(withoutService.stdout, /^1 processed, 0 changed, 0 failed\n.*settlement\n$/);
 });
 
 Deno.test("run: prints one line or the usage for wrong arguments", async () => {

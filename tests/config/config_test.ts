@@ -116,10 +116,10 @@ Deno.test("config: the embedded default uses its own sandbox with the sandbox's 
     clientKey: SANDBOX_CLIENT_KEY,
     maxInFlight: 50,
   });
-  const other = parseConfig({ SANDBOX_PORT: "8101", LOG_GATEWAY: "true" }, "/project");
-  assert.equal(other.sandboxPort, 8101);
-  assert.equal(other.gateway.baseUrl, "http://127.0.0.1:8101");
-  assert.equal(other.logGateway, true);
+  const changed = parseConfig({ SANDBOX_PORT: "8101", LOG_GATEWAY: "true" }, "/project");
+  assert.equal(changed.sandboxPort, 8101);
+  assert.equal(changed.gateway.baseUrl, "http://127.0.0.1:8101");
+  assert.equal(changed.logGateway, true);
 });
 
 Deno.test("GATEWAY_ENV: sets the base URL unless GATEWAY_BASE_URL is set", () => {
@@ -128,8 +128,11 @@ Deno.test("GATEWAY_ENV: sets the base URL unless GATEWAY_BASE_URL is set", () =>
   assert.equal(baseUrlOf({}), "https://api.sandbox.midtrans.com");
   assert.equal(baseUrlOf({ GATEWAY_ENV: "sandbox" }), "https://api.sandbox.midtrans.com");
   assert.equal(baseUrlOf({ GATEWAY_ENV: "production" }), "https://api.midtrans.com");
-  const own = { GATEWAY_ENV: "production", GATEWAY_BASE_URL: "https://proxy.example.com/pay/" };
-  assert.equal(baseUrlOf(own), "https://proxy.example.com/pay");
+  const ownProxy = {
+    GATEWAY_ENV: "production",
+    GATEWAY_BASE_URL: "https://proxy.example.com/pay/",
+  };
+  assert.equal(baseUrlOf(ownProxy), "https://proxy.example.com/pay");
   assert.equal(baseUrlOf({ GATEWAY_BASE_URL: "http://127.0.0.1:9/" }), "http://127.0.0.1:9");
 });
 

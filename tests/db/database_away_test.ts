@@ -8,7 +8,7 @@ import { until } from "../support/until.ts";
 
 const databaseUrl = await createDatabase();
 
-/** Unknown keys are not cached, so that this always queries the database. */
+/** Unknown keys are not cached, so each request with this key queries the database. */
 const UNKNOWN_KEY = "gk_" + "a".repeat(43);
 
 const FAILURES = {

@@ -71,9 +71,9 @@ Deno.test({
     await runBlock(blockWith(guide, "sh", "pg_restore --"), tools, dumps.path);
 
     // Without BOOTSTRAP_STAFF_KEY: the dump contains the key.
-    const { BOOTSTRAP_STAFF_KEY: _, ...others } = settings;
+    const { BOOTSTRAP_STAFF_KEY: _, ...settingsWithoutKey } = settings;
     await using service = await startService({
-      settings: { ...others, DATABASE_URL: NEW_DATABASE_URL },
+      settings: { ...settingsWithoutKey, DATABASE_URL: NEW_DATABASE_URL },
     });
     sandbox.receiver.answer = ({ text }) =>
       callService(`${service.url}/notification/`, {
@@ -106,8 +106,8 @@ Deno.test({
   async fn() {
     await using folder = await createDataFolder();
     // The PostgreSQL server of the tests uses that port.
-    const taken = Number(new URL(await createDatabase({ template: null })).port);
-    const ports = [taken, taken, freePort()];
+    const takenPort = Number(new URL(await createDatabase({ template: null })).port);
+    const ports = [takenPort, takenPort, freePort()];
     await using server = await startDebianPostgres(programs!, folder.path, () => ports.shift()!);
     assert.deepEqual(ports, []);
     const [row] = await runSql(server.url, "show data_directory");

@@ -77,7 +77,7 @@ Deno.test({
   async fn() {
     await using receiver = openWebhookReceiver();
     await using folder = await createDataFolder();
-    // The account stays the same.
+    // Both sandboxes use this file, so the gateway account stays the same.
     const path = join(folder.path, "sandbox.kv");
     const base = {
       HOST: "127.0.0.1",

@@ -15,6 +15,7 @@ const current = JSON.parse(await Deno.readTextFile(join(PROJECT, "openapi/openap
 /** The expected report of a breaking change, or the name of a compatible one; and the change. */
 type Change = [text: string, make: (document: Json, schemas: Json) => void];
 
+// The parts of `smallDocument` that the changes below edit.
 const list = (document: Json) => document.paths["/orders/"].get;
 const create = (document: Json) => document.paths["/orders/"].post;
 const ping = (document: Json) => document.paths["/ping/"].get;
@@ -494,8 +495,8 @@ Deno.test("compatibility: a removal in the real document is reported once, with 
   delete narrowed.paths["/me/"];
   const changes = breakingChanges(current, narrowed);
   assert.ok(changes.includes("GET /me/: removed"), `${changes}`);
-  const [first] = changes.filter((line) => line.includes(" Payment.va_number: removed"));
-  assert.match(first ?? "", /^POST \/charge\/ 201 Payment\.va_number: removed, and in \d+ more/);
+  const [removal] = changes.filter((line) => line.includes(" Payment.va_number: removed"));
+  assert.match(removal ?? "", /^POST \/charge\/ 201 Payment\.va_number: removed, and in \d+ more/);
   assert.deepEqual(breakingChanges(current, structuredClone(current)), []);
 });
 

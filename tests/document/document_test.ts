@@ -195,10 +195,10 @@ Deno.test("document: is served as OpenAPI 3.1 without a credential", async () =>
 
 Deno.test("document: is built once and does not change afterwards", async () => {
   await using app = await openApp({ databaseUrl });
-  const first = await (await app.request("/openapi.json")).text();
+  const firstText = await (await app.request("/openapi.json")).text();
   app.document().info.title = "changed";
   app.document().paths = {};
-  assert.equal(await (await app.request("/openapi.json")).text(), first);
+  assert.equal(await (await app.request("/openapi.json")).text(), firstText);
 });
 
 Deno.test("document: `deno task openapi` writes the same file with any settings", async () => {

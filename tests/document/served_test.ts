@@ -91,12 +91,12 @@ Deno.test("served document: a client with the current version gets 304 without a
 
 Deno.test("served document: the ETag differs by encoding and is the same on each instance", async () => {
   await using app = await openApp({ databaseUrl });
-  await using other = await openApp({ databaseUrl });
+  await using otherInstance = await openApp({ databaseUrl });
   const tag = async (app: TestApp, encoding: string) =>
     (await requestFile(app, "/openapi.json", { "Accept-Encoding": encoding })).headers.get("etag");
   const tags = [await tag(app, "gzip"), await tag(app, "identity")];
   assert.notEqual(tags[0], tags[1]);
-  assert.deepEqual([await tag(other, "gzip"), await tag(other, "identity")], tags);
+  assert.deepEqual([await tag(otherInstance, "gzip"), await tag(otherInstance, "identity")], tags);
   await using changed = await openApp({
     databaseUrl,
     env: { DATABASE_URL: "postgres://x/y", GATEWAY_SERVER_KEY: "Mid-server-x", BASE_PATH: "/pay" },

@@ -210,8 +210,8 @@ Deno.test("subscriber: an event whose handler crashes every process is skipped, 
   await app.database.query((sql) => sql`update gateway.jobs set attempts = 34`);
   await runAll(app, advance);
   assert.deepEqual(names(handled), ["settled"]);
-  const [first] = await jobsOf(app, id);
-  assert.match(first!.error!, /crashed or lost its lease/);
+  const [firstJob] = await jobsOf(app, id);
+  assert.match(firstJob!.error!, /crashed or lost its lease/);
 });
 
 Deno.test("subscriber: if it exceeds the time limit, it is aborted and retried", async () => {
@@ -304,7 +304,7 @@ Deno.test("subscriber: while a delivery fails, later events wait, and none is lo
   const failing = Promise.withResolvers<void>();
   outcome = failing.promise;
   const { id, transaction_id } = await payments.charge("gopay");
-  const first = runDueJobs(app);
+  const firstRun = runDueJobs(app);
   await until("the subscriber is called", () => calls.length === 1);
   await sandbox.control(`transactions/${transaction_id}/pay`);
   await payments.refresh(id);
@@ -316,7 +316,7 @@ Deno.test("subscriber: while a delivery fails, later events wait, and none is lo
   assert.deepEqual(calls, ["payment_received"]);
   outcome = Promise.resolve();
   failing.reject(new Error("not now"));
-  await first;
+  await firstRun;
   await runAll(app, advance);
   assert.deepEqual(names(handled), ["received", "settled"]);
   assert.deepEqual(calls, ["payment_received", "payment_received", "payment_settled"]);
@@ -346,7 +346,7 @@ Deno.test("subscriber: the event of a crashed worker is delivered before all lat
     if (order.length === 3) await claimAndCrash(app, await waiting(id));
     await refundPart(payments, id);
     await runDueJobs(app);
-    assert.deepEqual(handled, [], "the delivery before may still be running");
+    assert.deepEqual(handled, [], "an earlier delivery may still be running");
     advance(125_000);
     const jobs = await jobsOf(app, id);
     const worker = createWorker({ ...app.deps, tasks: createTasks(app.deps), maxRunning: 1 });
@@ -356,7 +356,7 @@ Deno.test("subscriber: the event of a crashed worker is delivered before all lat
   }
 });
 
-Deno.test("subscriber: two merged deliveries start with the earlier event", async () => {
+Deno.test("subscriber: a delivery merged from two starts with the earlier event", async () => {
   await using app = await openApp({ databaseUrl: await createDatabase() });
   const { database, deps } = app;
   const sequences = async (subject: string) =>
@@ -405,19 +405,19 @@ Deno.test("subscriber: two instances with failures deliver the events of each pa
       inProgress.delete(data.id);
     }
   };
-  const [one, other] = [subscribeToAll(handler), subscribeToAll(handler)];
-  await using payments = await openPayments({ events: one.events, now, poolSize: 8 });
-  await using second = await openApp({
+  const [subscriber, otherSubscriber] = [subscribeToAll(handler), subscribeToAll(handler)];
+  await using payments = await openPayments({ events: subscriber.events, now, poolSize: 8 });
+  await using otherInstance = await openApp({
     databaseUrl: payments.databaseUrl,
     gatewayUrl: payments.sandbox.url,
     serverKey: SERVER_KEY,
-    events: other.events,
+    events: otherSubscriber.events,
     now,
   });
   let areWritesDone = false;
   const deliveries = (async () => {
-    while (!areWritesDone || await hasOpenJobs(second)) {
-      await Promise.all([payments.app, second].map(runDueJobs));
+    while (!areWritesDone || await hasOpenJobs(otherInstance)) {
+      await Promise.all([payments.app, otherInstance].map(runDueJobs));
       // No job is running at this point: otherwise its lease would expire.
       advance(areWritesDone ? HOUR_MS : 1_000);
     }
@@ -444,19 +444,22 @@ Deno.test("subscriber: deliveries to a removed subscriber wait an hour for anoth
   const { now, advance } = manualClock();
   const { events, handled } = subscribeToAll();
   await using payments = await openPayments({ events, now });
-  await using older = await openApp({ databaseUrl: payments.databaseUrl, now });
+  await using olderInstance = await openApp({ databaseUrl: payments.databaseUrl, now });
   const first = await payments.charge();
-  await runDueJobs(older);
-  const [job] = await jobsOf(older, first.id);
+  await runDueJobs(olderInstance);
+  const [job] = await jobsOf(olderInstance, first.id);
   assert.deepEqual([job!.status, job!.attempts], ["queued", 0]);
   advance(60_000);
   await runDueJobs(payments.app);
   assert.deepEqual(names(handled), ["received"]);
 
   const second = await payments.charge();
-  await runAll(older, advance);
-  const [lost] = await jobsOf(older, second.id);
-  assert.deepEqual([lost!.status, lost!.error], ["failed", 'Error: There is no subscriber "test"']);
+  await runAll(olderInstance, advance);
+  const [failedJob] = await jobsOf(olderInstance, second.id);
+  assert.deepEqual([failedJob!.status, failedJob!.error], [
+    "failed",
+    'Error: There is no subscriber "test"',
+  ]);
   assert.equal(handled.length, 1);
 });
 

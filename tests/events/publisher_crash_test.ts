@@ -37,7 +37,7 @@ async function startInstance(databaseUrl: string, gatewayUrl: string): Promise<S
   });
 }
 
-/** The server's process id of the session that has the lock; null: no instance has it. */
+/** The process id of the PostgreSQL session with the publisher's lock; null if there is none. */
 async function findPublisher(databaseUrl: string): Promise<number | null> {
   const [row] = await runSql(
     databaseUrl,

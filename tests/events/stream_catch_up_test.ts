@@ -50,17 +50,17 @@ async function openCatchUp() {
   const app = await openApp({ databaseUrl, wrapDatabase, streamOptions: { pollMs: 10 } });
   const sql = postgres(databaseUrl, { max: 2, onnotice: () => {} });
   const staff = await app.createKey({ userId: "carol", isStaff: true });
-  const other = await follow(app, staff);
+  const otherReader = await follow(app, staff);
   const first = await writeEvent(sql);
-  await other.untilReceived(1);
+  await otherReader.untilReceived(1);
   return {
     hold,
     write: () => writeEvent(sql),
     /** A reader that has followed from the first event on. */
-    other,
+    otherReader,
     resume: () => follow(app, staff, { after: first }),
     async [Symbol.asyncDispose]() {
-      await other.close();
+      await otherReader.close();
       await sql.end();
       await app[Symbol.asyncDispose]();
     },
@@ -77,7 +77,7 @@ Deno.test("catch-up: an event pushed before the page was read is not sent twice"
   const resuming = setup.resume();
   await reading.arrived;
   const event = await setup.write();
-  await setup.other.untilReceived(2);
+  await setup.otherReader.untilReceived(2);
   reading.release();
   await using resumed = await resuming;
   await resumed.untilReceived(1);
@@ -109,7 +109,7 @@ Deno.test("catch-up: an event pushed during the read that is not in the page is 
   const resuming = setup.resume();
   await reading.arrived;
   const meanwhile = await setup.write();
-  await setup.other.untilReceived(2);
+  await setup.otherReader.untilReceived(2);
   reading.release();
   await using resumed = await resuming;
   await resumed.untilReceived(1);
@@ -126,7 +126,7 @@ Deno.test("follower: events read for earlier subscribers are not passed to new o
   const one = await setup.write();
   polling.release();
   await polled.arrived;
-  await setup.other.close();
+  await setup.otherReader.close();
   await using resumed = await setup.resume();
   const two = await setup.write();
   await resumed.untilReceived(2);

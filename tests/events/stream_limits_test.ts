@@ -70,7 +70,7 @@ Deno.test("event stream: of many streams opened at the same time, only as many a
 Deno.test("event stream: ends when its key is revoked; one query checks all keys", async () => {
   const checks: number[] = [];
   let now = Date.now();
-  const counting = (database: Database): Database => ({
+  const countChecks = (database: Database): Database => ({
     ...database,
     query(work, name) {
       if (name === "check keys of streams") checks.push(app.streams.count());
@@ -79,7 +79,7 @@ Deno.test("event stream: ends when its key is revoked; one query checks all keys
   });
   await using app = await openApp({
     databaseUrl,
-    wrapDatabase: counting,
+    wrapDatabase: countChecks,
     now: () => now,
     streamOptions: { keyCheckMs: 20 },
   });
@@ -103,10 +103,10 @@ Deno.test("event stream: ends when its key is revoked; one query checks all keys
   await assertProblem(await app.as(keys[0]!, "/events/stream/"), 401, "unauthenticated");
 });
 
-Deno.test("event stream: stays open while the database cannot be asked about its key", async () => {
+Deno.test("event stream: stays open while its key cannot be checked in the database", async () => {
   let isAway = false;
   let failed = 0;
-  const away = (database: Database): Database => ({
+  const failChecks = (database: Database): Database => ({
     ...database,
     async query(work, name) {
       if (!isAway || name !== "check keys of streams") return await database.query(work, name);
@@ -116,13 +116,13 @@ Deno.test("event stream: stays open while the database cannot be asked about its
   });
   await using app = await openApp({
     databaseUrl,
-    wrapDatabase: away,
+    wrapDatabase: failChecks,
     streamOptions: { keyCheckMs: 20 },
   });
   const key = await app.createKey();
   await using follower = await follow(app, key);
   isAway = true;
-  // Checks run one after the other, so none that began before is still running then.
+  // Checks run one after the other, so no check that began earlier is still running after this one.
   await until("a check has failed", () => failed >= 1);
   await revoke(app, key);
   const before = failed;

@@ -86,8 +86,8 @@ Deno.test("event stream: staff get all events, others their own only", async () 
 Deno.test("event stream: filters by names and resource apply to missed and new events", async () => {
   const { payments, app, staff } = await openWithStaff();
   await using _ = payments;
-  const [one, other] = [await payments.charge(), await payments.charge()];
-  await settle(payments, other.id);
+  const [one, settled] = [await payments.charge(), await payments.charge()];
+  await settle(payments, settled.id);
   await until("all events are listed", async () => (await listAll(app, staff)).length === 3);
   const filters = {
     "": () => true,

@@ -91,7 +91,7 @@ const TEMPORARY: Record<string, () => Response> = {
 };
 
 for (const [what, respond] of Object.entries(TEMPORARY)) {
-  Deno.test(`retry: repeats a read three times after ${what}, a write never`, async () => {
+  Deno.test(`retry: repeats a read three times after ${what}, and never a write`, async () => {
     await using fake = openFakeGateway(respond);
     const waits = createWaits();
     const gateway = clientFor(fake.url, { wait: waits.wait, random: () => 0.5 });
@@ -181,9 +181,9 @@ Deno.test("write: is sent once when a reused connection breaks", async () => {
 Deno.test("abort: ends the call at once, whether it has not started, waits for a slot or is sent", async () => {
   await using slow = openSlowGateway();
   const gateway = clientFor(slow.url, { maxInFlight: 1 });
-  const early = await errorOf(gateway.cancel("order-101", { signal: AbortSignal.abort() }));
-  assert.equal(early.failure, "aborted");
-  assert.equal(early.outcome, "refused");
+  const abortedCall = await errorOf(gateway.cancel("order-101", { signal: AbortSignal.abort() }));
+  assert.equal(abortedCall.failure, "aborted");
+  assert.equal(abortedCall.outcome, "refused");
   assert.equal(slow.received.length, 0);
 
   const [sent, queued] = [new AbortController(), new AbortController()];
@@ -217,10 +217,13 @@ Deno.test("limit: a call that times out while waiting is not sent and does not c
   const gateway = clientFor(slow.url, { maxInFlight: 1, wait: waits.wait });
   const first = errorOf(gateway.cancel("first"));
   await slow.untilWaiting(1);
-  const others = Array.from({ length: 5 }, (_, index) => errorOf(gateway.cancel(`other-${index}`)));
+  const waitingCalls = Array.from(
+    { length: 5 },
+    (_, index) => errorOf(gateway.cancel(`other-${index}`)),
+  );
   waits.passDeadlines();
   assert.equal((await first).outcome, "unknown");
-  for (const error of await Promise.all(others)) {
+  for (const error of await Promise.all(waitingCalls)) {
     assert.equal(error.failure, "timeout");
     assert.equal(error.outcome, "refused");
   }

@@ -17,6 +17,7 @@ import { createWaits } from "../support/gateway/gateway.ts";
 import { createDataFolder } from "../support/project.ts";
 import { until } from "../support/until.ts";
 
+/** A gateway client and the sandbox that it calls. */
 interface Pair extends AsyncDisposable {
   client: GatewayClient;
   url: string;
@@ -328,11 +329,11 @@ Deno.test("client and sandbox: create, read, pay and void an invoice", async () 
   await pair.control(`/invoices/${made.body.id}/pay`);
   assert.equal((await client.getInvoice(made.body.id!)).body.status, "paid");
 
-  const other = await client.createInvoice(payload("two"));
-  assert.equal((await client.voidInvoice(other.body.id!, "a mistake")).body.success, true);
-  assert.equal((await client.getInvoice(other.body.id!)).body.status, "voided");
+  const second = await client.createInvoice(payload("two"));
+  assert.equal((await client.voidInvoice(second.body.id!, "a mistake")).body.success, true);
+  assert.equal((await client.getInvoice(second.body.id!)).body.status, "voided");
 
-  const again = await errorOf(client.voidInvoice(other.body.id!));
+  const again = await errorOf(client.voidInvoice(second.body.id!));
   assert.equal(again.statusCode, "409");
   const duplicate = await errorOf(client.createInvoice(payload("one")));
   assert.deepEqual(duplicate.validationMessages, ["Duplicate order id"]);
@@ -356,8 +357,8 @@ Deno.test("client and sandbox: the client throws a specific error class for each
   assert.ok(unknown instanceof GatewayAPIError);
   assert.deepEqual([unknown.statusCode, unknown.message], ["404", "Transaction doesn't exist."]);
 
-  const state = await errorOf(client.refund("taken", "key", 1000));
-  assert.deepEqual([state.statusCode, state.outcome], ["412", "refused"]);
+  const wrongState = await errorOf(client.refund("taken", "key", 1000));
+  assert.deepEqual([wrongState.statusCode, wrongState.outcome], ["412", "refused"]);
 
   const id = await pair.settleCard("paid");
   assert.equal((await errorOf(client.refund(id, "key", 44001))).statusCode, "414");

@@ -206,7 +206,7 @@ for (const { operation, call, sends, body = "", keyHeader, withoutServerKey } of
 Deno.test("client: every operation that sends a request is tested", () => {
   const tested = new Set<string>(CASES.map(({ operation }) => operation));
   const gateway = clientFor("http://127.0.0.1:2");
-  const local = [
+  const localOperations = [
     "verifySignature",
     "breakerState",
     "rateLimitPauseMs",
@@ -214,7 +214,7 @@ Deno.test("client: every operation that sends a request is tested", () => {
     "verifyAccount",
     "time",
   ];
-  const requestOperations = Object.keys(gateway).filter((name) => !local.includes(name));
+  const requestOperations = Object.keys(gateway).filter((name) => !localOperations.includes(name));
   assert.deepEqual(requestOperations.sort(), [...tested].sort());
   assert.equal(requestOperations.length, 26);
 });

@@ -99,7 +99,7 @@ Deno.test("error: 5xx in body or HTTP status leaves the outcome of a write unkno
   }
 });
 
-Deno.test("error: a write that the gateway's proxy rejects before it forwards it is refused", async () => {
+Deno.test("error: a write that the gateway's proxy rejects with 4xx was not forwarded, so its outcome is refused", async () => {
   for (const status of [401, 403, 404, 413, 429, 500, 502]) {
     const error = await writeErrorOf(() => Response.json({ message: "No." }, { status }));
     assert.equal(error?.outcome, status < 500 ? "refused" : "unknown", String(status));

@@ -165,12 +165,12 @@ Deno.test("idempotency key: a different body gets 422 while the first request ru
   const held = relay.holdNext("POST /v2/charge");
   const running = post("/charge/", body, headers);
   await held.arrived;
-  const other = { ...body, gross_amount: 2_000 };
-  await assertProblem(await post("/charge/", other, headers), 422, "idempotency_key_reused");
+  const otherBody = { ...body, gross_amount: 2_000 };
+  await assertProblem(await post("/charge/", otherBody, headers), 422, "idempotency_key_reused");
   await sandbox.fault("charge", "answer_lost");
   held.release();
   assert.equal((await running).status, 502);
-  await assertProblem(await post("/charge/", other, headers), 422, "idempotency_key_reused");
+  await assertProblem(await post("/charge/", otherBody, headers), 422, "idempotency_key_reused");
   assert.equal((await post("/charge/", body, headers)).status, 201);
 });
 
@@ -223,11 +223,11 @@ Deno.test("idempotency key: is separate for each payment and each user", async (
 Deno.test("idempotency key: is shared by two API keys of the same user", async () => {
   await using payments = await openRelayed({ databaseUrl });
   const { app, post } = payments;
-  const other = await app.createKey();
+  const otherApiKey = await app.createKey();
   const headers = newKey();
   const body = { payment_type: "gopay", gross_amount: 1_000 };
   const first = await post("/charge/", body, headers);
-  const again = await post("/charge/", body, headers, other);
+  const again = await post("/charge/", body, headers, otherApiKey);
   assert.equal(isReplayed(again), true);
   assert.equal(await again.text(), await first.text());
 });
@@ -335,11 +335,11 @@ Deno.test("idempotency key: can be used for another request after 24 hours", asy
   const { post } = payments;
   const headers = newKey();
   const body = { payment_type: "gopay", gross_amount: 1_000 };
-  const other = { ...body, gross_amount: 2_000 };
+  const otherBody = { ...body, gross_amount: 2_000 };
   assert.equal((await post("/charge/", body, headers)).status, 201);
-  await assertProblem(await post("/charge/", other, headers), 422, "idempotency_key_reused");
+  await assertProblem(await post("/charge/", otherBody, headers), 422, "idempotency_key_reused");
   now += DAY_MS + 1_000;
-  assert.equal((await post("/charge/", other, headers)).status, 201);
+  assert.equal((await post("/charge/", otherBody, headers)).status, 201);
   await assertProblem(await post("/charge/", body, headers), 422, "idempotency_key_reused");
 });
 

@@ -206,12 +206,12 @@ Deno.test("idempotency key: while the gateway is down, replies are replayed and 
     const other = await post("/charge/", { ...body, gross_amount: 2_000 }, key);
     await assertProblem(other, 422, "idempotency_key_reused");
   }
-  const fresh = await assertProblem(
+  const newRequest = await assertProblem(
     await post("/charge/", body, newKey()),
     502,
     "gateway_unreachable",
   );
-  assert.equal(fresh.outcome, "refused");
+  assert.equal(newRequest.outcome, "refused");
   assert.equal(relay.received.length, callsBefore);
 });
 
@@ -237,25 +237,25 @@ async function openHeldRefund() {
 Deno.test("refund: a request that is delayed before it claims the key resumes the refund that another request stored meanwhile", async () => {
   await using refund = await openHeldRefund();
   const held = refund.holdNext("claim key");
-  const late = refund.send();
+  const delayedRequest = refund.send();
   await held.arrived;
   await refund.payments.sandbox.fault("refund", "answer_lost");
   assert.equal((await (await refund.send()).json()).outcome, "unknown");
   held.release();
-  assert.equal((await late).status, 200);
+  assert.equal((await delayedRequest).status, 200);
   assert.equal(await refund.timesDone(), 1);
 });
 
 Deno.test("refund: a request whose key is taken over before it stores the refund does not send the refund", async () => {
   await using refund = await openHeldRefund();
   const held = refund.holdNext("write payment");
-  const frozen = refund.send();
+  const frozenRequest = refund.send();
   await held.arrived;
   refund.time.now += 10 * 60_000;
   const done = await refund.send();
   assert.equal(done.status, 200);
   held.release();
-  await assertProblem(await frozen, 409, "idempotency_in_progress");
+  await assertProblem(await frozenRequest, 409, "idempotency_in_progress");
   assert.equal(await refund.timesDone(), 1);
   assert.equal(refund.payments.relay.times(refund.operation.call), 1);
   const again = await refund.send();
@@ -266,19 +266,19 @@ Deno.test("refund: a request whose key is taken over before it stores the refund
 Deno.test("refund: a request that takes over the key sees the refund that the first request stored during the takeover", async () => {
   await using refund = await openHeldRefund();
   const heldWrite = refund.holdNext("write payment");
-  const frozen = refund.send();
+  const frozenRequest = refund.send();
   await heldWrite.arrived;
   refund.time.now += 10 * 60_000;
   const heldTakeover = refund.holdNext("take key over");
-  const next = refund.send();
+  const nextRequest = refund.send();
   await heldTakeover.arrived;
   const heldCall = refund.payments.relay.holdNext(refund.operation.call);
   heldWrite.release();
   await heldCall.arrived;
   heldTakeover.release();
-  assert.ok([200, 409].includes((await next).status));
+  assert.ok([200, 409].includes((await nextRequest).status));
   heldCall.release();
-  await frozen;
+  await frozenRequest;
   assert.equal(await refund.timesDone(), 1);
   assert.equal((await refund.send()).status, 200);
   assert.equal(await refund.timesDone(), 1);

@@ -100,8 +100,8 @@ Deno.test("invoice: stays unpaid if the notification of another, cheaper payment
     assert.equal(response.status, 200, JSON.stringify(forgery));
   }
   await assertUnpaid(invoices, invoice);
-  const own = await parsePayment(await invoices.get(`/payments/${payment.id}/`, bob), 200);
-  assert.deepEqual([own.invoice_id, own.is_paid], [null, true]);
+  const bobsPayment = await parsePayment(await invoices.get(`/payments/${payment.id}/`, bob), 200);
+  assert.deepEqual([bobsPayment.invoice_id, bobsPayment.is_paid], [null, true]);
   for (const { gross_amount } of await invoices.paymentsOf(invoice)) {
     assert.equal(gross_amount, invoice.total_amount);
   }
@@ -168,8 +168,11 @@ Deno.test("invoice: stays unpaid if a cheaper charge uses its ids as order id, m
       metadata: { invoice_id: invoice.id, invoice_number: invoice.invoice_number },
       custom_fields: [invoice.gateway_invoice_id, invoice.id, invoice.order_id],
     });
-    const own = await parsePayment(await invoices.get(`/payments/${payment.id}/`, bob), 200);
-    assert.deepEqual([own.is_paid, own.invoice_id], [true, null]);
+    const bobsPayment = await parsePayment(
+      await invoices.get(`/payments/${payment.id}/`, bob),
+      200,
+    );
+    assert.deepEqual([bobsPayment.is_paid, bobsPayment.invoice_id], [true, null]);
   }
   await assertUnpaid(invoices, invoice);
   assert.deepEqual(await invoices.paymentsOf(invoice), []);
@@ -179,16 +182,16 @@ Deno.test("invoice: stays unpaid if a cheaper transaction created outside the se
   await using invoices = await openInvoices();
   invoices.connect();
   const { sandbox } = invoices;
-  const named = await invoices.create();
-  const ordered = await invoices.create();
-  const metadata = { midtrans_invoice_id: named.gateway_invoice_id };
+  const namedInvoice = await invoices.create();
+  const invoiceWithOrder = await invoices.create();
+  const metadata = { midtrans_invoice_id: namedInvoice.gateway_invoice_id };
   await sandbox.paid("gopay", { transaction_details: { gross_amount: CHEAP }, metadata });
-  const { order_id } = ordered;
+  const { order_id } = invoiceWithOrder;
   await sandbox.paid("gopay", { transaction_details: { gross_amount: CHEAP, order_id } });
-  await assertUnpaid(invoices, named);
-  await assertUnpaid(invoices, ordered);
+  await assertUnpaid(invoices, namedInvoice);
+  await assertUnpaid(invoices, invoiceWithOrder);
   // The customer can still pay the amount due.
-  for (const invoice of [named, ordered]) {
+  for (const invoice of [namedInvoice, invoiceWithOrder]) {
     await invoices.pay(invoice);
     await invoices.runJobs();
     assert.equal((await invoices.find(invoice.id)).status, "paid");

@@ -234,14 +234,14 @@ Deno.test("invoice: accepts today in Western Indonesia as due date, except in th
 
 Deno.test("invoice: accepts a total at the limit, and rejects one rupiah more", async () => {
   await using invoices = await openInvoices({ databaseUrl });
-  const most = [item({ price: MAX_ITEM_VALUE, quantity: 99_999 }), item({ price: 1_000_000 })];
-  const sum = most.reduce((total, { price, quantity }) => total + price * quantity, 0);
+  const nearLimit = [item({ price: MAX_ITEM_VALUE, quantity: 99_999 }), item({ price: 1_000_000 })];
+  const sum = nearLimit.reduce((total, { price, quantity }) => total + price * quantity, 0);
   const rest = MAX_AMOUNT - sum;
   assert.ok(rest > 0 && rest <= MAX_ITEM_VALUE, `${rest}`);
-  const invoice = await invoices.create({ items: [...most, item({ price: rest })] });
+  const invoice = await invoices.create({ items: [...nearLimit, item({ price: rest })] });
   assert.equal(invoice.total_amount, `${MAX_AMOUNT}.00`);
   assert.deepEqual(
-    await rejectedFields(invoices, { items: [...most, item({ price: rest + 1 })] }),
+    await rejectedFields(invoices, { items: [...nearLimit, item({ price: rest + 1 })] }),
     [
       "items",
     ],
@@ -251,10 +251,10 @@ Deno.test("invoice: accepts a total at the limit, and rejects one rupiah more", 
 Deno.test("invoice: rejects too many items by their number or by the size of the body", async () => {
   await using invoices = await openInvoices({ databaseUrl });
   const { now, post, relay } = invoices;
-  const short = { items: Array(2_000).fill({ description: "a" }) };
-  assert.deepEqual(await rejectedFields(invoices, short), ["items"]);
-  const long = { ...invoiceDue(now()), ...itemsOf(10_000) };
-  await assertProblem(await post("/invoices/", long), 413, "payload_too_large");
+  const manyItems = { items: Array(2_000).fill({ description: "a" }) };
+  assert.deepEqual(await rejectedFields(invoices, manyItems), ["items"]);
+  const largeBody = { ...invoiceDue(now()), ...itemsOf(10_000) };
+  await assertProblem(await post("/invoices/", largeBody), 413, "payload_too_large");
   assert.equal(relay.times(CREATE), 0);
 });
 

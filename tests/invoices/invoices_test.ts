@@ -266,30 +266,35 @@ Deno.test("invoice creation: replays a rejection for the same Idempotency-Key", 
 Deno.test("order ids: payments and invoices cannot use the same one", async () => {
   await using invoices = await openInvoices({ databaseUrl });
   const { charge, create, now, post, relay } = invoices;
-  const [billed, charged] = [randomUUID(), randomUUID()];
-  await create({ order_id: billed });
-  await charge("gopay", { order_id: charged });
-  const chargeRequest = { payment_type: "gopay", gross_amount: 1_000, order_id: billed };
-  await assertDuplicateOrder(await post("/charge/", chargeRequest), billed);
-  const invoiceRequest = { ...invoiceDue(now()), order_id: charged };
-  await assertDuplicateOrder(await post("/invoices/", invoiceRequest), charged);
+  const [invoiceOrderId, chargeOrderId] = [randomUUID(), randomUUID()];
+  await create({ order_id: invoiceOrderId });
+  await charge("gopay", { order_id: chargeOrderId });
+  const chargeRequest = { payment_type: "gopay", gross_amount: 1_000, order_id: invoiceOrderId };
+  await assertDuplicateOrder(await post("/charge/", chargeRequest), invoiceOrderId);
+  const invoiceRequest = { ...invoiceDue(now()), order_id: chargeOrderId };
+  await assertDuplicateOrder(await post("/invoices/", invoiceRequest), chargeOrderId);
   assert.deepEqual([relay.times(CREATE), relay.times("POST /v2/charge")], [1, 1]);
 });
 
 Deno.test("order ids: a failed invoice releases its id to a charge, and a failed charge to an invoice", async () => {
   await using invoices = await openInvoices({ databaseUrl });
   const { charge, create, now, post } = invoices;
-  const [billed, charged] = [randomUUID(), randomUUID()];
+  const [invoiceOrderId, chargeOrderId] = [randomUUID(), randomUUID()];
   rejectNextInvoice(invoices);
-  const bill = { ...invoiceDue(now()), order_id: billed };
+  const bill = { ...invoiceDue(now()), order_id: invoiceOrderId };
   await assertProblem(await post("/invoices/", bill), 400, "gateway_validation");
-  assert.equal((await charge("gopay", { order_id: billed })).order_id, billed);
-  await assertDuplicateOrder(await post("/invoices/", bill), billed);
+  assert.equal((await charge("gopay", { order_id: invoiceOrderId })).order_id, invoiceOrderId);
+  await assertDuplicateOrder(await post("/invoices/", bill), invoiceOrderId);
 
   const tooShort = { custom_expiry: { expiry_duration: 1, unit: "second" } };
-  const refused = { payment_type: "gopay", gross_amount: 1_000, order_id: charged, ...tooShort };
+  const refused = {
+    payment_type: "gopay",
+    gross_amount: 1_000,
+    order_id: chargeOrderId,
+    ...tooShort,
+  };
   await assertProblem(await post("/charge/", refused), 400, "gateway_validation");
-  assert.equal((await create({ order_id: charged })).order_id, charged);
+  assert.equal((await create({ order_id: chargeOrderId })).order_id, chargeOrderId);
 });
 
 Deno.test("invoice creation: fails with duplicate_order if the gateway already has the order id", async () => {

@@ -50,7 +50,7 @@ const checkCall = ({ gateway_invoice_id }: Invoice) => `GET /v1/invoices/${gatew
 const voidCall = ({ gateway_invoice_id }: Invoice) =>
   `PATCH /v1/invoices/${gateway_invoice_id}/void`;
 
-Deno.test("invoice payment: marks the invoice paid, with an event that names the notification, and belongs to the owner", async () => {
+Deno.test("invoice payment: belongs to the owner, marks the invoice paid, and sends an event that names the notification", async () => {
   await using invoices = await openInvoices();
   invoices.connect();
   const invoice = await invoices.create();
@@ -162,12 +162,12 @@ Deno.test("invoice payment: the invoice is checked again within minutes if its s
   const invoice = await invoices.create();
   await invoices.advance(2 * DAY);
   await invoices.runSchedule();
-  let isBehind = true;
-  alterInvoices(invoices, (answer) => isBehind ? { ...answer, status: "pending" } : answer);
+  let isGatewayBehind = true;
+  alterInvoices(invoices, (answer) => isGatewayBehind ? { ...answer, status: "pending" } : answer);
   await invoices.pay(invoice);
   await invoices.runJobs();
   assert.equal((await invoices.find(invoice.id)).status, "sent");
-  isBehind = false;
+  isGatewayBehind = false;
   await invoices.advance(5 * MINUTE);
   await invoices.runSchedule();
   await assertPaid(invoices, invoice);
@@ -534,9 +534,14 @@ Deno.test("scheduled check: finds every state after days without notifications a
   await using invoices = await openInvoices();
   const created = [];
   for (let n = 0; n < 6; n++) created.push(await invoices.create());
-  const [paid, second, voided, late, ,] = created as [Invoice, Invoice, Invoice, Invoice];
+  const [paid, paidAfterStart, voided, paidLate, ,] = created as [
+    Invoice,
+    Invoice,
+    Invoice,
+    Invoice,
+  ];
   await invoices.pay(paid);
-  const started = await invoices.pay(second, { only_start: true });
+  const started = await invoices.pay(paidAfterStart, { only_start: true });
   await voidAtGateway(invoices, voided);
   await invoices.sandbox.control(`transactions/${started.transaction_id}/pay`);
   // The first run fails. Later runs must still check the invoices.
@@ -546,10 +551,10 @@ Deno.test("scheduled check: finds every state after days without notifications a
   for (const { id } of created) assert.equal((await invoices.find(id)).status, "sent");
   await invoices.sandbox.control("faults", undefined, "DELETE");
   await invoices.advance(4 * DAY);
-  await invoices.pay(late);
+  await invoices.pay(paidLate);
   await invoices.runSchedule();
   const states = await Promise.all(created.map(async ({ id }) => (await invoices.find(id)).status));
   assert.deepEqual(states, ["paid", "paid", "void", "paid", "overdue", "overdue"]);
-  for (const invoice of [paid, second, late]) await assertPaid(invoices, invoice);
+  for (const invoice of [paid, paidAfterStart, paidLate]) await assertPaid(invoices, invoice);
   assert.deepEqual(await readEventNames(invoices, voided), ["invoice_created", "invoice_voided"]);
 });

@@ -214,24 +214,24 @@ Deno.test("invoice with an unknown outcome: a notification that cannot be confir
 });
 
 Deno.test("invoice creation: another instance resends it if the first one crashes during the call", async () => {
-  await using crashing = await openInvoices();
-  const held = crashing.relay.holdNext(CREATE);
-  const answer = crashing.post("/invoices/", invoiceDue(crashing.now()));
+  await using crashingInstance = await openInvoices();
+  const held = crashingInstance.relay.holdNext(CREATE);
+  const answer = crashingInstance.post("/invoices/", invoiceDue(crashingInstance.now()));
   await held.arrived;
   // No job was queued before the crash, so the schedule has to find the invoice.
-  await using other = await openPayments({
-    databaseUrl: crashing.databaseUrl,
-    gatewayUrl: crashing.sandbox.url,
+  await using otherInstance = await openPayments({
+    databaseUrl: crashingInstance.databaseUrl,
+    gatewayUrl: crashingInstance.sandbox.url,
     now: () => Date.now() + 2 * MINUTE,
   });
-  await checkOverdueInvoices(other.app.deps);
-  await runDueJobs(other.app);
-  const [{ id }] = await (await other.get("/invoices/")).json();
-  const created = await crashing.find(id);
+  await checkOverdueInvoices(otherInstance.app.deps);
+  await runDueJobs(otherInstance.app);
+  const [{ id }] = await (await otherInstance.get("/invoices/")).json();
+  const created = await crashingInstance.find(id);
   assert.equal(created.status, "sent");
   held.release();
   assert.equal((await parseInvoice(await answer)).gateway_invoice_id, created.gateway_invoice_id);
-  assert.deepEqual(await readEventNames(crashing, created), ["invoice_created"]);
+  assert.deepEqual(await readEventNames(crashingInstance, created), ["invoice_created"]);
 });
 
 Deno.test("invoice creation: a rejection of the resent request does not fail the invoice", async () => {
@@ -308,8 +308,8 @@ Deno.test("invoice creation: a retry with the same key is accepted after the due
   now += 2 * MINUTE;
   const again = await parseInvoice(await invoices.post("/invoices/", request, key));
   assert.equal(again.id, invoice.id);
-  const other = await invoices.post("/invoices/", request, newKey());
-  await assertProblem(other, 400, "validation_error");
+  const withNewKey = await invoices.post("/invoices/", request, newKey());
+  await assertProblem(withNewKey, 400, "validation_error");
 });
 
 Deno.test("invoice creation: a second request with the same key is rejected while the first is in progress", async () => {

@@ -310,10 +310,10 @@ Deno.test("async key: the same key of two callers creates two jobs", async () =>
   await using payments = await openRelayed();
   const bob = await payments.app.createKey({ userId: "bob" });
   const headers = { ...ASYNC, ...newKey() };
-  const alices = await parseAcceptedJob(await payments.post("/charge/", CHARGE, headers));
+  const alicesJob = await parseAcceptedJob(await payments.post("/charge/", CHARGE, headers));
   const answer = await payments.post("/charge/", CHARGE, headers, bob);
   assert.equal(isReplayed(answer), false);
-  assert.notEqual((await parseAcceptedJob(answer)).id, alices.id);
+  assert.notEqual((await parseAcceptedJob(answer)).id, alicesJob.id);
 });
 
 Deno.test("async request: without a key each request creates a job", async () => {

@@ -63,7 +63,7 @@ for (const { operation, resultOf } of ASYNC_OPERATIONS) {
     assert.equal(relay.times(operation.call), before);
   });
 
-  Deno.test(`${operation.name}: a job that shares its key with a request of unknown outcome expires with the key, and its error says so`, async () => {
+  Deno.test(`${operation.name}: a job that shares its key with a request of unknown outcome expires with the key, and its error says that the outcome is unknown`, async () => {
     let now = Date.now();
     await using payments = await openRelayed({ now: () => now });
     const { app, post, relay, sandbox } = payments;
@@ -88,8 +88,8 @@ for (const { operation, resultOf } of ASYNC_OPERATIONS) {
     let now = Date.now();
     await using payments = await openRelayed({ now: () => now });
     const { app, sandbox, databaseUrl } = payments;
-    const late = 23 * HOUR_MS + 1;
-    for (const [wait, isPruned] of [[late, false], [late + HOUR_MS, true]] as const) {
+    const expiryMs = 23 * HOUR_MS + 1;
+    for (const [wait, isPruned] of [[expiryMs, false], [expiryMs + HOUR_MS, true]] as const) {
       const prepared = await operation.prepare(payments);
       await sandbox.fault(operation.name, "answer_lost");
       const first = await sendAsyncAndRun(payments, prepared);
@@ -114,9 +114,9 @@ for (const { operation, resultOf } of ASYNC_OPERATIONS) {
     await simulateCrashBeforeResult(payments, first.id);
     now += 25 * HOUR_MS;
     await runDueJobs(payments.app);
-    const late = await readJob(payments, first.id);
-    assert.deepEqual([late.status, late.error], ["succeeded", null]);
-    assert.deepEqual(late.result, first.result);
+    const expiredJob = await readJob(payments, first.id);
+    assert.deepEqual([expiredJob.status, expiredJob.error], ["succeeded", null]);
+    assert.deepEqual(expiredJob.result, first.result);
     assert.equal(await timesDone(payments, operation, prepared), 1);
   });
 

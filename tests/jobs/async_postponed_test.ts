@@ -36,7 +36,7 @@ function rateLimit(
 }
 
 /** The only payment of the order. */
-async function onlyPayment(payments: RelayedPayments, { orderId }: Prepared): Promise<Payment> {
+async function findOnlyPayment(payments: RelayedPayments, { orderId }: Prepared): Promise<Payment> {
   const rows = await payments.app.database.query((sql) =>
     sql<{ id: string }[]>`select id from gateway.payments where order_id = ${orderId}`
   );
@@ -50,7 +50,7 @@ async function assertDoneOnce(
   operation: Operation,
   prepared: Prepared,
 ): Promise<void> {
-  const { id, refunds } = await onlyPayment(payments, prepared);
+  const { id, refunds } = await findOnlyPayment(payments, prepared);
   assert.deepEqual(
     refunds.map(({ status }) => status),
     operation.name === "refund" ? ["succeeded"] : [],
@@ -83,10 +83,10 @@ for (const { operation } of ASYNC_OPERATIONS) {
     });
     const { app, post, relay } = payments;
     const prepared = await operation.prepare(payments);
-    const other = await operation.prepare(payments);
+    const otherRequest = await operation.prepare(payments);
     // The only slot for gateway calls is occupied for longer than the job's call waits.
     const held = relay.holdNext(operation.call);
-    const holding = post(other.path, other.body);
+    const holding = post(otherRequest.path, otherRequest.body);
     await held.arrived;
     const { id } = await parseAcceptedJob(await post(prepared.path, prepared.body, ASYNC));
     const before = waits.limits.length;
@@ -142,7 +142,7 @@ for (const { operation } of ASYNC_OPERATIONS) {
     rateLimit(payments, operation, 3_600, Infinity);
     const { id } = await sendAsyncAndRun(payments, prepared);
     const ended = await runUntilFinished(payments, id, (then) => now = then);
-    const payment = await onlyPayment(payments, prepared);
+    const payment = await findOnlyPayment(payments, prepared);
     assert.equal(ended.status, "failed");
     assert.match(
       ended.error!,
@@ -157,7 +157,7 @@ for (const { operation } of ASYNC_OPERATIONS) {
       now += HOUR_MS;
       await runDueJobs(payments.app);
     }
-    const { transaction_status, refunds } = await onlyPayment(payments, prepared);
+    const { transaction_status, refunds } = await findOnlyPayment(payments, prepared);
     const isCharge = operation.name === "charge";
     assert.equal(transaction_status, isCharge ? "failure" : "partial_refund");
     assert.deepEqual(refunds.map(({ status }) => status), isCharge ? [] : ["succeeded"]);

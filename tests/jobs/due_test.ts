@@ -89,13 +89,16 @@ Deno.test("job rank: two merged jobs get the rank of the more urgent one", async
 
   // The same holds if a running job is merged into a job that was queued during its run.
   const subject_id = randomUUID();
-  const held = await instance.insert({ subject_id, rank: awaited });
-  const run = instance.worker.run(held);
-  await until("the job is running", async () => (await instance.find(held)).status === "running");
+  const heldJob = await instance.insert({ subject_id, rank: awaited });
+  const run = instance.worker.run(heldJob);
+  await until(
+    "the job is running",
+    async () => (await instance.find(heldJob)).status === "running",
+  );
   const successor = await instance.insert({ subject_id, rank: check });
   hanging.reject(new Error("not yet"));
   await run;
-  assert.deepEqual((await instance.find(held)).result, { continued_by: successor });
+  assert.deepEqual((await instance.find(heldJob)).result, { continued_by: successor });
   assert.equal(await rankOf(databaseUrl, successor), awaited);
 });
 
@@ -172,10 +175,10 @@ function openWithClock(databaseUrl: string, offMs: number): Instance {
 }
 
 Deno.test("worker: an instance whose clock is behind runs a job that is due by the database's clock", async () => {
-  await using late = openWithClock(await createDatabase(), -60_000);
-  const id = await late.insert({ run_at: new Date(Date.now() - 1_000) });
-  await late.worker.run(id);
-  assert.equal((await late.find(id)).status, "succeeded");
+  await using instanceBehind = openWithClock(await createDatabase(), -60_000);
+  const id = await instanceBehind.insert({ run_at: new Date(Date.now() - 1_000) });
+  await instanceBehind.worker.run(id);
+  assert.equal((await instanceBehind.find(id)).status, "succeeded");
 });
 
 Deno.test("worker: takes over the job of a crashed instance whose clock was a day ahead", async () => {
@@ -189,12 +192,12 @@ Deno.test("worker: takes over the job of a crashed instance whose clock was a da
     );
     return id;
   };
-  const lost = await insertLeased("now() + interval '1 day'");
-  const held = await insertLeased("now() + interval '1 minute'");
-  assert.deepEqual(await sweep(instance.database), [lost]);
-  for (const id of [lost, held]) await instance.worker.run(id);
-  assert.equal((await instance.find(lost)).status, "succeeded");
-  assert.equal((await instance.find(held)).status, "running");
+  const lostJob = await insertLeased("now() + interval '1 day'");
+  const heldJob = await insertLeased("now() + interval '1 minute'");
+  assert.deepEqual(await sweep(instance.database), [lostJob]);
+  for (const id of [lostJob, heldJob]) await instance.worker.run(id);
+  assert.equal((await instance.find(lostJob)).status, "succeeded");
+  assert.equal((await instance.find(heldJob)).status, "running");
 });
 
 Deno.test("job id: contains the creation time according to the clock of its creator", () => {

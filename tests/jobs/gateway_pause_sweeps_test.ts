@@ -131,9 +131,9 @@ Deno.test("check sweep: the run after a crash queues the payments that are not q
   });
   const databaseUrl = await createDatabase();
   await insertDuePayments(databaseUrl, 2_200);
-  await using crashing = await openApp({ databaseUrl, wrapDatabase });
-  await assert.rejects(checkPendingPayments(crashing.deps), { message: "the process crashed" });
-  assert.deepEqual(await numbersOf(crashing.database, "queued"), range(1, 1_000));
+  await using crashingApp = await openApp({ databaseUrl, wrapDatabase });
+  await assert.rejects(checkPendingPayments(crashingApp.deps), { message: "the process crashed" });
+  assert.deepEqual(await numbersOf(crashingApp.database, "queued"), range(1, 1_000));
   await using next = await openApp({ databaseUrl });
   assert.equal(await checkPendingPayments(next.deps), 1_200);
   assert.deepEqual(await numbersOf(next.database, "queued"), range(1, 2_200), "each payment once");
@@ -249,7 +249,7 @@ Deno.test("gateway pause: a 429 pauses background work for the time of Retry-Aft
       headers: { "Retry-After": "300" },
     });
   await runDueJobs(app);
-  // Only the calls that were running when the first 429 arrived.
+  // The gateway got only the calls that were running when the first 429 arrived.
   assert.ok(relay.received.length >= 1 && relay.received.length <= 4);
   await assertPostponed(due, 5 * MINUTE);
 

@@ -41,7 +41,7 @@ Deno.test("lease: the job of a killed worker runs again within 90 s", async () =
     tasks: { greet: task(() => Promise.resolve("done")) },
   });
   const sweep = () => sweepJobs({ ...next, clock: () => now, runJob: next.worker.run });
-  // The lease has not expired yet, so that a worker may renew it late.
+  // A worker may renew its lease late, so the lease has not expired yet.
   now = killedAt + 20 * SECOND;
   assert.equal(await sweep(), 0);
   now = killedAt + leaseEnd;

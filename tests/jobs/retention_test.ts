@@ -24,7 +24,7 @@ function daysAgo(days: number): Date {
   return new Date(NOW - days * DAY_MS);
 }
 
-/** An app with its own database, whose clock always shows `NOW`. The tests publish events. */
+/** An app with its own database, whose clock always shows `NOW`. The tests publish events themselves. */
 async function openWithFixedClock(
   options: Partial<TestAppOptions> = {},
 ): Promise<{ url: string; app: TestApp } & AsyncDisposable> {
@@ -140,22 +140,22 @@ Deno.test("prune: deletes processed notifications, and keeps unprocessed ones", 
 Deno.test("prune: deletes old events, except those that a queued or running delivery still needs", async () => {
   await using opened = await openWithFixedClock();
   const { app, url } = opened;
-  const [waited, run, handled, failed] = Array.from({ length: 4 }, () => randomUUID());
+  const [waiting, running, handled, failed] = Array.from({ length: 4 }, () => randomUUID());
   await addEvent(app, daysAgo(410));
-  await addEvent(app, daysAgo(409), { resource: waited });
+  await addEvent(app, daysAgo(409), { resource: waiting });
   await addEvent(app, daysAgo(405), { resource: handled });
   await addEvent(app, daysAgo(404), { resource: failed });
   const kept = [
-    await addEvent(app, daysAgo(408), { resource: waited, sequence: 2 }),
-    await addEvent(app, daysAgo(407), { resource: waited, sequence: 3 }),
-    await addEvent(app, daysAgo(406), { resource: run }),
+    await addEvent(app, daysAgo(408), { resource: waiting, sequence: 2 }),
+    await addEvent(app, daysAgo(407), { resource: waiting, sequence: 3 }),
+    await addEvent(app, daysAgo(406), { resource: running }),
     await addEvent(app, daysAgo(399)),
   ];
   const deliver = (task: string, status: string, subject: string, sequence: number) =>
     addJob(app, { created: daysAgo(1), task, status, subject, payload: { sequence } });
-  await deliver("deliver books", "queued", waited!, 2);
-  await deliver("deliver mails", "queued", waited!, 3);
-  await deliver("deliver mails", "running", run!, 1);
+  await deliver("deliver books", "queued", waiting!, 2);
+  await deliver("deliver mails", "queued", waiting!, 3);
+  await deliver("deliver mails", "running", running!, 1);
   await deliver("deliver books", "succeeded", handled!, 1);
   await deliver("deliver books", "failed", failed!, 1);
   // Other jobs of the same resource do not keep an event.
@@ -233,7 +233,7 @@ Deno.test("prune: KEEP_HELD_DELIVERIES_DAYS expires deliveries earlier, keeps th
   assert.equal((await resent.json()).status, "pending");
 });
 
-Deno.test("prune: rows that are kept do not hide the rows behind them from every run", async () => {
+Deno.test("prune: rows that are kept do not prevent later runs from deleting the rows after them", async () => {
   await using opened = await openWithFixedClock();
   const { app, url } = opened;
   const kept: string[] = [];
@@ -466,7 +466,7 @@ Deno.test("event list: a cursor whose event was pruned continues with the oldest
   await using payments = await openPayments({ now: () => now });
   const { app } = payments;
   const staff = await app.createKey({ isStaff: true });
-  const first = "/events/?order=oldest_first&limit=1";
+  const firstPath = "/events/?order=oldest_first&limit=1";
   const untilShown = (count: number) =>
     until(`${count} events are shown`, async () => {
       const { events } = await readEvents(payments, staff, "/events/?limit=100");
@@ -475,18 +475,18 @@ Deno.test("event list: a cursor whose event was pruned continues with the oldest
   const firstPayment = await payments.charge();
   await payments.charge();
   await untilShown(2);
-  const { next } = await readEvents(payments, staff, first);
+  const { next } = await readEvents(payments, staff, firstPath);
   const newestPage = await readEvents(payments, staff, "/events/?limit=1");
   const eventsOfFirst = `/events/?order=oldest_first&limit=1&resource_id=${firstPayment.id}`;
   now += 401 * DAY_MS;
   assert.equal((await prune(app.deps)).events, 2);
-  const later = [await payments.charge(), await payments.charge()];
+  const laterPayments = [await payments.charge(), await payments.charge()];
   await untilShown(2);
   const nextPage = await readEvents(payments, staff, next!);
-  assert.equal(nextPage.events[0]!.data.id, later[0]!.id);
+  assert.equal(nextPage.events[0]!.data.id, laterPayments[0]!.id);
   assert.equal(
     (await readEvents(payments, staff, nextPage.next!)).events[0]!.data.id,
-    later[1]!.id,
+    laterPayments[1]!.id,
   );
   assert.deepEqual((await readEvents(payments, staff, newestPage.next!)).events, []);
   assert.deepEqual((await readEvents(payments, staff, eventsOfFirst)).events, []);
