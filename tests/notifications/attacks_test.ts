@@ -173,9 +173,9 @@ Deno.test("isAmbiguous: finds every signed text that can be split in another way
     fc.constantFrom(".00", ".00", ".00", ".0", "", ".50", ".000"),
     (order, code, amount, cents) => {
       const [orderId, grossAmount] = [order.join(""), amount.join("") + cents];
-      const others = splitsOf(orderId + code + grossAmount)
+      const otherSplits = splitsOf(orderId + code + grossAmount)
         .filter((at) => at !== String(orderId.length));
-      const expected = others.length > 0;
+      const expected = otherSplits.length > 0;
       assert.equal(isAmbiguous(orderId, code, grossAmount), expected);
       return Promise.resolve();
     },
@@ -432,7 +432,7 @@ Deno.test("forged notification: a payment without a transaction id is not paid b
     for (
       const change of [{}, { transaction_id: null }, { metadata: null }, { payment_type: "x" }]
     ) {
-      // Five lost responses in a row would stop all charges for some seconds.
+      // Five lost responses in a row would open the circuit breaker, which stops all charges.
       await payments.charge("bca");
       const [target, pending] = await chargeWithLostResponse(payments);
       const forged = { ...pending, transaction_status, fraud_status: "accept", ...change };
@@ -652,10 +652,13 @@ Deno.test("NOTIFICATION_CONFIRM=paid: a valid signature is not enough to make an
  */
 async function assertStillWorks(payments: RelayedPayments): Promise<void> {
   const { sandbox, relay } = payments;
-  const real = await payments.charge("bca");
-  await sandbox.control(`transactions/${real.transaction_id}/pay`);
-  await notifyAndRead(payments, await findSentNotification(payments, real.order_id, "settlement"));
-  assert.equal((await payments.read(real.id)).is_paid, true);
+  const genuine = await payments.charge("bca");
+  await sandbox.control(`transactions/${genuine.transaction_id}/pay`);
+  await notifyAndRead(
+    payments,
+    await findSentNotification(payments, genuine.order_id, "settlement"),
+  );
+  assert.equal((await payments.read(genuine.id)).is_paid, true);
   const checksBefore = relay.times("GET /v2/:id/status");
   // The order id ends in a letter, so its signed text can be split in one way only.
   const expired = await payments.charge("bca", { order_id: `${randomUUID()}-x` });

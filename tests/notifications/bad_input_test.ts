@@ -23,15 +23,15 @@ async function send({ app }: TestPayments, body: Body, message = ""): Promise<Re
   const response = await app.request("/notification/", { method: "POST", headers, body });
   const { status } = response;
   const text = await response.text();
-  const about = `${message} ${String(body).slice(0, 2_000)}: ${status} ${text}`;
-  assert.ok([200, 400, 403, 413].includes(status), about);
+  const summary = `${message} ${String(body).slice(0, 2_000)}: ${status} ${text}`;
+  assert.ok([200, 400, 403, 413].includes(status), summary);
   if (status === 200) {
     return { status, id: NotificationReceiptSchema.parse(JSON.parse(text)).notification_id };
   }
-  assert.equal(response.headers.get("content-type"), "application/problem+json", about);
+  assert.equal(response.headers.get("content-type"), "application/problem+json", summary);
   const problem = ProblemSchema.parse(JSON.parse(text));
-  assert.equal(problem.instance, response.headers.get("x-request-id"), about);
-  if (problem.code === "validation_error") assert.ok(problem.errors!.length > 0, about);
+  assert.equal(problem.instance, response.headers.get("x-request-id"), summary);
+  if (problem.code === "validation_error") assert.ok(problem.errors!.length > 0, summary);
   return { status, id: null };
 }
 
@@ -184,8 +184,12 @@ Deno.test("notification: any text as signed order id, code, amount or transactio
       JSON.stringify(buildNotification({ ...plain, gross_amount: order_id }, "settlement")),
       "amount",
     );
-    const named = { ...plain, transaction_id: order_id };
-    await send(payments, JSON.stringify(buildNotification(named, "settlement")), "transaction");
+    const withTransactionId = { ...plain, transaction_id: order_id };
+    await send(
+      payments,
+      JSON.stringify(buildNotification(withTransactionId, "settlement")),
+      "transaction",
+    );
   }
 });
 

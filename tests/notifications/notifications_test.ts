@@ -218,12 +218,12 @@ Deno.test("NOTIFICATION_CONFIRM=paid: a payment becomes paid only after the gate
   });
   assert.equal(checks, 1);
   assert.equal((await payments.read(charged.id)).is_paid, true);
-  const other = await payments.charge("bca");
-  const unneeded = await countChecks(
+  const otherPayment = await payments.charge("bca");
+  const checksOfExpiry = await countChecks(
     payments,
-    () => notifyAndRead(payments, buildNotification(other, "expire")),
+    () => notifyAndRead(payments, buildNotification(otherPayment, "expire")),
   );
-  assert.equal(unneeded, 0, "unpaid states are trusted");
+  assert.equal(checksOfExpiry, 0, "unpaid states are trusted");
 });
 
 Deno.test("notification: an amount with a fee is checked at the gateway, and the original amount is stored", async () => {
@@ -281,8 +281,11 @@ Deno.test("notification: a repeat is a duplicate, an earlier state is stale; bot
   const checks = await countChecks(payments, async () => {
     const again = await notifyAndRead(payments, buildNotification(charged, "settlement"));
     assert.deepEqual([again.status, again.payment_id], ["duplicate", charged.id]);
-    const late = await notifyAndRead(payments, buildNotification(charged, "pending"));
-    assert.deepEqual([late.status, late.payment_id], ["stale", charged.id]);
+    const staleNotification = await notifyAndRead(payments, buildNotification(charged, "pending"));
+    assert.deepEqual([staleNotification.status, staleNotification.payment_id], [
+      "stale",
+      charged.id,
+    ]);
   });
   assert.equal(checks, 0);
   assert.equal((await payments.read(charged.id)).updated_at, updated_at);

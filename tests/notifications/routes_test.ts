@@ -95,7 +95,7 @@ async function listEvents(payments: TestPayments, staff: string, query = ""): Pr
   return EventSchema.array().parse(JSON.parse(text));
 }
 
-/** Waits: the API hides an event while an earlier transaction is open anywhere on the server. */
+/** Waits, because the API shows an event only after it was published. */
 async function untilShown(payments: TestPayments, staff: string, count: number): Promise<void> {
   const shown = async () => (await listEvents(payments, staff, "?limit=100")).length;
   await until(`${count} events are shown`, async () => await shown() === count);
@@ -209,8 +209,8 @@ Deno.test("notification: is rejected with a problem, and not stored, if it is ma
     await assertProblem(await send(payments, forged), 403, "signature_invalid");
   }
 
-  const long = JSON.stringify({ ...valid, more: "x".repeat(256 * 1024) });
-  await assertProblem(await send(payments, long), 413, "payload_too_large");
+  const largeBody = JSON.stringify({ ...valid, more: "x".repeat(256 * 1024) });
+  await assertProblem(await send(payments, largeBody), 413, "payload_too_large");
   const form = { headers: { "Content-Type": "application/x-www-form-urlencoded" } };
   const sent = await send(payments, JSON.stringify(valid), form);
   await assertProblem(sent, 415, "unsupported_media_type");
@@ -447,8 +447,8 @@ Deno.test("notification replay: rejects unknown ids and invalid requests, and re
   }
   const asText = { body: "x", headers: { "Content-Type": "text/plain" } };
   await assertProblem(await replay(notification, asText), 415, "unsupported_media_type");
-  const long = { body: "x".repeat(256 * 1024 + 1), headers: JSON_TYPE };
-  await assertProblem(await replay(notification, long), 413, "payload_too_large");
+  const largeBody = { body: "x".repeat(256 * 1024 + 1), headers: JSON_TYPE };
+  await assertProblem(await replay(notification, largeBody), 413, "payload_too_large");
   const read = await app.as(staff, `/notifications/${notification}/replay/`);
   assert.equal(read.headers.get("allow"), "POST");
   await assertProblem(read, 405, "method_not_allowed");

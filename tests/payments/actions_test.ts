@@ -49,7 +49,7 @@ const STATES: Record<string, { make(payments: TestPayments): Promise<string>; al
     cancel: { make: (payments) => afterAction(payments, "cancel"), allowed: [] },
     expire: { make: (payments) => afterAction(payments, "expire"), allowed: [] },
     failure: { make: (payments) => afterChange(payments, "card_3ds", "fail"), allowed: [] },
-    refused: { make: rejectedCharge, allowed: [] },
+    refused: { make: createRejectedCharge, allowed: [] },
     refund: { make: (payments) => afterRefund(payments, {}), allowed: [] },
     partial_refund: { make: (payments) => afterRefund(payments, { amount: 1_000 }), allowed: [] },
     chargeback: { make: (payments) => afterChargeback(payments, {}), allowed: [] },
@@ -61,7 +61,7 @@ const STATES: Record<string, { make(payments: TestPayments): Promise<string>; al
 
 const ACTIONS = ["cancel", "expire", "capture", "approve", "deny"];
 
-/** The `transaction_status` of those states above that are not named after it. */
+/** The `transaction_status` of the states above whose name differs from it. */
 const STATUS: Record<string, string> = { challenge: "capture", refused: "failure" };
 
 Deno.test("payment actions: these tests cover every payment status", () => {
@@ -441,7 +441,7 @@ Deno.test("check_status: returns the payment and the gateway's response without 
 
 Deno.test("check_status: does not call the gateway for a rejected charge", async () => {
   await using payments = await openProxiedPayments({ databaseUrl });
-  const id = await rejectedCharge(payments);
+  const id = await createRejectedCharge(payments);
   const callsBefore = payments.proxy.received.length;
   const response = await payments.get(`/payments/${id}/check_status/`);
   const { payment, gateway_response } = PaymentStatusCheckSchema.parse(await response.json());
@@ -549,7 +549,7 @@ async function afterChargeback(payments: TestPayments, details: Json): Promise<s
 }
 
 /** A charge that the gateway rejects because its token does not exist. */
-async function rejectedCharge(payments: TestPayments): Promise<string> {
+async function createRejectedCharge(payments: TestPayments): Promise<string> {
   const request = await chargeRequest(payments.sandbox, "card");
   const response = await payments.post("/charge/", { ...request, token_id: "unknown-token" });
   const { payment_id, outcome } = await assertProblem(response, 400, "gateway_error");

@@ -60,7 +60,7 @@ Deno.test("charge: succeeds right after eight status checks of notifications tim
   assert.equal((await payments.post("/charge/", CHARGE)).status, 201);
 });
 
-Deno.test("charge: succeeds while the breaker of reads is open, which the status shows", async () => {
+Deno.test("charge: succeeds while the breaker of reads is open, and the status shows that breaker", async () => {
   await using payments = await openRelayed({ databaseUrl: await createDatabase() });
   const { app, post } = payments;
   const waiting = await payments.charge();

@@ -180,13 +180,14 @@ Deno.test("charge: rejects items that do not add up to gross_amount exactly", as
     ...CHARGE,
     item_details: priced.map(([price, quantity]) => ({ ...ITEM, price, quantity })),
   });
-  for (const off of [44_001, 43_999, 0, -44_000]) {
-    assert.deepEqual(await charges.assertRejected(chargeOfItems([off, 1])), {
+  for (const wrongPrice of [44_001, 43_999, 0, -44_000]) {
+    assert.deepEqual(await charges.assertRejected(chargeOfItems([wrongPrice, 1])), {
       item_details:
-        `must add up to gross_amount: the sum of the items is ${off}, but gross_amount is 44000`,
+        `must add up to gross_amount: the sum of the items is ${wrongPrice}, but gross_amount is 44000`,
     });
   }
-  // A difference of 1 is found although the sum of the first items is above 2^53, where numbers skip it.
+  // A difference of 1 is found although the sum of the first items is above 2^53, the limit up to
+  // which JavaScript numbers are exact.
   const large = 9_999_999_999_999;
   const offByOne = await charges.assertRejected({
     ...chargeOfItems([large, 1_000], [1, 1], [-large, 1_000], [44_000, 1]),
