@@ -439,7 +439,7 @@ Deno.test("charge: replays the response if the same request is formatted differe
   const headers = { "Idempotency-Key": "cart-7" };
   const { customer_details, item_details } = { customer_details: BUYER, item_details: [ITEM] };
   const metadata = { a: { b: 1, c: [1, 2] }, d: null };
-  const same: [path: string, body: string][] = [
+  const sameRequests: [path: string, body: string][] = [
     ["/pay/charge/", JSON.stringify({ ...CHARGE, customer_details, item_details, metadata })],
     [
       "/pay/charge",
@@ -458,7 +458,7 @@ Deno.test("charge: replays the response if the same request is formatted differe
     ],
   ];
   const answers = [];
-  for (const [path, body] of same) {
+  for (const [path, body] of sameRequests) {
     const response = await charges.send(body, headers, path);
     assert.equal(response.status, 201);
     assert.equal(response.headers.get("idempotency-replayed"), answers.length > 0 ? "true" : null);
@@ -468,7 +468,7 @@ Deno.test("charge: replays the response if the same request is formatted differe
   assert.deepEqual(answers[2], answers[0]);
   assert.equal((await charges.sandbox.control("transactions", undefined, "GET")).length, 1);
 
-  const others = [
+  const otherBodies = [
     { ...CHARGE, customer_details, item_details },
     { ...CHARGE, customer_details, item_details, metadata: { ...metadata, d: 0 } },
     {
@@ -478,8 +478,8 @@ Deno.test("charge: replays the response if the same request is formatted differe
       metadata: { ...metadata, a: { b: 1, c: [2, 1] } },
     },
   ];
-  for (const other of others) {
-    const response = await charges.send(other, headers, "/pay/charge/");
+  for (const otherBody of otherBodies) {
+    const response = await charges.send(otherBody, headers, "/pay/charge/");
     await assertProblem(response, 422, "idempotency_key_reused");
   }
 });

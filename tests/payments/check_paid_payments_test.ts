@@ -121,12 +121,12 @@ Deno.test("check_paid_payments: uses the times in the settings, and RECHECK_PER_
   await using paid = await openPaid({ env });
   await paid.paid("permata");
   await paid.paid("card");
-  const off = { ...paid.app.deps, recheck: { ...paid.app.deps.recheck, perMinute: 0 } };
+  const disabledDeps = { ...paid.app.deps, recheck: { ...paid.app.deps.recheck, perMinute: 0 } };
   await paid.advance(29 * MINUTE);
   assert.equal(await paid.sweep(), 0);
   await paid.advance(MINUTE);
   const none = { unchanged: 0, changed: 0, failed: 0, behind_seconds: 0 };
-  assert.deepEqual(await checkPaidPayments(off), none);
+  assert.deepEqual(await checkPaidPayments(disabledDeps), none);
   assert.equal(await paid.sweep(), 1);
   assert.deepEqual(await checkedDays(paid, 190), [2, 181]);
 });
@@ -169,7 +169,7 @@ Deno.test("check_paid_payments: spreads at most RECHECK_PER_MINUTE calls over a 
   assert.deepEqual([first.changed, first.unchanged, first.failed], [1, 2, 0]);
   assert.ok(first.behind_seconds > 0);
   assert.equal((await paid.read(reversed.id)).transaction_status, "deny");
-  // Two checks run at the same time, each followed by two thirds of 50 seconds.
+  // Two checks run at the same time; each then waits two thirds of 50 seconds.
   assert.deepEqual(waits.map((ms) => Math.round(ms / 1_000)), [33, 33, 33]);
   const second = await run();
   assert.deepEqual(second, { unchanged: 2, changed: 0, failed: 0, behind_seconds: 0 });
@@ -215,11 +215,11 @@ Deno.test("check_paid_payments: while the gateway is down no payment is skipped"
   const payment = await paid.paid("permata");
   await paid.change(payment, "reverse");
   await paid.advance(10 * MINUTE);
-  const isDown = {
+  const pausedDeps = {
     ...paid.app.deps,
     gateway: { ...paid.app.deps.gateway, rateLimitPauseMs: () => 1 },
   };
-  const result = await checkPaidPayments(isDown);
+  const result = await checkPaidPayments(pausedDeps);
   assert.deepEqual([result.failed, result.changed, result.unchanged], [0, 0, 0]);
   assert.equal(await paid.sweep(), 1);
   assert.equal((await paid.read(payment.id)).transaction_status, "deny");
@@ -230,21 +230,24 @@ Deno.test("check_paid_payments: after a crash before the progress is stored, the
   await paid.paid("permata");
   await paid.advance(10 * MINUTE);
   const { database } = paid.app.deps;
-  const crashing: typeof database = {
+  const crashingDatabase: typeof database = {
     ...database,
     query: (work, name) =>
       name === "store paid checks"
         ? Promise.reject(new Error("crash"))
         : database.query(work, name),
   };
-  await assert.rejects(checkPaidPayments({ ...paid.app.deps, database: crashing }), /crash/);
+  await assert.rejects(
+    checkPaidPayments({ ...paid.app.deps, database: crashingDatabase }),
+    /crash/,
+  );
   assert.equal(await paid.sweep(), 1);
   assert.equal(await paid.sweep(), 0);
 });
 
 Deno.test("check_paid_payments: two instances at the same time change each payment once", async () => {
   await using paid = await openPaid();
-  await using other = await openApp({
+  await using otherApp = await openApp({
     databaseUrl: paid.databaseUrl,
     gatewayUrl: paid.relay.url,
     serverKey: SERVER_KEY,
@@ -253,7 +256,7 @@ Deno.test("check_paid_payments: two instances at the same time change each payme
   const payments = [await paid.paid("permata"), await paid.paid("echannel")];
   for (const payment of payments) await paid.change(payment, "reverse");
   await paid.advance(10 * MINUTE);
-  await Promise.all([paid.app, other].map(({ deps }) => checkPaidPayments(deps)));
+  await Promise.all([paid.app, otherApp].map(({ deps }) => checkPaidPayments(deps)));
   for (const { id } of payments) {
     assert.deepEqual(
       (await paid.events(id)).filter((name) => name === "payment_denied"),

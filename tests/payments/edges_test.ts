@@ -150,11 +150,11 @@ Deno.test("refund: is checked after a minute although an earlier job of the paym
   await payments.refresh(payment.id);
   await payments.sandbox.fault("refund", "answer_lost");
   await (await payments.post(`/payments/${payment.id}/refund/`)).body?.cancel();
-  const [waiting, ...others] = (await jobsOf(payments.app, payment.id))
+  const [waitingJob, ...otherJobs] = (await jobsOf(payments.app, payment.id))
     .filter(({ status }) => status === "queued");
-  assert.deepEqual(others, []);
-  assert.equal(waiting!.run_at.getTime(), time.now + 60_000);
-  assert.ok(payments.app.enqueued.some(({ id }) => id === waiting!.id));
+  assert.deepEqual(otherJobs, []);
+  assert.equal(waitingJob!.run_at.getTime(), time.now + 60_000);
+  assert.ok(payments.app.enqueued.some(({ id }) => id === waitingJob!.id));
   time.now += 61_000;
   await runDueJobs(payments.app);
   assert.deepEqual(
@@ -192,15 +192,15 @@ Deno.test("check_payment_status: an older response does not fail a charge that i
   await payments.sandbox.fault("charge", "reset");
   const { payment_id } = await (await payments.post("/charge/", body, key)).json();
   time.now += 16 * MINUTE_MS;
-  const check = payments.relay.holdAnswer("GET /v2/:id/status");
+  const heldCheck = payments.relay.holdAnswer("GET /v2/:id/status");
   const job = payments.check(payment_id);
-  await check.arrived;
-  const send = payments.relay.holdNext("POST /v2/charge");
+  await heldCheck.arrived;
+  const heldCharge = payments.relay.holdNext("POST /v2/charge");
   const again = payments.post("/charge/", body, key);
-  await send.arrived;
-  check.release();
+  await heldCharge.arrived;
+  heldCheck.release();
   await assert.rejects(job, PostponeJob);
-  send.release();
+  heldCharge.release();
   await parsePayment(await again, 201);
   assert.deepEqual(await payments.transitions(payment_id), [">pending charge"]);
   assert.deepEqual(await payments.events(payment_id), ["payment_received"]);

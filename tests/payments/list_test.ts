@@ -137,7 +137,7 @@ Deno.test("payment list: order_id finds the payment for its owner and staff with
     await app.createKey({ userId: "bob" }),
     await app.createKey({ userId: "carol", isStaff: true }),
   ];
-  const others = await chargeMany(payments, 30);
+  const otherIds = await chargeMany(payments, 30);
   const { id } = await payments.charge("gopay", { order_id: "order-1017" });
   await chargeMany(payments, 3);
   const find = async (query: string, key?: string) => {
@@ -167,7 +167,7 @@ Deno.test("payment list: order_id finds the payment for its owner and staff with
         })
       ),
   );
-  assert.ok(read < others.length, `${read} rows were read for one`);
+  assert.ok(read < otherIds.length, `${read} rows were read for one`);
 });
 
 Deno.test("payment list: rejects an invalid order_id, invoice_id or subscription_id", async () => {

@@ -61,9 +61,9 @@ Deno.test("order id: of 30 concurrent charges with the same order id one succeed
   const answers = await Promise.all(
     Array.from({ length: 30 }, () => payments.post("/charge/", chargeOf(orderId))),
   );
-  const made = answers.filter(({ status }) => status === 201);
-  assert.equal(made.length, 1);
-  for (const each of answers) if (each !== made[0]) await assertInUse(each, orderId);
+  const succeeded = answers.filter(({ status }) => status === 201);
+  assert.equal(succeeded.length, 1);
+  for (const each of answers) if (each !== succeeded[0]) await assertInUse(each, orderId);
   assert.equal(payments.relay.times("POST /v2/charge"), 1);
 });
 

@@ -210,10 +210,10 @@ Deno.test("refund: succeeds although the following status check fails", async ()
   const { app, sandbox } = payments;
   const payment = await payments.paid("gopay");
   await sandbox.fault("status", "error_500", { count: 4 });
-  const { refund: made, payment: after } = await parseRefunded(
+  const { refund: newRefund, payment: after } = await parseRefunded(
     await refund(payments, payment, { amount: 40_000 }),
   );
-  assert.equal(made.status, "succeeded");
+  assert.equal(newRefund.status, "succeeded");
   assert.equal(after.transaction_status, "partial_refund");
   assert.equal(after.refund_amount, "40000.00");
   const [row] = await app.database.query((sql) =>

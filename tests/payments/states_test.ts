@@ -22,10 +22,10 @@ const COLUMNS: PaymentStatus[] = [
 ];
 
 /**
- * What a report of the column's state does to a payment in the row's state: `+` forward, `!` forward
- * only if the report is the latest (a late denial does not undo a payment), `^` revived if the report
- * is the latest, `=` duplicate, `.` stale. A step over several states is forward, too; a failed state
- * can only be revived.
+ * The step of a payment in the row's state when the column's state is reported: `+` forward, `!`
+ * forward only if the report is the latest (a late denial does not undo a payment), `^` revived if
+ * the report is the latest, `=` duplicate, `.` stale. A step over several states is forward, too; a
+ * failed state can only be revived.
  */
 const TABLE: Record<PaymentStatus, string> = {
   // ................. pend auth capt settl  deny canc expi fail  refu p_re char p_ch
@@ -51,14 +51,14 @@ const STEPS: Record<string, { latest: string; other: string }> = {
   ".": { latest: "stale", other: "stale" },
 };
 
-interface Pair {
+interface StatePair {
   from: PaymentStatus;
   to: PaymentStatus;
   mark: string;
   name: string;
 }
 
-const PAIRS: Pair[] = COLUMNS.flatMap((from) => {
+const PAIRS: StatePair[] = COLUMNS.flatMap((from) => {
   const marks = TABLE[from].split(/\s+/);
   return COLUMNS.map((to, index) => ({ from, to, mark: marks[index]!, name: `${from} to ${to}` }));
 });
@@ -212,7 +212,7 @@ Deno.test("payment events: a challenge sends payment_received, and its acceptanc
   );
 });
 
-Deno.test("payment states: a refund report with a larger amount is a change except in failed states", () => {
+Deno.test("payment states: a refund report with a larger amount is applied, except in failed states", () => {
   for (
     const { from, to, mark, name } of PAIRS.filter((pair) => REFUND_STATUSES.includes(pair.to))
   ) {

@@ -377,7 +377,7 @@ function toUtc(localTime: string): string {
   return new Date(`${localTime.replace(" ", "T")}+07:00`).toISOString();
 }
 
-/** Every link opens, and the QR code is an image. */
+/** Fails unless every link opens and the QR code is an image. */
 async function assertLinksOpen({ redirect_url, deeplink_url, qr_url }: Payment): Promise<void> {
   for (const link of [redirect_url, deeplink_url, qr_url].filter((each) => each !== null)) {
     const page = await fetch(link);

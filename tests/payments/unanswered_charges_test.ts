@@ -56,7 +56,7 @@ Deno.test("check_payment_status: finds a charge whose response was lost, for eve
   const { sandbox } = payments;
   for (const kind of CHARGE_KINDS.filter((each) => each !== "dana")) {
     await t.step(kind, async () => {
-      // Five lost responses in a row would stop all charges for some seconds.
+      // Five lost responses in a row would open the circuit breaker, which stops all charges.
       await payments.charge("bca");
       const order_id = randomUUID();
       const body = { ...await chargeRequest(sandbox, kind), order_id };
@@ -87,7 +87,7 @@ Deno.test("check_payment_status: a charge that was paid before it was found is s
   assert.deepEqual(await payments.events(id), ["payment_settled"]);
 });
 
-/** Changes to a status response so that the transaction of this order is not the payment's own. */
+/** Changes to a status response, after which its transaction is no longer the payment's own. */
 const FOREIGN: Record<string, Json> = {
   "with the reference of another payment": { metadata: { payment_ref: randomUUID() } },
   "without a reference": { metadata: null },
@@ -277,16 +277,16 @@ Deno.test("check_payment_status: keeps the state of a known payment that the gat
   let now = Date.now();
   await using payments = await openRelayed({ databaseUrl, now: () => now });
   const { app } = payments;
-  const all = {
+  const knownPayments = {
     pending: await payments.charge("bca"),
     authorize: await payments.charge("card_auth"),
     settlement: await payments.paid("gopay"),
   };
   alterStatus(payments, () => NOT_FOUND);
-  for (const [status, { id }] of Object.entries(all)) {
+  for (const [status, { id }] of Object.entries(knownPayments)) {
     await t.step(status, async () => {
-      for (const later of [0, 20 * MINUTE_MS, 30 * HOUR_MS]) {
-        now += later;
+      for (const delayMs of [0, 20 * MINUTE_MS, 30 * HOUR_MS]) {
+        now += delayMs;
         await assert.rejects(payments.check(id), { name: "GatewayAPIError" });
         const problem = await assertProblem(
           await payments.get(`/payments/${id}/check_status/`),

@@ -33,7 +33,7 @@ const FAULTS: Record<string, ExpectedError> = {
   rate_limit: [400, "gateway_rate_limited", "refused"],
 };
 
-/** Responses that do not say what happened, although the gateway did what was requested. */
+/** Responses that do not show the outcome, although the gateway executed the request. */
 const UNUSABLE_RESPONSES: Record<string, (answer: Json) => Response> = {
   "still being processed": () =>
     Response.json({ status_code: "202", status_message: "The request is still being processed" }, {
@@ -117,7 +117,7 @@ async function assertError(
   return id;
 }
 
-/** One job is stored and was enqueued. */
+/** Fails unless one job is stored and was enqueued. */
 async function assertJobWaits({ app }: RelayedPayments, id: string): Promise<void> {
   const [job, ...more] = await jobsOf(app, id);
   assert.deepEqual(more, []);
@@ -126,7 +126,7 @@ async function assertJobWaits({ app }: RelayedPayments, id: string): Promise<voi
   assert.ok(app.enqueued.some((each) => each.id === job!.id));
 }
 
-/** The payment equals the gateway's transaction; without a transaction, it is still pending. */
+/** Fails unless the payment equals the gateway's transaction, or is pending if there is none. */
 async function assertMatchesGateway(
   payments: RelayedPayments,
   operation: Operation,
@@ -313,9 +313,9 @@ Deno.test("cancel: is rejected if the gateway does not find the charge, and work
   const body = { payment_type: "gopay", gross_amount: 1_000 };
   await sandbox.fault("charge", "reset");
   const missingId = (await (await post("/charge/", body)).json()).payment_id;
-  const early = await post(`/payments/${missingId}/cancel/`);
-  assert.ok(early.headers.has("Retry-After"));
-  const problem = await assertProblem(early, 400, "invalid_state");
+  const rejectedCancel = await post(`/payments/${missingId}/cancel/`);
+  assert.ok(rejectedCancel.headers.has("Retry-After"));
+  const problem = await assertProblem(rejectedCancel, 400, "invalid_state");
   assert.deepEqual([problem.payment_id, problem.outcome], [missingId, "refused"]);
 
   await sandbox.fault("charge", "answer_lost");

@@ -149,7 +149,7 @@ function actionOperation(action: string, finalStatus: string, events: string[]):
   };
 }
 
-interface Lost {
+interface LostStatement {
   /** Which statement was lost, for messages. */
   which: string;
   prepared: Prepared;
@@ -160,7 +160,7 @@ interface Lost {
 async function loseEach(
   operation: Operation,
   fault: string | null,
-  after: (service: LossyService, lost: Lost) => Promise<void>,
+  after: (service: LossyService, lost: LostStatement) => Promise<void>,
 ): Promise<void> {
   await using service = await openLossyService();
   for (const loss of LOSSES) {
@@ -198,7 +198,7 @@ async function loseEach(
 async function assertNamesRecord(
   service: LossyService,
   { table, status }: Operation,
-  { which, prepared }: Lost,
+  { which, prepared }: LostStatement,
   response: Response,
   wasGatewayCalled: boolean,
 ): Promise<void> {
@@ -253,7 +253,7 @@ const STATUSES: Record<string, string[]> = {
 async function assertAgrees(
   service: LossyService,
   { table }: Operation,
-  { prepared, which }: Lost,
+  { prepared, which }: LostStatement,
 ): Promise<string> {
   const { status, gateway_id } = (await rowOf(service, table, prepared))!;
   assert.ok(gateway_id, `${which}: it has the gateway's id`);
@@ -344,8 +344,8 @@ for (const operation of OPERATIONS) {
       assert.deepEqual(service.relay.asked().slice(callsBefore).filter(isWrite), [], which);
       const isKnown = before.gateway_id !== null;
       assert.equal(response.status, isKnown ? 201 : 504, `${which}: ${await response.text()}`);
-      const now = await rowOf(service, table, prepared);
-      assert.equal(now!.status, isKnown ? finalStatus : "pending", which);
+      const after = await rowOf(service, table, prepared);
+      assert.equal(after!.status, isKnown ? finalStatus : "pending", which);
     });
   });
 }

@@ -461,12 +461,12 @@ testRace(
     const { relay, send } = instances;
     const { id, gateway_subscription_id } = await instances.subscription();
     const held = relay.holdAnswer(`POST /v1/subscriptions/${gateway_subscription_id}/disable`);
-    const first = send(`/subscriptions/${id}/disable/`);
+    const firstDisable = send(`/subscriptions/${id}/disable/`);
     await held.arrived;
     await parseSubscription(await send(`/subscriptions/${id}/disable/`), 200);
     await parseSubscription(await send(`/subscriptions/${id}/enable/`), 200);
     held.release();
-    await parseSubscription(await first, 200);
+    await parseSubscription(await firstDisable, 200);
     const names = await assertSubscriptionAgrees(instances, id);
     assert.equal((await instances.readSubscription(id)).status, "active");
     assert.deepEqual(names, ["subscription_created", "subscription_disabled"]);

@@ -11,7 +11,7 @@ import { assertProblem } from "../support/problem.ts";
 const databaseUrl = await createDatabase();
 
 /** A resource for tests: it reads JSON, has an id in its path, and throws. */
-function echoResource() {
+function createEchoResource() {
   const echo = createRouter();
   const body = z.object({
     name: z.string().max(5),
@@ -58,7 +58,7 @@ function echoResource() {
 }
 
 async function openEcho(env: Record<string, string> = REAL_INSTALLATION) {
-  const app = await openApp({ databaseUrl, env, resources: [echoResource()] });
+  const app = await openApp({ databaseUrl, env, resources: [createEchoResource()] });
   const key = await app.createKey();
   const post = (body: BodyInit | null, headers: Record<string, string> = {}, path = "/echo/1/") =>
     app.as(key, path, {
