@@ -142,7 +142,7 @@ Deno.test("SDK: has every operation, with an idempotency key where the service a
   }
 });
 
-/** The package has the fields that npm shows, and version and license of the OpenAPI document. */
+/** Fails unless the package has npm's fields, and the OpenAPI document's version and license. */
 async function assertPublishable(folder: string): Promise<void> {
   const installed = join(folder, "node_modules/payment-gateway-client/package.json");
   const manifest = JSON.parse(await Deno.readTextFile(installed));

@@ -32,7 +32,7 @@ const RESPONSE_LOST: Plan["charge"] = { at: "b", how: "response_lost", meanwhile
 
 /** Plans that failed once, reduced to the shortest form. */
 const REGRESSIONS: Record<string, Pick<Plan, "kind" | "steps"> & Partial<Plan>> = {
-  "ignores refunds that were forged in a notification": {
+  "refunds that were forged in a notification are ignored": {
     kind: "gopay",
     steps: [PAY, deliver("refund_amount+refunds")],
   },

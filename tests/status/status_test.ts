@@ -23,7 +23,7 @@ const MINUTE_MS = 60_000;
 
 type Status = z.output<typeof StatusSchema>;
 
-interface Watched extends AsyncDisposable {
+interface WatchedApp extends AsyncDisposable {
   url: string;
   app: TestApp;
   now: number;
@@ -31,7 +31,7 @@ interface Watched extends AsyncDisposable {
 }
 
 /** An app with its own database and clock, and a staff key to read its status. */
-async function openWatched(options: Partial<TestAppOptions> = {}): Promise<Watched> {
+async function openWatched(options: Partial<TestAppOptions> = {}): Promise<WatchedApp> {
   const url = await createDatabase();
   const time = { now: NOW };
   const app = await openApp({ databaseUrl: url, now: () => time.now, ...options });
@@ -139,8 +139,8 @@ Deno.test("status: counts jobs by task and state, and shows the error of failed 
     await app.database.query((sql) => insertJobs(sql, [job]));
     return job.id;
   };
-  const [first, last] = [await add("greet", 0), await add("greet", 0)];
-  for (const id of [last, first, await add("smile", 0)]) await worker.run(id);
+  const [firstFailed, lastFailed] = [await add("greet", 0), await add("greet", 0)];
+  for (const id of [lastFailed, firstFailed, await add("smile", 0)]) await worker.run(id);
   const running = worker.run(await add("hang", 0));
   await started.promise;
   watched.now += 10 * MINUTE_MS;
@@ -167,7 +167,7 @@ Deno.test("status: counts jobs by task and state, and shows the error of failed 
       { ...none, task: "hang", running: 1 },
       { ...none, task: "smile", queued: 3 },
     ],
-    last_failures: [{ ...failure, id: last }, { ...failure, id: first }],
+    last_failures: [{ ...failure, id: lastFailed }, { ...failure, id: firstFailed }],
   });
 });
 

@@ -326,8 +326,8 @@ Deno.test("subscription creation: replays the response for the same key, and rej
   assert.deepEqual([isReplayed(first), isReplayed(second)], [false, true]);
   assert.equal(second.headers.get("location"), first.headers.get("location"));
   assert.deepEqual(await parseSubscription(second, 201), await parseSubscription(first, 201));
-  const other = await post("/subscriptions/", { ...request, amount: 1 }, headers);
-  await assertProblem(other, 422, "idempotency_key_reused");
+  const withOtherBody = await post("/subscriptions/", { ...request, amount: 1 }, headers);
+  await assertProblem(withOtherBody, 422, "idempotency_key_reused");
   assert.equal(relay.times(CREATE), 1);
   assert.equal((await subscriptions.createdAtGateway()).length, 1);
 });
@@ -447,18 +447,21 @@ Deno.test("subscription functions: do the same as the routes", async (t) => {
     await subscriptions.runJobs();
     assert.equal((await subscriptions.stored(id)).amount, "40000.00");
   });
-  await t.step("disable, enable, cancel", async () => {
-    const functions = [
-      [actions.disableSubscription, "disabled"],
-      [actions.enableSubscription, "active"],
-      [actions.cancelSubscription, "cancelled"],
-    ] as const;
-    for (const [call, status] of functions) {
-      assert.equal((await call(deps, ALICE, id, null)).body.status, status);
-    }
-    const update = updateSubscription(deps, ALICE, id, { token }, null);
-    await assert.rejects(update, { code: "invalid_state" });
-  });
+  await t.step(
+    "disableSubscription, enableSubscription and cancelSubscription set the status",
+    async () => {
+      const functions = [
+        [actions.disableSubscription, "disabled"],
+        [actions.enableSubscription, "active"],
+        [actions.cancelSubscription, "cancelled"],
+      ] as const;
+      for (const [call, status] of functions) {
+        assert.equal((await call(deps, ALICE, id, null)).body.status, status);
+      }
+      const update = updateSubscription(deps, ALICE, id, { token }, null);
+      await assert.rejects(update, { code: "invalid_state" });
+    },
+  );
 });
 
 /** Responses of the gateway that may contain the token. Null: the sandbox responds. */

@@ -206,10 +206,10 @@ async function rowsOf({ app }: TestWebhooks, endpointId: string): Promise<number
 Deno.test("endpoint deletion: removes waiting deliveries, ends their job, and sends nothing more", async () => {
   const clock = manualClock();
   await using webhooks = await openWebhooks({ now: clock.now });
-  await using other = openWebhookReceiver();
+  await using otherReceiver = openWebhookReceiver();
   const { receiver } = webhooks;
   const { id } = await webhooks.endpoint();
-  await webhooks.endpoint({ url: other.url });
+  await webhooks.endpoint({ url: otherReceiver.url });
   receiver.answer({ status: 500 });
   const payment = await webhooks.charge("gopay");
   await webhooks.deliver();
@@ -227,7 +227,7 @@ Deno.test("endpoint deletion: removes waiting deliveries, ends their job, and se
   assert.equal(receiver.received.length, 1);
   const jobs = await jobsOf(webhooks.app, id);
   assert.deepEqual(jobs.map(({ status, error }) => [status, error]), [["succeeded", null]]);
-  assert.equal(other.received.length, 2, "the other endpoint gets its deliveries");
+  assert.equal(otherReceiver.received.length, 2, "the other endpoint gets its deliveries");
 });
 
 Deno.test("endpoint deletion: removes all rows, even during an attempt or if the endpoint is disabled", async () => {

@@ -49,11 +49,11 @@ function holdResponses() {
 Deno.test("endpoint: a 410 disables it at once with an event, and its deliveries wait until it is enabled", async () => {
   const clock = manualClock();
   await using webhooks = await openWebhooks({ now: clock.now });
-  await using other = openWebhookReceiver();
+  await using otherReceiver = openWebhookReceiver();
   const { receiver } = webhooks;
   const { id } = await webhooks.endpoint();
   const observer = await webhooks.endpoint({
-    url: other.url,
+    url: otherReceiver.url,
     event_names: ["webhook_endpoint_disabled"],
   });
   const first = await webhooks.charge("gopay");
@@ -63,7 +63,7 @@ Deno.test("endpoint: a 410 disables it at once with an event, and its deliveries
   const endpoint = await webhooks.readEndpoint(id);
   assert.deepEqual([endpoint.enabled, endpoint.disabled_reason], [false, "gone"]);
   assert.equal((await webhooks.readEndpoint(observer.id)).enabled, true);
-  const [disabledEvent, ...more] = other.received.map(eventIn);
+  const [disabledEvent, ...more] = otherReceiver.received.map(eventIn);
   assert.deepEqual(more, []);
   assert.equal(disabledEvent!.name, "webhook_endpoint_disabled");
   assert.deepEqual(disabledEvent!.data, { ...endpoint, notification_id: null });

@@ -92,13 +92,13 @@ Deno.test("webhook endpoints: can be created, read, listed, updated and deleted"
   });
   assert.match(secret, /^whsec_[A-Za-z0-9+/]{43}=$/);
   assert.deepEqual(await webhooks.readEndpoint(created.id), created);
-  const other = await webhooks.endpoint();
-  assert.notEqual(other.secret, secret);
+  const otherEndpoint = await webhooks.endpoint();
+  assert.notEqual(otherEndpoint.secret, secret);
   const list = await expectStatus(
     webhooks.requestAsStaff("GET", "/webhook-endpoints/"),
     200,
   ) as Json;
-  assert.deepEqual(list.map(({ id }: Json) => id), [other.id, created.id]);
+  assert.deepEqual(list.map(({ id }: Json) => id), [otherEndpoint.id, created.id]);
   assert.deepEqual(list[1], created);
 
   clock.advance(1_000);
@@ -134,7 +134,7 @@ Deno.test("webhook endpoints: can be created, read, listed, updated and deleted"
     webhooks.requestAsStaff("GET", "/webhook-endpoints/"),
     200,
   ) as Json;
-  assert.deepEqual(remaining.map(({ id }: Json) => id), [other.id]);
+  assert.deepEqual(remaining.map(({ id }: Json) => id), [otherEndpoint.id]);
 });
 
 Deno.test("webhook endpoints: pages of endpoints and deliveries contain each item once", async () => {
@@ -197,8 +197,8 @@ Deno.test("webhook secret: is returned only when it is created, and is in no row
   const path = `/webhook-endpoints/${id}/`;
   const rotated = await webhooks.requestAsStaff("POST", `${path}rotate-secret/`);
   assert.equal(rotated.headers.get("Cache-Control"), "no-store");
-  const { secret: second, ...shown } = await expectStatus(Promise.resolve(rotated), 200) as Json;
-  assert.notEqual(second, secret);
+  const { secret: newSecret, ...shown } = await expectStatus(Promise.resolve(rotated), 200) as Json;
+  assert.notEqual(newSecret, secret);
   assert.deepEqual(WebhookEndpointSchema.strict().parse(shown), await webhooks.readEndpoint(id));
   await webhooks.charge();
   webhooks.receiver.answer({ status: 410 });
@@ -227,7 +227,7 @@ Deno.test("webhook secret: is returned only when it is created, and is in no row
     ...webhooks.receiver.received.map(({ body }) => new TextDecoder().decode(body)),
   ].join("\n");
   assert.ok(everything.includes("webhook_endpoint_disabled"));
-  for (const each of [secret, second]) {
+  for (const each of [secret, newSecret]) {
     const bare = each.replace("whsec_", "");
     const hex = Uint8Array.fromBase64(bare).toHex();
     for (const form of [bare, bare.slice(0, 20), hex, JSON.stringify(bare).slice(1, -1)]) {
@@ -241,10 +241,10 @@ Deno.test("webhook secret: is returned only when it is created, and is in no row
 Deno.test("webhook secret: cannot be decrypted in the row of another endpoint", async () => {
   await using webhooks = await openWebhooks();
   const { id } = await webhooks.endpoint();
-  const other = await webhooks.endpoint();
+  const otherEndpoint = await webhooks.endpoint();
   await webhooks.app.database.query((sql) =>
     sql`update gateway.webhook_endpoints set secret = (
-      select secret from gateway.webhook_endpoints where id = ${other.id}) where id = ${id}`
+      select secret from gateway.webhook_endpoints where id = ${otherEndpoint.id}) where id = ${id}`
   );
   const result = await expectStatus(
     webhooks.requestAsStaff("POST", `/webhook-endpoints/${id}/test/`),
