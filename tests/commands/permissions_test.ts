@@ -19,8 +19,8 @@ async function flagsFor(settings: Record<string, string>): Promise<string[]> {
 }
 
 /**
- * Runs a script with these flags, and returns which of its attempts were permitted. The leash is
- * db/embedded/leash.sh, which runs the database server; it must not run any other program.
+ * Runs a script with these flags, and returns which of its attempts were permitted. The leash is the
+ * script that runs the database server; it must not run any other program.
  */
 async function probe(flags: string[], paths: Record<string, string>) {
   const script = join(paths.scratch!, "probe.ts");

@@ -129,7 +129,7 @@ function openLock(): Promise<InstanceLock> {
   });
 }
 
-/** An app that acts as one instance. `switchInstance` ends it; the app then acts as another one. */
+/** An app that acts as one instance, and after `replaceInstance` as another one. */
 async function openTwoInstances() {
   const first = await openLock();
   const second = await openLock();
@@ -140,7 +140,7 @@ async function openTwoInstances() {
   });
   return {
     payments,
-    async switchInstance() {
+    async replaceInstance() {
       current = second;
       const token = first.token()!;
       await first[Symbol.asyncDispose]();
@@ -176,7 +176,7 @@ for (const operation of OPERATIONS) {
       "idempotency_in_progress",
     );
 
-    await instances.switchInstance();
+    await instances.replaceInstance();
     const heldCheck = relay.holdNext("GET /v2/:id/status");
     const second = payments.post(path, body, headers);
     await heldCheck.arrived;
