@@ -126,8 +126,10 @@ Deno.test("architecture: tests call the service only through the client that che
   const callingFiles = tests.filter(({ text }) =>
     /(?<![.`\w])fetch\b|globalThis\.fetch\b/.test(text)
   );
-  const others = callingFiles.filter(({ path }) => !/^tests\/sandbox\/\w+_test\.ts$/.test(path));
-  assert.deepEqual(others.map(({ path }) => path).sort(), CALL_FETCH);
+  const otherFiles = callingFiles.filter(({ path }) =>
+    !/^tests\/sandbox\/\w+_test\.ts$/.test(path)
+  );
+  assert.deepEqual(otherFiles.map(({ path }) => path).sort(), CALL_FETCH);
   const callsService = /\bfetch\(\s*(`\$\{)?(service|server|hanging)!?\.url\b/;
   for (const { path, text } of callingFiles) assert.doesNotMatch(text, callsService, path);
 });

@@ -155,8 +155,8 @@ Deno.test("development key: is valid in the embedded default only", async () => 
   const realGateway = { GATEWAY_SERVER_KEY: "Mid-server-real" };
   const realDatabase = { ...realGateway, DATABASE_URL: "postgres://host/database" };
   for (const env of [realGateway, realDatabase]) {
-    await using real = await openApp({ databaseUrl, env });
-    await assertProblem(await real.as(key, "/me/"), 401, "unauthenticated");
+    await using realApp = await openApp({ databaseUrl, env });
+    await assertProblem(await realApp.as(key, "/me/"), 401, "unauthenticated");
   }
 });
 

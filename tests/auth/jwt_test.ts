@@ -154,8 +154,8 @@ Deno.test("JWT: is rejected if a JWKS is configured and the JWT is signed with a
 
 Deno.test("JWT: is verified with each key of the JWKS if it has no kid", async () => {
   const { publicKey } = await generateKeyPair("RS256");
-  const another = { ...await exportJWK(publicKey), kid: "two", alg: "RS256" };
-  await using issuer = await openIssuer("RS256", [another]);
+  const otherKey = { ...await exportJWK(publicKey), kid: "two", alg: "RS256" };
+  await using issuer = await openIssuer("RS256", [otherKey]);
   await using app = await openApp({ databaseUrl, env: issuer.env });
   const withoutKid = await new SignJWT(goodClaims()).setProtectedHeader({ alg: "RS256" })
     .sign(issuer.privateKey);

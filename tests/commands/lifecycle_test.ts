@@ -330,10 +330,10 @@ Deno.test("start: development keys are rejected once GATEWAY_SERVER_KEY is set",
     await using service = await startService({ settings });
     keys = service.keys;
   }
-  const real = { ...settings, GATEWAY_SERVER_KEY: "Mid-server-x", HOST: "127.0.0.1" };
-  const changed = await runTask(["account", "change"], real);
+  const realSettings = { ...settings, GATEWAY_SERVER_KEY: "Mid-server-x", HOST: "127.0.0.1" };
+  const changed = await runTask(["account", "change"], realSettings);
   assert.equal(changed.code, 0, changed.stderr);
-  await using service = await startService({ settings: real });
+  await using service = await startService({ settings: realSettings });
   assert.deepEqual(service.keys, { user: "", staff: "" });
   for (const key of Object.values(keys)) assert.equal((await service.get("/me/", key)).status, 401);
 });

@@ -87,7 +87,7 @@ async function openInstallation(): Promise<Installation> {
       headers: { "Content-Type": "application/json", ...Object.fromEntries(new Headers(headers)) },
       body: JSON.stringify({ payment_type: "gopay", gross_amount: 44_000, ...more }),
     });
-  const kept = resources.move();
+  const openResources = resources.move();
   return {
     app,
     key,
@@ -102,7 +102,7 @@ async function openInstallation(): Promise<Installation> {
     read: async (id) => await parsePayment(await app.as(key, `/payments/${id}/`), 200),
     makeDue: async (more = "") =>
       void await runSql(databaseUrl, `update gateway.payments set check_at = now() ${more}`),
-    [Symbol.asyncDispose]: () => kept.disposeAsync(),
+    [Symbol.asyncDispose]: () => openResources.disposeAsync(),
   };
 }
 
@@ -320,10 +320,10 @@ Deno.test("run: works with the embedded database, with and without a running ser
     const payment = await parsePayment(charged, 201);
     id = payment.id;
     // The notification of the charge arrives, that of its payment is lost.
-    const lost = { operation: "pay", fault: "webhook_lost" };
+    const lostNotification = { operation: "pay", fault: "webhook_lost" };
     const calls: [string, object][] = [
       ["webhooks/settle", {}],
-      ["faults", lost],
+      ["faults", lostNotification],
       [`transactions/${payment.transaction_id}/pay`, {}],
     ];
     for (const [path, body] of calls) {
@@ -351,11 +351,11 @@ Deno.test("run: prints one line or the usage for wrong arguments", async () => {
   assert.deepEqual([unknown.code, unknown.stdout], [1, ""]);
   assert.match(unknown.stderr, /^Unknown task "check_everything"\.\n/);
   for (const task of TASKS) assert.ok(unknown.stderr.includes(task), task);
-  const wrong = [
+  const invalidArguments = [
     ...[[], ["check_payment_status"], ["process_charge_async"], ["check_pending_payments", "x"]],
     ["check_payment_status", "x", "y"],
   ];
-  for (const args of wrong) await assertRefused(settings, args, /^Usage: run TASK/);
+  for (const args of invalidArguments) await assertRefused(settings, args, /^Usage: run TASK/);
   for (const id of ["00000000-0000-7000-8000-000000000000", "order-1"]) {
     const message = new RegExp(`^Payment ${id} not found\\.$`);
     await assertRefused(settings, ["check_payment_status", id], message);
@@ -364,7 +364,7 @@ Deno.test("run: prints one line or the usage for wrong arguments", async () => {
 
 Deno.test("run: updates the progress in place on a terminal, and prints a line from time to time otherwise", () => {
   let now = 0;
-  const shown = (isTerminal: boolean) => {
+  const showProgress = (isTerminal: boolean) => {
     let text = "";
     const screen = {
       isTerminal: () => isTerminal,
@@ -378,9 +378,9 @@ Deno.test("run: updates the progress in place on a terminal, and prints a line f
     progress.end();
     return text;
   };
-  const terminal = shown(true);
+  const terminal = showProgress(true);
   assert.ok(terminal.startsWith("\rsweep: 1 of 300\rsweep: 3 of 300"));
   assert.ok(!terminal.includes("\n"));
   assert.match(terminal, /\r +\r$/, "the line is cleared before the summary");
-  assert.equal(shown(false), "sweep: 200 of 300\n");
+  assert.equal(showProgress(false), "sweep: 200 of 300\n");
 });

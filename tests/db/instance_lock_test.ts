@@ -65,14 +65,14 @@ Deno.test("instance lock: is held while the instance runs, and free when it has 
 
 Deno.test("instance lock: of two remaining instances, one finds out that a third has ended", async () => {
   const url = await createDatabase();
-  await using first = await openLock(url);
-  await using second = await openLock(url);
-  const third = await openLock(url);
+  await using firstLock = await openLock(url);
+  await using secondLock = await openLock(url);
+  const thirdLock = await openLock(url);
   assert.equal((await instances(url)).length, 3);
-  await third[Symbol.asyncDispose]();
+  await thirdLock[Symbol.asyncDispose]();
   await until("the third is removed", async () => (await instances(url)).length === 2);
-  await until("it was found gone", () => first.gone() + second.gone() > 0);
-  assert.equal(first.gone() + second.gone(), 1);
+  await until("it was found gone", () => firstLock.gone() + secondLock.gone() > 0);
+  assert.equal(firstLock.gone() + secondLock.gone(), 1);
 });
 
 Deno.test("instance lock: a starting instance finds one that ended earlier", async () => {

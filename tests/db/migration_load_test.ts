@@ -85,11 +85,11 @@ Deno.test("migrate: waiting for the lock of a table fails no request", async () 
   const migrated = migrate(payments.databaseUrl, [column]);
   let attempts = 0;
   const released = until("the migration has waited several times", async () => {
-    const waiting = await runSql(
+    const waitingLocks = await runSql(
       payments.databaseUrl,
       "select from pg_locks where mode = 'AccessExclusiveLock' and not granted",
     );
-    attempts += waiting.length;
+    attempts += waitingLocks.length;
     return attempts >= 20;
   }).then(() => session`rollback`);
   assert.deepEqual(await chargeDuring(payments, migrated), ["9001_column"]);
@@ -105,13 +105,13 @@ Deno.test("migrate: drops and rebuilds an index whose build was interrupted", as
   await makeIndexesSlow(payments);
   const interrupted = migrate(databaseUrl, [SLOW_INDEX]).catch(() => "interrupted");
   await until("the index is being built", async () => {
-    const ended = await runSql(
+    const endedSessions = await runSql(
       databaseUrl,
       `select pg_terminate_backend(pid) from pg_stat_activity
        where datname = current_database() and query like 'create index concurrently%'
          and state = 'active' and wait_event = 'PgSleep'`,
     );
-    return ended.length > 0;
+    return endedSessions.length > 0;
   });
   assert.equal(await interrupted, "interrupted");
   assert.equal(await isIndexValid(databaseUrl, "payments_slow"), false);

@@ -31,8 +31,8 @@ Deno.test("guide blocks: an output without a command before it is an error", () 
 
 Deno.test("guide blocks: a block of code that is not run needs a reason", () => {
   const shell = ["sh not-run", "bash", "sh later", "zsh"];
-  const others = ["ts", "json", "text", "", "python", "html", "ini later"];
-  for (const info of [...shell, ...others]) {
+  const otherLanguages = ["ts", "json", "text", "", "python", "html", "ini later"];
+  for (const info of [...shell, ...otherLanguages]) {
     assert.throws(() => blocksOf(fenced(info)), /line 3: the block is neither run nor/, info);
   }
 });

@@ -501,10 +501,10 @@ Deno.test("compatibility: a removal in the real document is reported once, with 
 });
 
 Deno.test("compatibility: every keyword of the document is compared", () => {
-  const unknown = new Set<string>();
+  const unknownKeywords = new Set<string>();
   const check = (schema: Json): void => {
     for (const [keyword, value] of Object.entries<Json>(schema)) {
-      if (!KNOWN_KEYWORDS.includes(keyword)) unknown.add(keyword);
+      if (!KNOWN_KEYWORDS.includes(keyword)) unknownKeywords.add(keyword);
       if (keyword === "properties") Object.values(value).forEach(check);
       else if (/^(allOf|oneOf|anyOf)$/.test(keyword)) value.forEach(check);
       else if (/^(items|additionalProperties)$/.test(keyword) && value !== false) check(value);
@@ -517,5 +517,5 @@ Deno.test("compatibility: every keyword of the document is compared", () => {
   };
   Object.values(current.components.schemas).forEach(check);
   find([current.paths, current.webhooks, current.components]);
-  assert.deepEqual([...unknown], []);
+  assert.deepEqual([...unknownKeywords], []);
 });

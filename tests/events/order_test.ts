@@ -158,13 +158,13 @@ Deno.test("event order: readers during concurrent writes see each event once, in
 
   /** Asserts that each read starts with the events of the previous read. */
   async function readRepeatedly(): Promise<void> {
-    let known: string[] = [];
+    let knownIds: string[] = [];
     while (!areWritesDone) {
       const oldestFirst = await readAll(app, { limit: 7 });
-      assert.deepEqual(oldestFirst.slice(0, known.length), known);
+      assert.deepEqual(oldestFirst.slice(0, knownIds.length), knownIds);
       const newestFirst = await readAll(app, { order: "newest_first", limit: 7 });
       assert.deepEqual(newestFirst.reverse().slice(0, oldestFirst.length), oldestFirst);
-      known = oldestFirst;
+      knownIds = oldestFirst;
     }
   }
 
@@ -180,10 +180,10 @@ Deno.test("event order: readers during concurrent writes see each event once, in
   }
 
   const reading = [readByCursor({}), readByCursor({ name: "payment_denied" })] as const;
-  const [count, all, denied] = await Promise.all([writeAll(), ...reading, readRepeatedly()]);
-  assert.deepEqual(all, await readAll(app));
-  assert.deepEqual(denied, await readAll(app, { name: "payment_denied" }));
-  assert.equal(new Set(all).size, count);
+  const [count, allIds, deniedIds] = await Promise.all([writeAll(), ...reading, readRepeatedly()]);
+  assert.deepEqual(allIds, await readAll(app));
+  assert.deepEqual(deniedIds, await readAll(app, { name: "payment_denied" }));
+  assert.equal(new Set(allIds).size, count);
 });
 
 Deno.test("event list: pages, filters and both orders agree", async () => {
@@ -255,24 +255,24 @@ Deno.test("event order: is kept when the database moves to another server", asyn
   const publishedEvent = await write(writers);
   assert.equal(await publishAll(app.database), 1);
   await migrateDatabase(url, migrations, "kv");
-  const old = [publishedEvent, await write(writers), await write(writers)];
+  const oldEvents = [publishedEvent, await write(writers), await write(writers)];
   assert.deepEqual(await generations(), [0], "the database was not moved yet");
 
   // As if these events came from a server with higher transaction ids.
-  for (const [index, id] of old.slice(1).entries()) {
+  for (const [index, id] of oldEvents.slice(1).entries()) {
     await writers`
       update gateway.events set xact_id = ${`9000000000000${index}`}::text::xid8 where id = ${id}`;
   }
   await Promise.all([1, 2, 3].map(() => migrateDatabase(url, migrations, "kv")));
   const newEvents = [await write(writers), await write(writers)];
   assert.equal(await publishAll(app.database), 4);
-  assert.deepEqual(await readAll(app), [...old, ...newEvents]);
+  assert.deepEqual(await readAll(app), [...oldEvents, ...newEvents]);
   assert.deepEqual(
     await readAll(app, { order: "newest_first", limit: 2 }),
-    [...old, ...newEvents].reverse(),
+    [...oldEvents, ...newEvents].reverse(),
   );
   assert.deepEqual(await readAll(app, { name: "payment_settled", limit: 1 }), [
-    ...old,
+    ...oldEvents,
     ...newEvents,
   ]);
   await migrateDatabase(url, migrations, "kv");
@@ -283,12 +283,12 @@ Deno.test("event order: is kept when the database moves to another server", asyn
 Deno.test("event order: new events are published after a move to a server whose transaction ids are below the publisher's last snapshot", async () => {
   await using opened = await openAppWithWriters({ hasPositionPublisher: false });
   const { app, writers, url } = opened;
-  const old = await write(writers);
+  const oldEvent = await write(writers);
   assert.equal(await publishAll(app.database), 1);
   // As if transactions without events had followed on the old server.
   await runSql(url, "update gateway.event_publication set snapshot = '90000000000:90000000000:'");
   await migrateDatabase(url, await loadMigrations(), "kv");
   const newEvent = await write(writers);
   assert.equal(await publishAll(app.database), 1);
-  assert.deepEqual(await readAll(app), [old, newEvent]);
+  assert.deepEqual(await readAll(app), [oldEvent, newEvent]);
 });

@@ -222,10 +222,10 @@ Deno.test("event cursor: an event without a position gives an empty list, and a 
   const staff = await app.createKey({ isStaff: true });
   const writers = postgres(databaseUrl, { max: 1, onnotice: () => {} });
   try {
-    const first = await writeEvent(writers);
+    const firstEvent = await writeEvent(writers);
     await publishAll(app.database);
     const cursor = await writeEvent(writers);
-    const later = await writeEvent(writers);
+    const laterEvent = await writeEvent(writers);
     for (const order of ["oldest_first", "newest_first"] as const) {
       assert.deepEqual(await listAfter(app, cursor, order), [], order);
     }
@@ -233,8 +233,8 @@ Deno.test("event cursor: an event without a position gives an empty list, and a 
     await using _ = startPositionPublisher({ databaseUrl, log: app.deps.log });
     await using follower = await opening;
     const messages = await follower.untilReceived(1);
-    assert.deepEqual(messages.map(({ id }) => id), [later]);
-    assert.notEqual(first, cursor);
+    assert.deepEqual(messages.map(({ id }) => id), [laterEvent]);
+    assert.notEqual(firstEvent, cursor);
   } finally {
     await writers.end();
   }

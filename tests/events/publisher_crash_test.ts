@@ -129,8 +129,8 @@ Deno.test("event publisher: if its process is killed under load, another process
         const pid = await findPublisher(databaseUrl);
         return pid !== null && pid !== publisher;
       });
-      const seen = received.length;
-      await until("events arrive again", () => received.length > seen);
+      const receivedBefore = received.length;
+      await until("events arrive again", () => received.length > receivedBefore);
       publishing = waiting;
       waiting = await start();
     }

@@ -51,14 +51,14 @@ async function openCatchUp() {
   const sql = postgres(databaseUrl, { max: 2, onnotice: () => {} });
   const staff = await app.createKey({ userId: "carol", isStaff: true });
   const otherReader = await follow(app, staff);
-  const first = await writeEvent(sql);
+  const firstEvent = await writeEvent(sql);
   await otherReader.untilReceived(1);
   return {
     hold,
     write: () => writeEvent(sql),
     /** A reader that has followed from the first event on. */
     otherReader,
-    resume: () => follow(app, staff, { after: first }),
+    resume: () => follow(app, staff, { after: firstEvent }),
     async [Symbol.asyncDispose]() {
       await otherReader.close();
       await sql.end();
@@ -81,9 +81,9 @@ Deno.test("catch-up: an event pushed before the page was read is not sent twice"
   reading.release();
   await using resumed = await resuming;
   await resumed.untilReceived(1);
-  const next = await setup.write();
+  const nextEvent = await setup.write();
   await resumed.untilReceived(2);
-  assert.deepEqual(idsOf(resumed), [event, next]);
+  assert.deepEqual(idsOf(resumed), [event, nextEvent]);
 });
 
 Deno.test("catch-up: an event pushed after the page was read is not sent twice", async () => {
@@ -98,9 +98,9 @@ Deno.test("catch-up: an event pushed after the page was read is not sent twice",
   await using resumed = await resuming;
   following.release();
   await resumed.untilReceived(1);
-  const next = await setup.write();
+  const nextEvent = await setup.write();
   await resumed.untilReceived(2);
-  assert.deepEqual(idsOf(resumed), [event, next]);
+  assert.deepEqual(idsOf(resumed), [event, nextEvent]);
 });
 
 Deno.test("catch-up: an event pushed during the read that is not in the page is not lost", async () => {
@@ -113,9 +113,9 @@ Deno.test("catch-up: an event pushed during the read that is not in the page is 
   reading.release();
   await using resumed = await resuming;
   await resumed.untilReceived(1);
-  const next = await setup.write();
+  const nextEvent = await setup.write();
   await resumed.untilReceived(2);
-  assert.deepEqual(idsOf(resumed), [meanwhile, next]);
+  assert.deepEqual(idsOf(resumed), [meanwhile, nextEvent]);
 });
 
 Deno.test("follower: events read for earlier subscribers are not passed to new ones", async () => {

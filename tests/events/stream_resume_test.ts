@@ -96,7 +96,7 @@ Deno.test("event stream: a reader that reconnects during concurrent writes misse
   await makeManyEvents(payments);
   count = 1 + 6 * 6 * 2;
   await payments.charge();
-  const [all, own, settled] = await reading;
+  const [allMessages, ownMessages, settledMessages] = await reading;
   await until(
     "the last event is listed",
     async () => (await listAll(app, staff)).length === count + 1,
@@ -106,13 +106,13 @@ Deno.test("event stream: a reader that reconnects during concurrent writes misse
   assert.deepEqual(idsOf(permanent.messages), listed.map(({ id }) => id));
   const startOf = (messages: StreamMessage[]) =>
     listed.findIndex(({ id }) => id === messages[0]!.id);
-  for (const messages of [all, own]) {
+  for (const messages of [allMessages, ownMessages]) {
     const expected = listed.slice(startOf(messages)).map(({ id }) => id);
     assert.deepEqual(idsOf(messages), expected.slice(0, messages.length));
     assert.ok(messages.length >= count);
   }
   const expected = listed.filter(({ name }) => name === "payment_settled").map(({ id }) => id);
-  assert.deepEqual(idsOf(settled), expected);
+  assert.deepEqual(idsOf(settledMessages), expected);
 });
 
 Deno.test("event stream: a reader disconnected before its first event resumes at the start id, with its own events only", async () => {
@@ -121,14 +121,14 @@ Deno.test("event stream: a reader disconnected before its first event resumes at
   const [staff, bob] = [await createStaffKey(app), await app.createKey({ userId: "bob" })];
   await payments.charge();
   await until("the event is listed", async () => (await listAll(app, staff)).length === 1);
-  const first = (await listAll(app, staff))[0]!.id;
+  const firstId = (await listAll(app, staff))[0]!.id;
   const readStartId = async (key: string) => {
     await using follower = await follow(app, key);
     await until("the start id has arrived", () => follower.lastId() !== null);
     return follower.lastId()!;
   };
   const startIds = await Promise.all([payments.key, staff, bob].map(readStartId));
-  assert.deepEqual(startIds, [first, first, NIL]);
+  assert.deepEqual(startIds, [firstId, firstId, NIL]);
 
   const { id } = await payments.charge();
   const bobsPayment = await (await payments.post("/charge/", CHARGE, {}, bob)).json();
@@ -183,26 +183,26 @@ Deno.test("event stream: a reader that missed several pages gets all of them, th
     from generate_series(1, 5000) i`;
   const rows = await writers.sql`
     select id, name, user_id from gateway.events order by generation, xact_id, id`;
-  const first = rows[0]!.id;
+  const firstId = rows[0]!.id;
   const resource = "resource_id=00000000-0000-4000-8000-000000000001";
   for (
     const query of ["", "?name=payment_denied", `?${resource}`, `?name=payment_denied&${resource}`]
   ) {
-    await using all = await follow(app, staff, { after: first, query });
-    await using own = await follow(app, alice, { after: randomUUID(), query });
+    await using allEvents = await follow(app, staff, { after: firstId, query });
+    await using ownEvents = await follow(app, alice, { after: randomUUID(), query });
     const expected = rows.slice(1).filter(({ name }) =>
       query.includes("name=") ? name === "payment_denied" : true
     );
     const ids = expected.map(({ id }) => id);
-    assert.deepEqual(idsOf(await all.untilReceived(ids.length)), ids, query);
+    assert.deepEqual(idsOf(await allEvents.untilReceived(ids.length)), ids, query);
     const aliceIds = rows.filter(({ name, user_id }) =>
       user_id === "alice" && (query.includes("name=") ? name === "payment_denied" : true)
     ).map(({ id }) => id);
-    assert.deepEqual(idsOf(await own.untilReceived(aliceIds.length)), aliceIds, query);
+    assert.deepEqual(idsOf(await ownEvents.untilReceived(aliceIds.length)), aliceIds, query);
   }
-  await using last = await follow(app, alice, { after: first });
+  await using lastFollower = await follow(app, alice, { after: firstId });
   const newEvent = await writeEvent(writers.sql, { userId: "alice" });
-  assert.equal((await last.untilReceived(2_501)).at(-1)!.id, newEvent);
+  assert.equal((await lastFollower.untilReceived(2_501)).at(-1)!.id, newEvent);
 });
 
 Deno.test("event stream: an instance that never polls gets events of another instance by notification", async () => {

@@ -147,20 +147,20 @@ Deno.test("gateway account: with another account nothing is charged, and an unan
   assert.equal(wrongAccount.app.gateway.accountState(), "other");
   assert.ok(wrongAccount.app.logged().some(({ event }) => event === "other_gateway_account"));
 
-  await using later = await openAccount(databaseUrl, {
+  await using rightAccountLater = await openAccount(databaseUrl, {
     now: () => Date.now() + HOUR_MS,
     sandbox: rightAccount.sandbox,
   });
-  await later.check(id);
+  await rightAccountLater.check(id);
   assert.equal(await readStatus(), "pending", "the right account has the charge");
-  assert.equal(later.app.gateway.accountState(), "same");
+  assert.equal(rightAccountLater.app.gateway.accountState(), "same");
 });
 
 Deno.test("gateway account: if the gateway was down at the start, the first charge verifies the account", async () => {
   const databaseUrl = await createDatabase();
-  await using first = await openAccount(databaseUrl);
-  await chargeAndParse(first);
-  await using rightAccount = await openAccount(databaseUrl, { sandbox: first.sandbox });
+  await using boundAccount = await openAccount(databaseUrl);
+  await chargeAndParse(boundAccount);
+  await using rightAccount = await openAccount(databaseUrl, { sandbox: boundAccount.sandbox });
   await using wrongAccount = await openAccount(databaseUrl);
   for (const { relay, app } of [rightAccount, wrongAccount]) {
     const recover = failAllCalls(relay);
@@ -176,8 +176,8 @@ Deno.test("gateway account: a response that names another merchant stops all fur
   const databaseUrl = await createDatabase();
   await using account = await openAccount(databaseUrl);
   await runSql(databaseUrl, "update gateway.gateway_account set merchant_id = 'G000000001'");
-  const first = await account.charge();
-  assert.equal((await first.json()).outcome, "unknown");
+  const firstResponse = await account.charge();
+  assert.equal((await firstResponse.json()).outcome, "unknown");
   const calls = account.relay.received.length;
   assert.equal((await (await account.charge()).json()).outcome, "refused");
   assert.equal(account.relay.received.length, calls);

@@ -188,12 +188,12 @@ Deno.test("client: a call fails at once while the breaker is open, even if every
   });
   const waits = createWaits();
   const gateway = clientFor(server.url, { breakers, maxInFlight: 1, wait: waits.wait });
-  const first = errorOf(gateway.cancel("first"));
+  const firstCall = errorOf(gateway.cancel("first"));
   await until("the only slot is in use", () => arrived === 1);
   openBreaker(breaker);
   assert.equal((await errorOf(gateway.cancel("second"))).outcome, "refused");
   waits.passDeadlines();
-  await first;
+  await firstCall;
 });
 
 Deno.test("readiness: shows the gateway as down while the breaker is open, and stays ready", async () => {

@@ -200,14 +200,16 @@ Deno.test("error: every response becomes a result or a GatewayError", async () =
     fc.json().map((text) => new TextEncoder().encode(text)),
     objects,
   );
-  let next = { status: 200, body: new Uint8Array() };
-  await using fake = openFakeGateway(() => new Response(next.body, { status: next.status }));
+  let nextResponse = { status: 200, body: new Uint8Array() };
+  await using fake = openFakeGateway(() =>
+    new Response(nextResponse.body, { status: nextResponse.status })
+  );
   const gateway = clientFor(fake.url);
   const property = fc.asyncProperty<[Uint8Array<ArrayBuffer>, number]>(
     bodies,
     fc.constantFrom(200, 201, 202, 206, 300, 302, 400, 401, 404, 407, 429, 499, 500, 503, 599),
     async (body, status) => {
-      next = { status, body };
+      nextResponse = { status, body };
       for (const call of [gateway.getStatus, gateway.cancel, gateway.getInvoice, gateway.getBin]) {
         const result = await call("order-101").catch((error) => error);
         if (result instanceof Error) assert.ok(result instanceof errors.GatewayError, result.stack);

@@ -98,19 +98,19 @@ for (const operation of OPERATIONS) {
     const stalled = payments.post(path, body, headers);
     await held.arrived;
     now += 10 * 60_000;
-    const second = await payments.post(path, body, headers);
-    const text = await second.text();
-    assert.equal(second.status, operation.status, text);
+    const secondResponse = await payments.post(path, body, headers);
+    const text = await secondResponse.text();
+    assert.equal(secondResponse.status, operation.status, text);
     held.release();
-    const first = await stalled;
+    const firstResponse = await stalled;
     // The first request may succeed or fail, but it names the same payment.
-    const reply = await first.json();
+    const reply = await firstResponse.json();
     const { id } = operation.paymentIn(JSON.parse(text));
     assert.equal(reply.payment_id ?? operation.paymentIn(reply).id, id);
     assert.equal(await timesDone(payments, operation, prepared), 1);
-    const third = await payments.post(path, body, headers);
-    assert.equal(third.status, operation.status, await third.clone().text());
-    assert.equal(operation.paymentIn(await third.json()).id, id);
+    const thirdResponse = await payments.post(path, body, headers);
+    assert.equal(thirdResponse.status, operation.status, await thirdResponse.clone().text());
+    assert.equal(operation.paymentIn(await thirdResponse.json()).id, id);
   });
 }
 
@@ -124,12 +124,12 @@ for (const name of ["cancel", "expire", "capture"] as const) {
     const faultyRequest = { operation, prepared, waits: createWaits(), headers, fault: "reset" };
     const { payment_id } = await (await sendWithFault(payments, faultyRequest)).json();
     const held = relay.holdNext(operation.call);
-    const second = payments.post(prepared.path, prepared.body, headers);
+    const retry = payments.post(prepared.path, prepared.body, headers);
     await held.arrived;
     const { target, body } = relay.received.at(-1)!;
     await sandbox.post(target, body === "" ? undefined : JSON.parse(body));
     held.release();
-    const answer = await second;
+    const answer = await retry;
     assert.equal(answer.status, operation.status, await answer.clone().text());
     assert.equal(operation.paymentIn(await answer.json()).id, payment_id);
     assert.equal(await timesDone(payments, operation, prepared), 1);
@@ -149,9 +149,9 @@ Deno.test("charge: a retry without an order id after a lost response makes no se
   );
   const payment = await parsePayment(await post("/charge/", body, headers), 201);
   assert.equal(payment.id, payment_id);
-  const all = await sandbox.control("transactions", undefined, "GET");
+  const transactions = await sandbox.control("transactions", undefined, "GET");
   assert.deepEqual(
-    all.map((each: Json) => each.transaction_id),
+    transactions.map((each: Json) => each.transaction_id),
     [payment.transaction_id],
   );
 });
@@ -173,10 +173,10 @@ Deno.test("idempotency key: while the gateway is down, replies are replayed and 
   const { app, post, sandbox, relay } = payments;
   const body = { payment_type: "gopay", gross_amount: 1_000 };
   const finishedKey = newKey();
-  const first = await post("/charge/", body, finishedKey);
+  const firstResponse = await post("/charge/", body, finishedKey);
   const lostKey = newKey();
   await sandbox.fault("charge", "answer_lost");
-  const unknown = await assertProblem(
+  const unknownOutcome = await assertProblem(
     await post("/charge/", body, lostKey),
     502,
     "gateway_unreachable",
@@ -192,7 +192,7 @@ Deno.test("idempotency key: while the gateway is down, replies are replayed and 
   const callsBefore = relay.received.length;
   const replayed = await post("/charge/", body, finishedKey);
   assert.equal(isReplayed(replayed), true);
-  assert.equal(await replayed.text(), await first.text());
+  assert.equal(await replayed.text(), await firstResponse.text());
   // "refused" would invite the caller to charge again, although the first attempt succeeded.
   const problem = await assertProblem(
     await post("/charge/", body, lostKey),
@@ -200,11 +200,11 @@ Deno.test("idempotency key: while the gateway is down, replies are replayed and 
     "gateway_unreachable",
   );
   assert.equal(problem.outcome, "unknown");
-  assert.equal(problem.payment_id, unknown.payment_id);
-  assert.equal(problem.order_id, unknown.order_id);
+  assert.equal(problem.payment_id, unknownOutcome.payment_id);
+  assert.equal(problem.order_id, unknownOutcome.order_id);
   for (const key of [finishedKey, lostKey]) {
-    const other = await post("/charge/", { ...body, gross_amount: 2_000 }, key);
-    await assertProblem(other, 422, "idempotency_key_reused");
+    const withOtherBody = await post("/charge/", { ...body, gross_amount: 2_000 }, key);
+    await assertProblem(withOtherBody, 422, "idempotency_key_reused");
   }
   const newRequest = await assertProblem(
     await post("/charge/", body, newKey()),
@@ -368,7 +368,7 @@ Deno.test("idempotency key: the key of a crashed process is free when its lease 
   const { app, post } = payments;
   const body = { payment_type: "gopay", gross_amount: 1_000 };
   const headers = newKey();
-  const first = await parsePayment(await post("/charge/", body, headers), 201);
+  const firstPayment = await parsePayment(await post("/charge/", body, headers), 201);
   // The state that a process leaves behind if it crashes before storing its reply.
   await app.database.query((sql) =>
     sql`update gateway.idempotency_keys set reply = null, lease_until = ${new Date(now + 1_000)}
@@ -376,6 +376,9 @@ Deno.test("idempotency key: the key of a crashed process is free when its lease 
   );
   await assertProblem(await post("/charge/", body, headers), 409, "idempotency_in_progress");
   now += 1_000;
-  assert.equal((await parsePayment(await post("/charge/", body, headers), 201)).id, first.id);
+  assert.equal(
+    (await parsePayment(await post("/charge/", body, headers), 201)).id,
+    firstPayment.id,
+  );
   assert.equal(payments.relay.times("POST /v2/charge"), 1);
 });

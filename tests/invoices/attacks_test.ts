@@ -206,12 +206,12 @@ Deno.test("payment of an invoice that was created outside the service: is visibl
   const { body } = sentInvoices(invoices)[0]!;
   const order_id = "from-the-dashboard";
   const { metadata: _, ...request } = { ...body, order_id, invoice_number: order_id };
-  const external = await invoices.sandbox.post("/v1/invoices", request);
-  await invoices.sandbox.control(`invoices/${external.id}/pay`);
+  const externalInvoice = await invoices.sandbox.post("/v1/invoices", request);
+  await invoices.sandbox.control(`invoices/${externalInvoice.id}/pay`);
   await invoices.runSchedule();
-  const seen: Json[] = await (await invoices.get("/payments/", invoices.staff)).json();
-  assert.deepEqual(seen.map((each) => [each.order_id, each.is_paid]), [[order_id, true]]);
-  const payment = await invoices.get(`/payments/${seen[0].id}/`, invoices.staff);
+  const staffPayments: Json[] = await (await invoices.get("/payments/", invoices.staff)).json();
+  assert.deepEqual(staffPayments.map((each) => [each.order_id, each.is_paid]), [[order_id, true]]);
+  const payment = await invoices.get(`/payments/${staffPayments[0].id}/`, invoices.staff);
   assert.equal((await parsePayment(payment, 200)).invoice_id, null);
   assert.deepEqual(await (await invoices.get("/payments/")).json(), []);
 });
@@ -228,11 +228,11 @@ Deno.test("invoice: does not link a payment created outside the service under th
     invoices.connect();
     await sandbox.control(`transactions/${transaction_id}/pay`);
     await invoices.runSchedule();
-    const seen = async (): Promise<Json[]> => {
+    const readCheapPayments = async (): Promise<Json[]> => {
       const list: Json[] = await (await invoices.get("/payments/")).json();
       return list.filter(({ gross_amount }) => gross_amount === `${CHEAP}.00`);
     };
-    assert.deepEqual(await seen(), []);
+    assert.deepEqual(await readCheapPayments(), []);
     if (answer.status !== 201) {
       await assertProblem(answer, 400, "duplicate_order");
       continue;
@@ -245,7 +245,7 @@ Deno.test("invoice: does not link a payment created outside the service under th
     await invoices.advance(HOUR);
     await invoices.runSchedule();
     assert.equal((await invoices.find(invoice.id)).status, "paid");
-    assert.deepEqual(await seen(), []);
+    assert.deepEqual(await readCheapPayments(), []);
   }
 });
 
@@ -326,16 +326,16 @@ Deno.test("invoice with an unknown outcome: does not adopt a cheaper invoice wit
   const { now, post, sandbox } = invoices;
   invoices.connect();
   await sandbox.fault("invoice_create", "reset");
-  const lost = await post("/invoices/", invoiceDue(now()));
-  const { invoice_id } = await assertProblem(lost, 502, "gateway_unreachable");
+  const lostResponse = await post("/invoices/", invoiceDue(now()));
+  const { invoice_id } = await assertProblem(lostResponse, 502, "gateway_unreachable");
   await invoices.advance(6 * MINUTE);
   const { body } = sentInvoices(invoices)[0]!;
-  const external = await sandbox.call("POST", "/v1/invoices", {
+  const externalInvoice = await sandbox.call("POST", "/v1/invoices", {
     ...body,
     item_details: [{ description: "A sweet", price: CHEAP, quantity: 1 }],
   });
-  assert.equal(external.http, 201);
-  await sandbox.control(`invoices/${external.body.id}/pay`);
+  assert.equal(externalInvoice.http, 201);
+  await sandbox.control(`invoices/${externalInvoice.body.id}/pay`);
   await invoices.runSchedule();
   const invoice = await invoices.find(invoice_id!);
   assert.deepEqual([invoice.status, invoice.gateway_invoice_id], ["pending", null]);

@@ -167,8 +167,12 @@ for (const [name, cases] of Object.entries(BEYOND_LIMITS)) {
 
 Deno.test("invoice: reports all invalid fields at once", async () => {
   await using invoices = await openInvoices({ databaseUrl });
-  const wrong = { customer_name: "", due_date: "soon", items: [item({ price: -1, quantity: 0 })] };
-  assert.deepEqual((await rejectedFields(invoices, wrong)).sort(), [
+  const invalidFields = {
+    customer_name: "",
+    due_date: "soon",
+    items: [item({ price: -1, quantity: 0 })],
+  };
+  assert.deepEqual((await rejectedFields(invoices, invalidFields)).sort(), [
     "customer_name",
     "due_date",
     "items.0.price",
@@ -259,17 +263,17 @@ Deno.test("invoice: rejects too many items by their number or by the size of the
 });
 
 Deno.test("invoice: exactly one of several concurrent requests for one order id at two instances succeeds", async () => {
-  await using first = await openInvoices();
-  await using second = await openInvoices({ databaseUrl: first.databaseUrl });
-  const bob = await second.app.createKey({ userId: "bob" });
+  await using firstInstance = await openInvoices();
+  await using secondInstance = await openInvoices({ databaseUrl: firstInstance.databaseUrl });
+  const bob = await secondInstance.app.createKey({ userId: "bob" });
   for (let round = 0; round < 10; round++) {
     const order_id = `round-${round}`;
-    const request = { ...invoiceDue(first.now()), order_id };
+    const request = { ...invoiceDue(firstInstance.now()), order_id };
     const answers = await Promise.all([
-      first.post("/invoices/", request),
-      second.post("/invoices/", request, {}, bob),
-      first.post("/invoices/", request, newKey()),
-      second.post("/charge/", { payment_type: "gopay", gross_amount: 1_000, order_id }),
+      firstInstance.post("/invoices/", request),
+      secondInstance.post("/invoices/", request, {}, bob),
+      firstInstance.post("/invoices/", request, newKey()),
+      secondInstance.post("/charge/", { payment_type: "gopay", gross_amount: 1_000, order_id }),
     ]);
     const created = answers.filter(({ status }) => status === 201);
     assert.equal(created.length, 1, `round ${round}`);
@@ -277,7 +281,7 @@ Deno.test("invoice: exactly one of several concurrent requests for one order id 
       if (each !== created[0]) await assertProblem(each, 400, "duplicate_order");
     }
   }
-  const sent = [first, second].flatMap(({ relay }) => relay.asked());
+  const sent = [firstInstance, secondInstance].flatMap(({ relay }) => relay.asked());
   assert.equal(sent.length, 10, "the rejected requests are not sent");
 });
 
@@ -321,9 +325,9 @@ Deno.test("invoice: is created, or the error names the field, if one field has a
   );
   const property = fc.asyncProperty(fc.constantFrom(...FIELD_PATHS), value, async (path, value) => {
     const request = fullRequest();
-    const [last, ...parents] = path.toReversed();
+    const [fieldName, ...parents] = path.toReversed();
     const parent = parents.toReversed().reduce((inner, name) => inner[name], request);
-    parent[last!] = asJson(value);
+    parent[fieldName!] = asJson(value);
     const response = await invoices.post("/invoices/", request);
     if (response.status === 201) return void await parseInvoice(response);
     const isDuplicate = (await response.clone().json()).code === "duplicate_order";

@@ -250,7 +250,7 @@ Deno.test("invoice creation: replays a rejection for the same Idempotency-Key", 
   const key = newKey();
   const request = invoiceDue(now());
   rejectNextInvoice(invoices);
-  const first = await assertProblem(
+  const firstProblem = await assertProblem(
     await post("/invoices/", request, key),
     400,
     "gateway_validation",
@@ -258,7 +258,7 @@ Deno.test("invoice creation: replays a rejection for the same Idempotency-Key", 
   const again = await post("/invoices/", request, key);
   assert.ok(isReplayed(again));
   const { instance: _, ...replayed } = await assertProblem(again, 400, "gateway_validation");
-  const { instance: __, ...original } = first;
+  const { instance: __, ...original } = firstProblem;
   assert.deepEqual(replayed, original);
   assert.equal(relay.times(CREATE), 1);
 });
@@ -315,15 +315,15 @@ Deno.test("invoice creation: an Idempotency-Key creates one invoice and replays 
   const { now, post, relay } = invoices;
   const key = newKey();
   const request = invoiceDue(now());
-  const first = await post("/invoices/", request, key);
-  assert.ok(!isReplayed(first));
-  const invoice = await parseInvoice(first);
+  const firstResponse = await post("/invoices/", request, key);
+  assert.ok(!isReplayed(firstResponse));
+  const invoice = await parseInvoice(firstResponse);
   const again = await post("/invoices/", request, key);
   assert.ok(isReplayed(again));
   assert.equal(again.headers.get("location"), `/invoices/${invoice.id}/`);
   assert.deepEqual(await parseInvoice(again), invoice);
-  const other = { ...request, customer_name: "Another customer" };
-  await assertProblem(await post("/invoices/", other, key), 422, "idempotency_key_reused");
+  const otherRequest = { ...request, customer_name: "Another customer" };
+  await assertProblem(await post("/invoices/", otherRequest, key), 422, "idempotency_key_reused");
   assert.equal(relay.times(CREATE), 1);
 });
 
@@ -390,8 +390,8 @@ Deno.test("invoice void: replays the response for the same Idempotency-Key", asy
   const again = await invoices.void(id, { reason: "A" }, key);
   assert.ok(isReplayed(again));
   assert.deepEqual(await parseInvoice(again, 200), voided);
-  const other = await invoices.void(id, { reason: "B" }, key);
-  await assertProblem(other, 422, "idempotency_key_reused");
+  const withOtherReason = await invoices.void(id, { reason: "B" }, key);
+  await assertProblem(withOtherReason, 422, "idempotency_key_reused");
 });
 
 Deno.test("invoice void: rejects a draft and a partially paid invoice", async () => {
@@ -451,8 +451,8 @@ Deno.test("createInvoice, getInvoiceStatus and voidInvoice: work for the owner, 
 
   const paid = await invoices.create();
   await invoices.pay(paid);
-  const seen = await getInvoiceStatus(app.deps, caller, paid.id);
-  assert.equal(seen.status, "paid");
+  const checkedInvoice = await getInvoiceStatus(app.deps, caller, paid.id);
+  assert.equal(checkedInvoice.status, "paid");
   assert.deepEqual(await invoices.transitions(paid.id), [
     ">pending create",
     "pending>sent create",
@@ -486,16 +486,16 @@ Deno.test("invoice list: returns complete invoices in pages, newest first, and n
   assert.deepEqual(await readPage(invoices, "/invoices"), { page: [], ids: [], next: null });
   const created = await createMany(invoices, 5);
   assert.deepEqual((await readPage(invoices, "/invoices/")).page, created);
-  const seen: string[][] = [];
+  const pages: string[][] = [];
   for (let next: string | null = "/invoices/?limit=2"; next !== null;) {
     const read = await readPage(invoices, next);
-    seen.push(read.ids);
+    pages.push(read.ids);
     next = read.next;
     // New invoices must not shift the next pages.
     await invoices.create();
   }
   const ids = created.map(({ id }) => id);
-  assert.deepEqual(seen, [ids.slice(0, 2), ids.slice(2, 4), ids.slice(4)]);
+  assert.deepEqual(pages, [ids.slice(0, 2), ids.slice(2, 4), ids.slice(4)]);
 });
 
 Deno.test("invoice list: filters by status, and keeps the filter in the next link", async () => {
@@ -503,10 +503,10 @@ Deno.test("invoice list: filters by status, and keeps the filter in the next lin
   const created = await createMany(invoices, 6);
   const voided = [created[0]!, created[2]!, created[5]!].map(({ id }) => id);
   for (const id of voided) assert.equal((await invoices.void(id)).status, 200);
-  const first = await readPage(invoices, "/invoices/?status=void&limit=2");
-  assert.deepEqual(first.ids, voided.slice(0, 2));
-  const second = await readPage(invoices, first.next!);
-  assert.deepEqual([second.ids, second.next], [voided.slice(2), null]);
+  const firstPage = await readPage(invoices, "/invoices/?status=void&limit=2");
+  assert.deepEqual(firstPage.ids, voided.slice(0, 2));
+  const secondPage = await readPage(invoices, firstPage.next!);
+  assert.deepEqual([secondPage.ids, secondPage.next], [voided.slice(2), null]);
   for (const status of INVOICE_STATUSES) {
     const { page } = await readPage(invoices, `/invoices/?status=${status}`);
     const expected = status === "void" || status === "sent" ? 3 : 0;
@@ -526,9 +526,11 @@ Deno.test("invoice: another user can neither read, void nor list it; staff can",
     const { instance: _, ...problem } = await assertProblem(response, 404, "not_found");
     return problem;
   };
-  const unknown = randomUUID();
-  const expected = await notFound(await get(`/invoices/${unknown}/`, bob));
-  for (const id of [ofAlice.id, unknown, "order-1", ofAlice.order_id, ofAlice.gateway_invoice_id]) {
+  const unknownId = randomUUID();
+  const expected = await notFound(await get(`/invoices/${unknownId}/`, bob));
+  for (
+    const id of [ofAlice.id, unknownId, "order-1", ofAlice.order_id, ofAlice.gateway_invoice_id]
+  ) {
     assert.deepEqual(await notFound(await get(`/invoices/${id}/`, bob)), expected);
     const voiding = await post(`/invoices/${id}/void/`, { reason: "mine" }, newKey(), bob);
     assert.deepEqual(await notFound(voiding), expected);
@@ -539,8 +541,8 @@ Deno.test("invoice: another user can neither read, void nor list it; staff can",
   assert.deepEqual((await readPage(invoices, "/invoices/")).page, [ofAlice]);
   assert.deepEqual((await readPage(invoices, "/invoices/", bob)).page, [ofBob]);
   assert.deepEqual((await readPage(invoices, "/invoices/", staff)).page, [ofBob, ofAlice]);
-  const first = await readPage(invoices, "/invoices/?limit=1", staff);
-  assert.deepEqual((await readPage(invoices, first.next!, bob)).page, []);
+  const firstPage = await readPage(invoices, "/invoices/?limit=1", staff);
+  assert.deepEqual((await readPage(invoices, firstPage.next!, bob)).page, []);
   const voiding = await post(`/invoices/${ofAlice.id}/void/`, { reason: "by us" }, {}, staff);
   assert.equal((await parseInvoice(voiding, 200)).status, "void");
   assert.equal((await invoices.find(ofAlice.id)).void_reason, "by us");

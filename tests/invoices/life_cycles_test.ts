@@ -343,8 +343,8 @@ Deno.test("invoice void: is completed once, with its reason, if the gateway's re
     const invoice = await invoices.create();
     const key = newKey();
     await invoices.sandbox.fault("invoice_void", "answer_lost");
-    const lost = await invoices.void(invoice.id, { reason: "A" }, key);
-    const problem = await assertProblem(lost, 502, "gateway_unreachable");
+    const lostResponse = await invoices.void(invoice.id, { reason: "A" }, key);
+    const problem = await assertProblem(lostResponse, 502, "gateway_unreachable");
     assert.deepEqual([problem.outcome, problem.invoice_id], ["unknown", invoice.id]);
     if (isRetried) {
       const again = await invoices.void(invoice.id, { reason: "A" }, key);
@@ -367,8 +367,8 @@ Deno.test("invoice void: leaves the invoice sent if the request never arrived, a
   const invoice = await invoices.create();
   const key = newKey();
   await invoices.sandbox.fault("invoice_void", "reset");
-  const lost = await invoices.void(invoice.id, { reason: "A" }, key);
-  assert.equal((await assertProblem(lost, 502, "gateway_unreachable")).outcome, "unknown");
+  const lostResponse = await invoices.void(invoice.id, { reason: "A" }, key);
+  assert.equal((await assertProblem(lostResponse, 502, "gateway_unreachable")).outcome, "unknown");
   await invoices.advance(2 * MINUTE);
   await invoices.runSchedule();
   const unchanged = await invoices.find(invoice.id);
@@ -382,9 +382,9 @@ Deno.test("invoice payment: a second attempt on the link is a separate payment a
   await using invoices = await openInvoices();
   invoices.connect();
   const invoice = await invoices.create();
-  const first = await invoices.pay(invoice, { only_start: true });
-  const second = await invoices.pay(invoice, { payment_type: "gopay" });
-  assert.notEqual(first.order_id, second.order_id);
+  const firstAttempt = await invoices.pay(invoice, { only_start: true });
+  const secondAttempt = await invoices.pay(invoice, { payment_type: "gopay" });
+  assert.notEqual(firstAttempt.order_id, secondAttempt.order_id);
   await invoices.runJobs();
   await assertPaid(invoices, invoice);
   const states = async () =>
@@ -394,8 +394,8 @@ Deno.test("invoice payment: a second attempt on the link is a separate payment a
       payment.transaction_status,
     ]);
   assert.deepEqual(await states(), [
-    [first.transaction_id, first.order_id, "pending"],
-    [second.transaction_id, second.order_id, "settlement"],
+    [firstAttempt.transaction_id, firstAttempt.order_id, "pending"],
+    [secondAttempt.transaction_id, secondAttempt.order_id, "settlement"],
   ]);
   await invoices.advance(2 * DAY);
   await invoices.runSchedule();
@@ -407,9 +407,9 @@ Deno.test("invoice payment: a customer who pays twice gets one paid event, and t
   await using invoices = await openInvoices();
   invoices.connect();
   const invoice = await invoices.create();
-  const first = await invoices.pay(invoice, { only_start: true, payment_type: "gopay" });
-  const second = await invoices.pay(invoice, { only_start: true, payment_type: "gopay" });
-  for (const { transaction_id } of [first, second]) {
+  const firstPayment = await invoices.pay(invoice, { only_start: true, payment_type: "gopay" });
+  const secondPayment = await invoices.pay(invoice, { only_start: true, payment_type: "gopay" });
+  for (const { transaction_id } of [firstPayment, secondPayment]) {
     await invoices.sandbox.control(`transactions/${transaction_id}/pay`);
     await invoices.runJobs();
   }

@@ -94,9 +94,9 @@ for (const loss of LOSSES) {
     await invoices.advance(2 * MINUTE);
     await invoices.runSchedule();
     assertSentTimes(invoices, invoice, 2);
-    const third = await invoices.post("/invoices/", request, key);
-    assert.ok(isReplayed(third));
-    assert.equal((await parseInvoice(third)).id, invoice.id);
+    const thirdResponse = await invoices.post("/invoices/", request, key);
+    assert.ok(isReplayed(thirdResponse));
+    assert.equal((await parseInvoice(thirdResponse)).id, invoice.id);
     assert.equal((await (await invoices.get("/invoices/")).json()).length, 1);
   });
 
@@ -286,9 +286,9 @@ Deno.test("invoice creation: fails if the gateway is rate limiting, and a retry 
   await using invoices = await openInvoices();
   const [request, key] = [invoiceDue(invoices.now()), newKey()];
   await invoices.sandbox.fault("invoice_create", "rate_limit", { retry_after: 7 });
-  const busy = await invoices.post("/invoices/", request, key);
-  assert.equal(busy.headers.get("retry-after"), "7");
-  const { outcome, order_id } = await assertProblem(busy, 400, "gateway_rate_limited");
+  const rateLimited = await invoices.post("/invoices/", request, key);
+  assert.equal(rateLimited.headers.get("retry-after"), "7");
+  const { outcome, order_id } = await assertProblem(rateLimited, 400, "gateway_rate_limited");
   assert.equal(outcome, "refused");
   const created = await parseInvoice(await invoices.post("/invoices/", request, key));
   assert.equal(created.order_id, order_id);
@@ -316,13 +316,13 @@ Deno.test("invoice creation: a second request with the same key is rejected whil
   await using invoices = await openInvoices();
   const [request, key] = [invoiceDue(invoices.now()), newKey()];
   const held = invoices.relay.holdAnswer(CREATE);
-  const first = invoices.post("/invoices/", request, key);
+  const firstRequest = invoices.post("/invoices/", request, key);
   await held.arrived;
-  const second = await invoices.post("/invoices/", request, key);
-  assert.ok(second.headers.get("retry-after"));
-  await assertProblem(second, 409, "idempotency_in_progress");
+  const secondResponse = await invoices.post("/invoices/", request, key);
+  assert.ok(secondResponse.headers.get("retry-after"));
+  await assertProblem(secondResponse, 409, "idempotency_in_progress");
   held.release();
-  const invoice = await parseInvoice(await first);
+  const invoice = await parseInvoice(await firstRequest);
   assertSentTimes(invoices, invoice, 1);
 });
 
@@ -335,8 +335,8 @@ Deno.test("invoice creation: the invoice becomes paid if the customer pays befor
   const answer = invoices.post("/invoices/", request, key);
   await held.arrived;
   const [{ id }] = await (await invoices.get("/invoices/")).json();
-  const waiting = await invoices.find(id);
-  const gatewayId = await findIdAtGateway(invoices, waiting);
+  const pendingInvoice = await invoices.find(id);
+  const gatewayId = await findIdAtGateway(invoices, pendingInvoice);
   await invoices.sandbox.control(`invoices/${gatewayId}/pay`);
   held.release();
   const answered = await parseInvoice(await answer);

@@ -95,9 +95,9 @@ for (const { operation } of ASYNC_OPERATIONS) {
     waits.passDeadlines();
     await Promise.all([holding, running]);
     held.release();
-    const waiting = await readJob(payments, id);
-    assert.deepEqual([waiting.status, waiting.attempts], ["queued", 1]);
-    assert.match(waiting.error!, /^gateway_timeout: .+before the request was sent/);
+    const waitingJob = await readJob(payments, id);
+    assert.deepEqual([waitingJob.status, waitingJob.attempts], ["queued", 1]);
+    assert.match(waitingJob.error!, /^gateway_timeout: .+before the request was sent/);
     now += 10_000;
     await runDueJobs(app);
     const done = await readJob(payments, id);
@@ -141,11 +141,11 @@ for (const { operation } of ASYNC_OPERATIONS) {
     const prepared = await operation.prepare(payments);
     rateLimit(payments, operation, 3_600, Infinity);
     const { id } = await sendAsyncAndRun(payments, prepared);
-    const ended = await runUntilFinished(payments, id, (then) => now = then);
+    const endedJob = await runUntilFinished(payments, id, (then) => now = then);
     const payment = await findOnlyPayment(payments, prepared);
-    assert.equal(ended.status, "failed");
+    assert.equal(endedJob.status, "failed");
     assert.match(
-      ended.error!,
+      endedJob.error!,
       new RegExp(`can no longer be processed.+outcome unknown: payment ${payment.id}`),
     );
 

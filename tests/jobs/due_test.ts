@@ -39,11 +39,11 @@ for (const name of QUEUES) {
   Deno.test(`${name} queue: hundreds of queued checks do not delay a job that a caller waits for`, async () => {
     await using queue = await openQueue(name);
     await using jobQueue = await queue.open();
-    const slow = Promise.withResolvers<void>();
+    const slowChecks = Promise.withResolvers<void>();
     let [started, finished] = [0, 0];
     const check = async () => {
       started++;
-      await slow.promise;
+      await slowChecks.promise;
       finished++;
     };
     const worker = startWorker(queue, jobQueue, {
@@ -66,7 +66,7 @@ for (const name of QUEUES) {
     if (isPostgres) {
       assert.ok(await countQueued(queue) > 100, "the queue delivered it before the checks");
     }
-    slow.resolve();
+    slowChecks.resolve();
     await runSql(queue.databaseUrl, "delete from gateway.jobs where status = 'queued'");
     if (isPostgres) await until("the queue is empty", async () => await countQueued(queue) === 0);
     await worker.close(10_000);
@@ -81,9 +81,9 @@ Deno.test("job rank: two merged jobs get the rank of the more urgent one", async
   const { check, awaited } = JOB_RANKS;
   for (const ranks of [[check, awaited], [awaited, check], [check, undefined], [check, check]]) {
     const subject_id = randomUUID();
-    const [first, second] = ranks.map((rank) => newJob({ subject_id, rank }));
-    const id = await instance.insert(first);
-    await instance.insert(second);
+    const [firstJob, secondJob] = ranks.map((rank) => newJob({ subject_id, rank }));
+    const id = await instance.insert(firstJob);
+    await instance.insert(secondJob);
     assert.equal(await rankOf(databaseUrl, id), Math.min(...ranks.map((rank) => rank ?? 0)));
   }
 

@@ -91,22 +91,26 @@ Deno.test("schedule: of five processes one runs each tick; if that process is ki
   await until("a process has begun the tick", () => processes.some(hasBegun(killedMinute)));
   const [killedProcess, ...more] = processes.filter(hasBegun(killedMinute));
   assert.deepEqual(more, []);
-  const others = processes.filter((each) => each !== killedProcess);
+  const otherProcesses = processes.filter((each) => each !== killedProcess);
   await until("the others have skipped the tick", () => {
-    return others.every(({ printed }) => printed.includes(`over ${killedMinute}`));
+    return otherProcesses.every(({ printed }) => printed.includes(`over ${killedMinute}`));
   });
   await killedProcess!.kill();
   const unfinished = await lastRun();
   assert.deepEqual([unfinished.minute.getTime(), unfinished.finished_at], [killedMinute, null]);
 
-  assert.equal((await tickAll(others, killedMinute)).length, 0, "the same tick does not run again");
-  assert.equal((await tickAll(others, killedMinute + MINUTE_MS)).length, 1);
-  const next = await lastRun();
-  assert.deepEqual([next.minute.getTime(), next.result], [
+  assert.equal(
+    (await tickAll(otherProcesses, killedMinute)).length,
+    0,
+    "the same tick does not run again",
+  );
+  assert.equal((await tickAll(otherProcesses, killedMinute + MINUTE_MS)).length, 1);
+  const nextRun = await lastRun();
+  assert.deepEqual([nextRun.minute.getTime(), nextRun.result], [
     killedMinute + MINUTE_MS,
     String(killedMinute + MINUTE_MS),
   ]);
-  assert.ok(next.finished_at);
+  assert.ok(nextRun.finished_at);
 });
 
 Deno.test("schedule: five instances of the service run each entry once a minute", async () => {

@@ -72,16 +72,16 @@ Deno.test("postgres queue: slow jobs do not delay the jobs behind them", async (
   await using queue = await openQueue("postgres");
   await using jobQueue = await queue.open();
   const delivered: string[] = [];
-  const slow = Promise.withResolvers<void>();
+  const slowJob = Promise.withResolvers<void>();
   jobQueue.start((id) => {
     delivered.push(id);
-    return slow.promise;
+    return slowJob.promise;
   });
   const ids: string[] = [];
   for (let i = 0; i < 100; i++) ids.push(await queue.insert());
   await until("all jobs are delivered", () => delivered.length === ids.length);
   assert.deepEqual(delivered.toSorted(), ids.toSorted());
-  slow.resolve();
+  slowJob.resolve();
 });
 
 Deno.test("postgres queue: jobs that a stopping instance did not run are delivered to another instance", async () => {
@@ -190,10 +190,10 @@ Deno.test("queue switch: every job runs once after switches from kv to postgres 
   await using queue = await openQueue("postgres");
   await using jobQueue = await queue.open({ databaseUrl });
   jobQueue.start(worker.run);
-  const last = await instance.insert();
+  const lastJob = await instance.insert();
   await until(
     "the job has succeeded",
-    async () => (await instance.find(last)).status === "succeeded",
+    async () => (await instance.find(lastJob)).status === "succeeded",
   );
   await until("the queue is empty", async () => await countQueued(databaseUrl) === 0);
   assert.equal(runs, 4);

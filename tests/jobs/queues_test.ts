@@ -107,8 +107,8 @@ for (const name of QUEUES) {
 
   Deno.test(`${name} queue: with many instances each job runs once`, async () => {
     await using queue = await openQueue(name);
-    await using first = await queue.open();
-    await using second = await queue.open();
+    await using firstQueue = await queue.open();
+    await using secondQueue = await queue.open();
     const runs: string[] = [];
     const runsBy = { first: 0, second: 0 };
     const tasks = (instance: keyof typeof runsBy) => ({
@@ -118,12 +118,12 @@ for (const name of QUEUES) {
       }),
     });
     const workers = [
-      startWorker(queue, first, { tasks: tasks("first") }),
-      startWorker(queue, second, { tasks: tasks("second") }),
+      startWorker(queue, firstQueue, { tasks: tasks("first") }),
+      startWorker(queue, secondQueue, { tasks: tasks("second") }),
     ];
     const ids: string[] = [];
     for (let i = 0; i < 20; i++) {
-      ids.push(...await write(queue, i % 2 ? first : second, ...Array(10).fill({})));
+      ids.push(...await write(queue, i % 2 ? firstQueue : secondQueue, ...Array(10).fill({})));
     }
     await until("all jobs have run", () => runs.length >= ids.length);
     await Promise.all(workers.map((worker) => worker.close(10_000)));

@@ -43,9 +43,9 @@ async function openJobs(env?: Record<string, string>): Promise<Jobs> {
     bob,
     databaseUrl,
     async insert(job) {
-      const one = newJob({ id: uuidv7(), ...job });
-      await app.database.query((sql) => insertJobs(sql, [one]));
-      return one.id;
+      const newRow = newJob({ id: uuidv7(), ...job });
+      await app.database.query((sql) => insertJobs(sql, [newRow]));
+      return newRow.id;
     },
     async setStatus(id, status, more = "") {
       await runSql(

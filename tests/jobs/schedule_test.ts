@@ -80,17 +80,17 @@ Deno.test("tick: runs again after a clock that was far ahead is corrected", asyn
 
 Deno.test("tick: a tick that ends after the next tick began does not overwrite the record of the next tick", async () => {
   await using instance = openInstance({ databaseUrl });
-  const slow = Promise.withResolvers<void>();
+  const slowRun = Promise.withResolvers<void>();
   const begun = Promise.withResolvers<void>();
   const entry = newEntry(() => {
     begun.resolve();
-    return slow.promise;
+    return slowRun.promise;
   });
   const firstTick = tickAt(instance, NOON, entry);
   await begun.promise;
   const nextEntry = { ...entry, run: () => Promise.resolve() };
   await tickAt(instance, NOON + MINUTE_MS, nextEntry);
-  slow.reject(new Error("too late"));
+  slowRun.reject(new Error("too late"));
   await firstTick;
   const run = await lastRun(instance, entry);
   assert.deepEqual([run.minute.getTime(), run.error], [NOON + MINUTE_MS, null]);

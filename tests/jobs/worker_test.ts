@@ -340,26 +340,28 @@ Deno.test("job queue: holds one queued job per task and subject; while that job 
   const { id } = written[0]!;
   assert.deepEqual(new Set(written.map((job) => job.id)), new Set([id]));
   // Jobs of another subject, another task, or without subject are separate.
-  const others = [{ subject_id: randomUUID() }, { subject_id, task: "part" }, {}, {}].map(newJob);
-  const inserted = await insert(...others, jobs[0]!);
+  const otherJobs = [{ subject_id: randomUUID() }, { subject_id, task: "part" }, {}, {}].map(
+    newJob,
+  );
+  const inserted = await insert(...otherJobs, jobs[0]!);
   assert.deepEqual(
     new Set(inserted.map((job) => job.id)),
-    new Set([...others.map((other) => other.id), id]),
+    new Set([...otherJobs.map((other) => other.id), id]),
   );
 
   const run = instance.worker.run(id);
   await until("the job is running", async () => (await instance.find(id)).status === "running");
-  const next = newJob({ subject_id });
-  assert.deepEqual([...await insert(next)], [{ id: next.id, run_at: next.run_at }]);
+  const nextJob = newJob({ subject_id });
+  assert.deepEqual([...await insert(nextJob)], [{ id: nextJob.id, run_at: nextJob.run_at }]);
   // An earlier run_at brings the job forward; a later one does not delay it.
   for (const [offset, expected] of [[-5_000, -5_000], [60_000, -5_000]] as const) {
-    const at = (ms: number) => new Date(next.run_at.getTime() + ms);
-    const [waiting] = await insert(newJob({ subject_id, run_at: at(offset) }));
-    assert.deepEqual(waiting, { id: next.id, run_at: at(expected) });
+    const at = (ms: number) => new Date(nextJob.run_at.getTime() + ms);
+    const [waitingJob] = await insert(newJob({ subject_id, run_at: at(offset) }));
+    assert.deepEqual(waitingJob, { id: nextJob.id, run_at: at(expected) });
   }
   running.resolve();
   await run;
-  assert.equal((await instance.find(next.id)).status, "queued");
+  assert.equal((await instance.find(nextJob.id)).status, "queued");
 });
 
 Deno.test("worker: a job to be retried is merged into a queued job of the same task and subject", async () => {
@@ -374,13 +376,13 @@ Deno.test("worker: a job to be retried is merged into a queued job of the same t
     const id = await instance.insert({ subject_id });
     const run = instance.worker.run(id);
     await until("the job is running", async () => (await instance.find(id)).status === "running");
-    const next = await instance.insert({ subject_id });
+    const nextId = await instance.insert({ subject_id });
     outcome.reject(reason);
     await run;
     const job = await instance.find(id);
     assert.deepEqual([job.status, job.error], ["succeeded", null]);
-    assert.deepEqual(job.result, { continued_by: next });
-    assert.equal((await instance.find(next)).status, "queued");
+    assert.deepEqual(job.result, { continued_by: nextId });
+    assert.equal((await instance.find(nextId)).status, "queued");
     assert.deepEqual(instance.enqueued, []);
   }
 });
@@ -430,18 +432,18 @@ Deno.test("worker: close waits for running jobs and starts no more", async () =>
   const tasks = { greet: task(() => running.promise) };
   await using instance = openInstance({ databaseUrl, tasks, maxRunning: 1 });
   const { worker } = instance;
-  const [id, waiting, later] = await Promise.all([1, 2, 3].map(() => instance.insert()));
-  const runs = [worker.run(id!), worker.run(waiting!)];
+  const [id, waitingId, laterId] = await Promise.all([1, 2, 3].map(() => instance.insert()));
+  const runs = [worker.run(id!), worker.run(waitingId!)];
   await until("the job is running", async () => (await instance.find(id!)).status === "running");
   let isClosed = false;
   const closed = worker.close(60_000).then(() => isClosed = true);
-  await worker.run(later!);
+  await worker.run(laterId!);
   await runs[1];
   assert.equal(isClosed, false);
   running.resolve("done");
   await Promise.all([closed, ...runs]);
   assert.equal((await instance.find(id!)).result, "done");
-  for (const each of [waiting, later]) {
+  for (const each of [waitingId, laterId]) {
     assert.equal((await instance.find(each!)).status, "queued");
   }
 });

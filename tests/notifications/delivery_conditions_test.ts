@@ -234,8 +234,8 @@ Deno.test("payment writes: all batches lock their payments in the same order", a
   const written: Promise<WriteResult[]>[] = [];
   const write = async ({ deps, database }: TestApp, both: Payment[]) => {
     const writes = await Promise.all(both.map(async ({ id }) => {
-      const known = await database.query((sql) => findPayment(sql, id));
-      return buildWrite(deps, paymentKind, known!, { set: { status_message: "changed" } });
+      const stored = await database.query((sql) => findPayment(sql, id));
+      return buildWrite(deps, paymentKind, stored!, { set: { status_message: "changed" } });
     }));
     written.push(database.query((sql) => paymentWrites.run(sql, writes)));
     await untilWaiting(databaseUrl, written.length);
@@ -255,12 +255,12 @@ Deno.test("payment writes: all batches lock their payments in the same order", a
 
 /** Holds status responses back until this many have arrived. */
 function holdStatusResponses({ relay }: TwoInstances, count: number): void {
-  const all = Promise.withResolvers<void>();
+  const allArrived = Promise.withResolvers<void>();
   let arrived = 0;
   relay.intercept = async (_request, pass) => {
     const answer = await pass();
-    if (++arrived === count) all.resolve();
-    await all.promise;
+    if (++arrived === count) allArrived.resolve();
+    await allArrived.promise;
     return answer;
   };
 }
@@ -269,7 +269,7 @@ Deno.test("notifications: ten concurrent ones about a transaction created outsid
   await using payments = await openTwoInstances();
   const { sandbox, app, secondApp } = payments;
   const order_id = randomUUID();
-  const foreign = await sandbox.paid("bca", { transaction_details: { order_id } });
+  const externalTransaction = await sandbox.paid("bca", { transaction_details: { order_id } });
   const body = await findSentNotification(payments, order_id, "settlement");
   holdStatusResponses(payments, 10);
   const notifications = await Promise.all(
@@ -283,7 +283,7 @@ Deno.test("notifications: ten concurrent ones about a transaction created outsid
   );
   const [row] = rows;
   assert.deepEqual([rows.length, row!.user_id, row!.transaction_id, row!.transaction_status], [
-    ...[1, null, foreign.transaction_id, "settlement"],
+    ...[1, null, externalTransaction.transaction_id, "settlement"],
   ]);
   assert.ok(notifications.every(({ payment_id }) => payment_id === row!.id));
   assert.deepEqual(await payments.events(row!.id), ["payment_settled"]);
@@ -297,9 +297,9 @@ Deno.test("notifications: ten concurrent ones about a transaction created outsid
 Deno.test("notifications: ten concurrent ones about an order unknown to the gateway create no payment", async () => {
   await using payments = await openTwoInstances();
   const { app, secondApp } = payments;
-  const unknown = { id: randomUUID(), order_id: randomUUID(), transaction_id: randomUUID() };
+  const unknownPayment = { id: randomUUID(), order_id: randomUUID(), transaction_id: randomUUID() };
   const body = buildNotification({
-    ...unknown,
+    ...unknownPayment,
     gross_amount: "44000.00",
     payment_type: "bank_transfer",
   }, "settlement");
@@ -309,7 +309,7 @@ Deno.test("notifications: ten concurrent ones about an order unknown to the gate
   assert.deepEqual(countStatuses(notifications), { unmatched: 10 });
   const rows = await runSql(
     databaseUrl,
-    `select id from gateway.payments where order_id = '${unknown.order_id}'`,
+    `select id from gateway.payments where order_id = '${unknownPayment.order_id}'`,
   );
   assert.equal(rows.length, 0);
   assertNoErrors(app, secondApp);
@@ -374,8 +374,8 @@ async function assertHasPaymentDetails(payments: TwoInstances, charged: Payment)
   const charges = payments.relay.received.filter(({ target }) => target === "/v2/charge");
   assert.ok(charges.length > 0);
   const { va_number, payment_code, bill_key, qr_url, deeplink_url } = charged;
-  const shown = { bank_transfer: va_number, cstore: payment_code, echannel: bill_key };
-  const expected = (shown as Record<string, string | null>)[charged.payment_type];
+  const detailsByType = { bank_transfer: va_number, cstore: payment_code, echannel: bill_key };
+  const expected = (detailsByType as Record<string, string | null>)[charged.payment_type];
   if (expected !== undefined) assert.ok(expected, charged.payment_type);
   if (charged.payment_type === "gopay") assert.ok(qr_url && deeplink_url);
   const { updated_at: _, ...known } = await payments.read(charged.id);
@@ -584,8 +584,8 @@ Deno.test("notification: is answered in time and finished by a job if the gatewa
     null,
   ]);
   assert.equal((await payments.read(charged.id)).transaction_status, "pending");
-  const [job, ...others] = await jobsOf(app, notification.id);
-  assert.deepEqual([job!.task, job!.status, others], ["process_notification", "queued", []]);
+  const [job, ...otherJobs] = await jobsOf(app, notification.id);
+  assert.deepEqual([job!.task, job!.status, otherJobs], ["process_notification", "queued", []]);
   assert.ok(app.enqueued.some(({ id }) => id === job!.id), "the job is enqueued");
 
   held.release();
@@ -689,11 +689,11 @@ Deno.test("notifications: while the circuit breaker is open, all are accepted an
   assert.equal((await payments.read(trusted.id)).is_paid, true);
   const order_id = randomUUID();
   await payments.sandbox.paid("bca", { transaction_details: { order_id } });
-  const foreign = await deliver(
+  const externalNotification = await deliver(
     disconnectedApp,
     await findSentNotification(payments, order_id, "settlement"),
   );
-  assert.equal(foreign.status, "received");
+  assert.equal(externalNotification.status, "received");
 
   // An instance that reaches the gateway finishes the other notifications.
   await runDueJobs(payments.app);
@@ -701,7 +701,7 @@ Deno.test("notifications: while the circuit breaker is open, all are accepted an
     assert.equal((await reread(disconnectedApp, notification)).status, "processed");
     assertMembers(await payments.read(charged.id), { is_paid: true, net_amount: "44000.00" });
   }
-  const adopted = await reread(disconnectedApp, foreign);
+  const adopted = await reread(disconnectedApp, externalNotification);
   assert.equal(adopted.status, "processed");
   assert.deepEqual(await payments.events(adopted.payment_id!), ["payment_settled"]);
 });

@@ -169,10 +169,10 @@ for (const { name, kind, steps, end, fraud, events } of OUTCOMES) {
         await runSteps(payments, payment.transaction_id!, ...steps);
         const hooks = await notificationsOf(payments, payment.order_id);
         for (const index of order) await deliver(payments, hooks[index]);
-        const ended = await finalState(payments, payment.id);
-        assert.deepEqual([ended.status, ended.fraud], [end, fraud], order.join());
-        assertInOrder(ended.events, events);
-        assert.equal(ended.events.at(-1), events.at(-1));
+        const endState = await finalState(payments, payment.id);
+        assert.deepEqual([endState.status, endState.fraud], [end, fraud], order.join());
+        assertInOrder(endState.events, events);
+        assert.equal(endState.events.at(-1), events.at(-1));
       }),
     );
   });

@@ -108,8 +108,8 @@ for (const kind of ["bca", "gopay", "card_3ds", "card_auth", "card"] as const) {
       is_failed: true,
     });
     assert.deepEqual(await payments.read(id), cancelled);
-    const seen = await payments.sandbox.status(transaction_id!);
-    assert.equal(seen.transaction_status, "cancel");
+    const transaction = await payments.sandbox.status(transaction_id!);
+    assert.equal(transaction.transaction_status, "cancel");
     assert.equal((await payments.transitions(id)).at(-1), `${transaction_status}>cancel cancel`);
     assert.deepEqual(await payments.events(id), [...eventsBefore, "payment_cancelled"]);
   });
@@ -134,8 +134,8 @@ Deno.test("expire: expires a pending payment, here and at the gateway", async ()
     is_failed: false,
     is_pending: false,
   });
-  const seen = await payments.sandbox.status(transaction_id!);
-  assert.equal(seen.transaction_status, "expire");
+  const transaction = await payments.sandbox.status(transaction_id!);
+  assert.equal(transaction.transaction_status, "expire");
   assert.deepEqual(await payments.transitions(id), [">pending charge", "pending>expire expire"]);
   assert.deepEqual(await payments.events(id), ["payment_received", "payment_expired"]);
 });
@@ -176,8 +176,8 @@ Deno.test("capture: releases the rest after a partial capture and counts only th
   const response = await payments.post(`/payments/${id}/capture/`, { amount: 20_000 });
   const part = { gross_amount: "44000.00", captured_amount: "20000.00", net_amount: "20000.00" };
   assertMembers(await parsePayment(response, 200), { transaction_status: "capture", ...part });
-  const seen = await payments.sandbox.status(transaction_id!);
-  assert.equal(seen.gross_amount, "20000.00");
+  const transaction = await payments.sandbox.status(transaction_id!);
+  assert.equal(transaction.gross_amount, "20000.00");
   assertMembers(await payments.refresh(id), { transaction_status: "capture", ...part });
 
   await payments.sandbox.control(`transactions/${transaction_id}/settle`);
@@ -210,7 +210,7 @@ Deno.test("capture: rejects an amount above the authorized amount without callin
 
 Deno.test("capture: keeps the authorization if the bank declines; capture and cancel still work", async () => {
   await using payments = await openPayments({ databaseUrl });
-  for (const next of ["capture", "cancel"]) {
+  for (const nextAction of ["capture", "cancel"]) {
     const { id, order_id, transaction_id } = await payments.charge("card_auth");
     await payments.sandbox.fault("capture", "bank_refuses");
     const response = await payments.post(`/payments/${id}/capture/`);
@@ -227,11 +227,11 @@ Deno.test("capture: keeps the authorization if the bank declines; capture and ca
     });
     assert.equal((await payments.read(id)).transaction_status, "authorize");
     assert.deepEqual(await payments.events(id), ["payment_received"]);
-    const seen = await payments.sandbox.status(transaction_id!);
-    assert.equal(seen.transaction_status, "authorize");
+    const transaction = await payments.sandbox.status(transaction_id!);
+    assert.equal(transaction.transaction_status, "authorize");
 
-    const done = await parsePayment(await payments.post(`/payments/${id}/${next}/`), 200);
-    assert.equal(done.transaction_status, next);
+    const done = await parsePayment(await payments.post(`/payments/${id}/${nextAction}/`), 200);
+    assert.equal(done.transaction_status, nextAction);
   }
 });
 
@@ -296,8 +296,8 @@ for (
     const { id, transaction_id } = await chargeCard(payments, CHALLENGED_CARD);
     const { body } = await denyPayment(payments.app.deps, ALICE, id);
     assertMembers(body, { transaction_status: status, fraud_status: "deny", is_failed: true });
-    const seen = await payments.sandbox.status(transaction_id!);
-    assert.deepEqual([seen.transaction_status, seen.fraud_status], [status, "deny"]);
+    const transaction = await payments.sandbox.status(transaction_id!);
+    assert.deepEqual([transaction.transaction_status, transaction.fraud_status], [status, "deny"]);
     assert.equal((await payments.transitions(id)).at(-1), `capture>${status} deny`);
     assert.deepEqual(await payments.events(id), ["payment_received", event]);
   });
@@ -482,7 +482,7 @@ Deno.test("check_status: returns a saved token only in the gateway's response", 
   assert.equal(checked.gateway_response.saved_token_id, saved_token_id);
   await sandbox.control(`transactions/${transaction_id}/settle`);
   await payments.refresh(id);
-  const elsewhere = [
+  const otherTexts = [
     text,
     JSON.stringify(checked.payment),
     await (await payments.get(`/payments/${id}/`)).text(),
@@ -491,7 +491,7 @@ Deno.test("check_status: returns a saved token only in the gateway's response", 
     JSON.stringify(await payments.app.database.query((sql) => sql`select * from gateway.payments`)),
     JSON.stringify(payments.app.logged()),
   ];
-  for (const each of elsewhere) {
+  for (const each of otherTexts) {
     assert.ok(!each.includes(saved_token_id));
     assert.ok(!each.includes(request.token_id));
   }

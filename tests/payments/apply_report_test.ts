@@ -463,9 +463,11 @@ Deno.test("cancel: with a concurrent payment, the stored state equals the gatewa
   }));
   for (const { id, transaction_id } of charges) {
     const payment = await payments.refresh(id);
-    const seen = await sandbox.status(transaction_id!);
-    assert.equal(payment.transaction_status, seen.transaction_status);
-    const end = seen.transaction_status === "cancel" ? "payment_cancelled" : "payment_settled";
+    const transaction = await sandbox.status(transaction_id!);
+    assert.equal(payment.transaction_status, transaction.transaction_status);
+    const end = transaction.transaction_status === "cancel"
+      ? "payment_cancelled"
+      : "payment_settled";
     assert.deepEqual(await payments.events(id), ["payment_received", end]);
     await assertConsistentHistory(payments, id);
   }

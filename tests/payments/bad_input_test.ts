@@ -357,11 +357,11 @@ Deno.test("idempotency key: ignores the case of the payment id and a trailing sl
   await using payments = await openPayments();
   const { id } = await payments.charge("bca");
   const headers = { "Idempotency-Key": "cancel-1" };
-  const first = await payments.post(`/payments/${id}/cancel/`, undefined, headers);
-  assert.equal(first.headers.get("idempotency-replayed"), null);
+  const firstResponse = await payments.post(`/payments/${id}/cancel/`, undefined, headers);
+  assert.equal(firstResponse.headers.get("idempotency-replayed"), null);
   const again = await payments.post(`/payments/${id.toUpperCase()}/cancel`, {}, headers);
   assert.equal(again.headers.get("idempotency-replayed"), "true");
-  assert.deepEqual(await again.json(), await first.json());
+  assert.deepEqual(await again.json(), await firstResponse.json());
   const problem = await payments.post(`/payments/${id}/expire/`, undefined, headers);
   await assertProblem(problem, 400, "invalid_state");
   assert.equal(

@@ -107,7 +107,7 @@ Deno.test("charge: Location includes BASE_PATH", async () => {
 
 Deno.test("charge: gross_amount must be a whole number above 0 with at most 13 digits", async () => {
   await using charges = await openCharges();
-  const wrong = {
+  const invalidAmounts = {
     "must be a whole number above 0": [
       "0",
       "-1",
@@ -125,7 +125,7 @@ Deno.test("charge: gross_amount must be a whole number above 0 with at most 13 d
     "must be at most 9999999999999": ["10000000000000", "1e308"],
     "is required": ["null"],
   };
-  for (const [message, amounts] of Object.entries(wrong)) {
+  for (const [message, amounts] of Object.entries(invalidAmounts)) {
     for (const amount of amounts) {
       const errors = await charges.assertRejected(
         `{"payment_type":"bank_transfer","bank":"bca","gross_amount":${amount}}`,
@@ -146,7 +146,7 @@ Deno.test("charge: gross_amount must be a whole number above 0 with at most 13 d
 
 Deno.test("charge: order_id must be 1 to 50 letters, digits, - _ ~ and .", async () => {
   await using charges = await openCharges();
-  const wrong = [
+  const invalidIds = [
     "",
     "an order",
     "order/1",
@@ -164,7 +164,7 @@ Deno.test("charge: order_id must be 1 to 50 letters, digits, - _ ~ and .", async
     7,
     ["order"],
   ];
-  for (const order_id of wrong) {
+  for (const order_id of invalidIds) {
     const errors = await charges.assertRejected({ ...CHARGE, order_id });
     assert.deepEqual(Object.keys(errors), ["order_id"], JSON.stringify(order_id));
   }

@@ -42,15 +42,15 @@ async function readAll(payments: TestPayments, path: string, between = async () 
 
 Deno.test("payment list: is an array of payment summaries, newest first", async () => {
   await using payments = await openPayments();
-  const first = await payments.charge();
-  const second = await payments.charge("qris", {
+  const firstPayment = await payments.charge();
+  const secondPayment = await payments.charge("qris", {
     customer_details: { email: "budi@shop.example" },
   });
   const response = await payments.get("/payments/");
   assert.equal(response.headers.get("link"), null);
   assert.deepEqual(
     await response.json(),
-    [second, first].map((payment) => ({
+    [secondPayment, firstPayment].map((payment) => ({
       id: payment.id,
       order_id: payment.order_id,
       payment_type: payment.payment_type,
@@ -195,11 +195,11 @@ Deno.test("payment list: rejects an unknown payment_type or status and names the
     ],
     ["status", ["paid", "", "Pending", "pending'--"], PAYMENT_STATUSES],
   ] as const;
-  for (const [field, values, all] of cases) {
+  for (const [field, values, allowed] of cases) {
     for (const value of values) {
       const response = await payments.get(`/payments/?${field}=${value}`);
       const { errors } = await assertProblem(response, 400, "validation_error");
-      assert.deepEqual(errors, [{ field, message: `must be one of ${all.join(", ")}` }]);
+      assert.deepEqual(errors, [{ field, message: `must be one of ${allowed.join(", ")}` }]);
     }
   }
 });
@@ -210,7 +210,7 @@ Deno.test("payment list: rejects a cursor that the service did not issue", async
   const { next } = await readPage(payments, "/payments/?limit=1");
   const cursor = new URL(next!, "http://localhost").searchParams.get("cursor")!;
   assert.ok(!cursor.includes(newest!), "the cursor is opaque");
-  const wrong = [
+  const invalidCursors = [
     "",
     "x",
     newest!,
@@ -222,7 +222,7 @@ Deno.test("payment list: rejects a cursor that the service did not issue", async
     "%00",
     "0",
   ];
-  for (const value of wrong) {
+  for (const value of invalidCursors) {
     const response = await payments.get(`/payments/?cursor=${value}`);
     const { errors } = await assertProblem(response, 400, "validation_error");
     assert.deepEqual(errors!.map(({ field }) => field), ["cursor"], value);

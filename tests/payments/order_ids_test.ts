@@ -74,13 +74,13 @@ Deno.test("order id: is free again after a failed charge, for the same caller on
   const staff = await app.createKey({ userId: "carol", isStaff: true });
   const orderId = randomUUID();
   const rejected = await post("/charge/", chargeOf(orderId, REJECTED));
-  const first = await assertProblem(rejected, 400, "gateway_validation");
+  const firstProblem = await assertProblem(rejected, 400, "gateway_validation");
   for (const key of [bob, staff]) {
     await assertInUse(await post("/charge/", chargeOf(orderId), {}, key), orderId);
   }
   const payment = await parsePayment(await post("/charge/", chargeOf(orderId)), 201);
-  assert.notEqual(payment.id, first.payment_id);
-  assert.equal((await payments.read(first.payment_id!)).transaction_status, "failure");
+  assert.notEqual(payment.id, firstProblem.payment_id);
+  assert.equal((await payments.read(firstProblem.payment_id!)).transaction_status, "failure");
   // The order id is in use again, by the successful charge.
   await assertInUse(await post("/charge/", chargeOf(orderId)), orderId);
 });

@@ -262,11 +262,16 @@ Deno.test("refund: a refund made outside the service is stored and reduces the b
     amount: 14_000,
     reason: "By hand",
   });
-  const seen = await payments.refresh(payment.id);
-  assert.equal(seen.transaction_status, "partial_refund");
-  const [external] = seen.refunds;
+  const refreshed = await payments.refresh(payment.id);
+  assert.equal(refreshed.transaction_status, "partial_refund");
+  const [externalRefund] = refreshed.refunds;
   assert.deepEqual(
-    [external!.refund_key, external!.amount, external!.reason, external!.status],
+    [
+      externalRefund!.refund_key,
+      externalRefund!.amount,
+      externalRefund!.reason,
+      externalRefund!.status,
+    ],
     [refund_key, "14000.00", "By hand", "succeeded"],
   );
   await payments.refresh(payment.id);

@@ -139,14 +139,14 @@ Deno.test("payment states: every report about a rejected charge is stale", () =>
 });
 
 Deno.test("payment states: the first report sends an event although the state stays pending", () => {
-  const waiting = knownState("pending", { isAnswered: false, fraud: null });
-  assert.equal(stepTo(waiting, reportedState("pending")), "same");
-  assert.deepEqual(eventsOf(waiting, reportedState("pending"), false), ["payment_received"]);
+  const unanswered = knownState("pending", { isAnswered: false, fraud: null });
+  assert.equal(stepTo(unanswered, reportedState("pending")), "same");
+  assert.deepEqual(eventsOf(unanswered, reportedState("pending"), false), ["payment_received"]);
   for (const to of COLUMNS.slice(1)) {
-    assert.equal(stepTo(waiting, reportedState(to)), "forward", to);
+    assert.equal(stepTo(unanswered, reportedState(to)), "forward", to);
     const refunded = REFUND_STATUSES.includes(to) ? 7 : 0;
     assert.deepEqual(
-      eventsOf(waiting, reportedState(to, { refunded }), false),
+      eventsOf(unanswered, reportedState(to, { refunded }), false),
       EVENTS_ON_ENTRY[to],
       to,
     );

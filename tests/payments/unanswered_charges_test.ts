@@ -120,9 +120,9 @@ Deno.test("check_payment_status: takes over a transaction of the same order only
       await assert.rejects(payments.check(id), {
         name: isContradictory ? "GatewayAPIError" : "PostponeJob",
       });
-      const waiting = await payments.read(id);
+      const waitingPayment = await payments.read(id);
       assert.deepEqual(
-        [waiting.transaction_status, waiting.transaction_id, waiting.is_paid],
+        [waitingPayment.transaction_status, waitingPayment.transaction_id, waitingPayment.is_paid],
         ["pending", null, false],
       );
 
@@ -203,8 +203,8 @@ Deno.test("charge: another party's paid transaction with the same order id never
     for (const action of ["cancel", "expire", "refund"]) {
       await assertProblem(await post(`/payments/${id}/${action}/`), 400, "invalid_state");
     }
-    const [foreign] = await payments.transactions(body.order_id);
-    assert.equal(foreign.transaction_status, "settlement");
+    const [otherTransaction] = await payments.transactions(body.order_id);
+    assert.equal(otherTransaction.transaction_status, "settlement");
   });
 });
 
@@ -265,8 +265,8 @@ Deno.test("charge: a second charge of an order is rejected while the outcome of 
   const { post, sandbox } = payments;
   const body = { payment_type: "gopay", gross_amount: 44_000, order_id: randomUUID() };
   const id = await chargeWithoutResponse(payments, "answer_lost", body);
-  const second = await post("/charge/", body);
-  await assertProblem(second, 400, "duplicate_order");
+  const secondCharge = await post("/charge/", body);
+  await assertProblem(secondCharge, 400, "duplicate_order");
   await sandbox.control(`transactions/${body.order_id}/pay`);
   await payments.check(id);
   assert.equal((await payments.read(id)).transaction_status, "settlement");
@@ -328,7 +328,7 @@ for (
     let now = Date.now();
     await using payments = await openRelayed({ databaseUrl, now: () => now });
     const { sandbox, relay } = payments;
-    const known = await Promise.all(
+    const knownPayments = await Promise.all(
       (["bca", "gopay", "card_auth", "qris", "dana"] as const).map((kind) => payments.charge(kind)),
     );
     // A wrong key gets 401, which proves nothing. Another merchant's key gets 404: not found.
@@ -337,7 +337,7 @@ for (
       payment_type: "gopay",
       gross_amount: 44_000,
     });
-    const before = await Promise.all(known.map(({ id }) => payments.read(id)));
+    const before = await Promise.all(knownPayments.map(({ id }) => payments.read(id)));
 
     if (!isKeyRefused) alterStatus(payments, () => NOT_FOUND);
     await using misconfigured = await openApp({
@@ -350,7 +350,7 @@ for (
     const callsBefore = relay.received.length;
     const runs = await runForADay(misconfigured, (ms) => now += ms);
     assert.ok(runs > 50 && relay.received.length - callsBefore > 50, "the payments were checked");
-    for (const [index, { id }] of known.entries()) {
+    for (const [index, { id }] of knownPayments.entries()) {
       assert.deepEqual(
         { ...await payments.read(id), updated_at: null },
         { ...before[index], updated_at: null },
@@ -362,7 +362,7 @@ for (
     );
 
     relay.intercept = (_, pass) => pass();
-    for (const { id, transaction_id } of known) {
+    for (const { id, transaction_id } of knownPayments) {
       const { transaction_status } = await sandbox.status(transaction_id!);
       const refreshed = await payments.refresh(id);
       assert.equal(refreshed.transaction_status, transaction_status.toLowerCase());

@@ -207,8 +207,8 @@ async function assertNamesRecord(
   assert.ok([400, 502, 503, 504].includes(response.status), `${which}: ${text}`);
   const problem: Json = ProblemSchema.parse(JSON.parse(text));
   if (!wasGatewayCalled) return;
-  const named = table === "invoices" ? problem.invoice_id : problem.subscription_id;
-  assert.equal(named, (await rowOf(service, table, prepared))!.id, `${which}: ${text}`);
+  const namedId = table === "invoices" ? problem.invoice_id : problem.subscription_id;
+  assert.equal(namedId, (await rowOf(service, table, prepared))!.id, `${which}: ${text}`);
   assert.equal(problem.outcome, "unknown", which);
 }
 

@@ -167,8 +167,8 @@ Deno.test("middleware: an incomplete body gets malformed_json, not 500", async (
 
 Deno.test("middleware: invalid input is reported for each field", async () => {
   await using echo = await openEcho();
-  const wrong = await echo.post(JSON.stringify({ name: "toolong", items: [{ price: 1.5 }] }));
-  const { errors, detail } = await assertProblem(wrong, 400, "validation_error");
+  const response = await echo.post(JSON.stringify({ name: "toolong", items: [{ price: 1.5 }] }));
+  const { errors, detail } = await assertProblem(response, 400, "validation_error");
   assert.deepEqual(errors?.map(({ field }) => field), ["name", "items.0.price"]);
   assert.match(detail ?? "", /items\.0\.price/);
   for (const body of ["null", "[]", "1", '"x"', "[".repeat(900) + "]".repeat(900)]) {

@@ -115,9 +115,9 @@ Deno.test("rate limit: wrong keys above the limit of their address are looked up
   const { counter } = app;
   const key = await app.createKey({ userId: "first-time" });
   counter.count = 0;
-  const wrong = Array.from({ length: 50 }, () => sendKey(app, generateApiKey()));
+  const wrongKeys = Array.from({ length: 50 }, () => sendKey(app, generateApiKey()));
   const valid = sendKey(app, key);
-  const answers = (await Promise.all(wrong)).map(({ status }) => status);
+  const answers = (await Promise.all(wrongKeys)).map(({ status }) => status);
   assert.equal(answers.filter((status) => status === 401).length, 3);
   assert.equal(answers.filter((status) => status === 429).length, 47);
   assert.equal((await valid).status, 200);
@@ -130,8 +130,8 @@ Deno.test("rate limit: a valid key that is looked up does not count for its addr
     const key = await app.createKey({ userId: `neighbour-${user}` });
     assert.equal((await sendKey(app, key)).status, 200);
   }
-  const wrong = () => sendKey(app, generateApiKey());
-  assert.deepEqual(await collectStatuses(4, wrong), [401, 401, 401, 429]);
+  const sendWrong = () => sendKey(app, generateApiKey());
+  assert.deepEqual(await collectStatuses(4, sendWrong), [401, 401, 401, 429]);
 });
 
 Deno.test("rate limit: a revoked key that was valid before is limited like a wrong key", async () => {

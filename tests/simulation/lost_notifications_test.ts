@@ -203,14 +203,14 @@ async function checkAdopted(
     const adopted = { id, orderId: order_id, transactionId: transaction_id };
     await withName(order_id, () => checkAgainstGateway(day, adopted));
   }
-  const known = new Set(rows.map(({ transaction_id }) => transaction_id));
+  const knownIds = new Set(rows.map(({ transaction_id }) => transaction_id));
   const transactions: { transaction_id: string; transaction_status: string }[] = await day.sandbox
     .control(
       "transactions",
       undefined,
       "GET",
     );
-  const unknown = transactions.filter(({ transaction_id }) => !known.has(transaction_id));
+  const unknown = transactions.filter(({ transaction_id }) => !knownIds.has(transaction_id));
   // Declined charges of subscriptions are reported only by notifications, which are lost.
   assert.deepEqual(
     new Set(unknown.map(({ transaction_status }) => transaction_status)),

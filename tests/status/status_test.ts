@@ -179,7 +179,7 @@ Deno.test("status: shows the last run of each scheduled task, its result, and wh
   const started = Promise.withResolvers<void>();
   await tick(app.deps, entry("sweep_jobs", () => Promise.resolve({ found: 3 })));
   await tick(app.deps, entry("prune", () => Promise.reject(new Error("no room"))));
-  const slow = tick(
+  const slowTick = tick(
     app.deps,
     entry("check_pending_payments", () => {
       started.resolve();
@@ -190,7 +190,7 @@ Deno.test("status: shows the last run of each scheduled task, its result, and wh
   watched.now += 4 * MINUTE_MS;
   const status = await watched.status();
   hanging.resolve();
-  await slow;
+  await slowTick;
   const at = new Date(NOW).toISOString();
   assert.deepEqual(entryOf(status, "sweep_jobs"), {
     task: "sweep_jobs",
@@ -350,8 +350,8 @@ Deno.test("status: reads a bounded number of rows with 100,000 finished and 24,0
   await add("queued", "deliver books", 12_000);
   await add("failed", "frown", 3);
   const { rows, workload } = await read();
-  const waiting = workload.jobs.filter(({ status }) => status === "queued");
-  assert.equal(waiting.reduce((sum, { count }) => sum + count, 0), 10_001);
+  const waitingJobs = workload.jobs.filter(({ status }) => status === "queued");
+  assert.equal(waitingJobs.reduce((sum, { count }) => sum + count, 0), 10_001);
   const failed = workload.jobs.filter(({ status }) => status === "failed");
   assert.deepEqual(failed, [{ task: "frown", status: "failed", count: 3 }]);
   assert.deepEqual(workload.oldestDue, new Date(NOW));

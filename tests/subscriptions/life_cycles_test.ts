@@ -285,8 +285,8 @@ Deno.test("subscription action: a retry with the same key completes an unknown o
   const { id } = await subscriptions.create();
   const headers = newKey();
   await subscriptions.sandbox.fault("subscription_disable", "answer_lost");
-  const lost = await subscriptions.act(id, "disable", headers);
-  await assertProblem(lost, 502, "gateway_unreachable");
+  const lostResponse = await subscriptions.act(id, "disable", headers);
+  await assertProblem(lostResponse, 502, "gateway_unreachable");
   const again = await parseSubscription(await subscriptions.act(id, "disable", headers), 200);
   assert.equal(again.status, "disabled");
   assert.equal(isReplayed(await subscriptions.act(id, "disable", headers)), true);

@@ -61,9 +61,9 @@ async function createWithLostResponse(subscriptions: TestSubscriptions, headers 
   );
   assert.equal(problem.outcome, "unknown");
   const id = problem.subscription_id!;
-  const waiting = await subscriptions.stored(id);
-  assert.equal(waiting.status, "pending");
-  assert.equal(waiting.gateway_subscription_id, null);
+  const pending = await subscriptions.stored(id);
+  assert.equal(pending.status, "pending");
+  assert.equal(pending.gateway_subscription_id, null);
   return { id, headers, request };
 }
 
@@ -354,14 +354,14 @@ Deno.test("subscription with an unknown outcome: does not adopt another subscrip
     schedule: { interval: 1, interval_unit: "month" },
     metadata: { plan: "gold" },
   });
-  for (const named of [ofBob.gateway_subscription_id, foreignId, randomUUID()]) {
-    await t.step(`named as ${named}`, async () => {
-      const body = buildRecurringNotification(named, { ...original, id: named });
+  for (const namedId of [ofBob.gateway_subscription_id, foreignId, randomUUID()]) {
+    await t.step(`named as ${namedId}`, async () => {
+      const body = buildRecurringNotification(namedId, { ...original, id: namedId });
       await sendHints(subscriptions, body);
       await subscriptions.advance(MINUTE + 1);
       await subscriptions.runJobs();
-      const waiting = await subscriptions.stored(id);
-      assert.deepEqual([waiting.status, waiting.gateway_subscription_id], ["pending", null]);
+      const pending = await subscriptions.stored(id);
+      assert.deepEqual([pending.status, pending.gateway_subscription_id], ["pending", null]);
     });
   }
   assert.equal((await subscriptions.stored(ofBob.id, bob)).status, "active");

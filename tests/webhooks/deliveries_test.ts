@@ -112,8 +112,8 @@ Deno.test("webhook delivery: the body is the event of GET /events/, with the sta
     assert.equal(headers["webhook-timestamp"], String(Math.floor(clock.now() / 1_000)));
     assert.equal(headers["content-type"], "application/json");
     assert.equal(headers["authorization"], undefined);
-    const [last] = webhook.body.slice(-1);
-    const changed = Uint8Array.from([...webhook.body.slice(0, -1), last! ^ 1]);
+    const [lastByte] = webhook.body.slice(-1);
+    const changed = Uint8Array.from([...webhook.body.slice(0, -1), lastByte! ^ 1]);
     assert.throws(() => verifyWebhook(secret, { ...webhook, body: changed }));
     for (
       const [name, value] of Object.entries({
@@ -166,10 +166,10 @@ Deno.test("webhook delivery: each endpoint gets the events of its event_names si
     "payment_received",
   ]);
   assert.deepEqual(receivedNames(otherReceiver.received, laterPayment.id), []);
-  const last = await webhooks.paid();
+  const lastPayment = await webhooks.paid();
   await webhooks.deliver();
-  assert.deepEqual(receivedNames(webhooks.receiver.received, last.id), []);
-  assert.deepEqual(receivedNames(otherReceiver.received, last.id), [
+  assert.deepEqual(receivedNames(webhooks.receiver.received, lastPayment.id), []);
+  assert.deepEqual(receivedNames(otherReceiver.received, lastPayment.id), [
     "payment_received",
     "payment_settled",
   ]);
@@ -261,8 +261,11 @@ Deno.test("resend: sends a delivered, failed or waiting delivery again with the 
   const { id: eventId } = await findOnlyDelivery(webhooks, id);
 
   await resend(webhooks, id, eventId);
-  const waiting = await findOnlyDelivery(webhooks, id);
-  assert.deepEqual([waiting.status, waiting.attempts, waiting.delivered_at], ["pending", 0, null]);
+  const waitingDelivery = await findOnlyDelivery(webhooks, id);
+  assert.deepEqual(
+    [waitingDelivery.status, waitingDelivery.attempts, waitingDelivery.delivered_at],
+    ["pending", 0, null],
+  );
   receiver.answer({ status: 500 });
   await webhooks.deliver();
   assert.deepEqual((await findOnlyDelivery(webhooks, id)).attempts, 1);
@@ -309,14 +312,14 @@ Deno.test("secret rotation: both secrets sign for a day, then only the new one",
   const signedBy = async (...secrets: string[]) => {
     await webhooks.charge();
     await webhooks.deliver();
-    const last = webhooks.receiver.received.at(-1)!;
-    return secrets.map((secret) => isSignedWith(secret, last));
+    const lastWebhook = webhooks.receiver.received.at(-1)!;
+    return secrets.map((secret) => isSignedWith(secret, lastWebhook));
   };
   assert.deepEqual(await signedBy(first), [true]);
   const second = await rotate();
   assert.deepEqual(await signedBy(first, second), [true, true]);
-  const last = webhooks.receiver.received.at(-1)!;
-  for (const secret of [first, second]) verifyWebhook(secret, last);
+  const lastWebhook = webhooks.receiver.received.at(-1)!;
+  for (const secret of [first, second]) verifyWebhook(secret, lastWebhook);
   clock.advance(DAY_MS - 1);
   assert.deepEqual(await signedBy(first, second), [true, true]);
   clock.advance(1);
@@ -376,20 +379,20 @@ Deno.test("endpoint test: returns the result at once and stores nothing", async 
 });
 
 Deno.test("endpoint: creation and deletion on another instance apply to the next event", async () => {
-  await using first = await openWebhooks();
-  await using second = await openWebhooks({ databaseUrl: first.databaseUrl });
-  await first.charge();
-  const { id } = await second.endpoint();
-  const delivered = await first.charge();
-  assert.deepEqual((await second.deliveries(id)).map(({ resource_id }) => resource_id), [
+  await using firstInstance = await openWebhooks();
+  await using secondInstance = await openWebhooks({ databaseUrl: firstInstance.databaseUrl });
+  await firstInstance.charge();
+  const { id } = await secondInstance.endpoint();
+  const delivered = await firstInstance.charge();
+  assert.deepEqual((await secondInstance.deliveries(id)).map(({ resource_id }) => resource_id), [
     delivered.id,
   ]);
-  await expectStatus(second.requestAsStaff("DELETE", `/webhook-endpoints/${id}/`), 204);
-  await second.deliver();
-  await first.charge();
-  await first.charge();
-  const { id: newEndpointId } = await second.endpoint();
-  const last = await first.charge();
-  const receivedEvents = await second.deliveries(newEndpointId);
-  assert.deepEqual(receivedEvents.map(({ resource_id }) => resource_id), [last.id]);
+  await expectStatus(secondInstance.requestAsStaff("DELETE", `/webhook-endpoints/${id}/`), 204);
+  await secondInstance.deliver();
+  await firstInstance.charge();
+  await firstInstance.charge();
+  const { id: newEndpointId } = await secondInstance.endpoint();
+  const lastPayment = await firstInstance.charge();
+  const receivedEvents = await secondInstance.deliveries(newEndpointId);
+  assert.deepEqual(receivedEvents.map(({ resource_id }) => resource_id), [lastPayment.id]);
 });

@@ -40,9 +40,9 @@ Deno.test("webhook endpoints: every operation requires staff and reveals no endp
   await using webhooks = await openWebhooks();
   const { app, key, staff } = webhooks;
   const { id } = await webhooks.endpoint();
-  const all = operations(webhooks);
-  assert.equal(all.length, 9);
-  for (const { method, path, body } of all) {
+  const allOperations = operations(webhooks);
+  assert.equal(allOperations.length, 9);
+  for (const { method, path, body } of allOperations) {
     for (const endpoint of [id, UNKNOWN_ID]) {
       const init = {
         method,
@@ -260,7 +260,7 @@ Deno.test("webhook endpoints: an invalid field is reported by name, and nothing 
   const { id } = await webhooks.endpoint();
   const before = await webhooks.readEndpoint(id);
   const url = "https://shop.example/";
-  const wrong: [Json, string][] = [
+  const invalidInputs: [Json, string][] = [
     [{ url: "" }, "url"],
     [{ url: 7 }, "url"],
     [{ url: ["https://shop.example/"] }, "url"],
@@ -282,7 +282,7 @@ Deno.test("webhook endpoints: an invalid field is reported by name, and nothing 
     [{ url, enabled: "true" }, "enabled"],
     [{ url, enabled: 1 }, "enabled"],
   ];
-  for (const [input, field] of wrong) {
+  for (const [input, field] of invalidInputs) {
     assert.equal(
       await rejectedFields(webhooks.requestAsStaff("POST", "/webhook-endpoints/", input)),
       field,
@@ -344,8 +344,8 @@ Deno.test("webhook endpoints: every route responds with 404 to an unknown or mal
   const { id } = await webhooks.endpoint();
   for (const { method, path, body } of operations(webhooks)) {
     if (!path.includes("{id}")) continue;
-    for (const wrong of ["1", `${id}'--`, randomUUID(), "%00", `${id}0`]) {
-      const resourcePath = path.replace("{id}", wrong).replace("{delivery_id}", UNKNOWN_ID);
+    for (const wrongId of ["1", `${id}'--`, randomUUID(), "%00", `${id}0`]) {
+      const resourcePath = path.replace("{id}", wrongId).replace("{delivery_id}", UNKNOWN_ID);
       await assertProblem(
         await webhooks.requestAsStaff(method, resourcePath, body),
         404,
@@ -353,8 +353,8 @@ Deno.test("webhook endpoints: every route responds with 404 to an unknown or mal
       );
     }
   }
-  for (const wrong of ["1", "latest", UNKNOWN_ID]) {
-    const resourcePath = `/webhook-endpoints/${id}/deliveries/${wrong}/resend/`;
+  for (const wrongId of ["1", "latest", UNKNOWN_ID]) {
+    const resourcePath = `/webhook-endpoints/${id}/deliveries/${wrongId}/resend/`;
     await assertProblem(await webhooks.requestAsStaff("POST", resourcePath), 404, "not_found");
   }
 });

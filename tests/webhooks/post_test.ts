@@ -84,9 +84,9 @@ Deno.test("post: sends nothing to a server with an invalid certificate", async (
   await using poster = openPoster({ ca: undefined });
   const otherName = await trusting.post(post(`https://other.test:${receiver.port}/`));
   assert.match(otherName.error ?? "", /^The certificate is not valid: .*other\.test/);
-  const unknown = await poster.post(post(`https://hooks.test:${receiver.port}/`));
-  assert.match(unknown.error ?? "", /^The certificate is not valid: .*self-signed/);
-  for (const posted of [otherName, unknown]) assert.equal(posted.status_code, null);
+  const unknownIssuer = await poster.post(post(`https://hooks.test:${receiver.port}/`));
+  assert.match(unknownIssuer.error ?? "", /^The certificate is not valid: .*self-signed/);
+  for (const posted of [otherName, unknownIssuer]) assert.equal(posted.status_code, null);
   assert.deepEqual(receiver.received, []);
 });
 
@@ -264,12 +264,12 @@ Deno.test("post: times out if no response arrives", async () => {
 });
 
 Deno.test("post: the timeout includes DNS and the TLS handshake", async () => {
-  using silent = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  using silentListener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   await using withoutDns = openPoster({ timeoutMs: 200, resolve: () => new Promise(() => {}) });
   await using poster = openPoster({ timeoutMs: 200 });
   const posts = [
     withoutDns.post(post(UNREACHABLE_URL)),
-    poster.post(post(`https://hooks.test:${silent.addr.port}/`)),
+    poster.post(post(`https://hooks.test:${silentListener.addr.port}/`)),
   ];
   for (const { status_code, error } of await Promise.all(posts)) {
     assert.deepEqual([status_code, error], [null, "No response within 0.2 s"]);
