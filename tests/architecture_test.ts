@@ -3,7 +3,7 @@ import { dirname, join, relative } from "node:path";
 import { LONGEST } from "./select.ts";
 import { PROJECT } from "./support/project.ts";
 
-/** From top to bottom: a file imports only from its own layer and the layers below it. */
+/** The layers, from top to bottom. A file imports only from its own layer and those below it. */
 const LAYERS = ["main.ts", "commands", "routes", "openapi", "core", "db", "concurrency"];
 
 /**
@@ -36,7 +36,7 @@ interface SourceFile {
 
 interface Import {
   target: string;
-  /** Whether the import has only types; it then does not exist at run time. */
+  /** Whether the import has only types, which do not exist at run time. */
   isType: boolean;
 }
 
@@ -108,7 +108,7 @@ Deno.test("architecture: top folders import only from lower layers", () => {
 
 /** Test files, other than those of the sandbox, that call `fetch` themselves, and why. */
 const CALL_FETCH = [
-  "tests/architecture_test.ts", // Only mentions it.
+  "tests/architecture_test.ts", // Only mentions `fetch`.
   "tests/commands/run_task_test.ts", // Calls the sandbox.
   "tests/gateway/client_and_sandbox_test.ts", // Calls the sandbox.
   "tests/payments/types_test.ts", // Opens the sandbox's pages by the links of a payment.
@@ -234,7 +234,7 @@ function isFolder(path: string): boolean {
   return !entryOf(path).endsWith(".ts");
 }
 
-/** The file or folder directly in `core/` that a path is or is in. */
+/** The entry of `core/`, a file or a folder, to which a path belongs. */
 function entryOf(path: string): string {
   return path.split("/")[1]!;
 }

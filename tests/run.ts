@@ -30,7 +30,7 @@ interface Counts {
 }
 
 const folder = await Deno.makeTempDir({ prefix: "payment-gateway-test-" });
-// If root runs the tests, PostgreSQL runs as an ordinary user, which needs access to the folder.
+// If root runs the tests, PostgreSQL runs as an ordinary user, who needs access to the folder.
 await Deno.chmod(folder, 0o755);
 await using cleanup = new AsyncDisposableStack();
 cleanup.defer(() => Deno.remove(folder, { recursive: true }));

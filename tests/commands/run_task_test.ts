@@ -27,7 +27,7 @@ async function run(settings: Record<string, string>, ...args: string[]) {
   return await runTask(["run", ...args], settings);
 }
 
-/** Asserts the error of a command. It runs in this process, which is faster than starting one. */
+/** Asserts the error of a command, which runs in this process to save the start of another one. */
 async function assertRefused(settings: Record<string, string>, args: string[], message: RegExp) {
   await assert.rejects(runInProcess(() => parseConfig(settings, "/nowhere"), args), {
     name: "Failure",

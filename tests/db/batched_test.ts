@@ -89,7 +89,7 @@ for (
     "took too long": "57014",
   })
 ) {
-  Deno.test(`batched: runs the items of a batch that ${what} one by one`, async () => {
+  Deno.test(`batched: after a batch ${what}, runs its items one by one`, async () => {
     await using counter = await openCounter(async (sql, items) => {
       if (items.length > 1) await sql.unsafe(raise(sqlState));
     });

@@ -113,7 +113,7 @@ async function queryOnce(app: TestApp): Promise<void> {
   await app.database.query((sql) => sql`select 1`);
 }
 
-/** Waits less than the 10 s after which the server itself ends an idle transaction. */
+/** Waits at most 5 s, because after 10 s the server itself ends an idle transaction. */
 function untilNoTransaction(): Promise<void> {
   return until("no transaction is open", async () => {
     const open = await runSql(

@@ -112,7 +112,7 @@ Deno.test("instance lock: the server frees the lock of a machine that has vanish
   await using lock = await openLock(gated.url);
   const token = lock.token()!;
   assert.equal(await isFree(url, token), false);
-  // Nothing arrives at the server, not even that the connection was closed.
+  // From now on the server receives nothing, not even the end of the connection.
   gates.statements.hold();
   await until("the instance has no token", () => lock.token() === null);
   await until("the lock is free", () => isFree(url, token));

@@ -156,7 +156,7 @@ const ROWS = `
     next_attempt_at, created_at)
   values ('${ID}', '${ID}', 'payment_settled', '${ID}', 1, '2026-03-05', now())`;
 
-/** Every batched statement that locks rows, by the table of the row that another session locks. */
+/** Every batched statement that locks rows, with the table in which another session locks them. */
 const WRITES: [name: string, table: string, write: (sql: Sql) => Promise<unknown>][] = [
   [
     "insert of a payment",

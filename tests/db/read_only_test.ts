@@ -33,7 +33,7 @@ async function openReadOnly() {
   const staff = await payments.app.createKey({ userId: "staff", isStaff: true });
   const body = await chargeRequest(payments.sandbox, "bca");
   await makeReadOnly(payments.databaseUrl);
-  // The first statements find connections that were closed.
+  // The first statements fail, because their connections were closed.
   await until("reads work", async () => (await payments.get("/payments/")).status === 200);
   return {
     payments,

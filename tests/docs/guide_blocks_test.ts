@@ -87,7 +87,7 @@ const NOT_RUN: Record<string, number> = {
   // tests/commands/account_test.ts runs the change of the account.
   "production.md": 11,
   "how-it-works.md": 1,
-  // tests/sandbox/card_script_test.ts runs such a page.
+  // tests/sandbox/card_script_test.ts runs a page with the card script.
   "sandbox.md": 2,
   "security.md": 2,
 };

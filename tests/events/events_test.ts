@@ -151,7 +151,7 @@ Deno.test("subscriber: if it throws, it is retried with growing delays, and othe
   let isBroken = true;
   events.on(["payment_received", "payment_settled"], ({ name }) => {
     calls.push(name);
-    // A synchronous error.
+    // Throws synchronously, because the handler returns no promise.
     if (isBroken) throw new Error("broken subscriber");
   }, { as: "broken" });
   const otherCalls: string[] = [];
@@ -418,7 +418,7 @@ Deno.test("subscriber: two instances with failures deliver the events of each pa
   const deliveries = (async () => {
     while (!areWritesDone || await hasOpenJobs(otherInstance)) {
       await Promise.all([payments.app, otherInstance].map(runDueJobs));
-      // No job is running at this point: otherwise its lease would expire.
+      // Advances only while no job is running, because the lease of a running job would expire.
       advance(areWritesDone ? HOUR_MS : 1_000);
     }
   })();

@@ -146,7 +146,7 @@ Deno.test("event order: readers during concurrent writes see each event once, in
     }
   }
 
-  /** Continues after the last event until all writes are done. */
+  /** Reads page after page until all writes are done. */
   async function readByCursor(filter: Partial<EventFilter>): Promise<string[]> {
     const ids: string[] = [];
     for (let wereWritesDone = false;; wereWritesDone = areWritesDone) {

@@ -10,7 +10,7 @@ import { PROJECT } from "../support/project.ts";
 import { type Service, startService } from "../support/service.ts";
 import { until } from "../support/until.ts";
 
-/** The service refuses the public key of the sandbox. */
+/** Not the sandbox's default key: that key is public, so the service refuses it. */
 const SERVER_KEY = "Mid-server-of-the-publisher-test";
 
 const CHARGE = { payment_type: "gopay", gross_amount: 7_000 };
@@ -96,7 +96,7 @@ Deno.test("event publisher: if its process is killed under load, another process
   }
 
   const received: StreamMessage[] = [];
-  /** Continues after the last event whenever its stream ends. */
+  /** Follows the events. When a stream ends, opens the next one after the last event. */
   async function read(isAll: () => boolean): Promise<void> {
     while (!isAll()) {
       const after = received.at(-1)?.id ?? "00000000-0000-0000-0000-000000000000";

@@ -103,7 +103,7 @@ Deno.test("catch-up: an event pushed after the page was read is not sent twice",
   assert.deepEqual(idsOf(resumed), [event, nextEvent]);
 });
 
-Deno.test("catch-up: an event pushed during the read that is not in the page is not lost", async () => {
+Deno.test("catch-up: an event that is pushed during the read and missing in the page is still sent", async () => {
   await using setup = await openCatchUp();
   const reading = setup.hold("result", READING);
   const resuming = setup.resume();

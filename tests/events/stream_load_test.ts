@@ -121,7 +121,7 @@ Deno.test("event stream: a thousand streams get an event that is read from the d
   const { app, key } = payments;
   await using server = serveApp(app);
   const followers: Follower[] = [];
-  // In batches: the clients run in this process, too, and would block the server.
+  // Opens them in batches, because the clients run in this process and would block the server.
   while (followers.length < 1_000) {
     const batch = Array.from({ length: 50 }, () => follow(server.url, key));
     followers.push(...await Promise.all(batch));

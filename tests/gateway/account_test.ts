@@ -122,7 +122,7 @@ Deno.test("gateway account: a rotated server key of the same account is accepted
   assert.equal(await app.gateway.verifyAccount(), "same");
 });
 
-Deno.test("gateway account: with another account nothing is charged, and an unanswered charge does not fail", async () => {
+Deno.test("gateway account: with another account nothing is charged, and an unanswered charge is not marked as failed", async () => {
   const databaseUrl = await createDatabase();
   await using rightAccount = await openAccount(databaseUrl);
   await chargeAndParse(rightAccount);

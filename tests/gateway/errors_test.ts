@@ -36,7 +36,8 @@ const KINDS = {
 for (const [code, name] of Object.entries(KINDS)) {
   Deno.test(`error: ${code} is a ${name} with the outcome refused`, async () => {
     const body = { status_code: code, status_message: "No, thank you.", id: "some-id" };
-    // With HTTP 200, as the gateway sends it; with the same HTTP status; and without a body code.
+    // The code in the body with HTTP 200, as a text and as a number; with the same HTTP status; and
+    // only as the HTTP status.
     for (
       const respond of [
         () => Response.json(body),

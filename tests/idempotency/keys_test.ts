@@ -285,7 +285,7 @@ Deno.test("idempotency key: expires after 24 hours", async () => {
   }
 });
 
-Deno.test("idempotency key: with KEEP_KEYS_DAYS=7 is valid for 7 days, and is not pruned before", async () => {
+Deno.test("idempotency key: with KEEP_KEYS_DAYS=7 is valid for 7 days, and is not pruned earlier", async () => {
   const start = Date.now();
   let now = start;
   await using payments = await openRelayed({

@@ -291,7 +291,7 @@ Deno.test("charge: a duplicate order id without a visible transaction leaves the
   const body = { payment_type: "gopay", gross_amount: 1_000, order_id: randomUUID() };
   await sandbox.fault("charge", "answer_lost");
   const { payment_id } = await (await post("/charge/", body, headers)).json();
-  // The gateway's own idempotency key has expired, and its status is out of date.
+  // The gateway's own idempotency key has expired, and its status responses are out of date.
   await sandbox.advance(301);
   const { intercept } = relay;
   relay.intercept = (request, pass) =>

@@ -33,7 +33,7 @@ function countCharges({ forwardedCalls }: Installation): number {
   return forwardedCalls.filter(({ target }) => target === "/v2/charge").length;
 }
 
-/** All that a charge writes. */
+/** All rows that a charge writes. */
 async function storedRows({ database }: Installation): Promise<unknown> {
   const [row] = await database.query((sql) =>
     sql`select

@@ -77,7 +77,7 @@ Deno.test("invoice: stays unpaid if a validly signed notification names an unkno
   await assertUnpaid(invoices, invoice);
 });
 
-Deno.test("invoice: stays unpaid if the notification of another, cheaper payment is altered to name it", async () => {
+Deno.test("invoice: stays unpaid if the notification of another, cheaper payment is altered to name the invoice", async () => {
   await using invoices = await openInvoices();
   const bob = await invoices.app.createKey({ userId: "bob" });
   const invoice = await invoices.create();
@@ -107,7 +107,7 @@ Deno.test("invoice: stays unpaid if the notification of another, cheaper payment
   }
 });
 
-Deno.test("invoice: stays unpaid if the notification of another, cheaper invoice is altered to name it", async () => {
+Deno.test("invoice: stays unpaid if the notification of another, cheaper invoice is altered to name the first one", async () => {
   await using invoices = await openInvoices();
   const bob = await invoices.app.createKey({ userId: "bob" });
   const expensive = await invoices.create();

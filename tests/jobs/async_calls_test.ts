@@ -274,7 +274,7 @@ Deno.test("async key: with KEEP_KEYS_DAYS=7 returns the same job for 7 days, eve
   assert.notEqual((await sendAsyncAndRun(payments, request, headers)).id, firstJob.id);
 });
 
-Deno.test("async key: with KEEP_KEYS_DAYS=7 a job continues a synchronous request of 30 hours ago, and ends after 23 hours", async () => {
+Deno.test("async key: with KEEP_KEYS_DAYS=7 a job continues a synchronous request of 30 hours ago, and a job still expires after 23 hours", async () => {
   const start = Date.now();
   let now = start;
   await using payments = await openRelayed({ now: () => now, env: { KEEP_KEYS_DAYS: "7" } });

@@ -105,7 +105,7 @@ async function openBackground(queue: Queue): Promise<Background> {
   return { ...background, [Symbol.asyncDispose]: () => opened.disposeAsync() };
 }
 
-/** Alice sends hundreds of charges; as many as may run at a time wait for the gateway. */
+/** Sends hundreds of charges as Alice, and waits until the gateway has as many as may run at a time. */
 async function flood(background: Background): Promise<void> {
   for (let number = 0; number < FLOOD; number += 20) {
     await Promise.all(
@@ -213,7 +213,7 @@ Deno.test("async request: gets the turn after the user's last request, and at le
   assert.deepEqual(await turnsOf(databaseUrl, "dave"), [0], "other jobs have no turn");
 });
 
-Deno.test("sweep: finds a user's request in the first batch, although another user has more requests than fit", async () => {
+Deno.test("sweep: finds a user's request in the first batch, although another user has more requests than a batch holds", async () => {
   const databaseUrl = await createDatabase();
   await using instance = openInstance({ databaseUrl });
   const { database } = instance;

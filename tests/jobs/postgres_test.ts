@@ -144,7 +144,7 @@ Deno.test("postgres queue: a stopping instance returns jobs it accepted and did 
 Deno.test("postgres queue: messages that cannot be delivered are deleted at the next start", async () => {
   await using queue = await openQueue("postgres");
   await queue.insert({ run_at: new Date(Date.now() + 3_600_000) });
-  // Such a message is left if a job is queued again while a worker holds its lock and then crashes.
+  // Such a message remains if a job is queued again while a worker holds it, and the worker crashes.
   await runSql(
     queue.databaseUrl,
     `select ${QUEUE_SCHEMA}.add_job('job', '{"job": "x"}');

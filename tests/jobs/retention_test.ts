@@ -238,7 +238,7 @@ Deno.test("prune: rows that are kept do not prevent later runs from deleting the
   const { app, url } = opened;
   const keptIds: string[] = [];
   for (let i = 0; i < 20; i++) keptIds.push(await addEvent(app, daysAgo(500 - i)));
-  // An enabled endpoint still gets them.
+  // The endpoint is enabled, so its pending deliveries still need these events.
   await addHeldDeliveries(app, keptIds, null);
   for (let i = 0; i < 3; i++) await addEvent(app, daysAgo(450 - i));
   const step = { rows: 4, max: 3 };

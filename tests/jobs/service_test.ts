@@ -103,7 +103,7 @@ Deno.test("service: finds a reversed payment whose notification was lost, also a
     await until("the payment is settled", async () => await statusOf(service, id) === "settlement");
     await control("faults", { operation: "reverse", fault: "webhook_lost" });
     await control(`transactions/${payment.transaction_id}/reverse`);
-    // Ten minutes pass.
+    // Moves the payment 11 minutes into the past, so that its first check is due.
     const url = await findServer((await readLayout(folder.path))!);
     await runSql(url!, "update gateway.payments set paid_at = paid_at - interval '11 minutes'");
     Deno.kill(await service.pid(), "SIGKILL");

@@ -157,7 +157,7 @@ Deno.test("postgres queue: a service that was paused while another ran its job d
   await services.startHangingJobs(paused, 1);
   await services.start();
   paused.signal("SIGSTOP");
-  // Responses of the paused service wait in its connection.
+  // The response waits in the connection of the paused service.
   services.responses.release();
   await until("the job is done", async () => (await services.listJobs("succeeded")).length === 1);
   const before = await services.listJobs("succeeded");

@@ -193,7 +193,7 @@ Deno.test("notification: any text as signed order id, code, amount or transactio
   }
 });
 
-/** Random, so that compression cannot shorten it. */
+/** Random text, so that PostgreSQL's compression cannot shorten it. */
 function randomText(length: number): string {
   const parts = Array.from({ length: Math.ceil(length / 36) }, () => randomUUID());
   return parts.join("").slice(0, length);

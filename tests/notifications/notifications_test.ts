@@ -120,7 +120,7 @@ Deno.test("notification: ignores the case of the transaction status", async () =
   assert.equal((await payments.read(charged.id)).transaction_status, "settlement");
 });
 
-/** Signed notifications that are not trusted, and that the gateway does not confirm. */
+/** Signed notifications that the service does not trust and the gateway does not confirm. */
 const CHECKED: Record<string, [ChargeKind, (charged: Payment) => Json]> = {
   "a status that contradicts its status code": [
     "bca",

@@ -169,7 +169,7 @@ Deno.test("check_paid_payments: spreads at most RECHECK_PER_MINUTE calls over a 
   assert.deepEqual([firstRun.changed, firstRun.unchanged, firstRun.failed], [1, 2, 0]);
   assert.ok(firstRun.behind_seconds > 0);
   assert.equal((await paid.read(reversed.id)).transaction_status, "deny");
-  // Two checks run at the same time; each then waits two thirds of 50 seconds.
+  // Two checks run at the same time, and each waits 33 s, so that three checks fill 50 seconds.
   assert.deepEqual(waits.map((ms) => Math.round(ms / 1_000)), [33, 33, 33]);
   const secondRun = await run();
   assert.deepEqual(secondRun, { unchanged: 2, changed: 0, failed: 0, behind_seconds: 0 });

@@ -20,7 +20,7 @@ const STATUS = "GET /v2/:id/status";
 interface SkewedPayments extends RelayedPayments {
   /** By how much the machine's clock is ahead, in milliseconds. */
   aheadMs: number;
-  /** Makes all payments stale an hour ago by the database's clock. */
+  /** Sets the expiry of all payments to an hour ago by the database's clock. */
   makeStale(): Promise<void>;
   /** The clock that `GET /status/` shows. */
   statusClock(): Promise<Record<string, unknown>>;

@@ -63,7 +63,7 @@ const PAIRS: StatePair[] = COLUMNS.flatMap((from) => {
   return COLUMNS.map((to, index) => ({ from, to, mark: marks[index]!, name: `${from} to ${to}` }));
 });
 
-/** The events that entering a state sends if none was sent before. */
+/** The events that a payment sends when it enters a state, if it has sent none before. */
 const EVENTS_ON_ENTRY: Record<PaymentStatus, string[]> = {
   pending: ["payment_received"],
   authorize: ["payment_received"],

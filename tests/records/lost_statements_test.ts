@@ -156,7 +156,7 @@ interface LostStatement {
   send(): Promise<Response>;
 }
 
-/** Runs the operation once for each of its statements and loses it; calls `after` each time. */
+/** Runs the operation once for each of its statements, which it loses; calls `after` each time. */
 async function loseEach(
   operation: Operation,
   fault: string | null,
@@ -193,7 +193,7 @@ async function loseEach(
 }
 
 /**
- * Fails if an error after a call to the gateway does not name the record, or has a known outcome.
+ * Fails unless an error after a call to the gateway names the record and has an unknown outcome.
  */
 async function assertNamesRecord(
   service: LossyService,

@@ -96,7 +96,7 @@ function countQueries() {
   return { counter, wrapDatabase };
 }
 
-/** An app with small limits that are not refilled, and the number of its queries. */
+/** An app with small limits, which its fixed clock never refills, and the number of its queries. */
 async function openCountedApp(): Promise<TestApp & { counter: { count: number } }> {
   const { counter, wrapDatabase } = countQueries();
   const now = () => 1_000_000;

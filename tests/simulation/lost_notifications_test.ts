@@ -187,7 +187,7 @@ async function checkSubscription(
   await assertAllCharged(day, record, charges);
 }
 
-/** Fails unless payments that were not charged through the service have their record's owner. */
+/** Fails unless payments of invoices and subscriptions were adopted, with the right owner. */
 async function checkAdopted(
   day: SimulatedDay,
   charged: NamedRecord<ChargedPayment>[],
