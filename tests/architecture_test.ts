@@ -3,7 +3,7 @@ import { dirname, join, relative } from "node:path";
 import { LONGEST } from "./select.ts";
 import { PROJECT } from "./support/project.ts";
 
-/** From top to bottom: a file imports only from its own layer and the layers below it. */
+/** The layers, from top to bottom. A file imports only from its own layer and those below it. */
 const LAYERS = ["main.ts", "commands", "routes", "openapi", "core", "db", "concurrency"];
 
 /**
@@ -36,7 +36,7 @@ interface SourceFile {
 
 interface Import {
   target: string;
-  /** Whether the import has only types; it then does not exist at run time. */
+  /** Whether the import has only types, which do not exist at run time. */
   isType: boolean;
 }
 
@@ -108,7 +108,7 @@ Deno.test("architecture: top folders import only from lower layers", () => {
 
 /** Test files, other than those of the sandbox, that call `fetch` themselves, and why. */
 const CALL_FETCH = [
-  "tests/architecture_test.ts", // Only mentions it.
+  "tests/architecture_test.ts", // Only mentions `fetch`.
   "tests/commands/run_task_test.ts", // Calls the sandbox.
   "tests/gateway/client_and_sandbox_test.ts", // Calls the sandbox.
   "tests/payments/types_test.ts", // Opens the sandbox's pages by the links of a payment.
@@ -122,12 +122,16 @@ const CALL_FETCH = [
 Deno.test("architecture: tests call the service only through the client that checks its responses", () => {
   const tests = files.filter(({ path }) => path.startsWith("tests/"));
   assert.ok(tests.some(({ text }) => text.includes("callService(")));
-  // Calls, and `fetch` passed as a value; methods named `fetch` are something else.
-  const calling = tests.filter(({ text }) => /(?<![.`\w])fetch\b|globalThis\.fetch\b/.test(text));
-  const others = calling.filter(({ path }) => !/^tests\/sandbox\/\w+_test\.ts$/.test(path));
-  assert.deepEqual(others.map(({ path }) => path).sort(), CALL_FETCH);
+  // Matches calls of `fetch` and `fetch` passed as a value, but not methods named `fetch`.
+  const callingFiles = tests.filter(({ text }) =>
+    /(?<![.`\w])fetch\b|globalThis\.fetch\b/.test(text)
+  );
+  const otherFiles = callingFiles.filter(({ path }) =>
+    !/^tests\/sandbox\/\w+_test\.ts$/.test(path)
+  );
+  assert.deepEqual(otherFiles.map(({ path }) => path).sort(), CALL_FETCH);
   const callsService = /\bfetch\(\s*(`\$\{)?(service|server|hanging)!?\.url\b/;
-  for (const { path, text } of calling) assert.doesNotMatch(text, callsService, path);
+  for (const { path, text } of callingFiles) assert.doesNotMatch(text, callsService, path);
 });
 
 Deno.test("architecture: the sandbox imports only its own files, and only commands, tests and benchmarks import it", () => {
@@ -171,15 +175,15 @@ Deno.test("architecture: only main.ts reads the environment", () => {
 });
 
 Deno.test("architecture: one file per kind of record decides its transitions, and few files write its table", () => {
-  const deciding = service.filter(({ text }) => /\btransition: \{/.test(text));
-  assert.deepEqual(deciding.map(({ path }) => path).sort(), [
+  const decidingFiles = service.filter(({ text }) => /\btransition: \{/.test(text));
+  assert.deepEqual(decidingFiles.map(({ path }) => path).sort(), [
     "core/invoices/apply_report.ts",
     "core/payments/apply_report.ts",
     "core/subscriptions/apply_report.ts",
   ]);
   const writes = /(update|insert into) gateway\.(payments|invoices|subscriptions|\$\{table\})\s/;
-  const writers = service.filter(({ text }) => writes.test(text));
-  assert.deepEqual(writers.map(({ path }) => path).sort(), [
+  const writingFiles = service.filter(({ text }) => writes.test(text));
+  assert.deepEqual(writingFiles.map(({ path }) => path).sort(), [
     "db/payment_statements.ts",
     "db/record_writes.ts",
     "db/records.ts",
@@ -191,8 +195,9 @@ Deno.test("architecture: one file per kind of record decides its transitions, an
 Deno.test("architecture: the embedded database and the sandbox are loaded only when they are used", () => {
   for (const { path, text } of service) {
     if (path.startsWith("db/embedded/")) continue;
-    const statics = text.match(/^import (?!type )[^;]*(db\/embedded|sandbox)\/[^;]*;/gm) ?? [];
-    assert.deepEqual(statics, [], path);
+    const staticImports = text.match(/^import (?!type )[^;]*(db\/embedded|sandbox)\/[^;]*;/gm) ??
+      [];
+    assert.deepEqual(staticImports, [], path);
   }
 });
 
@@ -229,7 +234,7 @@ function isFolder(path: string): boolean {
   return !entryOf(path).endsWith(".ts");
 }
 
-/** The file or folder directly in `core/` that a path is or is in. */
+/** The entry of `core/`, a file or a folder, to which a path belongs. */
 function entryOf(path: string): string {
   return path.split("/")[1]!;
 }
@@ -255,10 +260,10 @@ Deno.test("architecture: no two folders import each other", () => {
 });
 
 Deno.test(`architecture: no file of the programs has more than ${MAX_LINES} lines`, () => {
-  const long = programs.map(({ path, text }) => ({ path, lines: text.split("\n").length - 1 }))
+  const longFiles = programs.map(({ path, text }) => ({ path, lines: text.split("\n").length - 1 }))
     .filter(({ path, lines }) => path.endsWith(".ts") && lines > MAX_LINES);
   assertNone(
-    long.map(({ path, lines }) => `${path}: ${lines}`),
+    longFiles.map(({ path, lines }) => `${path}: ${lines}`),
     `Split these files by topic, to at most ${MAX_LINES} lines each:`,
   );
 });
@@ -288,7 +293,7 @@ Deno.test("architecture: texts of programs and docs name the actor instead of va
       [...PROGRAMS, "docs", "sdk"].includes(topFolderOf(path)) || !path.includes("/")
     );
   assert.ok(paths.includes("README.md") && paths.includes("docs/how-it-works.md"));
-  // In quotes it is the name of a user of the operating system.
+  // A quoted "nobody" is the name of an operating system user.
   const vague = /(?<!["`])\b(nobody|somebody|anybody|whoever|whatever|whichever|anew|besides?)\b/i;
   assertNone(await findText(paths, vague), "Name the caller, the worker, the gateway, …:");
 });

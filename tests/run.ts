@@ -30,7 +30,7 @@ interface Counts {
 }
 
 const folder = await Deno.makeTempDir({ prefix: "payment-gateway-test-" });
-// If root runs the tests, PostgreSQL runs as an ordinary user, which needs access to the folder.
+// If root runs the tests, PostgreSQL runs as an ordinary user, who needs access to the folder.
 await Deno.chmod(folder, 0o755);
 await using cleanup = new AsyncDisposableStack();
 cleanup.defer(() => Deno.remove(folder, { recursive: true }));
@@ -62,11 +62,11 @@ async function runEverything(): Promise<boolean> {
     if (!isClean) stop.abort();
     return isClean;
   });
-  const first = await runFiles(quick, { signal: stop.signal });
+  const quickResults = await runFiles(quick, { signal: stop.signal });
   if (!await checking) return false;
   const environment = { TEST_DATA_FOLDER: await prepareDataFolder() };
-  const second = await runFiles(slow, { environment, jobs: CORES + 1 });
-  return summarize([...first, ...second]);
+  const slowResults = await runFiles(slow, { environment, jobs: CORES + 1 });
+  return summarize([...quickResults, ...slowResults]);
 }
 
 /** Runs `deno task check` and shows its output if it fails. */
@@ -202,13 +202,13 @@ async function startTestServer(): Promise<string> {
       "fsync=off",
       "synchronous_commit=off",
       "full_page_writes=off",
-      // Its workers would visit the database of every test.
+      // Autovacuum workers would visit the database of every test.
       "autovacuum=off",
       "max_connections=500",
     ],
   });
   cleanup.defer(stop);
-  // Tests open thousands of connections; by default each derives a key in 4,096 iterations.
+  // Tests open thousands of connections; by default each login hashes the password 4,096 times.
   const { username, password } = new URL(url);
   await runSql(url, `set scram_iterations = 1; alter role ${username} password '${password}'`);
   const template = await createDatabase({ server: url, name: TEMPLATE, template: null });

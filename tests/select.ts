@@ -55,8 +55,8 @@ export async function findTests(folder: string): Promise<string[]> {
 }
 
 function longestFirst(paths: string[]): string[] {
-  const long = LONGEST.filter((path) => paths.includes(path));
-  return [...long, ...paths.filter((path) => !long.includes(path))];
+  const longPaths = LONGEST.filter((path) => paths.includes(path));
+  return [...longPaths, ...paths.filter((path) => !longPaths.includes(path))];
 }
 
 type ReadModule = (path: string) => Promise<{ text: string; imports: string[] }>;

@@ -39,7 +39,7 @@ Deno.test("GET /me/: returns the owner of the API key", async () => {
   }
 });
 
-Deno.test("API key: is gk_ and 32 random bytes, and only its hash is stored", async () => {
+Deno.test("API key: consists of gk_ and 32 random bytes, and only its hash is stored", async () => {
   await using app = await openApp({ databaseUrl });
   const key = await app.createKey({ userId: "hashed" });
   assert.match(key, /^gk_[A-Za-z0-9_-]{43}$/);
@@ -122,11 +122,11 @@ Deno.test("API key: last_used_at is updated at most once a minute", async () => 
       ?.last_used_at;
   assert.equal(await lastUsed(), null);
   await app.as(key, "/me/");
-  const first = await lastUsed();
-  assert.ok(first instanceof Date);
+  const firstUse = await lastUsed();
+  assert.ok(firstUse instanceof Date);
   now += 10_000;
   await app.as(key, "/me/");
-  assert.deepEqual(await lastUsed(), first);
+  assert.deepEqual(await lastUsed(), firstUse);
 
   await app.database.query((sql) =>
     sql`update gateway.api_keys set last_used_at = now() - interval '61 seconds'
@@ -134,10 +134,10 @@ Deno.test("API key: last_used_at is updated at most once a minute", async () => 
   );
   now += 10_000;
   await app.as(key, "/me/");
-  assert.ok(await lastUsed() as Date >= first);
+  assert.ok(await lastUsed() as Date >= firstUse);
 });
 
-Deno.test("API key: does not work longer after its revocation if the clock is set back", async () => {
+Deno.test("API key: is rejected after its revocation even if the clock is set back", async () => {
   let now = Date.now();
   await using app = await openApp({ databaseUrl, now: () => now });
   const key = await app.createKey();
@@ -155,8 +155,8 @@ Deno.test("development key: is valid in the embedded default only", async () => 
   const realGateway = { GATEWAY_SERVER_KEY: "Mid-server-real" };
   const realDatabase = { ...realGateway, DATABASE_URL: "postgres://host/database" };
   for (const env of [realGateway, realDatabase]) {
-    await using real = await openApp({ databaseUrl, env });
-    await assertProblem(await real.as(key, "/me/"), 401, "unauthenticated");
+    await using realApp = await openApp({ databaseUrl, env });
+    await assertProblem(await realApp.as(key, "/me/"), 401, "unauthenticated");
   }
 });
 

@@ -51,7 +51,7 @@ async function openIssuer(alg = "RS256", extraKeys: object[] = []) {
   };
 }
 
-Deno.test("JWT: signed with the shared secret authenticates its subject", async () => {
+Deno.test("JWT: authenticates its subject if it is signed with the shared secret", async () => {
   await using app = await openApp({ databaseUrl, env: WITH_SECRET });
   const response = await app.as(await sign(goodClaims()), "/me/");
   assert.deepEqual(MeSchema.strict().parse(await response.json()), {
@@ -85,7 +85,7 @@ Deno.test("JWT: is never staff without AUTH_STAFF_CLAIM", async () => {
   assert.equal(MeSchema.parse(await response.json()).is_staff, false);
 });
 
-Deno.test("JWT: is rejected with missing or wrong claims, expired, or not yet valid", async () => {
+Deno.test("JWT: is rejected if claims are missing or wrong, or if it is expired or not yet valid", async () => {
   await using app = await openApp({ databaseUrl, env: WITH_SECRET });
   const { exp: _exp, ...noExpiry } = goodClaims();
   const { sub: _sub, ...noSubject } = goodClaims();
@@ -109,7 +109,7 @@ Deno.test("JWT: is rejected with missing or wrong claims, expired, or not yet va
   }
 });
 
-Deno.test("JWT: is rejected with a wrong signature, another algorithm or none", async () => {
+Deno.test("JWT: is rejected if it has a wrong signature, another algorithm or no signature", async () => {
   await using app = await openApp({ databaseUrl, env: WITH_SECRET });
   const good = await sign(goodClaims());
   const [head, body, signature] = good.split(".") as [string, string, string];
@@ -128,7 +128,7 @@ Deno.test("JWT: is rejected with a wrong signature, another algorithm or none", 
 });
 
 for (const alg of ["RS256", "PS256", "ES256", "EdDSA"]) {
-  Deno.test(`JWT: signed by a key of the JWKS authenticates its subject (${alg})`, async () => {
+  Deno.test(`JWT: authenticates its subject if it is signed by a key of the JWKS (${alg})`, async () => {
     await using issuer = await openIssuer(alg);
     await using app = await openApp({ databaseUrl, env: issuer.env });
     const token = await sign(goodClaims(), issuer.privateKey, { alg, kid: "one" });
@@ -152,10 +152,10 @@ Deno.test("JWT: is rejected if a JWKS is configured and the JWT is signed with a
   }
 });
 
-Deno.test("JWT: without a kid is verified with each key of the JWKS", async () => {
+Deno.test("JWT: is verified with each key of the JWKS if it has no kid", async () => {
   const { publicKey } = await generateKeyPair("RS256");
-  const another = { ...await exportJWK(publicKey), kid: "two", alg: "RS256" };
-  await using issuer = await openIssuer("RS256", [another]);
+  const otherKey = { ...await exportJWK(publicKey), kid: "two", alg: "RS256" };
+  await using issuer = await openIssuer("RS256", [otherKey]);
   await using app = await openApp({ databaseUrl, env: issuer.env });
   const withoutKid = await new SignJWT(goodClaims()).setProtectedHeader({ alg: "RS256" })
     .sign(issuer.privateKey);

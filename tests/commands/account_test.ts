@@ -11,8 +11,8 @@ const KEYS = ["Mid-server-of-account-one", "Mid-server-of-account-two"] as const
 
 Deno.test("service: refuses to start with another account or environment, until `account change`", async () => {
   const databaseUrl = await createDatabase();
-  await using first = await openSandbox({ seed: 1, serverKey: KEYS[0] });
-  await using second = await openSandbox({ seed: 2, serverKey: KEYS[1] });
+  await using firstSandbox = await openSandbox({ seed: 1, serverKey: KEYS[0] });
+  await using secondSandbox = await openSandbox({ seed: 2, serverKey: KEYS[1] });
   const settingsOf = (url: string, key: string) => ({
     DATABASE_URL: databaseUrl,
     GATEWAY_BASE_URL: url,
@@ -21,11 +21,11 @@ Deno.test("service: refuses to start with another account or environment, until 
     HOST: "127.0.0.1",
     PORT: "0",
   });
-  const one = settingsOf(first.url, KEYS[0]);
-  const two = settingsOf(second.url, KEYS[1]);
+  const firstSettings = settingsOf(firstSandbox.url, KEYS[0]);
+  const secondSettings = settingsOf(secondSandbox.url, KEYS[1]);
   const readPayments = async () => await runSql(databaseUrl, "select * from gateway.payments");
   {
-    await using service = await startService({ settings: one });
+    await using service = await startService({ settings: firstSettings });
     const response = await callService(`${service.url}/charge/`, {
       method: "POST",
       headers: { "Authorization": `Bearer ${STAFF_KEY}`, "Content-Type": "application/json" },
@@ -36,24 +36,24 @@ Deno.test("service: refuses to start with another account or environment, until 
   const before = await readPayments();
 
   for (const task of [["start"], ["run", "check_pending_payments"]]) {
-    const refused = await runTask(task, two);
+    const refused = await runTask(task, secondSettings);
     assert.equal(refused.code, 1, refused.stderr);
     assert.match(refused.stderr, /another gateway account.*\n.*\n.*deno task account change/);
   }
-  const production = await runTask(["start"], { ...one, GATEWAY_ENV: "production" });
+  const production = await runTask(["start"], { ...firstSettings, GATEWAY_ENV: "production" });
   assert.equal(production.code, 1);
   assert.match(production.stderr, /environment "sandbox", but the settings are for "production"/);
   assert.deepEqual(await readPayments(), before);
 
   const [account] = await runSql(databaseUrl, "select merchant_id from gateway.gateway_account");
-  const shown = await runTask(["account"], two);
+  const shown = await runTask(["account"], secondSettings);
   assert.equal(shown.stdout, `Environment  sandbox\nMerchant     ${account!.merchant_id}\n`);
-  const { code, stdout } = await runTask(["account", "change"], two);
+  const { code, stdout } = await runTask(["account", "change"], secondSettings);
   assert.deepEqual([code, stdout], [
     0,
     "Environment  sandbox\nMerchant     set by the gateway's next response\n",
   ]);
-  await using service = await startService({ settings: two });
+  await using service = await startService({ settings: secondSettings });
   assert.equal((await service.get("/health/ready/")).status, 200);
 });
 
@@ -63,8 +63,8 @@ Deno.test("service: does not use the embedded database of the sandbox with a rea
   {
     await using _service = await startService({ settings });
   }
-  const real = { ...settings, GATEWAY_SERVER_KEY: "Mid-server-real", PORT: "0" };
-  const { code, stderr } = await runTask(["start"], real);
+  const realSettings = { ...settings, GATEWAY_SERVER_KEY: "Mid-server-real", PORT: "0" };
+  const { code, stderr } = await runTask(["start"], realSettings);
   assert.equal(code, 1);
   assert.match(stderr, /environment "embedded", but the settings are for "sandbox"/);
 });

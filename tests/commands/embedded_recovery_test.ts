@@ -37,7 +37,7 @@ Deno.test("embedded database: a start replaces a server that was left running", 
   const settings = { DATA_DIR: folder.path };
   assert.equal((await runTask(["migrate"], settings)).code, 0);
   const layout = await readLayout(folder.path);
-  // A server without its supervising script, as if the script had been killed, too.
+  // Starts a server without its supervising script, as if that script had been killed, too.
   const { success } = await new Deno.Command(join(layout!.programs, "bin/pg_ctl"), {
     args: ["start", "-w", "-D", layout!.cluster, "-l", layout!.logFile, "-o", serverOptions()],
     cwd: layout!.home,
@@ -78,7 +78,7 @@ Deno.test("embedded database: a start completes a data folder whose creation was
     await service.ended;
   }
   const home = postgresHome(folder.path);
-  // The state after a kill during the copy of the programs and the creation of the cluster.
+  // Creates the state after a kill during the copy of the programs and the creation of the cluster.
   for (const part of ["cluster", "programs"]) {
     await Deno.rename(join(home, part), join(home, `${part}.new-1`));
   }

@@ -77,11 +77,11 @@ Deno.test("keys command: prints one line or the usage for wrong arguments, with 
   const unknown = await runKeys(settings, "revoke", "gk_unknown0");
   assert.equal(unknown.code, 1);
   assert.match(unknown.stderr, /^No key with prefix gk_unknown0\. .*\n$/);
-  const wrong = [
+  const invalidArguments = [
     ...[[], ["create"], ["create", "--user"], ["create", "alice"], ["remove"], ["list", "--staff"]],
     ...[["revoke"], ["revoke", "a", "b"], ["create", "--user", "a", "--admin"]],
   ];
-  for (const args of wrong) {
+  for (const args of invalidArguments) {
     const { code, stdout, stderr } = await runKeys(settings, ...args);
     assert.equal(code, 1, args.join(" "));
     assert.equal(stdout, "");

@@ -138,7 +138,7 @@ Deno.test("stop: a request that does not end is cut off after the grace period",
   await using service = await startService({ settings: { DATA_DIR: folder.path } });
   const { hostname, port } = new URL(service.url);
   using connection = await Deno.connect({ hostname, port: Number(port) });
-  // The responses have megabytes and are not read, so they never end.
+  // The responses are megabytes long, and the test does not read them, so they never end.
   const request = "GET /reference/scalar.js HTTP/1.1\r\nHost: x\r\n\r\n";
   await connection.write(new TextEncoder().encode(request.repeat(20)));
   await connection.read(new Uint8Array(10));
@@ -330,10 +330,10 @@ Deno.test("start: development keys are rejected once GATEWAY_SERVER_KEY is set",
     await using service = await startService({ settings });
     keys = service.keys;
   }
-  const real = { ...settings, GATEWAY_SERVER_KEY: "Mid-server-x", HOST: "127.0.0.1" };
-  const changed = await runTask(["account", "change"], real);
+  const realSettings = { ...settings, GATEWAY_SERVER_KEY: "Mid-server-x", HOST: "127.0.0.1" };
+  const changed = await runTask(["account", "change"], realSettings);
   assert.equal(changed.code, 0, changed.stderr);
-  await using service = await startService({ settings: real });
+  await using service = await startService({ settings: realSettings });
   assert.deepEqual(service.keys, { user: "", staff: "" });
   for (const key of Object.values(keys)) assert.equal((await service.get("/me/", key)).status, 401);
 });

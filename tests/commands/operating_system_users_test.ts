@@ -15,7 +15,7 @@ Deno.test({
     const home = await Deno.makeTempDir({ prefix: "payment-gateway-closed home-" });
     let databaseFolder: string | undefined;
     try {
-      // Only its owner can enter it, and its name contains a space.
+      // Only the owner can enter this folder, and its name contains a space.
       await Deno.chmod(home, 0o700);
       const cwd = join(home, "project");
       await copyProject(cwd);

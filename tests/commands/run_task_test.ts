@@ -27,7 +27,7 @@ async function run(settings: Record<string, string>, ...args: string[]) {
   return await runTask(["run", ...args], settings);
 }
 
-/** Asserts the error of a command. It runs in this process, which is faster than starting one. */
+/** Asserts the error of a command, which runs in this process to save the start of another one. */
 async function assertRefused(settings: Record<string, string>, args: string[], message: RegExp) {
   await assert.rejects(runInProcess(() => parseConfig(settings, "/nowhere"), args), {
     name: "Failure",
@@ -87,7 +87,7 @@ async function openInstallation(): Promise<Installation> {
       headers: { "Content-Type": "application/json", ...Object.fromEntries(new Headers(headers)) },
       body: JSON.stringify({ payment_type: "gopay", gross_amount: 44_000, ...more }),
     });
-  const kept = resources.move();
+  const openResources = resources.move();
   return {
     app,
     key,
@@ -102,7 +102,7 @@ async function openInstallation(): Promise<Installation> {
     read: async (id) => await parsePayment(await app.as(key, `/payments/${id}/`), 200),
     makeDue: async (more = "") =>
       void await runSql(databaseUrl, `update gateway.payments set check_at = now() ${more}`),
-    [Symbol.asyncDispose]: () => kept.disposeAsync(),
+    [Symbol.asyncDispose]: () => openResources.disposeAsync(),
   };
 }
 
@@ -116,8 +116,8 @@ Deno.test("run: a sweep runs the jobs that it enqueues and prints a summary", as
   await installation.sandbox.control(`transactions/${paid.transaction_id}/pay`);
   await installation.sandbox.control(`transactions/${denied.transaction_id}/deny`);
   await installation.makeDue();
-  const first = await run(installation.settings, "check_pending_payments");
-  assert.deepEqual(first, { code: 0, stdout: "3 processed, 2 changed, 0 failed\n", stderr: "" });
+  const firstRun = await run(installation.settings, "check_pending_payments");
+  assert.deepEqual(firstRun, { code: 0, stdout: "3 processed, 2 changed, 0 failed\n", stderr: "" });
   const payments = await Promise.all(
     [paid, waiting, denied].map(({ id }) => installation.read(id)),
   );
@@ -126,14 +126,14 @@ Deno.test("run: a sweep runs the jobs that it enqueues and prints a summary", as
     "pending",
     "deny",
   ]);
-  const again = await runInTerminal(installation.settings, "check_pending_payments");
-  assert.deepEqual(again, { screen: "", summary: "0 processed, 0 changed, 0 failed\n" });
+  const secondRun = await runInTerminal(installation.settings, "check_pending_payments");
+  assert.deepEqual(secondRun, { screen: "", summary: "0 processed, 0 changed, 0 failed\n" });
 
   await installation.makeDue(
     ", expiry_time = now() - interval '1 hour' where transaction_status = 'pending'",
   );
-  const stale = await runInTerminal(installation.settings, "expire_stale_payments");
-  assert.equal(stale.summary, "1 processed, 1 changed, 0 failed\n");
+  const expireRun = await runInTerminal(installation.settings, "expire_stale_payments");
+  assert.equal(expireRun.summary, "1 processed, 1 changed, 0 failed\n");
   assert.equal((await installation.read(waiting.id)).transaction_status, "expire");
 });
 
@@ -179,15 +179,15 @@ Deno.test("run: the sweeps of subscriptions and invoices check their own records
   assert.equal(summary, "1 processed, 1 changed, 0 failed\n");
   assert.deepEqual(await statuses(), [invoice.status, "inactive"]);
   // The check can enqueue more jobs, which are processed, too.
-  const ofInvoices = await runInTerminal(installation.settings, "check_overdue_invoices");
-  assert.match(ofInvoices.summary, /^\d processed, 1 changed, 0 failed\n$/);
+  const invoiceRun = await runInTerminal(installation.settings, "check_overdue_invoices");
+  assert.match(invoiceRun.summary, /^\d processed, 1 changed, 0 failed\n$/);
   assert.deepEqual(await statuses(), ["paid", "inactive"]);
 });
 
 Deno.test("run: counts failures, prints them with their reason and exits with code 1", async () => {
   await using installation = await openInstallation();
   const { id, transaction_id } = await installation.createPayment();
-  // If the gateway knew no transaction at all, the task would not run.
+  // If the gateway knew none of the transactions, the service would assume another account and stop.
   await installation.createPayment();
   // As if the gateway had lost the transaction.
   await runSql(
@@ -210,10 +210,10 @@ Deno.test("run: counts failures, prints them with their reason and exits with co
     installation.createPayment(),
   ]);
   await installation.makeDue();
-  const down = await run(unreachable, "check_pending_payments");
-  assert.equal(down.code, 1);
+  const failedRun = await run(unreachable, "check_pending_payments");
+  assert.equal(failedRun.code, 1);
   assert.match(
-    down.stderr,
+    failedRun.stderr,
     /The gateway is down or rate limiting; remaining work was deferred\.\n$/,
   );
   const [job] = await jobsOf(installation.app, id);
@@ -320,10 +320,10 @@ Deno.test("run: works with the embedded database, with and without a running ser
     const payment = await parsePayment(charged, 201);
     id = payment.id;
     // The notification of the charge arrives, that of its payment is lost.
-    const lost = { operation: "pay", fault: "webhook_lost" };
+    const lostNotification = { operation: "pay", fault: "webhook_lost" };
     const calls: [string, object][] = [
       ["webhooks/settle", {}],
-      ["faults", lost],
+      ["faults", lostNotification],
       [`transactions/${payment.transaction_id}/pay`, {}],
     ];
     for (const [path, body] of calls) {
@@ -337,9 +337,9 @@ Deno.test("run: works with the embedded database, with and without a running ser
       "1 processed, 1 changed, 0 failed\nPayment status: settlement\n",
     );
   }
-  const alone = await run(settings, "check_payment_status", id);
-  assert.equal(alone.code, 0, alone.stderr);
-  assert.match(alone.stdout, /^1 processed, 0 changed, 0 failed\n.*settlement\n$/);
+  const withoutService = await run(settings, "check_payment_status", id);
+  assert.equal(withoutService.code, 0, withoutService.stderr);
+  assert.match(withoutService.stdout, /^1 processed, 0 changed, 0 failed\n.*settlement\n$/);
 });
 
 Deno.test("run: prints one line or the usage for wrong arguments", async () => {
@@ -351,11 +351,11 @@ Deno.test("run: prints one line or the usage for wrong arguments", async () => {
   assert.deepEqual([unknown.code, unknown.stdout], [1, ""]);
   assert.match(unknown.stderr, /^Unknown task "check_everything"\.\n/);
   for (const task of TASKS) assert.ok(unknown.stderr.includes(task), task);
-  const wrong = [
+  const invalidArguments = [
     ...[[], ["check_payment_status"], ["process_charge_async"], ["check_pending_payments", "x"]],
     ["check_payment_status", "x", "y"],
   ];
-  for (const args of wrong) await assertRefused(settings, args, /^Usage: run TASK/);
+  for (const args of invalidArguments) await assertRefused(settings, args, /^Usage: run TASK/);
   for (const id of ["00000000-0000-7000-8000-000000000000", "order-1"]) {
     const message = new RegExp(`^Payment ${id} not found\\.$`);
     await assertRefused(settings, ["check_payment_status", id], message);
@@ -364,7 +364,7 @@ Deno.test("run: prints one line or the usage for wrong arguments", async () => {
 
 Deno.test("run: updates the progress in place on a terminal, and prints a line from time to time otherwise", () => {
   let now = 0;
-  const shown = (isTerminal: boolean) => {
+  const showProgress = (isTerminal: boolean) => {
     let text = "";
     const screen = {
       isTerminal: () => isTerminal,
@@ -378,9 +378,9 @@ Deno.test("run: updates the progress in place on a terminal, and prints a line f
     progress.end();
     return text;
   };
-  const terminal = shown(true);
+  const terminal = showProgress(true);
   assert.ok(terminal.startsWith("\rsweep: 1 of 300\rsweep: 3 of 300"));
   assert.ok(!terminal.includes("\n"));
   assert.match(terminal, /\r +\r$/, "the line is cleared before the summary");
-  assert.equal(shown(false), "sweep: 200 of 300\n");
+  assert.equal(showProgress(false), "sweep: 200 of 300\n");
 });

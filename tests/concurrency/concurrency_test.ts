@@ -52,7 +52,7 @@ Deno.test("limiter: passes a released slot to the first waiting caller, and skip
   (await limiter.acquire())();
 });
 
-Deno.test("lane: runs a limited number of keys at the same time, and a key that is entered twice while it waits only once", async () => {
+Deno.test("lane: runs a limited number of keys at the same time, and runs a key once if it is entered twice while it waits", async () => {
   const started: string[] = [];
   const ends = new Map<string, () => void>();
   const lane = createLane(1, (key) => {
@@ -99,7 +99,11 @@ Deno.test("lane: groups share the slots equally, and a group with one key does n
   enter("a", 100);
   assert.deepEqual(started, ["a1", "a2", "a3", "a4"], "one group uses all slots if it is alone");
   enter("b", 100);
-  assert.deepEqual(await end("a1", "a2"), ["b1", "b2"], "free slots go to the group with fewer");
+  assert.deepEqual(
+    await end("a1", "a2"),
+    ["b1", "b2"],
+    "free slots go to the group with fewer slots",
+  );
   assert.deepEqual(await end("a3", "b1"), ["a5", "b3"], "then each keeps its half");
   enter("c", 1);
   assert.deepEqual(await end("a4"), ["c1"]);

@@ -32,8 +32,8 @@ Deno.test("config: with GATEWAY_SERVER_KEY is not the embedded default, with or 
   const gateway = parseConfig({ GATEWAY_SERVER_KEY: "Mid-server-x" }, "/project");
   assert.equal(gateway.isEmbeddedDefault, false);
   assert.equal(gateway.host, "0.0.0.0");
-  const both = { GATEWAY_SERVER_KEY: "Mid-server-x", DATABASE_URL: "postgres://host/db" };
-  assert.equal(parseConfig(both, "/project").isEmbeddedDefault, false);
+  const bothSettings = { GATEWAY_SERVER_KEY: "Mid-server-x", DATABASE_URL: "postgres://host/db" };
+  assert.equal(parseConfig(bothSettings, "/project").isEmbeddedDefault, false);
 });
 
 Deno.test("config: reports all problems at once, each with an example", () => {
@@ -116,10 +116,10 @@ Deno.test("config: the embedded default uses its own sandbox with the sandbox's 
     clientKey: SANDBOX_CLIENT_KEY,
     maxInFlight: 50,
   });
-  const other = parseConfig({ SANDBOX_PORT: "8101", LOG_GATEWAY: "true" }, "/project");
-  assert.equal(other.sandboxPort, 8101);
-  assert.equal(other.gateway.baseUrl, "http://127.0.0.1:8101");
-  assert.equal(other.logGateway, true);
+  const changed = parseConfig({ SANDBOX_PORT: "8101", LOG_GATEWAY: "true" }, "/project");
+  assert.equal(changed.sandboxPort, 8101);
+  assert.equal(changed.gateway.baseUrl, "http://127.0.0.1:8101");
+  assert.equal(changed.logGateway, true);
 });
 
 Deno.test("GATEWAY_ENV: sets the base URL unless GATEWAY_BASE_URL is set", () => {
@@ -128,8 +128,11 @@ Deno.test("GATEWAY_ENV: sets the base URL unless GATEWAY_BASE_URL is set", () =>
   assert.equal(baseUrlOf({}), "https://api.sandbox.midtrans.com");
   assert.equal(baseUrlOf({ GATEWAY_ENV: "sandbox" }), "https://api.sandbox.midtrans.com");
   assert.equal(baseUrlOf({ GATEWAY_ENV: "production" }), "https://api.midtrans.com");
-  const own = { GATEWAY_ENV: "production", GATEWAY_BASE_URL: "https://proxy.example.com/pay/" };
-  assert.equal(baseUrlOf(own), "https://proxy.example.com/pay");
+  const ownProxy = {
+    GATEWAY_ENV: "production",
+    GATEWAY_BASE_URL: "https://proxy.example.com/pay/",
+  };
+  assert.equal(baseUrlOf(ownProxy), "https://proxy.example.com/pay");
   assert.equal(baseUrlOf({ GATEWAY_BASE_URL: "http://127.0.0.1:9/" }), "http://127.0.0.1:9");
 });
 
@@ -192,15 +195,15 @@ function withSslMode(mode: string) {
 }
 
 Deno.test("config: accepts and rejects boundary values", () => {
-  const good: Record<string, string>[] = [
+  const validSettings: Record<string, string>[] = [
     ...[{ PORT: "0" }, { PORT: "65535" }, { BASE_PATH: "/a" }, { BASE_PATH: "/a/b.c~d-e_f" }],
     ...[{ DATA_DIR: "/x/y" }, { DATABASE_POOL_SIZE: "1" }, { TRUST_PROXY: "10.0.0.0/8,::1/128" }],
     ...[{ BOOTSTRAP_STAFF_KEY: "gk_" + "a".repeat(43) }, { DRAIN_SECONDS: "300" }],
     ...[{ SANDBOX_PORT: "65535" }, { GATEWAY_MAX_IN_FLIGHT: "1" }, { LOG_GATEWAY: "true" }],
     ...["disable", "require", "verify-full"].map(withSslMode),
   ];
-  for (const env of good) assert.deepEqual(problemsOf(env), [], JSON.stringify(env));
-  const bad: Record<string, string>[] = [
+  for (const env of validSettings) assert.deepEqual(problemsOf(env), [], JSON.stringify(env));
+  const invalidSettings: Record<string, string>[] = [
     ...[{ PORT: "65536" }, { PORT: "-1" }, { PORT: "1.5" }, { PORT: "0x50" }, { PORT: " 80" }],
     ...[{ BASE_PATH: "/" }, { BASE_PATH: "/a/" }, { BASE_PATH: "a" }, { BASE_PATH: "/a//b" }],
     ...[{ BASE_PATH: "/a b" }, { BASE_PATH: "/:a" }, { BASE_PATH: "/*" }],
@@ -219,14 +222,16 @@ Deno.test("config: accepts and rejects boundary values", () => {
   for (const mode of ["prefer", "allow", "verify-ca", "no-verify", "Require"]) {
     assert.deepEqual(problemsOf(withSslMode(mode)), ["DATABASE_URL"], mode);
   }
-  for (const env of bad) assert.deepEqual(problemsOf(env), Object.keys(env), JSON.stringify(env));
+  for (const env of invalidSettings) {
+    assert.deepEqual(problemsOf(env), Object.keys(env), JSON.stringify(env));
+  }
 });
 
 Deno.test("WEBHOOK_ALLOW_PRIVATE: defaults to true in the embedded default only", () => {
-  const real = { DATABASE_URL: "postgres://host/db", GATEWAY_SERVER_KEY: "Mid-server-x" };
+  const realSettings = { DATABASE_URL: "postgres://host/db", GATEWAY_SERVER_KEY: "Mid-server-x" };
   const allows = (env: Record<string, string>) => parseConfig(env, "/project").webhookAllowPrivate;
-  assert.deepEqual([allows({}), allows(real)], [true, false]);
-  assert.equal(allows({ ...real, WEBHOOK_ALLOW_PRIVATE: "true" }), true);
+  assert.deepEqual([allows({}), allows(realSettings)], [true, false]);
+  assert.equal(allows({ ...realSettings, WEBHOOK_ALLOW_PRIVATE: "true" }), true);
   assert.equal(allows({ WEBHOOK_ALLOW_PRIVATE: "false" }), false);
 });
 

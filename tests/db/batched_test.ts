@@ -38,7 +38,7 @@ function raise(sqlState: string): string {
 
 async function openCounter(...args: Parameters<typeof createCountingStatement>) {
   const database = openDatabase({ url: await createDatabase({ template: null }), poolSize: 4 });
-  // While the first call waits for a connection, the next batch could run before it.
+  // Connects now: a first batch that waits for a connection could run after the next batch.
   await database.query((sql) => sql`select 1`);
   const { batches, running, statement } = createCountingStatement(...args);
   return {
@@ -89,7 +89,7 @@ for (
     "took too long": "57014",
   })
 ) {
-  Deno.test(`batched: runs the items of a batch that ${what} one by one`, async () => {
+  Deno.test(`batched: after a batch ${what}, runs its items one by one`, async () => {
     await using counter = await openCounter(async (sql, items) => {
       if (items.length > 1) await sql.unsafe(raise(sqlState));
     });
@@ -98,7 +98,7 @@ for (
   });
 }
 
-Deno.test("batched: tries an item again while its row is locked, after the others of its batch", async () => {
+Deno.test("batched: retries an item while its row is locked, after the other items of its batch", async () => {
   let isLocked = true;
   await using counter = await openCounter(async (sql, items) => {
     if (items.includes(2) && isLocked) await sql.unsafe(raise("55P03"));
@@ -116,12 +116,12 @@ Deno.test("batched: an item joins no batch while an earlier item with the same k
   await using counter = await openCounter(async (sql, items) => {
     if (items.includes(1) && isLocked) await sql.unsafe(raise("55P03"));
   });
-  const first = counter.count(1);
+  const lockedItem = counter.count(1);
   await until("the item runs again", () => counter.batches.length >= 2);
-  const others = Promise.all([2, 1, 3].map(counter.count));
+  const laterItems = Promise.all([2, 1, 3].map(counter.count));
   assert.equal(await counter.count(4), 40);
   isLocked = false;
-  assert.deepEqual([await first, ...await others], [10, 20, 10, 30]);
+  assert.deepEqual([await lockedItem, ...await laterItems], [10, 20, 10, 30]);
   assert.ok(counter.batches.every((batch) => batch.length === 1 || !batch.includes(1)));
 });
 
@@ -129,9 +129,9 @@ Deno.test("batched: rejects an item and those with the same key if the row stays
   await using counter = await openCounter(async (sql, items) => {
     if (items.includes(1)) await sql.unsafe(raise("55P03"));
   });
-  const first = counter.count(1);
+  const lockedItem = counter.count(1);
   await until("the item runs again", () => counter.batches.length >= 2);
-  const results = await Promise.allSettled([first, counter.count(1), counter.count(2)]);
+  const results = await Promise.allSettled([lockedItem, counter.count(1), counter.count(2)]);
   assert.deepEqual(
     results.map((result) => result.status === "rejected" ? result.reason.name : result.value),
     ["DatabaseUnavailable", "DatabaseUnavailable", 20],
@@ -143,10 +143,10 @@ Deno.test("batched: a slow batch does not delay the next one", async () => {
   await using counter = await openCounter((_sql, items) =>
     items.includes(1) ? release.promise : Promise.resolve()
   );
-  const slow = counter.count(1);
+  const slowItem = counter.count(1);
   assert.equal(await counter.count(2), 20);
   release.resolve();
-  assert.equal(await slow, 10);
+  assert.equal(await slowItem, 10);
 });
 
 Deno.test("charge: concurrent charges are combined in few statements, and each gets its own result", async () => {
@@ -207,9 +207,9 @@ Deno.test("charge: a slow insert does not delay other charges", async () => {
   const { wrapDatabase, holdNext } = createHeldDatabase();
   await using payments = await openPayments({ wrapDatabase });
   const held = holdNext("insert payment");
-  const slow = payments.charge();
+  const slowCharge = payments.charge();
   await held.arrived;
   await payments.charge();
   held.release();
-  await slow;
+  await slowCharge;
 });

@@ -8,7 +8,7 @@ import { until } from "../support/until.ts";
 
 const databaseUrl = await createDatabase();
 
-/** Unknown keys are not cached, so that this always queries the database. */
+/** Unknown keys are not cached, so each request with this key queries the database. */
 const UNKNOWN_KEY = "gk_" + "a".repeat(43);
 
 const FAILURES = {
@@ -64,16 +64,16 @@ Deno.test("transaction: changes nothing if the connection is cut before its comm
 
 Deno.test("transaction: changes nothing if it ends after its deadline", async () => {
   await using app = await openApp({ databaseUrl });
-  const ended = Promise.withResolvers<unknown>();
+  const statementEnded = Promise.withResolvers<unknown>();
   const attempt = app.database.transaction(async (sql) => {
     await sql`create table too_late (id int)`;
     await sql`select pg_sleep(1)`;
     await queryOnce(app);
     // The caller gets the error before this statement ends.
-    await sql`select pg_sleep(1)`.finally(() => ended.resolve(null));
+    await sql`select pg_sleep(1)`.finally(() => statementEnded.resolve(null));
   });
   await assert.rejects(attempt, { name: "DatabaseUnavailable" });
-  await ended.promise;
+  await statementEnded.promise;
   await untilNoTransaction();
   const [row] = await runSql(databaseUrl, "select to_regclass('too_late') as table");
   assert.equal(row!.table, null);
@@ -95,8 +95,8 @@ Deno.test("transaction: rejects statements after its deadline", async () => {
 
 Deno.test("transaction: releases its connection when a statement times out", async () => {
   await using app = await openApp({ databaseUrl });
-  const slow = app.database.transaction((sql) => sql`select pg_sleep(60)`);
-  await assert.rejects(slow, (error: Error) => {
+  const slowTransaction = app.database.transaction((sql) => sql`select pg_sleep(60)`);
+  await assert.rejects(slowTransaction, (error: Error) => {
     assert.equal(error.name, "DatabaseUnavailable");
     assert.equal((error.cause as { code?: string }).code, "57014");
     return true;
@@ -113,7 +113,7 @@ async function queryOnce(app: TestApp): Promise<void> {
   await app.database.query((sql) => sql`select 1`);
 }
 
-/** Waits less than the 10 s after which the server itself ends an idle transaction. */
+/** Waits at most 5 s, because after 10 s the server itself ends an idle transaction. */
 function untilNoTransaction(): Promise<void> {
   return until("no transaction is open", async () => {
     const open = await runSql(

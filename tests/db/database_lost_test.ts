@@ -41,9 +41,9 @@ for (const operation of OPERATIONS) {
     const whileClaimed = await post(prepared.path, prepared.body, headers);
     await assertProblem(whileClaimed, 409, "idempotency_in_progress");
     now += 10 * 60_000;
-    const again = await post(prepared.path, prepared.body, headers);
-    assert.equal(again.status, operation.status, await again.clone().text());
-    assert.equal(operation.paymentIn(await again.json()).id, id);
+    const retried = await post(prepared.path, prepared.body, headers);
+    assert.equal(retried.status, operation.status, await retried.clone().text());
+    assert.equal(operation.paymentIn(await retried.json()).id, id);
     assert.equal(await timesDone(payments, operation, prepared), 1);
     assert.equal(
       relay.times(operation.call),
@@ -89,12 +89,12 @@ Deno.test("gateway: is not called while the database is unreachable", async () =
   const { proxy, url } = throughProxy(databaseUrl);
   await using _ = proxy;
   await using payments = await openRelayed({ databaseUrl: url });
-  const all = await Promise.all(
+  const preparedOperations = await Promise.all(
     OPERATIONS.map(async ({ call, prepare }) => ({ call, ...await prepare(payments) })),
   );
   const before = payments.relay.received.length;
   proxy.cut();
-  await Promise.all(all.map(async ({ path, body }) => {
+  await Promise.all(preparedOperations.map(async ({ path, body }) => {
     const answer = await payments.post(path, body, newKey());
     assert.ok(answer.headers.has("Retry-After"));
     await assertProblem(answer, 503, "unavailable");

@@ -29,7 +29,7 @@ Deno.test("embedded server: ends if the service ends before the server has start
   await new Deno.Command(layout.serverScript, {
     args: [String(freePort()), "listen_addresses=127.0.0.1", "unix_socket_directories="],
     cwd: layout.home,
-    // The script stops the server when its input ends, as it does when the service ends.
+    // The script stops the server when its input ends, and the input ends when the service ends.
     stdin: "null",
     ...layout.runAs,
   }).output();

@@ -19,7 +19,7 @@ import { openTransactionPooler } from "../support/database/transaction_pooler.ts
 import { until } from "../support/until.ts";
 
 interface TestLock extends InstanceLock {
-  /** How often an instance was found gone. */
+  /** How often this instance found that another one is gone. */
   gone(): number;
   losses: unknown[];
 }
@@ -50,7 +50,7 @@ async function instances(url: string): Promise<number[]> {
   return rows.map(({ holder }) => Number(holder));
 }
 
-Deno.test("instance lock: it is held while the instance runs, and free when it has ended", async () => {
+Deno.test("instance lock: is held while the instance runs, and free when it has ended", async () => {
   const url = await createDatabase();
   const lock = await openLock(url);
   const token = lock.token()!;
@@ -65,20 +65,20 @@ Deno.test("instance lock: it is held while the instance runs, and free when it h
 
 Deno.test("instance lock: of two remaining instances, one finds out that a third has ended", async () => {
   const url = await createDatabase();
-  await using first = await openLock(url);
-  await using second = await openLock(url);
-  const third = await openLock(url);
+  await using firstLock = await openLock(url);
+  await using secondLock = await openLock(url);
+  const thirdLock = await openLock(url);
   assert.equal((await instances(url)).length, 3);
-  await third[Symbol.asyncDispose]();
+  await thirdLock[Symbol.asyncDispose]();
   await until("the third is removed", async () => (await instances(url)).length === 2);
-  await until("it was found gone", () => first.gone() + second.gone() > 0);
-  assert.equal(first.gone() + second.gone(), 1);
+  await until("it was found gone", () => firstLock.gone() + secondLock.gone() > 0);
+  assert.equal(firstLock.gone() + secondLock.gone(), 1);
 });
 
-Deno.test("instance lock: an instance that starts finds an instance that has ended before", async () => {
+Deno.test("instance lock: a starting instance finds one that ended earlier", async () => {
   const url = await createDatabase();
-  const before = await openLock(url);
-  await before[Symbol.asyncDispose]();
+  const endedLock = await openLock(url);
+  await endedLock[Symbol.asyncDispose]();
   await using lock = await openLock(url);
   await until("it is found gone", () => lock.gone() === 1);
   assert.deepEqual(await instances(url), [lock.token()]);
@@ -112,7 +112,7 @@ Deno.test("instance lock: the server frees the lock of a machine that has vanish
   await using lock = await openLock(gated.url);
   const token = lock.token()!;
   assert.equal(await isFree(url, token), false);
-  // Nothing arrives at the server, not even that the connection was closed.
+  // From now on the server receives nothing, not even the end of the connection.
   gates.statements.hold();
   await until("the instance has no token", () => lock.token() === null);
   await until("the lock is free", () => isFree(url, token));
@@ -150,13 +150,13 @@ Deno.test("instance lock: without a session of its own the instance has no token
   await using lock = await openLock(pooler.url);
   const token = lock.token()!;
   assert.equal(await isFree(url, token), false);
-  const other = postgres(pooler.url, { max: 1, fetch_types: false });
+  const otherClient = postgres(pooler.url, { max: 1, fetch_types: false });
   try {
-    await other`select 1`;
+    await otherClient`select 1`;
     pooler.exchangeSessions();
     await until("the instance has no token", () => lock.token() === null);
   } finally {
-    await other.end();
+    await otherClient.end();
   }
   assert.match(String(lock.losses), /session mode/);
 });
@@ -164,12 +164,12 @@ Deno.test("instance lock: without a session of its own the instance has no token
 Deno.test("instance lock: while another session holds the lock, the instance has no token", async () => {
   const url = await createDatabase();
   const token = randomInt(2 ** 40);
-  const other = postgres(url, { max: 1 });
-  await other`select pg_advisory_lock(${token}::bigint)`;
+  const otherClient = postgres(url, { max: 1 });
+  await otherClient`select pg_advisory_lock(${token}::bigint)`;
   await using lock = await openLock(url, { token });
   assert.equal(lock.token(), null);
   assert.equal(lock.losses.length, 1);
-  await other.end();
+  await otherClient.end();
   await until("the lock is held", () => lock.token() === token);
 });
 

@@ -69,12 +69,12 @@ Deno.test("charge: a locked payment does not fail the charges of other payments"
   const body = await chargeRequest(payments.sandbox, "bca");
   const charges: number[] = [];
   const checks: Response[] = [];
-  let rest = CHARGES;
+  let remaining = CHARGES;
   async function chargeAll() {
-    while (rest-- > 0) charges.push((await payments.post("/charge/", body, newKey())).status);
+    while (remaining-- > 0) charges.push((await payments.post("/charge/", body, newKey())).status);
   }
   async function checkAll() {
-    while (rest > 0) checks.push(await check());
+    while (remaining > 0) checks.push(await check());
   }
   await Promise.all([
     ...Array.from({ length: CONCURRENT_CHARGES }, chargeAll),
@@ -156,7 +156,7 @@ const ROWS = `
     next_attempt_at, created_at)
   values ('${ID}', '${ID}', 'payment_settled', '${ID}', 1, '2026-03-05', now())`;
 
-/** Every batched statement that locks rows, by the table of the row that another session locks. */
+/** Every batched statement that locks rows, with the table in which another session locks them. */
 const WRITES: [name: string, table: string, write: (sql: Sql) => Promise<unknown>][] = [
   [
     "insert of a payment",

@@ -14,7 +14,7 @@ function migration(name: string, sql: string): Migration {
 /** Longer than the statement timeout of the service. */
 const BUILD_SECONDS = 3;
 
-/** Indexes take long, but only for payments that exist before the migration. */
+/** Building this index takes long, but only for payments that exist before the migration. */
 const SLOW_INDEX = migration(
   "9001_slow_index",
   `alter table gateway.payments add column colour text;
@@ -77,41 +77,41 @@ Deno.test("migrate: building an index of a table with rows fails no request", as
 
 Deno.test("migrate: waiting for the lock of a table fails no request", async () => {
   await using payments = await openPayments();
-  const other = postgres(payments.databaseUrl, { max: 1 });
-  const session = await other.reserve();
+  const blockingClient = postgres(payments.databaseUrl, { max: 1 });
+  const session = await blockingClient.reserve();
   await session`begin`;
   await session`select from gateway.payments`;
   const column = migration("9001_column", "alter table gateway.payments add column colour text");
   const migrated = migrate(payments.databaseUrl, [column]);
   let attempts = 0;
   const released = until("the migration has waited several times", async () => {
-    const waiting = await runSql(
+    const waitingLocks = await runSql(
       payments.databaseUrl,
       "select from pg_locks where mode = 'AccessExclusiveLock' and not granted",
     );
-    attempts += waiting.length;
+    attempts += waitingLocks.length;
     return attempts >= 20;
   }).then(() => session`rollback`);
   assert.deepEqual(await chargeDuring(payments, migrated), ["9001_column"]);
   await released;
   session.release();
-  await other.end();
+  await blockingClient.end();
 });
 
-Deno.test("migrate: drops and builds an index again whose build was interrupted", async () => {
+Deno.test("migrate: drops and rebuilds an index whose build was interrupted", async () => {
   await using payments = await openPayments();
   const { databaseUrl } = payments;
   await payments.charge();
   await makeIndexesSlow(payments);
   const interrupted = migrate(databaseUrl, [SLOW_INDEX]).catch(() => "interrupted");
   await until("the index is being built", async () => {
-    const ended = await runSql(
+    const endedSessions = await runSql(
       databaseUrl,
       `select pg_terminate_backend(pid) from pg_stat_activity
        where datname = current_database() and query like 'create index concurrently%'
          and state = 'active' and wait_event = 'PgSleep'`,
     );
-    return ended.length > 0;
+    return endedSessions.length > 0;
   });
   assert.equal(await interrupted, "interrupted");
   assert.equal(await isIndexValid(databaseUrl, "payments_slow"), false);

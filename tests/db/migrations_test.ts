@@ -97,8 +97,8 @@ Deno.test("migrate: concurrent processes apply each migration once", async () =>
   const results = await Promise.all([1, 2, 3].map(() => runTask(["migrate"], env)));
   for (const { code, stderr } of results) assert.equal(code, 0, stderr);
   const applied = results.flatMap(({ stdout }) => stdout.match(/^Applied .*/gm) ?? []);
-  const all = (await loadMigrations()).map(({ name }) => `Applied ${name}`);
-  assert.deepEqual(applied.toSorted(), all);
+  const expected = (await loadMigrations()).map(({ name }) => `Applied ${name}`);
+  assert.deepEqual(applied.toSorted(), expected);
 });
 
 Deno.test("migrate: concurrent connections of a process apply each migration once", async () => {

@@ -149,15 +149,15 @@ Deno.test("planner settings: statements that were planned on small tables read f
   }
   await runSql(url, insertRows(1, 10));
   await runSql(url, "analyze");
-  const early = openDatabase({ url, poolSize: 1 });
-  const late = openDatabase({ url, poolSize: 1 });
+  const plannedEarly = openDatabase({ url, poolSize: 1 });
+  const plannedLate = openDatabase({ url, poolSize: 1 });
   try {
-    for (const run of Object.values(STATEMENTS)) await early.query(run);
+    for (const run of Object.values(STATEMENTS)) await plannedEarly.query(run);
     await runSql(url, insertRows(11, ROWS));
-    await publishAll(late);
+    await publishAll(plannedLate);
     await runSql(url, insertRows(ROWS + 1, ROWS + 50));
     for (const [name, run] of Object.entries(STATEMENTS)) {
-      for (const [when, database] of Object.entries({ early, late })) {
+      for (const [when, database] of Object.entries({ early: plannedEarly, late: plannedLate })) {
         const read = await database.transaction(async (sql) => {
           const before = await readSoFar(sql);
           await run(sql);
@@ -167,7 +167,7 @@ Deno.test("planner settings: statements that were planned on small tables read f
       }
     }
   } finally {
-    await early.close();
-    await late.close();
+    await plannedEarly.close();
+    await plannedLate.close();
   }
 });

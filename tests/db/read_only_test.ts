@@ -15,7 +15,7 @@ async function makeReadOnly(databaseUrl: string): Promise<void> {
   );
 }
 
-/** Connections that are open stay read-only, like those to a demoted primary. */
+/** Applies to new connections; open ones keep their mode, like those to a demoted primary. */
 async function setReadOnly(databaseUrl: string, value: "on" | "off"): Promise<void> {
   const name = new URL(databaseUrl).pathname.slice(1);
   await runSql(
@@ -33,7 +33,7 @@ async function openReadOnly() {
   const staff = await payments.app.createKey({ userId: "staff", isStaff: true });
   const body = await chargeRequest(payments.sandbox, "bca");
   await makeReadOnly(payments.databaseUrl);
-  // The first statements find connections that were closed.
+  // The first statements fail, because their connections were closed.
   await until("reads work", async () => (await payments.get("/payments/")).status === 200);
   return {
     payments,
@@ -41,7 +41,7 @@ async function openReadOnly() {
     staff,
     charge: () => payments.post("/charge/", body, newKey()),
     ready: () => payments.app.request("/health/ready/"),
-    /** Makes the service look keys up again. */
+    /** Lets the cached API keys expire, so the next request reads them from the database. */
     forgetKeys: () => now += 10_000,
     [Symbol.asyncDispose]: () => payments[Symbol.asyncDispose](),
   };

@@ -31,8 +31,8 @@ Deno.test("guide blocks: an output without a command before it is an error", () 
 
 Deno.test("guide blocks: a block of code that is not run needs a reason", () => {
   const shell = ["sh not-run", "bash", "sh later", "zsh"];
-  const others = ["ts", "json", "text", "", "python", "html", "ini later"];
-  for (const info of [...shell, ...others]) {
+  const otherLanguages = ["ts", "json", "text", "", "python", "html", "ini later"];
+  for (const info of [...shell, ...otherLanguages]) {
     assert.throws(() => blocksOf(fenced(info)), /line 3: the block is neither run nor/, info);
   }
 });
@@ -87,7 +87,7 @@ const NOT_RUN: Record<string, number> = {
   // tests/commands/account_test.ts runs the change of the account.
   "production.md": 11,
   "how-it-works.md": 1,
-  // tests/sandbox/card_script_test.ts runs such a page.
+  // tests/sandbox/card_script_test.ts runs a page with the card script.
   "sandbox.md": 2,
   "security.md": 2,
 };

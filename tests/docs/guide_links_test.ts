@@ -30,7 +30,7 @@ Deno.test("pages: every link leads to an existing file and heading", async () =>
   assert.deepEqual(broken, []);
 });
 
-/** Source files, in prose and in code blocks; patterns such as `core/*` and `…` do not match. */
+/** Paths of source files in text and code blocks; patterns like `core/*` and `…` do not match. */
 const SOURCE_PATH =
   /(?<![\w/.-])(?:\.\/)?((?:bench|commands|concurrency|core|db|openapi|routes|sandbox|tests)\/[\w./-]+\.(?:ts|sql|sh|json))/g;
 

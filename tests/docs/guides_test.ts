@@ -24,7 +24,7 @@ for (const guide of await guideNames()) {
   Deno.test({
     name: `guides: the commands in docs/${guide} print the output that the guide shows`,
     ignore: !hasCurl,
-    // The output of the service is read during the test.
+    // The shared service keeps writing output, so reading it does not end with the test.
     sanitizeOps: false,
     fn: () => runGuide(guide, service, folder.path),
   });

@@ -40,14 +40,14 @@ Deno.test("moving guide: names only paths that exist, and every path that the ol
     const [method, path] = each.split(" ");
     assert.ok(document.paths[path!]?.[method!], each);
   }
-  const old = Object.entries<object>(document.paths)
+  const oldOperations = Object.entries<object>(document.paths)
     .filter(([path]) => /^\/(charge|payments|notification|invoices|subscriptions)\//.test(path))
     .flatMap(([path, item]) =>
       Object.keys(item).filter((name) => ["get", "post"].includes(name))
         .map((method) => `${method} ${path}`)
     );
-  assert.ok(old.length >= 17);
-  for (const each of old) assert.ok(named.has(each), each);
+  assert.ok(oldOperations.length >= 17);
+  for (const each of oldOperations) assert.ok(named.has(each), each);
 });
 
 Deno.test("moving guide: names every event that was a signal in the old package, and only fields that exist", () => {

@@ -64,16 +64,16 @@ Deno.test({
       await until("the webhook arrives", () => receiver.received.length === 1);
     }
     const tools = { PATH: `${server.programs}:/usr/bin:/bin`, DATABASE_URL, NEW_DATABASE_URL };
-    // A role that no longer exists when the dump is restored.
+    // The dump names a role that no longer exists when it is restored.
     await runSql(DATABASE_URL, "create role serving; grant usage on schema gateway to serving");
     await runBlock(blockWith(guide, "sh", "pg_dump --"), tools, dumps.path);
     await runSql(DATABASE_URL, "drop owned by serving; drop role serving");
     await runBlock(blockWith(guide, "sh", "pg_restore --"), tools, dumps.path);
 
-    // Without BOOTSTRAP_STAFF_KEY: the dump contains the key.
-    const { BOOTSTRAP_STAFF_KEY: _, ...others } = settings;
+    // Starts without BOOTSTRAP_STAFF_KEY, because the dump contains the key.
+    const { BOOTSTRAP_STAFF_KEY: _, ...settingsWithoutKey } = settings;
     await using service = await startService({
-      settings: { ...others, DATABASE_URL: NEW_DATABASE_URL },
+      settings: { ...settingsWithoutKey, DATABASE_URL: NEW_DATABASE_URL },
     });
     sandbox.receiver.answer = ({ text }) =>
       callService(`${service.url}/notification/`, {
@@ -105,9 +105,9 @@ Deno.test({
   ignore: programs === null,
   async fn() {
     await using folder = await createDataFolder();
-    // The PostgreSQL server of the tests uses that port.
-    const taken = Number(new URL(await createDatabase({ template: null })).port);
-    const ports = [taken, taken, freePort()];
+    // The PostgreSQL server of the tests uses this port.
+    const takenPort = Number(new URL(await createDatabase({ template: null })).port);
+    const ports = [takenPort, takenPort, freePort()];
     await using server = await startDebianPostgres(programs!, folder.path, () => ports.shift()!);
     assert.deepEqual(ports, []);
     const [row] = await runSql(server.url, "show data_directory");

@@ -77,7 +77,7 @@ Deno.test({
   async fn() {
     await using receiver = openWebhookReceiver();
     await using folder = await createDataFolder();
-    // The account stays the same.
+    // Both sandboxes use this file, so the gateway account stays the same.
     const path = join(folder.path, "sandbox.kv");
     const base = {
       HOST: "127.0.0.1",
@@ -115,11 +115,11 @@ Deno.test({
         assert.ok(isSignedWith(each, receiver.received[0]!));
       }
 
-      const [endpoint, ...waiting] = parseResponses(
+      const [endpoint, ...waitingJobs] = parseResponses(
         (await runBlock(disableBlock!, variables)).stdout,
       );
       assert.equal(endpoint.enabled, false);
-      assert.deepEqual(waiting, [[], []]);
+      assert.deepEqual(waitingJobs, [[], []]);
       await post(`${service.url}/charge/`, BOOTSTRAP_STAFF_KEY, CHARGE);
     }
 
@@ -142,14 +142,14 @@ Deno.test({
 
 Deno.test("production guide: a JWT is accepted only if the configured secret signed it", async () => {
   const databaseUrl = await createDatabase();
-  const [old, renewed] = ["a", "b"].map((letter) => letter.repeat(32)) as [string, string];
+  const [oldSecret, newSecret] = ["a", "b"].map((letter) => letter.repeat(32)) as [string, string];
   const sign = (secret: string) =>
     new SignJWT({}).setProtectedHeader({ alg: "HS256" }).setSubject("ada").setIssuer("i")
       .setAudience("a").setExpirationTime("1m").sign(new TextEncoder().encode(secret));
-  for (const AUTH_JWT_SECRET of [old, renewed]) {
+  for (const AUTH_JWT_SECRET of [oldSecret, newSecret]) {
     const env = { ...REAL_INSTALLATION, AUTH_JWT_SECRET, AUTH_JWT_ISSUER: "i" };
     await using app = await openApp({ databaseUrl, env: { ...env, AUTH_JWT_AUDIENCE: "a" } });
-    for (const secret of [old, renewed]) {
+    for (const secret of [oldSecret, newSecret]) {
       const { status } = await app.as(await sign(secret), "/me/");
       assert.equal(status, secret === AUTH_JWT_SECRET ? 200 : 401);
     }

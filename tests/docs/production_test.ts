@@ -154,7 +154,7 @@ Deno.test("systemd unit: its command serves as an ordinary user who can write on
   assert.ok(stopTimeoutSeconds >= await secondsToStop());
 });
 
-/** Draining, running requests, and closing the connections. */
+/** The time for draining, for running requests, and for closing the connections. */
 async function secondsToStop(): Promise<number> {
   const { drainSeconds } = parseConfig(await settingsOfGuide(), "/");
   return drainSeconds + GRACE_MS / 1_000 + 10;
@@ -216,7 +216,7 @@ Deno.test("guides: name only settings that exist", () => {
   for (const [name, text] of [["production.md", guide], ["security.md", security]] as const) {
     const named = [...text.matchAll(/`([A-Z]+(?:_[A-Z]+)+)(?:=[^`]*)?`/g)].map(([, each]) => each!);
     const unknown = named.filter((each) => !(SETTING_NAMES as string[]).includes(each));
-    // OTEL_DENO is a setting of Deno.
+    // OTEL_DENO is a setting of Deno, not of the service.
     assert.deepEqual([...new Set(unknown)], name === "production.md" ? ["OTEL_DENO"] : []);
   }
 });

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { findPrograms } from "../support/database/debian_postgres.ts";
 import { hasProgram } from "../support/programs.ts";
 
-/** What `work` prints with `console.error`. */
+/** The text that `work` prints with `console.error`. */
 async function errorOutputOf(work: () => unknown): Promise<string> {
   const { error } = console;
   const lines: string[] = [];
@@ -22,7 +22,7 @@ Deno.test("programs: a missing program is reported, an installed one is not", as
     await errorOutputOf(() => hasProgram("no-such-program", "its tests are")),
     /^\*\*\* NO no-such-program: its tests are SKIPPED \*\*\*$/m,
   );
-  // Installed, but it fails with these arguments.
+  // The program is installed, but fails with these arguments.
   assert.match(
     await errorOutputOf(() => hasProgram(installed, "all is", ["no-such"])),
     /all is SKIPPED/,

@@ -15,6 +15,7 @@ const current = JSON.parse(await Deno.readTextFile(join(PROJECT, "openapi/openap
 /** The expected report of a breaking change, or the name of a compatible one; and the change. */
 type Change = [text: string, make: (document: Json, schemas: Json) => void];
 
+// The parts of `smallDocument` that the changes below edit.
 const list = (document: Json) => document.paths["/orders/"].get;
 const create = (document: Json) => document.paths["/orders/"].post;
 const ping = (document: Json) => document.paths["/ping/"].get;
@@ -494,16 +495,16 @@ Deno.test("compatibility: a removal in the real document is reported once, with 
   delete narrowed.paths["/me/"];
   const changes = breakingChanges(current, narrowed);
   assert.ok(changes.includes("GET /me/: removed"), `${changes}`);
-  const [first] = changes.filter((line) => line.includes(" Payment.va_number: removed"));
-  assert.match(first ?? "", /^POST \/charge\/ 201 Payment\.va_number: removed, and in \d+ more/);
+  const [removal] = changes.filter((line) => line.includes(" Payment.va_number: removed"));
+  assert.match(removal ?? "", /^POST \/charge\/ 201 Payment\.va_number: removed, and in \d+ more/);
   assert.deepEqual(breakingChanges(current, structuredClone(current)), []);
 });
 
 Deno.test("compatibility: every keyword of the document is compared", () => {
-  const unknown = new Set<string>();
+  const unknownKeywords = new Set<string>();
   const check = (schema: Json): void => {
     for (const [keyword, value] of Object.entries<Json>(schema)) {
-      if (!KNOWN_KEYWORDS.includes(keyword)) unknown.add(keyword);
+      if (!KNOWN_KEYWORDS.includes(keyword)) unknownKeywords.add(keyword);
       if (keyword === "properties") Object.values(value).forEach(check);
       else if (/^(allOf|oneOf|anyOf)$/.test(keyword)) value.forEach(check);
       else if (/^(items|additionalProperties)$/.test(keyword) && value !== false) check(value);
@@ -516,5 +517,5 @@ Deno.test("compatibility: every keyword of the document is compared", () => {
   };
   Object.values(current.components.schemas).forEach(check);
   find([current.paths, current.webhooks, current.components]);
-  assert.deepEqual([...unknown], []);
+  assert.deepEqual([...unknownKeywords], []);
 });

@@ -44,9 +44,9 @@ function operations(document: { paths?: unknown }) {
 
 Deno.test("document: every route except the open ones responds 401 without a key and with a wrong one", async () => {
   await using app = await openApp({ databaseUrl });
-  const all = operations(app.document());
-  assert.ok(all.length > OPEN_ROUTES.length);
-  for (const { name, method, path, operation } of all) {
+  const allOperations = operations(app.document());
+  assert.ok(allOperations.length > OPEN_ROUTES.length);
+  for (const { name, method, path, operation } of allOperations) {
     const isOpen = OPEN_ROUTES.includes(name);
     assert.equal(
       operation.security?.length === 0,
@@ -71,10 +71,10 @@ Deno.test("document: every route except the open ones responds 401 without a key
 
 Deno.test("document: each operation has a unique id and one tag, and its path ends in a slash", async () => {
   await using app = await openApp({ databaseUrl });
-  const all = operations(app.document());
-  const ids = all.map(({ operation }) => operation.operationId);
-  assert.equal(new Set(ids).size, all.length);
-  for (const { name, path, operation } of all) {
+  const allOperations = operations(app.document());
+  const ids = allOperations.map(({ operation }) => operation.operationId);
+  assert.equal(new Set(ids).size, allOperations.length);
+  for (const { name, path, operation } of allOperations) {
     assert.match(operation.operationId ?? "", OPERATION_ID, name);
     assert.ok(operation.tags?.length === 1, name);
     assert.ok(path.endsWith("/"), name);
@@ -195,10 +195,10 @@ Deno.test("document: is served as OpenAPI 3.1 without a credential", async () =>
 
 Deno.test("document: is built once and does not change afterwards", async () => {
   await using app = await openApp({ databaseUrl });
-  const first = await (await app.request("/openapi.json")).text();
+  const firstText = await (await app.request("/openapi.json")).text();
   app.document().info.title = "changed";
   app.document().paths = {};
-  assert.equal(await (await app.request("/openapi.json")).text(), first);
+  assert.equal(await (await app.request("/openapi.json")).text(), firstText);
 });
 
 Deno.test("document: `deno task openapi` writes the same file with any settings", async () => {

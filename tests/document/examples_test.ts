@@ -55,7 +55,8 @@ const MISTAKES: Mistake[] = [
   ...ADDED_MEMBERS.map(([name, member]): Mistake => [
     `the member ${member} that ${name} adds, without a description`,
     ({ components }) => {
-      delete components.schemas[name].allOf[1].properties[member].description;
+      const { allOf, properties } = components.schemas[name];
+      delete (allOf ? allOf[1].properties : properties)[member].description;
     },
     new RegExp(`^${name}\\.${member} has no description$`, "m"),
   ]),

@@ -98,16 +98,16 @@ Deno.test({
           assert.equal(charge.status(), 201);
           const { authorization } = await charge.request().allHeaders();
           assert.equal(authorization, `Bearer ${service.keys.user}`);
-          const first = PaymentSchema.parse(await charge.json());
-          assert.equal(first.transaction_status, "pending");
+          const firstPayment = PaymentSchema.parse(await charge.json());
+          assert.equal(firstPayment.transaction_status, "pending");
           await page.getByText("201 Created").waitFor();
           await screenshot(page, "sent");
 
           // Example headers are not sent; the example Idempotency-Key would replay the first charge.
-          const again = await send(page, "/charge/");
-          assert.equal(again.status(), 201);
-          assert.notEqual(PaymentSchema.parse(await again.json()).id, first.id);
-          const sent = await again.request().allHeaders();
+          const secondCharge = await send(page, "/charge/");
+          assert.equal(secondCharge.status(), 201);
+          assert.notEqual(PaymentSchema.parse(await secondCharge.json()).id, firstPayment.id);
+          const sent = await secondCharge.request().allHeaders();
           for (const name of ["idempotency-key", "prefer", "x-request-id"]) {
             assert.equal(sent[name], undefined, name);
           }

@@ -66,22 +66,22 @@ Deno.test("served document: a client with the current version gets 304 without a
   for (const { path, cacheControl } of SERVED_FILES) {
     for (const encoding of ["gzip", "identity"]) {
       const accept = { "Accept-Encoding": encoding };
-      const first = await requestFile(app, path, accept);
-      const tag = first.headers.get("etag") ?? "";
+      const firstResponse = await requestFile(app, path, accept);
+      const tag = firstResponse.headers.get("etag") ?? "";
       assert.match(tag, /^"[\w-]{22}"$/);
-      for (const known of [tag, `"old", ${tag}`, `W/${tag}`, `"old",W/${tag}`, "*"]) {
-        const again = await requestFile(app, path, { ...accept, "If-None-Match": known });
-        assert.equal(again.status, 304, known);
+      for (const knownTag of [tag, `"old", ${tag}`, `W/${tag}`, `"old",W/${tag}`, "*"]) {
+        const again = await requestFile(app, path, { ...accept, "If-None-Match": knownTag });
+        assert.equal(again.status, 304, knownTag);
         assert.equal(await again.text(), "");
         assert.equal(again.headers.get("etag"), tag);
       }
-      for (const other of ['"old"', tag.slice(0, -2) + '"', tag.slice(1, -1), ""]) {
-        const again = await requestFile(app, path, { ...accept, "If-None-Match": other });
-        assert.equal(again.status, 200, other);
+      for (const otherTag of ['"old"', tag.slice(0, -2) + '"', tag.slice(1, -1), ""]) {
+        const again = await requestFile(app, path, { ...accept, "If-None-Match": otherTag });
+        assert.equal(again.status, 200, otherTag);
         assert.equal(await again.text(), await (await requestFile(app, path, accept)).text());
       }
-      for (const known of ["", tag]) {
-        const answer = await requestFile(app, path, { ...accept, "If-None-Match": known });
+      for (const knownTag of ["", tag]) {
+        const answer = await requestFile(app, path, { ...accept, "If-None-Match": knownTag });
         assert.equal(answer.headers.get("vary"), "Accept-Encoding");
         assert.equal(answer.headers.get("cache-control"), cacheControl);
       }
@@ -91,12 +91,12 @@ Deno.test("served document: a client with the current version gets 304 without a
 
 Deno.test("served document: the ETag differs by encoding and is the same on each instance", async () => {
   await using app = await openApp({ databaseUrl });
-  await using other = await openApp({ databaseUrl });
+  await using otherInstance = await openApp({ databaseUrl });
   const tag = async (app: TestApp, encoding: string) =>
     (await requestFile(app, "/openapi.json", { "Accept-Encoding": encoding })).headers.get("etag");
   const tags = [await tag(app, "gzip"), await tag(app, "identity")];
   assert.notEqual(tags[0], tags[1]);
-  assert.deepEqual([await tag(other, "gzip"), await tag(other, "identity")], tags);
+  assert.deepEqual([await tag(otherInstance, "gzip"), await tag(otherInstance, "identity")], tags);
   await using changed = await openApp({
     databaseUrl,
     env: { DATABASE_URL: "postgres://x/y", GATEWAY_SERVER_KEY: "Mid-server-x", BASE_PATH: "/pay" },
@@ -131,8 +131,8 @@ Deno.test("served document: HEAD over HTTP has the headers of GET and no body", 
       assert.ok(get.head.includes(`content-length: ${get.length}`), `${get.head}`);
       const tag = get.head.find((line) => line.startsWith("etag: "))!.slice("etag: ".length);
       assert.match(tag, /^"/);
-      const known = await sendRaw("HEAD", path, `${accept}If-None-Match: ${tag}\r\n`);
-      assert.ok(known.head.includes("HTTP/1.1 304 Not Modified"));
+      const notModified = await sendRaw("HEAD", path, `${accept}If-None-Match: ${tag}\r\n`);
+      assert.ok(notModified.head.includes("HTTP/1.1 304 Not Modified"));
     }
   }
 });

@@ -151,11 +151,11 @@ Deno.test("subscriber: if it throws, it is retried with growing delays, and othe
   let isBroken = true;
   events.on(["payment_received", "payment_settled"], ({ name }) => {
     calls.push(name);
-    // A synchronous error.
+    // Throws synchronously, because the handler returns no promise.
     if (isBroken) throw new Error("broken subscriber");
   }, { as: "broken" });
-  const others: string[] = [];
-  events.on(["payment_received", "payment_settled"], ({ name }) => void others.push(name), {
+  const otherCalls: string[] = [];
+  events.on(["payment_received", "payment_settled"], ({ name }) => void otherCalls.push(name), {
     as: "other",
   });
   await using payments = await openPayments({ events, now });
@@ -163,13 +163,13 @@ Deno.test("subscriber: if it throws, it is retried with growing delays, and othe
   const { id } = await payments.paid();
   await runDueJobs(app);
   await runDueJobs(app);
-  assert.deepEqual(others, ["payment_received", "payment_settled"]);
+  assert.deepEqual(otherCalls, ["payment_received", "payment_settled"]);
   const delays: number[] = [];
-  const waiting = async () =>
+  const findWaitingJob = async () =>
     (await jobsOf(app, id)).find(({ task, status }) =>
       task === "deliver broken" && status === "queued"
     );
-  for (let job = await waiting(); delays.length < 15; job = await waiting()) {
+  for (let job = await findWaitingJob(); delays.length < 15; job = await findWaitingJob()) {
     assert.match(job!.error!, /Error: broken subscriber/);
     delays.push((job!.run_at.getTime() - now()) / 1_000);
     advance(job!.run_at.getTime() - now());
@@ -182,7 +182,7 @@ Deno.test("subscriber: if it throws, it is retried with growing delays, and othe
   isBroken = false;
   await runAll(app, advance);
   assert.deepEqual(calls, ["payment_received", "payment_settled"]);
-  assert.deepEqual(others, ["payment_received", "payment_settled"]);
+  assert.deepEqual(otherCalls, ["payment_received", "payment_settled"]);
 });
 
 Deno.test("subscriber: an event that always fails is skipped, and the later events are delivered", async () => {
@@ -210,8 +210,8 @@ Deno.test("subscriber: an event whose handler crashes every process is skipped, 
   await app.database.query((sql) => sql`update gateway.jobs set attempts = 34`);
   await runAll(app, advance);
   assert.deepEqual(names(handled), ["settled"]);
-  const [first] = await jobsOf(app, id);
-  assert.match(first!.error!, /crashed or lost its lease/);
+  const [firstJob] = await jobsOf(app, id);
+  assert.match(firstJob!.error!, /crashed or lost its lease/);
 });
 
 Deno.test("subscriber: if it exceeds the time limit, it is aborted and retried", async () => {
@@ -235,15 +235,15 @@ Deno.test("subscriber: if it exceeds the time limit, it is aborted and retried",
 });
 
 Deno.test("subscriber: if it is slow, other subscribers, other jobs and requests are not delayed", async () => {
-  const slow = Promise.withResolvers<void>();
+  const slowHandler = Promise.withResolvers<void>();
   const events = createEvents();
   let called = 0;
   events.on("payment_received", async () => {
     called++;
-    await slow.promise;
+    await slowHandler.promise;
   }, { as: "slow" });
-  const quick: EventOf[] = [];
-  events.on("payment_received", (event) => void quick.push(event), { as: "quick" });
+  const quickEvents: EventOf[] = [];
+  events.on("payment_received", (event) => void quickEvents.push(event), { as: "quick" });
   await using payments = await openPayments({ events });
   const { app } = payments;
   await Promise.all(Array.from({ length: 12 }, () => payments.charge()));
@@ -258,12 +258,12 @@ Deno.test("subscriber: if it is slow, other subscribers, other jobs and requests
   await app.database.query((sql) => insertJobs(sql, [job]));
   runs.push(worker.run(job.id));
   try {
-    await until("the quick subscriber has all events", () => quick.length === 12);
+    await until("the quick subscriber has all events", () => quickEvents.length === 12);
     await until("the other job is done", () => isDone);
     assert.equal(called, 8, "as many as its concurrency allows");
     await payments.charge();
   } finally {
-    slow.resolve();
+    slowHandler.resolve();
     await Promise.all(runs);
   }
   assert.equal(called, 12);
@@ -304,7 +304,7 @@ Deno.test("subscriber: while a delivery fails, later events wait, and none is lo
   const failing = Promise.withResolvers<void>();
   outcome = failing.promise;
   const { id, transaction_id } = await payments.charge("gopay");
-  const first = runDueJobs(app);
+  const firstRun = runDueJobs(app);
   await until("the subscriber is called", () => calls.length === 1);
   await sandbox.control(`transactions/${transaction_id}/pay`);
   await payments.refresh(id);
@@ -316,7 +316,7 @@ Deno.test("subscriber: while a delivery fails, later events wait, and none is lo
   assert.deepEqual(calls, ["payment_received"]);
   outcome = Promise.resolve();
   failing.reject(new Error("not now"));
-  await first;
+  await firstRun;
   await runAll(app, advance);
   assert.deepEqual(names(handled), ["received", "settled"]);
   assert.deepEqual(calls, ["payment_received", "payment_received", "payment_settled"]);
@@ -334,19 +334,19 @@ Deno.test("subscriber: the event of a crashed worker is delivered before all lat
   const { events, handled } = subscribeToAll();
   await using payments = await openPayments({ events, now });
   const { app } = payments;
-  const waiting = async (id: string) =>
+  const findWaitingJob = async (id: string) =>
     (await jobsOf(app, id)).find(({ status }) => status === "queued")!;
   // One or two workers crash; then another worker runs all jobs, in different orders.
   for (const order of [[0, 1], [1, 0], [0, 1, 2], [0, 2, 1], [1, 0, 2], [2, 0, 1], [2, 1, 0]]) {
     handled.length = 0;
     const { id, transaction_id } = await payments.charge("gopay");
-    await claimAndCrash(app, await waiting(id));
+    await claimAndCrash(app, await findWaitingJob(id));
     await payments.sandbox.control(`transactions/${transaction_id}/pay`);
     await payments.refresh(id);
-    if (order.length === 3) await claimAndCrash(app, await waiting(id));
+    if (order.length === 3) await claimAndCrash(app, await findWaitingJob(id));
     await refundPart(payments, id);
     await runDueJobs(app);
-    assert.deepEqual(handled, [], "the delivery before may still be running");
+    assert.deepEqual(handled, [], "an earlier delivery may still be running");
     advance(125_000);
     const jobs = await jobsOf(app, id);
     const worker = createWorker({ ...app.deps, tasks: createTasks(app.deps), maxRunning: 1 });
@@ -356,7 +356,7 @@ Deno.test("subscriber: the event of a crashed worker is delivered before all lat
   }
 });
 
-Deno.test("subscriber: two merged deliveries start with the earlier event", async () => {
+Deno.test("subscriber: a delivery merged from two starts with the earlier event", async () => {
   await using app = await openApp({ databaseUrl: await createDatabase() });
   const { database, deps } = app;
   const sequences = async (subject: string) =>
@@ -405,20 +405,20 @@ Deno.test("subscriber: two instances with failures deliver the events of each pa
       inProgress.delete(data.id);
     }
   };
-  const [one, other] = [subscribeToAll(handler), subscribeToAll(handler)];
-  await using payments = await openPayments({ events: one.events, now, poolSize: 8 });
-  await using second = await openApp({
+  const [subscriber, otherSubscriber] = [subscribeToAll(handler), subscribeToAll(handler)];
+  await using payments = await openPayments({ events: subscriber.events, now, poolSize: 8 });
+  await using otherInstance = await openApp({
     databaseUrl: payments.databaseUrl,
     gatewayUrl: payments.sandbox.url,
     serverKey: SERVER_KEY,
-    events: other.events,
+    events: otherSubscriber.events,
     now,
   });
   let areWritesDone = false;
   const deliveries = (async () => {
-    while (!areWritesDone || await hasOpenJobs(second)) {
-      await Promise.all([payments.app, second].map(runDueJobs));
-      // No job is running at this point: otherwise its lease would expire.
+    while (!areWritesDone || await hasOpenJobs(otherInstance)) {
+      await Promise.all([payments.app, otherInstance].map(runDueJobs));
+      // Advances only while no job is running, because the lease of a running job would expire.
       advance(areWritesDone ? HOUR_MS : 1_000);
     }
   })();
@@ -444,19 +444,22 @@ Deno.test("subscriber: deliveries to a removed subscriber wait an hour for anoth
   const { now, advance } = manualClock();
   const { events, handled } = subscribeToAll();
   await using payments = await openPayments({ events, now });
-  await using older = await openApp({ databaseUrl: payments.databaseUrl, now });
-  const first = await payments.charge();
-  await runDueJobs(older);
-  const [job] = await jobsOf(older, first.id);
+  await using olderInstance = await openApp({ databaseUrl: payments.databaseUrl, now });
+  const firstPayment = await payments.charge();
+  await runDueJobs(olderInstance);
+  const [job] = await jobsOf(olderInstance, firstPayment.id);
   assert.deepEqual([job!.status, job!.attempts], ["queued", 0]);
   advance(60_000);
   await runDueJobs(payments.app);
   assert.deepEqual(names(handled), ["received"]);
 
-  const second = await payments.charge();
-  await runAll(older, advance);
-  const [lost] = await jobsOf(older, second.id);
-  assert.deepEqual([lost!.status, lost!.error], ["failed", 'Error: There is no subscriber "test"']);
+  const secondPayment = await payments.charge();
+  await runAll(olderInstance, advance);
+  const [failedJob] = await jobsOf(olderInstance, secondPayment.id);
+  assert.deepEqual([failedJob!.status, failedJob!.error], [
+    "failed",
+    'Error: There is no subscriber "test"',
+  ]);
   assert.equal(handled.length, 1);
 });
 

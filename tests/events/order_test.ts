@@ -63,7 +63,7 @@ async function readAll(app: TestApp, filter: Partial<EventFilter> = {}): Promise
   }
 }
 
-/** Events are published after their commit. */
+/** Waits, because events can be read only after they were committed and published. */
 async function untilRead(app: TestApp, count: number, filter: Partial<EventFilter> = {}) {
   await until(
     `${count} events can be read`,
@@ -74,51 +74,55 @@ async function untilRead(app: TestApp, count: number, filter: Partial<EventFilte
 Deno.test("event order: an event is readable while an earlier transaction is open, and a late commit comes after it", async () => {
   await using opened = await openAppWithWriters();
   const { app, writers } = opened;
-  const early = await write(writers);
+  const earlyEvent = await write(writers);
   await untilRead(app, 1);
   const begun = Promise.withResolvers<string>();
   const commit = Promise.withResolvers<void>();
-  const slow = writers.begin(async (sql) => {
+  const slowTransaction = writers.begin(async (sql) => {
     begun.resolve(await write(sql));
     await commit.promise;
   });
-  const slowOne = await begun.promise;
-  const quickOne = await write(writers);
+  const slowEvent = await begun.promise;
+  const quickEvent = await write(writers);
   const resources = await writers`select id, resource_id from gateway.events`;
-  const { resource_id } = resources.find(({ id }) => id === quickOne)!;
+  const { resource_id } = resources.find(({ id }) => id === quickEvent)!;
   try {
     await untilRead(app, 2);
-    assert.deepEqual(await readAll(app), [early, quickOne]);
-    assert.deepEqual(await readAll(app, { order: "newest_first" }), [quickOne, early]);
-    assert.deepEqual(await readAll(app, { name: "payment_settled" }), [early, quickOne]);
-    assert.deepEqual(await readAll(app, { resourceId: resource_id }), [quickOne]);
-    assert.deepEqual((await page(app, { before: quickOne })).ids, []);
+    assert.deepEqual(await readAll(app), [earlyEvent, quickEvent]);
+    assert.deepEqual(await readAll(app, { order: "newest_first" }), [quickEvent, earlyEvent]);
+    assert.deepEqual(await readAll(app, { name: "payment_settled" }), [earlyEvent, quickEvent]);
+    assert.deepEqual(await readAll(app, { resourceId: resource_id }), [quickEvent]);
+    assert.deepEqual((await page(app, { before: quickEvent })).ids, []);
   } finally {
     commit.resolve();
   }
-  await slow;
+  await slowTransaction;
   await untilRead(app, 3);
-  assert.deepEqual(await readAll(app), [early, quickOne, slowOne]);
-  assert.deepEqual(await readAll(app, { order: "newest_first" }), [slowOne, quickOne, early]);
-  assert.deepEqual((await page(app, { before: early })).ids, [quickOne, slowOne]);
-  assert.deepEqual((await page(app, { before: quickOne })).ids, [slowOne]);
+  assert.deepEqual(await readAll(app), [earlyEvent, quickEvent, slowEvent]);
+  assert.deepEqual(await readAll(app, { order: "newest_first" }), [
+    slowEvent,
+    quickEvent,
+    earlyEvent,
+  ]);
+  assert.deepEqual((await page(app, { before: earlyEvent })).ids, [quickEvent, slowEvent]);
+  assert.deepEqual((await page(app, { before: quickEvent })).ids, [slowEvent]);
 });
 
 Deno.test("event order: an event of a rolled-back transaction is never read and does not block later events", async () => {
   await using opened = await openAppWithWriters();
   const { app, writers } = opened;
-  let lost = "";
+  let lostEvent = "";
   await assert.rejects(
     writers.begin(async (sql) => {
-      lost = await write(sql);
+      lostEvent = await write(sql);
       throw new Error("rolled back");
     }),
     { message: "rolled back" },
   );
-  const kept = await write(writers);
+  const keptEvent = await write(writers);
   await untilRead(app, 1);
-  assert.deepEqual(await readAll(app), [kept]);
-  assert.ok(!(await page(app, { before: lost })).ids.includes(lost));
+  assert.deepEqual(await readAll(app), [keptEvent]);
+  assert.ok(!(await page(app, { before: lostEvent })).ids.includes(lostEvent));
 });
 
 Deno.test("event order: readers during concurrent writes see each event once, in the same order", async () => {
@@ -142,7 +146,7 @@ Deno.test("event order: readers during concurrent writes see each event once, in
     }
   }
 
-  /** Continues after the last event until all writes are done. */
+  /** Reads page after page until all writes are done. */
   async function readByCursor(filter: Partial<EventFilter>): Promise<string[]> {
     const ids: string[] = [];
     for (let wereWritesDone = false;; wereWritesDone = areWritesDone) {
@@ -154,13 +158,13 @@ Deno.test("event order: readers during concurrent writes see each event once, in
 
   /** Asserts that each read starts with the events of the previous read. */
   async function readRepeatedly(): Promise<void> {
-    let known: string[] = [];
+    let knownIds: string[] = [];
     while (!areWritesDone) {
       const oldestFirst = await readAll(app, { limit: 7 });
-      assert.deepEqual(oldestFirst.slice(0, known.length), known);
+      assert.deepEqual(oldestFirst.slice(0, knownIds.length), knownIds);
       const newestFirst = await readAll(app, { order: "newest_first", limit: 7 });
       assert.deepEqual(newestFirst.reverse().slice(0, oldestFirst.length), oldestFirst);
-      known = oldestFirst;
+      knownIds = oldestFirst;
     }
   }
 
@@ -176,26 +180,26 @@ Deno.test("event order: readers during concurrent writes see each event once, in
   }
 
   const reading = [readByCursor({}), readByCursor({ name: "payment_denied" })] as const;
-  const [count, all, denied] = await Promise.all([writeAll(), ...reading, readRepeatedly()]);
-  assert.deepEqual(all, await readAll(app));
-  assert.deepEqual(denied, await readAll(app, { name: "payment_denied" }));
-  assert.equal(new Set(all).size, count);
+  const [count, allIds, deniedIds] = await Promise.all([writeAll(), ...reading, readRepeatedly()]);
+  assert.deepEqual(allIds, await readAll(app));
+  assert.deepEqual(deniedIds, await readAll(app, { name: "payment_denied" }));
+  assert.equal(new Set(allIds).size, count);
 });
 
 Deno.test("event list: pages, filters and both orders agree", async () => {
   await using opened = await openAppWithWriters();
   const { app, writers } = opened;
-  const [one, other] = [randomUUID(), randomUUID()];
+  const [firstResource, secondResource] = [randomUUID(), randomUUID()];
   const written: { id: string; name: string; resourceId: string }[] = [];
   for (let sequence = 1; sequence <= 6; sequence++) {
-    for (const resourceId of [one, other]) {
+    for (const resourceId of [firstResource, secondResource]) {
       const name = sequence % 2 === 0 ? "payment_settled" : "payment_received";
       written.push({ id: await write(writers, { name, resourceId, sequence }), name, resourceId });
     }
   }
   await untilRead(app, 12);
   for (const name of [null, "payment_settled", "payment_expired"]) {
-    for (const resourceId of [null, one, randomUUID()]) {
+    for (const resourceId of [null, firstResource, randomUUID()]) {
       const expected = written.filter((event) =>
         event.name === (name ?? event.name) && event.resourceId === (resourceId ?? event.resourceId)
       ).map(({ id }) => id);
@@ -209,7 +213,7 @@ Deno.test("event list: pages, filters and both orders agree", async () => {
         assert.ok((await page(app, filter)).ids.length <= limit);
       }
       assert.equal((await page(app, { name, resourceId, limit: expected.length || 1 })).next, null);
-      // Events are deleted from the oldest on: all remaining events are newer than a deleted cursor.
+      // The oldest events are deleted first, so all remaining events are newer than a deleted cursor.
       const deletedCursor = { name, resourceId, before: randomUUID() };
       assert.deepEqual((await page(app, deletedCursor)).ids, expected);
       assert.deepEqual((await page(app, { ...deletedCursor, order: "newest_first" })).ids, []);
@@ -248,40 +252,43 @@ Deno.test("event order: is kept when the database moves to another server", asyn
   const generations = async () =>
     (await runSql(url, "select distinct generation from gateway.events order by 1"))
       .map(({ generation }) => generation);
-  const low = await write(writers);
+  const publishedEvent = await write(writers);
   assert.equal(await publishAll(app.database), 1);
   await migrateDatabase(url, migrations, "kv");
-  const old = [low, await write(writers), await write(writers)];
+  const oldEvents = [publishedEvent, await write(writers), await write(writers)];
   assert.deepEqual(await generations(), [0], "the database was not moved yet");
 
   // As if these events came from a server with higher transaction ids.
-  for (const [index, id] of old.slice(1).entries()) {
+  for (const [index, id] of oldEvents.slice(1).entries()) {
     await writers`
       update gateway.events set xact_id = ${`9000000000000${index}`}::text::xid8 where id = ${id}`;
   }
   await Promise.all([1, 2, 3].map(() => migrateDatabase(url, migrations, "kv")));
-  const fresh = [await write(writers), await write(writers)];
+  const newEvents = [await write(writers), await write(writers)];
   assert.equal(await publishAll(app.database), 4);
-  assert.deepEqual(await readAll(app), [...old, ...fresh]);
+  assert.deepEqual(await readAll(app), [...oldEvents, ...newEvents]);
   assert.deepEqual(
     await readAll(app, { order: "newest_first", limit: 2 }),
-    [...old, ...fresh].reverse(),
+    [...oldEvents, ...newEvents].reverse(),
   );
-  assert.deepEqual(await readAll(app, { name: "payment_settled", limit: 1 }), [...old, ...fresh]);
+  assert.deepEqual(await readAll(app, { name: "payment_settled", limit: 1 }), [
+    ...oldEvents,
+    ...newEvents,
+  ]);
   await migrateDatabase(url, migrations, "kv");
   await write(writers);
   assert.deepEqual(await generations(), [0, 1], "the generation grows only once");
 });
 
-Deno.test("event order: new events are published after a move to a server that lacks only the publisher's last snapshot", async () => {
+Deno.test("event order: new events are published after a move to a server whose transaction ids are below the publisher's last snapshot", async () => {
   await using opened = await openAppWithWriters({ hasPositionPublisher: false });
   const { app, writers, url } = opened;
-  const old = await write(writers);
+  const oldEvent = await write(writers);
   assert.equal(await publishAll(app.database), 1);
   // As if transactions without events had followed on the old server.
   await runSql(url, "update gateway.event_publication set snapshot = '90000000000:90000000000:'");
   await migrateDatabase(url, await loadMigrations(), "kv");
-  const fresh = await write(writers);
+  const newEvent = await write(writers);
   assert.equal(await publishAll(app.database), 1);
-  assert.deepEqual(await readAll(app), [old, fresh]);
+  assert.deepEqual(await readAll(app), [oldEvent, newEvent]);
 });

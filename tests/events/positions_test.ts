@@ -65,7 +65,7 @@ async function positionsIn(url: string): Promise<{ position: number; event_id: s
 
 Deno.test("event publisher: events are listed and streamed while a transaction in another database is open", async () => {
   const otherDatabase = await createDatabase({ template: null });
-  const foreign = await openTransaction(otherDatabase);
+  const otherTransaction = await openTransaction(otherDatabase);
   try {
     await using payments = await openPayments();
     const { app } = payments;
@@ -77,7 +77,7 @@ Deno.test("event publisher: events are listed and streamed while a transaction i
     const listed = await listAll(app, staff);
     assert.deepEqual(messages.map(({ id }) => id), listed.map(({ id }) => id));
   } finally {
-    await foreign.end();
+    await otherTransaction.end();
   }
 });
 
@@ -156,14 +156,15 @@ Deno.test("event publisher: batches of any size give each committed event one po
   }
 });
 
-Deno.test("event publisher: two sessions at the same time publish each event once", async () => {
+Deno.test("event publisher: several sessions at the same time publish each event once", async () => {
   const url = await createDatabase();
   const databases = [1, 2, 3].map(() => openDatabase({ url, poolSize: 1 }));
   const writers = postgres(url, { max: 1, onnotice: () => {} });
   try {
     for (let round = 0; round < 20; round++) {
       for (let i = 0; i < 5; i++) await writeEvent(writers);
-      // Without the lock, which a connection pooler can break. The later ones are rejected.
+      // Publishes without the lock, because a connection pooler can break it. Of concurrent batches,
+      // the later ones are rejected.
       await Promise.allSettled(
         databases.map((each) => each.query((sql) => publishBatch(sql, 2))),
       );
@@ -180,8 +181,8 @@ Deno.test("event publisher: two sessions at the same time publish each event onc
 
 Deno.test("event publisher: another instance takes over when the publishing instance ends", async () => {
   const databaseUrl = await createDatabase();
-  await using second = await openApp({ databaseUrl, hasPositionPublisher: false });
-  const { log } = second.deps;
+  await using app = await openApp({ databaseUrl, hasPositionPublisher: false });
+  const { log } = app.deps;
   const writers = postgres(databaseUrl, { max: 1, onnotice: () => {} });
   const sessions = async () =>
     await runSql(
@@ -191,26 +192,26 @@ Deno.test("event publisher: another instance takes over when the publishing inst
         and activity.datname = current_database()
         and application_name = 'payment-gateway publisher'`,
     );
-  const first = startPositionPublisher({ databaseUrl, log });
+  const firstPublisher = startPositionPublisher({ databaseUrl, log });
   try {
-    await until("the first one has the lock", async () => (await sessions()).length === 1);
+    await until("the first publisher has the lock", async () => (await sessions()).length === 1);
     const [{ pid }] = await sessions() as unknown as [{ pid: number }];
     await using _ = startPositionPublisher({ databaseUrl, log });
     await writeEvent(writers);
-    await untilPublished(second);
+    await untilPublished(app);
     assert.deepEqual((await sessions()).map((row) => row.pid), [pid], "one instance publishes");
-    await first[Symbol.asyncDispose]();
+    await firstPublisher[Symbol.asyncDispose]();
     await writeEvent(writers);
-    await untilPublished(second);
-    const [other] = await sessions();
-    assert.notEqual(other!.pid, pid);
+    await untilPublished(app);
+    const [secondSession] = await sessions();
+    assert.notEqual(secondSession!.pid, pid);
     // A broken connection loses the lock; the instance continues with a new session.
-    await runSql(databaseUrl, `select pg_terminate_backend(${other!.pid})`);
+    await runSql(databaseUrl, `select pg_terminate_backend(${secondSession!.pid})`);
     await writeEvent(writers);
-    await untilPublished(second);
+    await untilPublished(app);
     assert.deepEqual((await positionsIn(databaseUrl)).map(({ position }) => position), [1, 2, 3]);
   } finally {
-    await first[Symbol.asyncDispose]();
+    await firstPublisher[Symbol.asyncDispose]();
     await writers.end();
   }
 });
@@ -221,10 +222,10 @@ Deno.test("event cursor: an event without a position gives an empty list, and a 
   const staff = await app.createKey({ isStaff: true });
   const writers = postgres(databaseUrl, { max: 1, onnotice: () => {} });
   try {
-    const first = await writeEvent(writers);
+    const firstEvent = await writeEvent(writers);
     await publishAll(app.database);
     const cursor = await writeEvent(writers);
-    const later = await writeEvent(writers);
+    const laterEvent = await writeEvent(writers);
     for (const order of ["oldest_first", "newest_first"] as const) {
       assert.deepEqual(await listAfter(app, cursor, order), [], order);
     }
@@ -232,14 +233,17 @@ Deno.test("event cursor: an event without a position gives an empty list, and a 
     await using _ = startPositionPublisher({ databaseUrl, log: app.deps.log });
     await using follower = await opening;
     const messages = await follower.untilReceived(1);
-    assert.deepEqual(messages.map(({ id }) => id), [later]);
-    assert.notEqual(first, cursor);
+    assert.deepEqual(messages.map(({ id }) => id), [laterEvent]);
+    assert.notEqual(firstEvent, cursor);
   } finally {
     await writers.end();
   }
 });
 
-/** A database before this migration, with events of three transactions; one of them is still open. */
+/**
+ * A database that was migrated from the version before event positions (migration 0012). Its events
+ * are older than the migration, and the transaction of one of them is still open.
+ */
 async function openPreviousVersion() {
   const url = await createDatabase({ template: null });
   const migrations = await loadMigrations();
@@ -269,7 +273,8 @@ Deno.test("upgrade: existing events keep their order, and a cursor of the previo
     const ids = async () => (await positionsIn(url)).map(({ event_id }) => event_id);
     assert.deepEqual(await ids(), before, "existing events have positions at once");
     assert.deepEqual(await listAfter(app, before[0]!), before.slice(1));
-    // An instance of the previous version still runs. It shows events in the order of their start.
+    // An instance of the previous version still runs. It orders events by the start of their
+    // transactions.
     const during = await writeEvent(writers);
     await open.end();
     await until("all events are published", async () => (await ids()).length === 5);
@@ -301,7 +306,7 @@ Deno.test("upgrade: ten minutes later, an open transaction no longer delays even
   }
 });
 
-Deno.test("upgrade: a new installation has no waiting time", async () => {
+Deno.test("upgrade: a new installation does not wait for open transactions", async () => {
   const [row] = await runSql(
     await createDatabase(),
     "select in_start_order_until from gateway.event_publication",

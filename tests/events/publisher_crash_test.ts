@@ -10,7 +10,7 @@ import { PROJECT } from "../support/project.ts";
 import { type Service, startService } from "../support/service.ts";
 import { until } from "../support/until.ts";
 
-/** The service refuses the public key of the sandbox. */
+/** Not the sandbox's default key: that key is public, so the service refuses it. */
 const SERVER_KEY = "Mid-server-of-the-publisher-test";
 
 const CHARGE = { payment_type: "gopay", gross_amount: 7_000 };
@@ -37,7 +37,7 @@ async function startInstance(databaseUrl: string, gatewayUrl: string): Promise<S
   });
 }
 
-/** The server's process id of the session that has the lock; null: no instance has it. */
+/** The process id of the PostgreSQL session with the publisher's lock; null if there is none. */
 async function findPublisher(databaseUrl: string): Promise<number | null> {
   const [row] = await runSql(
     databaseUrl,
@@ -96,7 +96,7 @@ Deno.test("event publisher: if its process is killed under load, another process
   }
 
   const received: StreamMessage[] = [];
-  /** Continues after the last event whenever its stream ends. */
+  /** Follows the events. When a stream ends, opens the next one after the last event. */
   async function read(isAll: () => boolean): Promise<void> {
     while (!isAll()) {
       const after = received.at(-1)?.id ?? "00000000-0000-0000-0000-000000000000";
@@ -129,8 +129,8 @@ Deno.test("event publisher: if its process is killed under load, another process
         const pid = await findPublisher(databaseUrl);
         return pid !== null && pid !== publisher;
       });
-      const seen = received.length;
-      await until("events arrive again", () => received.length > seen);
+      const receivedBefore = received.length;
+      await until("events arrive again", () => received.length > receivedBefore);
       publishing = waiting;
       waiting = await start();
     }

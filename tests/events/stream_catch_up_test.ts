@@ -50,17 +50,17 @@ async function openCatchUp() {
   const app = await openApp({ databaseUrl, wrapDatabase, streamOptions: { pollMs: 10 } });
   const sql = postgres(databaseUrl, { max: 2, onnotice: () => {} });
   const staff = await app.createKey({ userId: "carol", isStaff: true });
-  const other = await follow(app, staff);
-  const first = await writeEvent(sql);
-  await other.untilReceived(1);
+  const otherReader = await follow(app, staff);
+  const firstEvent = await writeEvent(sql);
+  await otherReader.untilReceived(1);
   return {
     hold,
     write: () => writeEvent(sql),
     /** A reader that has followed from the first event on. */
-    other,
-    resume: () => follow(app, staff, { after: first }),
+    otherReader,
+    resume: () => follow(app, staff, { after: firstEvent }),
     async [Symbol.asyncDispose]() {
-      await other.close();
+      await otherReader.close();
       await sql.end();
       await app[Symbol.asyncDispose]();
     },
@@ -77,13 +77,13 @@ Deno.test("catch-up: an event pushed before the page was read is not sent twice"
   const resuming = setup.resume();
   await reading.arrived;
   const event = await setup.write();
-  await setup.other.untilReceived(2);
+  await setup.otherReader.untilReceived(2);
   reading.release();
   await using resumed = await resuming;
   await resumed.untilReceived(1);
-  const next = await setup.write();
+  const nextEvent = await setup.write();
   await resumed.untilReceived(2);
-  assert.deepEqual(idsOf(resumed), [event, next]);
+  assert.deepEqual(idsOf(resumed), [event, nextEvent]);
 });
 
 Deno.test("catch-up: an event pushed after the page was read is not sent twice", async () => {
@@ -98,24 +98,24 @@ Deno.test("catch-up: an event pushed after the page was read is not sent twice",
   await using resumed = await resuming;
   following.release();
   await resumed.untilReceived(1);
-  const next = await setup.write();
+  const nextEvent = await setup.write();
   await resumed.untilReceived(2);
-  assert.deepEqual(idsOf(resumed), [event, next]);
+  assert.deepEqual(idsOf(resumed), [event, nextEvent]);
 });
 
-Deno.test("catch-up: an event pushed during the read that is not in the page is not lost", async () => {
+Deno.test("catch-up: an event that is pushed during the read and missing in the page is still sent", async () => {
   await using setup = await openCatchUp();
   const reading = setup.hold("result", READING);
   const resuming = setup.resume();
   await reading.arrived;
   const meanwhile = await setup.write();
-  await setup.other.untilReceived(2);
+  await setup.otherReader.untilReceived(2);
   reading.release();
   await using resumed = await resuming;
   await resumed.untilReceived(1);
-  const next = await setup.write();
+  const nextEvent = await setup.write();
   await resumed.untilReceived(2);
-  assert.deepEqual(idsOf(resumed), [meanwhile, next]);
+  assert.deepEqual(idsOf(resumed), [meanwhile, nextEvent]);
 });
 
 Deno.test("follower: events read for earlier subscribers are not passed to new ones", async () => {
@@ -126,7 +126,7 @@ Deno.test("follower: events read for earlier subscribers are not passed to new o
   const one = await setup.write();
   polling.release();
   await polled.arrived;
-  await setup.other.close();
+  await setup.otherReader.close();
   await using resumed = await setup.resume();
   const two = await setup.write();
   await resumed.untilReceived(2);

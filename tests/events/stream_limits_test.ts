@@ -29,13 +29,13 @@ Deno.test("event stream: a caller with too many streams gets 429, and others are
     await app.createKey({ userId: "ada" }),
     await app.createKey({ userId: "bob" }),
   ];
-  await using first = await follow(app, ada);
+  await using firstStream = await follow(app, ada);
   await using _second = await follow(app, alsoAda);
   for (const key of [ada, alsoAda]) await assertNoRoom(app, key, /You have 2 open event streams/);
   await using _other = await follow(app, bob);
   assert.equal(app.streams.count(), 3);
   // A closed stream makes room.
-  await first.close();
+  await firstStream.close();
   await using _again = await follow(app, ada);
   await assertNoRoom(app, ada, /limit is 2/);
 });
@@ -47,9 +47,9 @@ Deno.test("event stream: above the total limit, any caller gets 429", async () =
     ["ada", "bob", "eve"].map((userId) => app.createKey({ userId })),
   );
   await using _first = await follow(app, keys[0]!);
-  await using second = await follow(app, keys[1]!);
+  await using secondStream = await follow(app, keys[1]!);
   await assertNoRoom(app, keys[2]!, /no room for more event streams/);
-  await second.close();
+  await secondStream.close();
   await using _third = await follow(app, keys[2]!);
 });
 
@@ -70,7 +70,7 @@ Deno.test("event stream: of many streams opened at the same time, only as many a
 Deno.test("event stream: ends when its key is revoked; one query checks all keys", async () => {
   const checks: number[] = [];
   let now = Date.now();
-  const counting = (database: Database): Database => ({
+  const countChecks = (database: Database): Database => ({
     ...database,
     query(work, name) {
       if (name === "check keys of streams") checks.push(app.streams.count());
@@ -79,34 +79,34 @@ Deno.test("event stream: ends when its key is revoked; one query checks all keys
   });
   await using app = await openApp({
     databaseUrl,
-    wrapDatabase: counting,
+    wrapDatabase: countChecks,
     now: () => now,
     streamOptions: { keyCheckMs: 20 },
   });
   const keys = [await app.createKey({ userId: "ada" }), await app.createKey({ userId: "ada" })];
-  await using kept = await follow(app, keys[0]!);
+  await using keptStream = await follow(app, keys[0]!);
   await using _alsoKept = await follow(app, keys[0]!);
-  await using ended = await follow(app, keys[1]!);
+  await using endedStream = await follow(app, keys[1]!);
   await using alsoEnded = await follow(app, keys[1]!);
   await revoke(app, keys[1]!);
-  assert.equal(await inTime("the stream ends", ended.ended), "ended");
+  assert.equal(await inTime("the stream ends", endedStream.ended), "ended");
   assert.equal(await inTime("the stream ends", alsoEnded.ended), "ended");
   const before = checks.length;
   await until("the keys are checked again", () => checks.length > before + 1);
   assert.equal(app.streams.count(), 2);
   assert.ok(checks.includes(4) && checks.includes(2), checks.join());
   await revoke(app, keys[0]!);
-  assert.equal(await inTime("the stream ends", kept.ended), "ended");
+  assert.equal(await inTime("the stream ends", keptStream.ended), "ended");
   await until("all streams are closed", () => app.streams.count() === 0);
   // The caller cannot reconnect once the cached key has expired.
   now += 5_000;
   await assertProblem(await app.as(keys[0]!, "/events/stream/"), 401, "unauthenticated");
 });
 
-Deno.test("event stream: stays open while the database cannot be asked about its key", async () => {
+Deno.test("event stream: stays open while its key cannot be checked in the database", async () => {
   let isAway = false;
   let failed = 0;
-  const away = (database: Database): Database => ({
+  const failChecks = (database: Database): Database => ({
     ...database,
     async query(work, name) {
       if (!isAway || name !== "check keys of streams") return await database.query(work, name);
@@ -116,13 +116,13 @@ Deno.test("event stream: stays open while the database cannot be asked about its
   });
   await using app = await openApp({
     databaseUrl,
-    wrapDatabase: away,
+    wrapDatabase: failChecks,
     streamOptions: { keyCheckMs: 20 },
   });
   const key = await app.createKey();
   await using follower = await follow(app, key);
   isAway = true;
-  // Checks run one after the other, so none that began before is still running then.
+  // Checks run one after the other, so no check that began earlier is still running after this one.
   await until("a check has failed", () => failed >= 1);
   await revoke(app, key);
   const before = failed;

@@ -107,7 +107,7 @@ Deno.test("event stream: a reader that is far behind gets large events in pages 
 
 Deno.test("event stream: a thousand streams get an event that is read from the database once", async () => {
   let catchUpReads = 0;
-  const counting = (database: Database): Database => ({
+  const countReads = (database: Database): Database => ({
     ...database,
     query(work, name) {
       if (name === "catch up with events") catchUpReads++;
@@ -115,16 +115,16 @@ Deno.test("event stream: a thousand streams get an event that is read from the d
     },
   });
   await using payments = await openPayments({
-    wrapDatabase: counting,
+    wrapDatabase: countReads,
     env: { STREAMS_PER_CALLER: "1000" },
   });
   const { app, key } = payments;
   await using server = serveApp(app);
   const followers: Follower[] = [];
-  // In batches: the clients run in this process, too, and would block the server.
+  // Opens them in batches, because the clients run in this process and would block the server.
   while (followers.length < 1_000) {
-    const some = Array.from({ length: 50 }, () => follow(server.url, key));
-    followers.push(...await Promise.all(some));
+    const batch = Array.from({ length: 50 }, () => follow(server.url, key));
+    followers.push(...await Promise.all(batch));
   }
   assert.equal(app.streams.count(), 1_000);
   const { id } = await payments.charge();
@@ -140,7 +140,7 @@ Deno.test("event stream: a thousand streams get an event that is read from the d
 Deno.test("event stream: hundreds of readers that reconnect at the same time catch up a few at a time", async () => {
   const databaseUrl = await createDatabase();
   let [running, maxRunning] = [0, 0];
-  const counting = (database: Database): Database => ({
+  const countReads = (database: Database): Database => ({
     ...database,
     async query(work, name) {
       const isReading = name === "catch up with events" || name === "find last event";
@@ -148,7 +148,7 @@ Deno.test("event stream: hundreds of readers that reconnect at the same time cat
       return await database.query(work, name).finally(() => isReading && running--);
     },
   });
-  await using app = await openApp({ databaseUrl, env: UNLIMITED, wrapDatabase: counting });
+  await using app = await openApp({ databaseUrl, env: UNLIMITED, wrapDatabase: countReads });
   const sql = postgres(databaseUrl, { max: 1, onnotice: () => {} });
   const staff = await app.createKey({ isStaff: true });
   const written: string[] = [];

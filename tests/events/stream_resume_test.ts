@@ -96,7 +96,7 @@ Deno.test("event stream: a reader that reconnects during concurrent writes misse
   await makeManyEvents(payments);
   count = 1 + 6 * 6 * 2;
   await payments.charge();
-  const [all, own, settled] = await reading;
+  const [allMessages, ownMessages, settledMessages] = await reading;
   await until(
     "the last event is listed",
     async () => (await listAll(app, staff)).length === count + 1,
@@ -106,13 +106,13 @@ Deno.test("event stream: a reader that reconnects during concurrent writes misse
   assert.deepEqual(idsOf(permanent.messages), listed.map(({ id }) => id));
   const startOf = (messages: StreamMessage[]) =>
     listed.findIndex(({ id }) => id === messages[0]!.id);
-  for (const messages of [all, own]) {
+  for (const messages of [allMessages, ownMessages]) {
     const expected = listed.slice(startOf(messages)).map(({ id }) => id);
     assert.deepEqual(idsOf(messages), expected.slice(0, messages.length));
     assert.ok(messages.length >= count);
   }
   const expected = listed.filter(({ name }) => name === "payment_settled").map(({ id }) => id);
-  assert.deepEqual(idsOf(settled), expected);
+  assert.deepEqual(idsOf(settledMessages), expected);
 });
 
 Deno.test("event stream: a reader disconnected before its first event resumes at the start id, with its own events only", async () => {
@@ -121,25 +121,25 @@ Deno.test("event stream: a reader disconnected before its first event resumes at
   const [staff, bob] = [await createStaffKey(app), await app.createKey({ userId: "bob" })];
   await payments.charge();
   await until("the event is listed", async () => (await listAll(app, staff)).length === 1);
-  const first = (await listAll(app, staff))[0]!.id;
+  const firstId = (await listAll(app, staff))[0]!.id;
   const readStartId = async (key: string) => {
     await using follower = await follow(app, key);
     await until("the start id has arrived", () => follower.lastId() !== null);
     return follower.lastId()!;
   };
   const startIds = await Promise.all([payments.key, staff, bob].map(readStartId));
-  assert.deepEqual(startIds, [first, first, NIL]);
+  assert.deepEqual(startIds, [firstId, firstId, NIL]);
 
   const { id } = await payments.charge();
-  const bobs = await (await payments.post("/charge/", CHARGE, {}, bob)).json();
+  const bobsPayment = await (await payments.post("/charge/", CHARGE, {}, bob)).json();
   const received = async (key: string, after: string, count: number) => {
     await using follower = await follow(app, key, { after });
     const messages = await follower.untilReceived(count);
     return messages.map(({ data }) => JSON.parse(data).data.id);
   };
   assert.deepEqual(await received(payments.key, startIds[0]!, 1), [id]);
-  assert.deepEqual(new Set(await received(staff, startIds[1]!, 2)), new Set([id, bobs.id]));
-  assert.deepEqual(await received(bob, startIds[2]!, 1), [bobs.id]);
+  assert.deepEqual(new Set(await received(staff, startIds[1]!, 2)), new Set([id, bobsPayment.id]));
+  assert.deepEqual(await received(bob, startIds[2]!, 1), [bobsPayment.id]);
 });
 
 Deno.test("event stream: an event arrives while an earlier transaction is open, and a late commit arrives after it", async () => {
@@ -150,21 +150,21 @@ Deno.test("event stream: an event arrives while an earlier transaction is open, 
   await using follower = await follow(app, staff);
   const begun = Promise.withResolvers<string>();
   const commit = Promise.withResolvers<void>();
-  const slow = writers.sql.begin(async (sql) => {
+  const slowTransaction = writers.sql.begin(async (sql) => {
     begun.resolve(await writeEvent(sql));
     await commit.promise;
   });
-  const slowOne = await begun.promise;
-  const quickOne = await writeEvent(writers.sql);
-  assert.deepEqual(idsOf(await follower.untilReceived(1)), [quickOne]);
-  await using later = await follow(app, staff);
+  const slowEvent = await begun.promise;
+  const quickEvent = await writeEvent(writers.sql);
+  assert.deepEqual(idsOf(await follower.untilReceived(1)), [quickEvent]);
+  await using laterFollower = await follow(app, staff);
   commit.resolve();
-  await slow;
-  assert.deepEqual(idsOf(await follower.untilReceived(2)), [quickOne, slowOne]);
-  // `slowOne` was committed after this stream was opened.
-  assert.deepEqual(idsOf(await later.untilReceived(1)), [slowOne]);
-  await using resumed = await follow(app, staff, { after: quickOne });
-  assert.deepEqual(idsOf(await resumed.untilReceived(1)), [slowOne]);
+  await slowTransaction;
+  assert.deepEqual(idsOf(await follower.untilReceived(2)), [quickEvent, slowEvent]);
+  // `slowEvent` was committed after this stream was opened.
+  assert.deepEqual(idsOf(await laterFollower.untilReceived(1)), [slowEvent]);
+  await using resumed = await follow(app, staff, { after: quickEvent });
+  assert.deepEqual(idsOf(await resumed.untilReceived(1)), [slowEvent]);
 });
 
 Deno.test("event stream: a reader that missed several pages gets all of them, then new events", async () => {
@@ -183,41 +183,41 @@ Deno.test("event stream: a reader that missed several pages gets all of them, th
     from generate_series(1, 5000) i`;
   const rows = await writers.sql`
     select id, name, user_id from gateway.events order by generation, xact_id, id`;
-  const first = rows[0]!.id;
+  const firstId = rows[0]!.id;
   const resource = "resource_id=00000000-0000-4000-8000-000000000001";
   for (
     const query of ["", "?name=payment_denied", `?${resource}`, `?name=payment_denied&${resource}`]
   ) {
-    await using all = await follow(app, staff, { after: first, query });
-    await using own = await follow(app, alice, { after: randomUUID(), query });
+    await using allEvents = await follow(app, staff, { after: firstId, query });
+    await using ownEvents = await follow(app, alice, { after: randomUUID(), query });
     const expected = rows.slice(1).filter(({ name }) =>
       query.includes("name=") ? name === "payment_denied" : true
     );
     const ids = expected.map(({ id }) => id);
-    assert.deepEqual(idsOf(await all.untilReceived(ids.length)), ids, query);
-    const mine = rows.filter(({ name, user_id }) =>
+    assert.deepEqual(idsOf(await allEvents.untilReceived(ids.length)), ids, query);
+    const aliceIds = rows.filter(({ name, user_id }) =>
       user_id === "alice" && (query.includes("name=") ? name === "payment_denied" : true)
     ).map(({ id }) => id);
-    assert.deepEqual(idsOf(await own.untilReceived(mine.length)), mine, query);
+    assert.deepEqual(idsOf(await ownEvents.untilReceived(aliceIds.length)), aliceIds, query);
   }
-  await using last = await follow(app, alice, { after: first });
-  const fresh = await writeEvent(writers.sql, { userId: "alice" });
-  assert.equal((await last.untilReceived(2_501)).at(-1)!.id, fresh);
+  await using lastFollower = await follow(app, alice, { after: firstId });
+  const newEvent = await writeEvent(writers.sql, { userId: "alice" });
+  assert.equal((await lastFollower.untilReceived(2_501)).at(-1)!.id, newEvent);
 });
 
 Deno.test("event stream: an instance that never polls gets events of another instance by notification", async () => {
   await using payments = await openPayments({ streamOptions: NEVER_POLLS });
-  await using other = await openApp({
+  await using otherInstance = await openApp({
     databaseUrl: payments.databaseUrl,
     streamOptions: NEVER_POLLS,
   });
-  const staff = await createStaffKey(other);
-  await using here = await follow(payments.app, staff);
-  await using there = await follow(other, staff);
+  const staff = await createStaffKey(otherInstance);
+  await using follower = await follow(payments.app, staff);
+  await using otherFollower = await follow(otherInstance, staff);
   for (let count = 1; count <= 3; count++) {
     await payments.charge();
-    await here.untilReceived(count);
-    assert.deepEqual(await there.untilReceived(count), here.messages);
+    await follower.untilReceived(count);
+    assert.deepEqual(await otherFollower.untilReceived(count), follower.messages);
   }
 });
 

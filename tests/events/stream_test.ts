@@ -79,24 +79,24 @@ Deno.test("event stream: staff get all events, others their own only", async () 
   await using again = await follow(app, bob, { after: unknownId });
   assert.deepEqual((await again.untilReceived(2)).map(({ id }) => id), ids("bob"));
   // The id of another user's event counts as unknown: the stream starts with the oldest event.
-  await using foreign = await follow(app, bob, { after: ids("alice").at(-1) });
-  assert.deepEqual((await foreign.untilReceived(2)).map(({ id }) => id), ids("bob"));
+  await using afterForeignEvent = await follow(app, bob, { after: ids("alice").at(-1) });
+  assert.deepEqual((await afterForeignEvent.untilReceived(2)).map(({ id }) => id), ids("bob"));
 });
 
 Deno.test("event stream: filters by names and resource apply to missed and new events", async () => {
   const { payments, app, staff } = await openWithStaff();
   await using _ = payments;
-  const [one, other] = [await payments.charge(), await payments.charge()];
-  await settle(payments, other.id);
+  const [pending, settled] = [await payments.charge(), await payments.charge()];
+  await settle(payments, settled.id);
   await until("all events are listed", async () => (await listAll(app, staff)).length === 3);
   const filters = {
     "": () => true,
     "?name=payment_settled": (name: string) => name === "payment_settled",
     "?name=payment_settled&name=payment_received&name=payment_settled": () => true,
     "?name=invoice_paid": () => false,
-    [`?resource_id=${one.id.toUpperCase()}`]: (_: string, id: string) => id === one.id,
-    [`?name=payment_settled&resource_id=${one.id}`]: (name: string, id: string) =>
-      name === "payment_settled" && id === one.id,
+    [`?resource_id=${pending.id.toUpperCase()}`]: (_: string, id: string) => id === pending.id,
+    [`?name=payment_settled&resource_id=${pending.id}`]: (name: string, id: string) =>
+      name === "payment_settled" && id === pending.id,
     [`?resource_id=${randomUUID()}`]: () => false,
   };
   for (const key of [staff, payments.key]) {
@@ -114,8 +114,12 @@ Deno.test("event stream: filters by names and resource apply to missed and new e
         wanted,
         query,
       );
-      const fresh = wanted.filter((event) => event.data.id === id);
-      assert.deepEqual((await live.untilReceived(fresh.length)).map(parseMessage), fresh, query);
+      const newEvents = wanted.filter((event) => event.data.id === id);
+      assert.deepEqual(
+        (await live.untilReceived(newEvents.length)).map(parseMessage),
+        newEvents,
+        query,
+      );
     }
   }
 });
@@ -185,7 +189,7 @@ Deno.test("event stream: ends within 15 minutes, and a reconnect continues where
   await using _ = payments;
   await using follower = await follow(app, staff);
   await payments.charge();
-  const [first] = await follower.untilReceived(1);
+  const [firstMessage] = await follower.untilReceived(1);
   now += 13 * 60_000;
   const heartbeats = follower.heartbeats();
   await until("heartbeats still arrive", () => follower.heartbeats() > heartbeats + 1);
@@ -193,9 +197,9 @@ Deno.test("event stream: ends within 15 minutes, and a reconnect continues where
   assert.equal(await follower.ended, "ended");
   assert.equal(app.streams.count(), 0);
   const { id } = await payments.charge();
-  await using again = await follow(app, staff, { after: first!.id });
-  const [next] = await again.untilReceived(1);
-  assert.equal(parseMessage(next!).data.id, id);
+  await using again = await follow(app, staff, { after: firstMessage!.id });
+  const [nextMessage] = await again.untilReceived(1);
+  assert.equal(parseMessage(nextMessage!).data.id, id);
 });
 
 Deno.test("event stream: each stream counts as one request for the rate limit and logs one line", async () => {
@@ -205,9 +209,12 @@ Deno.test("event stream: each stream counts as one request for the rate limit an
     streamOptions: { heartbeatMs: 5 },
   });
   await using _ = payments;
-  await using one = await follow(app, staff);
-  await using other = await follow(app, staff);
-  await until("both get heartbeats", () => one.heartbeats() > 5 && other.heartbeats() > 5);
+  await using firstFollower = await follow(app, staff);
+  await using secondFollower = await follow(app, staff);
+  await until(
+    "both get heartbeats",
+    () => firstFollower.heartbeats() > 5 && secondFollower.heartbeats() > 5,
+  );
   await assertProblem(await app.as(staff, "/events/stream/"), 429, "rate_limited");
   const lines = app.logged().filter(({ route }) => route === "/events/stream/");
   assert.deepEqual(lines.map(({ status }) => status), [200, 200, 429]);

@@ -22,7 +22,7 @@ interface Account extends AsyncDisposable {
   check(id: string): Promise<unknown>;
 }
 
-/** An instance whose settings are those of one account; each sandbox is another account. */
+/** An instance with the settings of one account. Each sandbox is a separate account. */
 async function openAccount(
   databaseUrl: string,
   { now, sandbox = undefined }: { now?: () => number; sandbox?: TestSandbox } = {},
@@ -62,7 +62,7 @@ async function openAccount(
 
 const REAL_KEY = "Mid-server-of-an-account";
 
-async function charged(account: Account): Promise<Payment> {
+async function chargeAndParse(account: Account): Promise<Payment> {
   return await parsePayment(await account.charge(), 201);
 }
 
@@ -71,7 +71,7 @@ async function storedMerchant(databaseUrl: string): Promise<string | null> {
   return row!.merchant_id;
 }
 
-function refuseAll(relay: Relay) {
+function failAllCalls(relay: Relay) {
   const { intercept } = relay;
   relay.intercept = () => new Response("<h1>Bad Gateway</h1>", { status: 502 });
   return () => void (relay.intercept = intercept);
@@ -81,7 +81,7 @@ Deno.test("gateway account: the first response binds the database to its merchan
   const databaseUrl = await createDatabase();
   await using account = await openAccount(databaseUrl);
   assert.equal(await storedMerchant(databaseUrl), null);
-  const payment = await charged(account);
+  const payment = await chargeAndParse(account);
   const path = `transactions/${payment.transaction_id}`;
   const { merchant_id } = await account.sandbox.control(path, undefined, "GET");
   assert.equal(await storedMerchant(databaseUrl), merchant_id);
@@ -89,7 +89,7 @@ Deno.test("gateway account: the first response binds the database to its merchan
   assert.equal(restarted.app.gateway.accountState(), "unverified");
   assert.equal(await restarted.app.gateway.verifyAccount(), "same");
   assert.deepEqual(restarted.relay.asked(), [STATUS]);
-  await charged(restarted);
+  await chargeAndParse(restarted);
   assert.deepEqual(restarted.relay.asked(), [STATUS, CHARGE], "verified once");
 });
 
@@ -122,15 +122,15 @@ Deno.test("gateway account: a rotated server key of the same account is accepted
   assert.equal(await app.gateway.verifyAccount(), "same");
 });
 
-Deno.test("gateway account: with another account nothing is charged, and an unanswered charge does not fail", async () => {
+Deno.test("gateway account: with another account nothing is charged, and an unanswered charge is not marked as failed", async () => {
   const databaseUrl = await createDatabase();
-  await using right = await openAccount(databaseUrl);
-  await charged(right);
-  right.relay.intercept = async (_request, pass) => {
+  await using rightAccount = await openAccount(databaseUrl);
+  await chargeAndParse(rightAccount);
+  rightAccount.relay.intercept = async (_request, pass) => {
     await (await pass()).body?.cancel();
     return new Response("<h1>Bad Gateway</h1>", { status: 502 });
   };
-  const { payment_id: id } = await (await right.charge()).json();
+  const { payment_id: id } = await (await rightAccount.charge()).json();
   const readStatus = async () => {
     const [row] = await runSql(
       databaseUrl,
@@ -138,46 +138,46 @@ Deno.test("gateway account: with another account nothing is charged, and an unan
     );
     return row!.transaction_status;
   };
-  await using wrong = await openAccount(databaseUrl, { now: () => Date.now() + HOUR_MS });
-  await assert.rejects(wrong.check(id), PostponeJob);
+  await using wrongAccount = await openAccount(databaseUrl, { now: () => Date.now() + HOUR_MS });
+  await assert.rejects(wrongAccount.check(id), PostponeJob);
   assert.equal(await readStatus(), "pending");
-  const refused = await wrong.charge();
+  const refused = await wrongAccount.charge();
   assert.equal((await refused.json()).outcome, "refused");
-  assert.equal(wrong.relay.times(CHARGE), 0);
-  assert.equal(wrong.app.gateway.accountState(), "other");
-  assert.ok(wrong.app.logged().some(({ event }) => event === "other_gateway_account"));
+  assert.equal(wrongAccount.relay.times(CHARGE), 0);
+  assert.equal(wrongAccount.app.gateway.accountState(), "other");
+  assert.ok(wrongAccount.app.logged().some(({ event }) => event === "other_gateway_account"));
 
-  await using later = await openAccount(databaseUrl, {
+  await using rightAccountLater = await openAccount(databaseUrl, {
     now: () => Date.now() + HOUR_MS,
-    sandbox: right.sandbox,
+    sandbox: rightAccount.sandbox,
   });
-  await later.check(id);
+  await rightAccountLater.check(id);
   assert.equal(await readStatus(), "pending", "the right account has the charge");
-  assert.equal(later.app.gateway.accountState(), "same");
+  assert.equal(rightAccountLater.app.gateway.accountState(), "same");
 });
 
 Deno.test("gateway account: if the gateway was down at the start, the first charge verifies the account", async () => {
   const databaseUrl = await createDatabase();
-  await using first = await openAccount(databaseUrl);
-  await charged(first);
-  await using right = await openAccount(databaseUrl, { sandbox: first.sandbox });
-  await using wrong = await openAccount(databaseUrl);
-  for (const { relay, app } of [right, wrong]) {
-    const recover = refuseAll(relay);
+  await using boundAccount = await openAccount(databaseUrl);
+  await chargeAndParse(boundAccount);
+  await using rightAccount = await openAccount(databaseUrl, { sandbox: boundAccount.sandbox });
+  await using wrongAccount = await openAccount(databaseUrl);
+  for (const { relay, app } of [rightAccount, wrongAccount]) {
+    const recover = failAllCalls(relay);
     assert.equal(await app.gateway.verifyAccount(), "unverified");
     recover();
   }
-  await charged(right);
-  assert.equal((await (await wrong.charge()).json()).outcome, "refused");
-  assert.equal(wrong.relay.times(CHARGE), 0);
+  await chargeAndParse(rightAccount);
+  assert.equal((await (await wrongAccount.charge()).json()).outcome, "refused");
+  assert.equal(wrongAccount.relay.times(CHARGE), 0);
 });
 
 Deno.test("gateway account: a response that names another merchant stops all further calls", async () => {
   const databaseUrl = await createDatabase();
   await using account = await openAccount(databaseUrl);
   await runSql(databaseUrl, "update gateway.gateway_account set merchant_id = 'G000000001'");
-  const first = await account.charge();
-  assert.equal((await first.json()).outcome, "unknown");
+  const firstResponse = await account.charge();
+  assert.equal((await firstResponse.json()).outcome, "unknown");
   const calls = account.relay.received.length;
   assert.equal((await (await account.charge()).json()).outcome, "refused");
   assert.equal(account.relay.received.length, calls);
@@ -188,7 +188,7 @@ Deno.test("gateway account: payments of an earlier account are not used to verif
   const databaseUrl = await createDatabase();
   {
     await using earlier = await openAccount(databaseUrl);
-    await charged(earlier);
+    await chargeAndParse(earlier);
   }
   await runSql(
     databaseUrl,
@@ -196,5 +196,5 @@ Deno.test("gateway account: payments of an earlier account are not used to verif
   );
   await using account = await openAccount(databaseUrl);
   assert.equal(await account.app.gateway.verifyAccount(), "same");
-  await charged(account);
+  await chargeAndParse(account);
 });

@@ -87,20 +87,20 @@ Deno.test("breaker: admits another probe after an abandoned one", () => {
 
 Deno.test("breaker: ignores results of calls that started before it opened", () => {
   const { breaker, advance } = createTestBreaker();
-  const early = Array.from({ length: 3 }, () => breaker.admit()!);
+  const earlyCalls = Array.from({ length: 3 }, () => breaker.admit()!);
   openBreaker(breaker);
-  early[0]!.responded();
+  earlyCalls[0]!.responded();
   assert.equal(breaker.state(), "open");
   advance(10_000);
   const probe = breaker.admit()!;
-  early[1]!.failed();
-  early[2]!.abandoned();
+  earlyCalls[1]!.failed();
+  earlyCalls[2]!.abandoned();
   assert.equal(breaker.admit(), null);
   probe.responded();
   assert.equal(breaker.state(), "closed");
 });
 
-Deno.test("breaker: does not stay open longer after the clock was set back", () => {
+Deno.test("breaker: admits a probe at once if the clock was set back while it was open", () => {
   const { breaker, advance } = createTestBreaker();
   openBreaker(breaker);
   advance(-3_600_000);
@@ -188,12 +188,12 @@ Deno.test("client: a call fails at once while the breaker is open, even if every
   });
   const waits = createWaits();
   const gateway = clientFor(server.url, { breakers, maxInFlight: 1, wait: waits.wait });
-  const first = errorOf(gateway.cancel("first"));
+  const firstCall = errorOf(gateway.cancel("first"));
   await until("the only slot is in use", () => arrived === 1);
   openBreaker(breaker);
   assert.equal((await errorOf(gateway.cancel("second"))).outcome, "refused");
   waits.passDeadlines();
-  await first;
+  await firstCall;
 });
 
 Deno.test("readiness: shows the gateway as down while the breaker is open, and stays ready", async () => {
@@ -209,28 +209,28 @@ Deno.test("readiness: shows the gateway as down while the breaker is open, and s
 });
 
 Deno.test("client: a timeout after waiting for a slot does not count as a failure of the gateway", async () => {
-  const early = Promise.withResolvers<void>();
-  const late = Promise.withResolvers<void>();
+  const firstResponses = Promise.withResolvers<void>();
+  const laterResponses = Promise.withResolvers<void>();
   await using gateway = openFakeGateway(async () => {
-    await (gateway.received.length <= SLOTS ? early : late).promise;
+    await (gateway.received.length <= SLOTS ? firstResponses : laterResponses).promise;
     return Response.json(OK);
   });
   const SLOTS = 6;
   let now = 0;
   const { wait, passDeadlines } = createWaits();
   const client = clientFor(gateway.url, { maxInFlight: SLOTS, clock: () => now, wait });
-  const first = Array.from({ length: SLOTS }, () => client.cancel("first"));
+  const firstCalls = Array.from({ length: SLOTS }, () => client.cancel("first"));
   await until("the first calls have arrived", () => gateway.received.length === SLOTS);
   // These calls get a slot when most of their deadline has passed, and then time out.
-  const others = Array.from({ length: SLOTS }, () => errorOf(client.cancel("later")));
+  const laterCalls = Array.from({ length: SLOTS }, () => errorOf(client.cancel("later")));
   now = 9_000;
-  early.resolve();
-  await Promise.all(first);
+  firstResponses.resolve();
+  await Promise.all(firstCalls);
   await until("the other calls have arrived", () => gateway.received.length === 2 * SLOTS);
   passDeadlines();
-  for (const error of await Promise.all(others)) assert.equal(error.failure, "timeout");
+  for (const error of await Promise.all(laterCalls)) assert.equal(error.failure, "timeout");
   assert.equal(client.breakerState(), "closed");
-  late.resolve();
+  laterResponses.resolve();
 });
 
 Deno.test("client: failed reads open only the breaker of reads, failed writes only that of writes", async () => {
@@ -249,7 +249,7 @@ Deno.test("client: failed reads open only the breaker of reads, failed writes on
       : ["read", "write"] as const;
     assert.equal(gateway.breakerState(failingKind), "open");
     assert.equal(gateway.breakerState(otherKind), "closed");
-    assert.equal(gateway.breakerState(), "open", "the worse state");
+    assert.equal(gateway.breakerState(), "open", "the worse of the two states");
     isDown = false;
     await gateway[other]("order-101");
     assert.equal((await errorOf(gateway[failing]("order-101"))).outcome, "refused");

@@ -91,7 +91,7 @@ const TEMPORARY: Record<string, () => Response> = {
 };
 
 for (const [what, respond] of Object.entries(TEMPORARY)) {
-  Deno.test(`retry: repeats a read three times after ${what}, a write never`, async () => {
+  Deno.test(`retry: repeats a read three times after ${what}, and never a write`, async () => {
     await using fake = openFakeGateway(respond);
     const waits = createWaits();
     const gateway = clientFor(fake.url, { wait: waits.wait, random: () => 0.5 });
@@ -179,58 +179,61 @@ Deno.test("write: is sent once when a reused connection breaks", async () => {
 });
 
 Deno.test("abort: ends the call at once, whether it has not started, waits for a slot or is sent", async () => {
-  await using slow = openSlowGateway();
-  const gateway = clientFor(slow.url, { maxInFlight: 1 });
-  const early = await errorOf(gateway.cancel("order-101", { signal: AbortSignal.abort() }));
-  assert.equal(early.failure, "aborted");
-  assert.equal(early.outcome, "refused");
-  assert.equal(slow.received.length, 0);
+  await using slowGateway = openSlowGateway();
+  const gateway = clientFor(slowGateway.url, { maxInFlight: 1 });
+  const abortedCall = await errorOf(gateway.cancel("order-101", { signal: AbortSignal.abort() }));
+  assert.equal(abortedCall.failure, "aborted");
+  assert.equal(abortedCall.outcome, "refused");
+  assert.equal(slowGateway.received.length, 0);
 
   const [sent, queued] = [new AbortController(), new AbortController()];
-  const first = errorOf(gateway.cancel("order-101", { signal: sent.signal }));
-  await slow.untilWaiting(1);
-  const second = errorOf(gateway.cancel("order-102", { signal: queued.signal }));
+  const sentCall = errorOf(gateway.cancel("order-101", { signal: sent.signal }));
+  await slowGateway.untilWaiting(1);
+  const queuedCall = errorOf(gateway.cancel("order-102", { signal: queued.signal }));
   queued.abort();
-  assert.equal((await second).outcome, "refused");
+  assert.equal((await queuedCall).outcome, "refused");
   sent.abort(new Error("secret reasons"));
-  assert.equal((await first).failure, "aborted");
-  assert.equal((await first).outcome, "unknown");
-  assert.equal(slow.received.length, 1);
+  assert.equal((await sentCall).failure, "aborted");
+  assert.equal((await sentCall).outcome, "unknown");
+  assert.equal(slowGateway.received.length, 1);
 });
 
 Deno.test("limit: runs maxInFlight calls at the same time, the others in order of arrival", async () => {
-  await using slow = openSlowGateway();
-  const gateway = clientFor(slow.url, { maxInFlight: 2 });
+  await using slowGateway = openSlowGateway();
+  const gateway = clientFor(slowGateway.url, { maxInFlight: 2 });
   const calls = ["a", "b", "c", "d", "e"].map((id) => gateway.cancel(id));
   for (const count of [2, 2, 1]) {
-    await slow.untilWaiting(count);
-    slow.respondToAll();
+    await slowGateway.untilWaiting(count);
+    slowGateway.respondToAll();
   }
   await Promise.all(calls);
-  const order = slow.received.map(({ target }) => target[4]).join("");
+  const order = slowGateway.received.map(({ target }) => target[4]).join("");
   assert.match(order, /^(ab|ba)(cd|dc)e$/);
 });
 
 Deno.test("limit: a call that times out while waiting is not sent and does not count for the breaker", async () => {
-  await using slow = openSlowGateway();
+  await using slowGateway = openSlowGateway();
   const waits = createWaits();
-  const gateway = clientFor(slow.url, { maxInFlight: 1, wait: waits.wait });
-  const first = errorOf(gateway.cancel("first"));
-  await slow.untilWaiting(1);
-  const others = Array.from({ length: 5 }, (_, index) => errorOf(gateway.cancel(`other-${index}`)));
+  const gateway = clientFor(slowGateway.url, { maxInFlight: 1, wait: waits.wait });
+  const sentCall = errorOf(gateway.cancel("first"));
+  await slowGateway.untilWaiting(1);
+  const waitingCalls = Array.from(
+    { length: 5 },
+    (_, index) => errorOf(gateway.cancel(`other-${index}`)),
+  );
   waits.passDeadlines();
-  assert.equal((await first).outcome, "unknown");
-  for (const error of await Promise.all(others)) {
+  assert.equal((await sentCall).outcome, "unknown");
+  for (const error of await Promise.all(waitingCalls)) {
     assert.equal(error.failure, "timeout");
     assert.equal(error.outcome, "refused");
   }
-  assert.equal(slow.received.length, 1);
+  assert.equal(slowGateway.received.length, 1);
   assert.equal(gateway.breakerState(), "closed");
 
-  const next = gateway.cancel("next");
-  await slow.untilWaiting(2);
-  slow.respondToAll();
-  await next;
+  const nextCall = gateway.cancel("next");
+  await slowGateway.untilWaiting(2);
+  slowGateway.respondToAll();
+  await nextCall;
 });
 
 Deno.test("call: leaves no timer and no listener behind", async () => {

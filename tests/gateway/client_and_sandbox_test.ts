@@ -17,6 +17,7 @@ import { createWaits } from "../support/gateway/gateway.ts";
 import { createDataFolder } from "../support/project.ts";
 import { until } from "../support/until.ts";
 
+/** A gateway client and the sandbox that it calls. */
 interface Pair extends AsyncDisposable {
   client: GatewayClient;
   url: string;
@@ -165,9 +166,9 @@ Deno.test("client and sandbox: charge cards that are captured, denied, challenge
   assert.equal(refused.statusCode, "202");
   assert.ok(isDenied(refused));
 
-  const waiting = await pair.chargeCard("waiting", GOOD_CARD, { authentication: true });
-  assert.equal(waiting.statusCode, "201");
-  assert.ok(waiting.body.redirect_url);
+  const waitingCharge = await pair.chargeCard("waiting", GOOD_CARD, { authentication: true });
+  assert.equal(waitingCharge.statusCode, "201");
+  assert.ok(waitingCharge.body.redirect_url);
   await pair.control("/transactions/waiting/three_ds", { result: "success" });
   assert.equal((await client.getStatus("waiting")).body.transaction_status, "capture");
 
@@ -203,9 +204,9 @@ Deno.test("client and sandbox: cancel, expire, refund and direct refund", async 
   assert.equal((await client.getStatus("expired")).statusCode, "407");
 
   const id = await pair.settleCard("refunded");
-  const first = await client.refund(id, "key-1", 4000, "too much");
-  assert.equal(first.body.transaction_status, "partial_refund");
-  assert.equal(first.body.refund_amount, "4000.00");
+  const firstRefund = await client.refund(id, "key-1", 4000, "too much");
+  assert.equal(firstRefund.body.transaction_status, "partial_refund");
+  assert.equal(firstRefund.body.refund_amount, "4000.00");
   const rest = await client.directRefund(id, "key-2", 40000);
   assert.equal(rest.body.transaction_status, "refund");
   const { body } = await client.getStatus(id);
@@ -301,9 +302,9 @@ Deno.test("client and sandbox: create, read, update, disable, enable and cancel 
   const cancelled = await client.getSubscription(id!);
   assert.deepEqual([cancelled.body.status, cancelled.body.name], ["inactive", "TEA"]);
 
-  const wrong = await errorOf(client.createSubscription({ ...payload, amount: undefined }));
-  assert.ok(wrong instanceof GatewayValidationError);
-  assert.deepEqual(wrong.validationMessages, ["subscription.amount is required"]);
+  const invalid = await errorOf(client.createSubscription({ ...payload, amount: undefined }));
+  assert.ok(invalid instanceof GatewayValidationError);
+  assert.deepEqual(invalid.validationMessages, ["subscription.amount is required"]);
   const missing = await errorOf(client.getSubscription("missing"));
   assert.deepEqual([missing.statusCode, missing.message], ["404", "Subscription doesn't exist."]);
 });
@@ -321,23 +322,23 @@ Deno.test("client and sandbox: create, read, pay and void an invoice", async () 
     payment_type: "payment_link",
     payment_link: { enabled_payments: ["bca_va"] },
   });
-  const made = await client.createInvoice(payload("one"));
-  assert.equal(made.statusCode, "201");
-  assert.equal(made.body.gross_amount, "44000.00");
-  assert.ok(made.body.payment_link_url && made.body.pdf_url);
-  await pair.control(`/invoices/${made.body.id}/pay`);
-  assert.equal((await client.getInvoice(made.body.id!)).body.status, "paid");
+  const firstInvoice = await client.createInvoice(payload("one"));
+  assert.equal(firstInvoice.statusCode, "201");
+  assert.equal(firstInvoice.body.gross_amount, "44000.00");
+  assert.ok(firstInvoice.body.payment_link_url && firstInvoice.body.pdf_url);
+  await pair.control(`/invoices/${firstInvoice.body.id}/pay`);
+  assert.equal((await client.getInvoice(firstInvoice.body.id!)).body.status, "paid");
 
-  const other = await client.createInvoice(payload("two"));
-  assert.equal((await client.voidInvoice(other.body.id!, "a mistake")).body.success, true);
-  assert.equal((await client.getInvoice(other.body.id!)).body.status, "voided");
+  const secondInvoice = await client.createInvoice(payload("two"));
+  assert.equal((await client.voidInvoice(secondInvoice.body.id!, "a mistake")).body.success, true);
+  assert.equal((await client.getInvoice(secondInvoice.body.id!)).body.status, "voided");
 
-  const again = await errorOf(client.voidInvoice(other.body.id!));
+  const again = await errorOf(client.voidInvoice(secondInvoice.body.id!));
   assert.equal(again.statusCode, "409");
   const duplicate = await errorOf(client.createInvoice(payload("one")));
   assert.deepEqual(duplicate.validationMessages, ["Duplicate order id"]);
-  const wrong = await errorOf(client.createInvoice({ ...payload("x"), item_details: [] }));
-  assert.ok(wrong instanceof GatewayValidationError);
+  const invalid = await errorOf(client.createInvoice({ ...payload("x"), item_details: [] }));
+  assert.ok(invalid instanceof GatewayValidationError);
 });
 
 Deno.test("client and sandbox: the client throws a specific error class for each kind of refusal", async () => {
@@ -352,12 +353,12 @@ Deno.test("client and sandbox: the client throws a specific error class for each
   assert.ok(invalid instanceof GatewayValidationError);
   assert.deepEqual(invalid.validationMessages, ["bank_transfer.bank is required"]);
 
-  const unknown = await errorOf(client.getStatus("missing"));
-  assert.ok(unknown instanceof GatewayAPIError);
-  assert.deepEqual([unknown.statusCode, unknown.message], ["404", "Transaction doesn't exist."]);
+  const notFound = await errorOf(client.getStatus("missing"));
+  assert.ok(notFound instanceof GatewayAPIError);
+  assert.deepEqual([notFound.statusCode, notFound.message], ["404", "Transaction doesn't exist."]);
 
-  const state = await errorOf(client.refund("taken", "key", 1000));
-  assert.deepEqual([state.statusCode, state.outcome], ["412", "refused"]);
+  const wrongState = await errorOf(client.refund("taken", "key", 1000));
+  assert.deepEqual([wrongState.statusCode, wrongState.outcome], ["412", "refused"]);
 
   const id = await pair.settleCard("paid");
   assert.equal((await errorOf(client.refund(id, "key", 44001))).statusCode, "414");
@@ -467,17 +468,17 @@ Deno.test("charge: a second call with the key of a running call creates no trans
   });
   const abort = new AbortController();
   const options = { idempotencyKey: "key", signal: abort.signal };
-  const first = errorOf(pair.client.charge(payload("one"), options));
+  const firstCall = errorOf(pair.client.charge(payload("one"), options));
   const list = async () => await (await fetch(`${pair.url}/_sandbox/transactions`)).json();
   await until(
     "the first call has created its transaction",
     async () => (await list()).length === 1,
   );
-  const second = await pair.client.charge(payload("two"), { idempotencyKey: "key" });
-  assert.ok(isEarlierCallInProgress(second));
+  const secondResponse = await pair.client.charge(payload("two"), { idempotencyKey: "key" });
+  assert.ok(isEarlierCallInProgress(secondResponse));
   assert.equal((await list()).length, 1);
   abort.abort();
-  assert.deepEqual([(await first).failure, (await first).outcome], ["aborted", "unknown"]);
+  assert.deepEqual([(await firstCall).failure, (await firstCall).outcome], ["aborted", "unknown"]);
 });
 
 Deno.test("notification: can arrive before the response of the charge, with a valid signature", async () => {
@@ -512,8 +513,8 @@ Deno.test("embedded default: starts a sandbox, and the client calls it", async (
     transaction_details: { order_id: "one", gross_amount: 1000 },
   };
   const { body } = await client.charge(payload);
-  const made = await (await fetch(`${sandbox!.url}/_sandbox/transactions/one`)).json();
-  assert.equal(made.transaction_id, body.transaction_id);
+  const transaction = await (await fetch(`${sandbox!.url}/_sandbox/transactions/one`)).json();
+  assert.equal(transaction.transaction_id, body.transaction_id);
   // Card tokens need the client key, too.
   assert.ok((await client.getCardToken(GOOD_CARD, 12, 2030, "123")).body.token_id);
 });

@@ -206,7 +206,7 @@ for (const { operation, call, sends, body = "", keyHeader, withoutServerKey } of
 Deno.test("client: every operation that sends a request is tested", () => {
   const tested = new Set<string>(CASES.map(({ operation }) => operation));
   const gateway = clientFor("http://127.0.0.1:2");
-  const local = [
+  const localOperations = [
     "verifySignature",
     "breakerState",
     "rateLimitPauseMs",
@@ -214,7 +214,7 @@ Deno.test("client: every operation that sends a request is tested", () => {
     "verifyAccount",
     "time",
   ];
-  const requestOperations = Object.keys(gateway).filter((name) => !local.includes(name));
+  const requestOperations = Object.keys(gateway).filter((name) => !localOperations.includes(name));
   assert.deepEqual(requestOperations.sort(), [...tested].sort());
   assert.equal(requestOperations.length, 26);
 });
@@ -322,15 +322,17 @@ Deno.test("client: cannot be created without a valid server key", () => {
 });
 
 Deno.test("client: does not follow redirects", async () => {
-  await using elsewhere = openFakeGateway(respondWith({ status_code: "200" }));
+  await using redirectTarget = openFakeGateway(respondWith({ status_code: "200" }));
   for (const status of [301, 302, 303, 307, 308]) {
-    await using fake = openFakeGateway(() => Response.redirect(elsewhere.url + "/stolen", status));
+    await using fake = openFakeGateway(() =>
+      Response.redirect(redirectTarget.url + "/stolen", status)
+    );
     const gateway = clientFor(fake.url);
     const redirected = { name: "GatewayAPIError", statusCode: String(status) };
     await assert.rejects(gateway.getStatus("order-101"), redirected);
     await assert.rejects(gateway.cancel("order-101"), { ...redirected, outcome: "unknown" });
   }
-  assert.equal(elsewhere.received.length, 0);
+  assert.equal(redirectTarget.received.length, 0);
 });
 
 Deno.test("client: keeps the path of the base URL", async () => {

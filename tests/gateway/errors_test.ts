@@ -36,7 +36,8 @@ const KINDS = {
 for (const [code, name] of Object.entries(KINDS)) {
   Deno.test(`error: ${code} is a ${name} with the outcome refused`, async () => {
     const body = { status_code: code, status_message: "No, thank you.", id: "some-id" };
-    // With HTTP 200, as the gateway sends it; with the same HTTP status; and without a body code.
+    // The code in the body with HTTP 200, as a text and as a number; with the same HTTP status; and
+    // only as the HTTP status.
     for (
       const respond of [
         () => Response.json(body),
@@ -99,7 +100,7 @@ Deno.test("error: 5xx in body or HTTP status leaves the outcome of a write unkno
   }
 });
 
-Deno.test("error: a write that the gateway's proxy rejects before it forwards it is refused", async () => {
+Deno.test("error: a write that the gateway's proxy rejects with 4xx was not forwarded, so its outcome is refused", async () => {
   for (const status of [401, 403, 404, 413, 429, 500, 502]) {
     const error = await writeErrorOf(() => Response.json({ message: "No." }, { status }));
     assert.equal(error?.outcome, status < 500 ? "refused" : "unknown", String(status));
@@ -200,14 +201,16 @@ Deno.test("error: every response becomes a result or a GatewayError", async () =
     fc.json().map((text) => new TextEncoder().encode(text)),
     objects,
   );
-  let next = { status: 200, body: new Uint8Array() };
-  await using fake = openFakeGateway(() => new Response(next.body, { status: next.status }));
+  let nextResponse = { status: 200, body: new Uint8Array() };
+  await using fake = openFakeGateway(() =>
+    new Response(nextResponse.body, { status: nextResponse.status })
+  );
   const gateway = clientFor(fake.url);
   const property = fc.asyncProperty<[Uint8Array<ArrayBuffer>, number]>(
     bodies,
     fc.constantFrom(200, 201, 202, 206, 300, 302, 400, 401, 404, 407, 429, 499, 500, 503, 599),
     async (body, status) => {
-      next = { status, body };
+      nextResponse = { status, body };
       for (const call of [gateway.getStatus, gateway.cancel, gateway.getInvoice, gateway.getBin]) {
         const result = await call("order-101").catch((error) => error);
         if (result instanceof Error) assert.ok(result instanceof errors.GatewayError, result.stack);

@@ -225,7 +225,7 @@ Deno.test("mask: no secret of a request or a response appears in an exchange or 
   const exchanges: Exchange[] = [];
   const gateway = clientFor(fake.url, { onExchange: (each) => exchanges.push(each) });
 
-  /** Secrets in their own fields, repeated in other fields, and in truncated responses. */
+  /** A response that repeats the secrets in their own fields and inside of other texts. */
   const echo = (status_code: string) => ({ card, token, signature, saved }: Secrets) => ({
     status_code,
     status_message: `Card ${card} with token ${token} of ${SERVER_KEY} is not ${saved}`,
@@ -245,11 +245,11 @@ Deno.test("mask: no secret of a request or a response appears in an exchange or 
   const property = fc.asyncProperty<[Secrets, number]>(
     fc.record({ card: cardNumber, token: secret, signature: secret, saved: secret }),
     fc.integer({ min: 0, max: answers.length - 1 }),
-    async (made, kind) => {
-      secrets = made;
+    async (generated, kind) => {
+      secrets = generated;
       answer = answers[kind]!;
       exchanges.length = 0;
-      const { card, token } = made;
+      const { card, token } = generated;
       const charge = {
         payment_type: "credit_card",
         transaction_details: { order_id: "order-101", gross_amount: 1 },
@@ -267,7 +267,7 @@ Deno.test("mask: no secret of a request or a response appears in an exchange or 
       assert.ok(exchanges.length >= calls.length);
       const text = JSON.stringify(exchanges) + exchanges.map((each) => Object.values(each)).join();
       for (
-        const value of [...Object.values(made), SERVER_KEY, CLIENT_KEY, btoa(`${SERVER_KEY}:`)]
+        const value of [...Object.values(generated), SERVER_KEY, CLIENT_KEY, btoa(`${SERVER_KEY}:`)]
       ) {
         const encodings = [value, encodeURIComponent(value), JSON.stringify(value).slice(1, -1)];
         for (const each of encodings) {

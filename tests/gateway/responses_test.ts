@@ -128,7 +128,7 @@ Deno.test("response: converts each transaction of a multi-use virtual account", 
   assert.equal(body.transactions[0]?.gross_amount, "1.00");
 });
 
-Deno.test("202: is a denial only if the body says so", async () => {
+Deno.test("202: is a denial only if the body reports a denial", async () => {
   const denials = [
     { status_code: "202", transaction_status: "DENY" },
     { status_code: 202, transaction_status: "deny", fraud_status: "deny" },

@@ -24,17 +24,17 @@ for (const operation of OPERATIONS) {
     await using payments = await openRelayed({ databaseUrl });
     const { path, body } = await operation.prepare(payments);
     const headers = newKey();
-    const first = await payments.post(path, body, headers);
-    assert.equal(first.status, operation.status);
-    assert.equal(isReplayed(first), false);
-    const text = await first.text();
+    const firstResponse = await payments.post(path, body, headers);
+    assert.equal(firstResponse.status, operation.status);
+    assert.equal(isReplayed(firstResponse), false);
+    const text = await firstResponse.text();
     for (let i = 0; i < 2; i++) {
       const again = await payments.post(path, body, headers);
       assert.equal(again.status, operation.status);
       assert.equal(isReplayed(again), true);
       assert.equal(await again.text(), text);
       for (const name of ["content-type", "location"]) {
-        assert.equal(again.headers.get(name), first.headers.get(name));
+        assert.equal(again.headers.get(name), firstResponse.headers.get(name));
       }
     }
     assert.equal(payments.relay.times(operation.call), 1);
@@ -51,11 +51,11 @@ for (const operation of OPERATIONS) {
     assert.ok(Number(concurrent.headers.get("Retry-After")) >= 1);
     await assertProblem(concurrent, 409, "idempotency_in_progress");
     held.release();
-    const first = await running;
-    assert.equal(first.status, operation.status);
+    const firstResponse = await running;
+    assert.equal(firstResponse.status, operation.status);
     const after = await payments.post(path, body, headers);
     assert.equal(isReplayed(after), true);
-    assert.equal(await after.text(), await first.text());
+    assert.equal(await after.text(), await firstResponse.text());
     assert.equal(payments.relay.times(operation.call), 1);
   });
 
@@ -67,9 +67,9 @@ for (const operation of OPERATIONS) {
     const answers = await Promise.all(
       Array.from({ length: 50 }, () => payments.post(path, body, headers)),
     );
-    const last = await payments.post(path, body, headers);
-    assert.equal(isReplayed(last), true);
-    const text = await last.text();
+    const lastResponse = await payments.post(path, body, headers);
+    assert.equal(isReplayed(lastResponse), true);
+    const text = await lastResponse.text();
     // The others get 409 while the first runs, or 503 if the database is overloaded.
     const [finished, retryable] = [true, false].map((isFinal) =>
       answers.filter(({ status }) => ![409, 503].includes(status) === isFinal)
@@ -96,23 +96,23 @@ Deno.test("idempotency key: different white space, field order and unknown field
       headers: { "Content-Type": "application/json", "Idempotency-Key": id },
     });
   const id = randomUUID();
-  const first = await send(
+  const firstResponse = await send(
     `{"payment_type":"gopay","gross_amount":1000,"metadata":{"a":{"x":1,"y":2},"b":[1,2]}}`,
     id,
   );
-  assert.equal(first.status, 201);
-  const same = await send(
+  assert.equal(firstResponse.status, 201);
+  const sameRequest = await send(
     `{ "metadata": {"b": [1, 2], "a": {"y": 2, "x": 1}},\n "gross_amount": 1e3,
        "colour": "red", "payment_type": "gopay" }`,
     id,
   );
-  assert.equal(isReplayed(same), true);
-  assert.equal(await same.text(), await first.text());
-  const other = await send(
+  assert.equal(isReplayed(sameRequest), true);
+  assert.equal(await sameRequest.text(), await firstResponse.text());
+  const withOtherBody = await send(
     `{"payment_type":"gopay","gross_amount":1000,"metadata":{"a":{"x":1,"y":2},"b":[2,1]}}`,
     id,
   );
-  await assertProblem(other, 422, "idempotency_key_reused");
+  await assertProblem(withOtherBody, 422, "idempotency_key_reused");
 });
 
 Deno.test("idempotency key: a replay returns unusual metadata exactly as in the first response", async () => {
@@ -122,9 +122,9 @@ Deno.test("idempotency key: a replay returns unusual metadata exactly as in the 
     '{"payment_type":"gopay","gross_amount":1000,"metadata":{"b":1.50,"10":"x","9":null,' +
     '"__proto__":{"a":1},"constructor":"c","":"\\u0007\\u2028é🙂","n":-0,"big":12345678901234567890}}';
   const send = () => payments.app.as(payments.key, "/charge/", { method: "POST", body, headers });
-  const first = await send();
-  const text = await first.text();
-  assert.equal(first.status, 201, text);
+  const firstResponse = await send();
+  const text = await firstResponse.text();
+  assert.equal(firstResponse.status, 201, text);
   const again = await send();
   assert.equal(isReplayed(again), true);
   assert.equal(await again.text(), text);
@@ -144,16 +144,16 @@ Deno.test("idempotency key: a different body gets 422 and has no effect", async 
     const prepared = await operation.prepare(payments);
     const { path, body } = prepared;
     const headers = newKey();
-    const first = await payments.post(path, body, headers);
+    const firstResponse = await payments.post(path, body, headers);
     for (const change of changes) {
-      const other = await payments.post(path, { ...body, ...change }, headers);
-      assert.equal(isReplayed(other), false);
-      await assertProblem(other, 422, "idempotency_key_reused");
+      const withOtherBody = await payments.post(path, { ...body, ...change }, headers);
+      assert.equal(isReplayed(withOtherBody), false);
+      await assertProblem(withOtherBody, 422, "idempotency_key_reused");
     }
     assert.equal(payments.relay.times(operation.call), 1);
     assert.equal(await timesDone(payments, operation, prepared), 1);
     const again = await payments.post(path, body, headers);
-    assert.equal(await again.text(), await first.text());
+    assert.equal(await again.text(), await firstResponse.text());
   }
 });
 
@@ -165,12 +165,12 @@ Deno.test("idempotency key: a different body gets 422 while the first request ru
   const held = relay.holdNext("POST /v2/charge");
   const running = post("/charge/", body, headers);
   await held.arrived;
-  const other = { ...body, gross_amount: 2_000 };
-  await assertProblem(await post("/charge/", other, headers), 422, "idempotency_key_reused");
+  const otherBody = { ...body, gross_amount: 2_000 };
+  await assertProblem(await post("/charge/", otherBody, headers), 422, "idempotency_key_reused");
   await sandbox.fault("charge", "answer_lost");
   held.release();
   assert.equal((await running).status, 502);
-  await assertProblem(await post("/charge/", other, headers), 422, "idempotency_key_reused");
+  await assertProblem(await post("/charge/", otherBody, headers), 422, "idempotency_key_reused");
   assert.equal((await post("/charge/", body, headers)).status, 201);
 });
 
@@ -201,9 +201,9 @@ Deno.test("idempotency key: is separate for each payment and each user", async (
   await using payments = await openRelayed({ databaseUrl });
   const { app, post } = payments;
   const headers = newKey();
-  const one = await payments.paid("gopay");
-  const two = await payments.paid("gopay");
-  for (const { id } of [one, two]) {
+  const firstPayment = await payments.paid("gopay");
+  const secondPayment = await payments.paid("gopay");
+  for (const { id } of [firstPayment, secondPayment]) {
     const answer = await post(`/payments/${id}/refund/`, { amount: 1_000 }, headers);
     assert.equal(isReplayed(answer), false);
     assert.equal((await answer.json()).payment.id, id);
@@ -216,20 +216,25 @@ Deno.test("idempotency key: is separate for each payment and each user", async (
   assert.equal(isReplayed(answer), false);
   assert.notEqual((await parsePayment(answer, 201)).id, alicesPayment.id);
   // Bob does not get a replay of Alice's refund, even with her path and key.
-  const foreign = await post(`/payments/${one.id}/refund/`, { amount: 1_000 }, headers, bob);
-  await assertProblem(foreign, 404, "not_found");
+  const bobsRefund = await post(
+    `/payments/${firstPayment.id}/refund/`,
+    { amount: 1_000 },
+    headers,
+    bob,
+  );
+  await assertProblem(bobsRefund, 404, "not_found");
 });
 
 Deno.test("idempotency key: is shared by two API keys of the same user", async () => {
   await using payments = await openRelayed({ databaseUrl });
   const { app, post } = payments;
-  const other = await app.createKey();
+  const otherApiKey = await app.createKey();
   const headers = newKey();
   const body = { payment_type: "gopay", gross_amount: 1_000 };
-  const first = await post("/charge/", body, headers);
-  const again = await post("/charge/", body, headers, other);
+  const firstResponse = await post("/charge/", body, headers);
+  const again = await post("/charge/", body, headers, otherApiKey);
   assert.equal(isReplayed(again), true);
-  assert.equal(await again.text(), await first.text());
+  assert.equal(await again.text(), await firstResponse.text());
 });
 
 Deno.test("idempotency key: paths that differ in a trailing slash or the case of the id count as the same path", async () => {
@@ -240,10 +245,10 @@ Deno.test("idempotency key: paths that differ in a trailing slash or the case of
   const { post } = payments;
   const headers = newKey();
   const body = { payment_type: "gopay", gross_amount: 1_000 };
-  const first = await post("/pay/charge", body, headers);
+  const firstResponse = await post("/pay/charge", body, headers);
   const again = await post("/pay/charge/", body, headers);
   assert.equal(isReplayed(again), true);
-  const text = await first.text();
+  const text = await firstResponse.text();
   assert.equal(await again.text(), text);
   const { id } = JSON.parse(text);
   const cancelled = await post(`/pay/payments/${id}/cancel`, undefined, headers);
@@ -262,8 +267,8 @@ Deno.test("idempotency key: expires after 24 hours", async () => {
     const { path, body } = await operation.prepare(payments);
     delete body.order_id;
     const headers = newKey();
-    const first = await payments.post(path, body, headers);
-    const text = await first.text();
+    const firstResponse = await payments.post(path, body, headers);
+    const text = await firstResponse.text();
     now = start + DAY_MS - 1_000;
     const beforeExpiry = await payments.post(path, body, headers);
     assert.equal(isReplayed(beforeExpiry), true);
@@ -280,7 +285,7 @@ Deno.test("idempotency key: expires after 24 hours", async () => {
   }
 });
 
-Deno.test("idempotency key: with KEEP_KEYS_DAYS=7 is valid for 7 days, and is not pruned before", async () => {
+Deno.test("idempotency key: with KEEP_KEYS_DAYS=7 is valid for 7 days, and is not pruned earlier", async () => {
   const start = Date.now();
   let now = start;
   await using payments = await openRelayed({
@@ -320,8 +325,8 @@ Deno.test("idempotency key: with KEEP_KEYS_DAYS=7 an interrupted charge is resum
   const headers = newKey();
   const body = { payment_type: "gopay", gross_amount: 1_000, order_id: randomUUID() };
   await sandbox.fault("charge", "answer_lost");
-  const lost = await post("/charge/", body, headers);
-  const { payment_id } = await assertProblem(lost, 502, "gateway_unreachable");
+  const lostResponse = await post("/charge/", body, headers);
+  const { payment_id } = await assertProblem(lostResponse, 502, "gateway_unreachable");
   now += DAY_MS + 3_600_000;
   const resumed = await post("/charge/", body, headers);
   assert.equal(resumed.status, 201);
@@ -335,11 +340,11 @@ Deno.test("idempotency key: can be used for another request after 24 hours", asy
   const { post } = payments;
   const headers = newKey();
   const body = { payment_type: "gopay", gross_amount: 1_000 };
-  const other = { ...body, gross_amount: 2_000 };
+  const otherBody = { ...body, gross_amount: 2_000 };
   assert.equal((await post("/charge/", body, headers)).status, 201);
-  await assertProblem(await post("/charge/", other, headers), 422, "idempotency_key_reused");
+  await assertProblem(await post("/charge/", otherBody, headers), 422, "idempotency_key_reused");
   now += DAY_MS + 1_000;
-  assert.equal((await post("/charge/", other, headers)).status, 201);
+  assert.equal((await post("/charge/", otherBody, headers)).status, 201);
   await assertProblem(await post("/charge/", body, headers), 422, "idempotency_key_reused");
 });
 
@@ -351,8 +356,8 @@ Deno.test("idempotency key: must be 1 to 255 printable ASCII characters", async 
   assert.equal((await post("/charge/", body, { "Idempotency-Key": longest })).status, 201);
   const again = await post("/charge/", body, { "Idempotency-Key": longest });
   assert.equal(isReplayed(again), true);
-  for (const wrong of [`${longest}k`, "", "caf\u00e9"]) {
-    const answer = await post("/charge/", body, { "Idempotency-Key": wrong });
+  for (const invalidKey of [`${longest}k`, "", "caf\u00e9"]) {
+    const answer = await post("/charge/", body, { "Idempotency-Key": invalidKey });
     const problem = await assertProblem(answer, 400, "validation_error");
     assert.match(problem.errors![0]!.field, /idempotency-key/i);
   }
@@ -362,9 +367,9 @@ Deno.test("idempotency key: must be 1 to 255 printable ASCII characters", async 
 Deno.test("idempotency key: without a key each request makes a new charge", async () => {
   await using payments = await openRelayed({ databaseUrl });
   const body = { payment_type: "gopay", gross_amount: 1_000 };
-  const one = await parsePayment(await payments.post("/charge/", body), 201);
-  const two = await parsePayment(await payments.post("/charge/", body), 201);
-  assert.notEqual(one.id, two.id);
+  const firstPayment = await parsePayment(await payments.post("/charge/", body), 201);
+  const secondPayment = await parsePayment(await payments.post("/charge/", body), 201);
+  assert.notEqual(firstPayment.id, secondPayment.id);
 });
 
 /** Requests with a final rejection, which is replayed. */
@@ -431,9 +436,9 @@ Deno.test("idempotency key: replays a final rejection without calling the gatewa
     await t.step(caseName, async () => {
       const [path, body, code] = await prepare(payments);
       const headers = newKey();
-      const first = await payments.post(path, body, headers);
-      assert.equal(isReplayed(first), false);
-      const problem = await problemOf(first);
+      const firstResponse = await payments.post(path, body, headers);
+      assert.equal(isReplayed(firstResponse), false);
+      const problem = await problemOf(firstResponse);
       assert.equal(problem.code, code);
       assert.equal(problem.outcome, "refused");
       assert.equal(problem.httpStatus, 400);

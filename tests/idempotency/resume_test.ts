@@ -98,19 +98,19 @@ for (const operation of OPERATIONS) {
     const stalled = payments.post(path, body, headers);
     await held.arrived;
     now += 10 * 60_000;
-    const second = await payments.post(path, body, headers);
-    const text = await second.text();
-    assert.equal(second.status, operation.status, text);
+    const secondResponse = await payments.post(path, body, headers);
+    const text = await secondResponse.text();
+    assert.equal(secondResponse.status, operation.status, text);
     held.release();
-    const first = await stalled;
+    const firstResponse = await stalled;
     // The first request may succeed or fail, but it names the same payment.
-    const reply = await first.json();
+    const reply = await firstResponse.json();
     const { id } = operation.paymentIn(JSON.parse(text));
     assert.equal(reply.payment_id ?? operation.paymentIn(reply).id, id);
     assert.equal(await timesDone(payments, operation, prepared), 1);
-    const third = await payments.post(path, body, headers);
-    assert.equal(third.status, operation.status, await third.clone().text());
-    assert.equal(operation.paymentIn(await third.json()).id, id);
+    const thirdResponse = await payments.post(path, body, headers);
+    assert.equal(thirdResponse.status, operation.status, await thirdResponse.clone().text());
+    assert.equal(operation.paymentIn(await thirdResponse.json()).id, id);
   });
 }
 
@@ -124,12 +124,12 @@ for (const name of ["cancel", "expire", "capture"] as const) {
     const faultyRequest = { operation, prepared, waits: createWaits(), headers, fault: "reset" };
     const { payment_id } = await (await sendWithFault(payments, faultyRequest)).json();
     const held = relay.holdNext(operation.call);
-    const second = payments.post(prepared.path, prepared.body, headers);
+    const retry = payments.post(prepared.path, prepared.body, headers);
     await held.arrived;
     const { target, body } = relay.received.at(-1)!;
     await sandbox.post(target, body === "" ? undefined : JSON.parse(body));
     held.release();
-    const answer = await second;
+    const answer = await retry;
     assert.equal(answer.status, operation.status, await answer.clone().text());
     assert.equal(operation.paymentIn(await answer.json()).id, payment_id);
     assert.equal(await timesDone(payments, operation, prepared), 1);
@@ -149,9 +149,9 @@ Deno.test("charge: a retry without an order id after a lost response makes no se
   );
   const payment = await parsePayment(await post("/charge/", body, headers), 201);
   assert.equal(payment.id, payment_id);
-  const all = await sandbox.control("transactions", undefined, "GET");
+  const transactions = await sandbox.control("transactions", undefined, "GET");
   assert.deepEqual(
-    all.map((each: Json) => each.transaction_id),
+    transactions.map((each: Json) => each.transaction_id),
     [payment.transaction_id],
   );
 });
@@ -173,10 +173,10 @@ Deno.test("idempotency key: while the gateway is down, replies are replayed and 
   const { app, post, sandbox, relay } = payments;
   const body = { payment_type: "gopay", gross_amount: 1_000 };
   const finishedKey = newKey();
-  const first = await post("/charge/", body, finishedKey);
+  const firstResponse = await post("/charge/", body, finishedKey);
   const lostKey = newKey();
   await sandbox.fault("charge", "answer_lost");
-  const unknown = await assertProblem(
+  const unknownOutcome = await assertProblem(
     await post("/charge/", body, lostKey),
     502,
     "gateway_unreachable",
@@ -192,7 +192,7 @@ Deno.test("idempotency key: while the gateway is down, replies are replayed and 
   const callsBefore = relay.received.length;
   const replayed = await post("/charge/", body, finishedKey);
   assert.equal(isReplayed(replayed), true);
-  assert.equal(await replayed.text(), await first.text());
+  assert.equal(await replayed.text(), await firstResponse.text());
   // "refused" would invite the caller to charge again, although the first attempt succeeded.
   const problem = await assertProblem(
     await post("/charge/", body, lostKey),
@@ -200,18 +200,18 @@ Deno.test("idempotency key: while the gateway is down, replies are replayed and 
     "gateway_unreachable",
   );
   assert.equal(problem.outcome, "unknown");
-  assert.equal(problem.payment_id, unknown.payment_id);
-  assert.equal(problem.order_id, unknown.order_id);
+  assert.equal(problem.payment_id, unknownOutcome.payment_id);
+  assert.equal(problem.order_id, unknownOutcome.order_id);
   for (const key of [finishedKey, lostKey]) {
-    const other = await post("/charge/", { ...body, gross_amount: 2_000 }, key);
-    await assertProblem(other, 422, "idempotency_key_reused");
+    const withOtherBody = await post("/charge/", { ...body, gross_amount: 2_000 }, key);
+    await assertProblem(withOtherBody, 422, "idempotency_key_reused");
   }
-  const fresh = await assertProblem(
+  const newRequest = await assertProblem(
     await post("/charge/", body, newKey()),
     502,
     "gateway_unreachable",
   );
-  assert.equal(fresh.outcome, "refused");
+  assert.equal(newRequest.outcome, "refused");
   assert.equal(relay.received.length, callsBefore);
 });
 
@@ -237,25 +237,25 @@ async function openHeldRefund() {
 Deno.test("refund: a request that is delayed before it claims the key resumes the refund that another request stored meanwhile", async () => {
   await using refund = await openHeldRefund();
   const held = refund.holdNext("claim key");
-  const late = refund.send();
+  const delayedRequest = refund.send();
   await held.arrived;
   await refund.payments.sandbox.fault("refund", "answer_lost");
   assert.equal((await (await refund.send()).json()).outcome, "unknown");
   held.release();
-  assert.equal((await late).status, 200);
+  assert.equal((await delayedRequest).status, 200);
   assert.equal(await refund.timesDone(), 1);
 });
 
 Deno.test("refund: a request whose key is taken over before it stores the refund does not send the refund", async () => {
   await using refund = await openHeldRefund();
   const held = refund.holdNext("write payment");
-  const frozen = refund.send();
+  const frozenRequest = refund.send();
   await held.arrived;
   refund.time.now += 10 * 60_000;
   const done = await refund.send();
   assert.equal(done.status, 200);
   held.release();
-  await assertProblem(await frozen, 409, "idempotency_in_progress");
+  await assertProblem(await frozenRequest, 409, "idempotency_in_progress");
   assert.equal(await refund.timesDone(), 1);
   assert.equal(refund.payments.relay.times(refund.operation.call), 1);
   const again = await refund.send();
@@ -266,19 +266,19 @@ Deno.test("refund: a request whose key is taken over before it stores the refund
 Deno.test("refund: a request that takes over the key sees the refund that the first request stored during the takeover", async () => {
   await using refund = await openHeldRefund();
   const heldWrite = refund.holdNext("write payment");
-  const frozen = refund.send();
+  const frozenRequest = refund.send();
   await heldWrite.arrived;
   refund.time.now += 10 * 60_000;
   const heldTakeover = refund.holdNext("take key over");
-  const next = refund.send();
+  const nextRequest = refund.send();
   await heldTakeover.arrived;
   const heldCall = refund.payments.relay.holdNext(refund.operation.call);
   heldWrite.release();
   await heldCall.arrived;
   heldTakeover.release();
-  assert.ok([200, 409].includes((await next).status));
+  assert.ok([200, 409].includes((await nextRequest).status));
   heldCall.release();
-  await frozen;
+  await frozenRequest;
   assert.equal(await refund.timesDone(), 1);
   assert.equal((await refund.send()).status, 200);
   assert.equal(await refund.timesDone(), 1);
@@ -291,7 +291,7 @@ Deno.test("charge: a duplicate order id without a visible transaction leaves the
   const body = { payment_type: "gopay", gross_amount: 1_000, order_id: randomUUID() };
   await sandbox.fault("charge", "answer_lost");
   const { payment_id } = await (await post("/charge/", body, headers)).json();
-  // The gateway's own idempotency key has expired, and its status is out of date.
+  // The gateway's own idempotency key has expired, and its status responses are out of date.
   await sandbox.advance(301);
   const { intercept } = relay;
   relay.intercept = (request, pass) =>
@@ -368,7 +368,7 @@ Deno.test("idempotency key: the key of a crashed process is free when its lease 
   const { app, post } = payments;
   const body = { payment_type: "gopay", gross_amount: 1_000 };
   const headers = newKey();
-  const first = await parsePayment(await post("/charge/", body, headers), 201);
+  const firstPayment = await parsePayment(await post("/charge/", body, headers), 201);
   // The state that a process leaves behind if it crashes before storing its reply.
   await app.database.query((sql) =>
     sql`update gateway.idempotency_keys set reply = null, lease_until = ${new Date(now + 1_000)}
@@ -376,6 +376,9 @@ Deno.test("idempotency key: the key of a crashed process is free when its lease 
   );
   await assertProblem(await post("/charge/", body, headers), 409, "idempotency_in_progress");
   now += 1_000;
-  assert.equal((await parsePayment(await post("/charge/", body, headers), 201)).id, first.id);
+  assert.equal(
+    (await parsePayment(await post("/charge/", body, headers), 201)).id,
+    firstPayment.id,
+  );
   assert.equal(payments.relay.times("POST /v2/charge"), 1);
 });

@@ -33,7 +33,7 @@ function countCharges({ forwardedCalls }: Installation): number {
   return forwardedCalls.filter(({ target }) => target === "/v2/charge").length;
 }
 
-/** All that a charge writes. */
+/** All rows that a charge writes. */
 async function storedRows({ database }: Installation): Promise<unknown> {
   const [row] = await database.query((sql) =>
     sql`select
@@ -131,9 +131,9 @@ function openLock(): Promise<InstanceLock> {
 
 /** An app that acts as one instance, and after `replaceInstance` as another one. */
 async function openTwoInstances() {
-  const first = await openLock();
-  const second = await openLock();
-  let current = first;
+  const firstLock = await openLock();
+  const secondLock = await openLock();
+  let current = firstLock;
   const payments = await openRelayed({
     databaseUrl,
     leaseHolder: { token: () => current.token() },
@@ -141,9 +141,9 @@ async function openTwoInstances() {
   return {
     payments,
     async replaceInstance() {
-      current = second;
-      const token = first.token()!;
-      await first[Symbol.asyncDispose]();
+      current = secondLock;
+      const token = firstLock.token()!;
+      await firstLock[Symbol.asyncDispose]();
       await until("the first lock is free", async () => {
         const [row] = await payments.app.database.query((sql) =>
           sql`select pg_try_advisory_xact_lock_shared(${token}::bigint) as is_free`
@@ -153,8 +153,8 @@ async function openTwoInstances() {
     },
     async [Symbol.asyncDispose]() {
       await payments[Symbol.asyncDispose]();
-      await second[Symbol.asyncDispose]();
-      await first[Symbol.asyncDispose]();
+      await secondLock[Symbol.asyncDispose]();
+      await firstLock[Symbol.asyncDispose]();
     },
   };
 }
@@ -168,7 +168,7 @@ for (const operation of OPERATIONS) {
     const { path, body } = prepared;
     const headers = newKey();
     const heldCall = relay.holdAnswer(operation.call);
-    const first = payments.post(path, body, headers);
+    const firstRequest = payments.post(path, body, headers);
     await heldCall.arrived;
     await assertProblem(
       await payments.post(path, body, headers),
@@ -178,7 +178,7 @@ for (const operation of OPERATIONS) {
 
     await instances.replaceInstance();
     const heldCheck = relay.holdNext("GET /v2/:id/status");
-    const second = payments.post(path, body, headers);
+    const secondRequest = payments.post(path, body, headers);
     await heldCheck.arrived;
     const findPayment = () =>
       database.query((sql) =>
@@ -188,12 +188,12 @@ for (const operation of OPERATIONS) {
       );
     const before = await findPayment();
     heldCall.release();
-    const problem = await assertProblem(await first, 409, "idempotency_in_progress");
+    const problem = await assertProblem(await firstRequest, 409, "idempotency_in_progress");
     assert.equal(problem.outcome, "unknown");
     assert.deepEqual([...await findPayment()], [...before]);
 
     heldCheck.release();
-    const answer = await second;
+    const answer = await secondRequest;
     const text = await answer.text();
     assert.equal(answer.status, operation.status, text);
     assert.equal(operation.paymentIn(JSON.parse(text)).id, problem.payment_id);

@@ -77,7 +77,7 @@ Deno.test("invoice: stays unpaid if a validly signed notification names an unkno
   await assertUnpaid(invoices, invoice);
 });
 
-Deno.test("invoice: stays unpaid if the notification of another, cheaper payment is altered to name it", async () => {
+Deno.test("invoice: stays unpaid if the notification of another, cheaper payment is altered to name the invoice", async () => {
   await using invoices = await openInvoices();
   const bob = await invoices.app.createKey({ userId: "bob" });
   const invoice = await invoices.create();
@@ -100,14 +100,14 @@ Deno.test("invoice: stays unpaid if the notification of another, cheaper payment
     assert.equal(response.status, 200, JSON.stringify(forgery));
   }
   await assertUnpaid(invoices, invoice);
-  const own = await parsePayment(await invoices.get(`/payments/${payment.id}/`, bob), 200);
-  assert.deepEqual([own.invoice_id, own.is_paid], [null, true]);
+  const bobsPayment = await parsePayment(await invoices.get(`/payments/${payment.id}/`, bob), 200);
+  assert.deepEqual([bobsPayment.invoice_id, bobsPayment.is_paid], [null, true]);
   for (const { gross_amount } of await invoices.paymentsOf(invoice)) {
     assert.equal(gross_amount, invoice.total_amount);
   }
 });
 
-Deno.test("invoice: stays unpaid if the notification of another, cheaper invoice is altered to name it", async () => {
+Deno.test("invoice: stays unpaid if the notification of another, cheaper invoice is altered to name the first one", async () => {
   await using invoices = await openInvoices();
   const bob = await invoices.app.createKey({ userId: "bob" });
   const expensive = await invoices.create();
@@ -164,12 +164,14 @@ Deno.test("invoice: stays unpaid if a cheaper charge uses its ids as order id, m
   for (const order_id of orders) {
     const { payment } = await payCheaply(invoices, bob, {
       order_id,
-      invoice_id: invoice.id,
       metadata: { invoice_id: invoice.id, invoice_number: invoice.invoice_number },
       custom_fields: [invoice.gateway_invoice_id, invoice.id, invoice.order_id],
     });
-    const own = await parsePayment(await invoices.get(`/payments/${payment.id}/`, bob), 200);
-    assert.deepEqual([own.is_paid, own.invoice_id], [true, null]);
+    const bobsPayment = await parsePayment(
+      await invoices.get(`/payments/${payment.id}/`, bob),
+      200,
+    );
+    assert.deepEqual([bobsPayment.is_paid, bobsPayment.invoice_id], [true, null]);
   }
   await assertUnpaid(invoices, invoice);
   assert.deepEqual(await invoices.paymentsOf(invoice), []);
@@ -179,16 +181,16 @@ Deno.test("invoice: stays unpaid if a cheaper transaction created outside the se
   await using invoices = await openInvoices();
   invoices.connect();
   const { sandbox } = invoices;
-  const named = await invoices.create();
-  const ordered = await invoices.create();
-  const metadata = { midtrans_invoice_id: named.gateway_invoice_id };
+  const namedInvoice = await invoices.create();
+  const invoiceWithOrder = await invoices.create();
+  const metadata = { midtrans_invoice_id: namedInvoice.gateway_invoice_id };
   await sandbox.paid("gopay", { transaction_details: { gross_amount: CHEAP }, metadata });
-  const { order_id } = ordered;
+  const { order_id } = invoiceWithOrder;
   await sandbox.paid("gopay", { transaction_details: { gross_amount: CHEAP, order_id } });
-  await assertUnpaid(invoices, named);
-  await assertUnpaid(invoices, ordered);
+  await assertUnpaid(invoices, namedInvoice);
+  await assertUnpaid(invoices, invoiceWithOrder);
   // The customer can still pay the amount due.
-  for (const invoice of [named, ordered]) {
+  for (const invoice of [namedInvoice, invoiceWithOrder]) {
     await invoices.pay(invoice);
     await invoices.runJobs();
     assert.equal((await invoices.find(invoice.id)).status, "paid");
@@ -203,12 +205,12 @@ Deno.test("payment of an invoice that was created outside the service: is visibl
   const { body } = sentInvoices(invoices)[0]!;
   const order_id = "from-the-dashboard";
   const { metadata: _, ...request } = { ...body, order_id, invoice_number: order_id };
-  const external = await invoices.sandbox.post("/v1/invoices", request);
-  await invoices.sandbox.control(`invoices/${external.id}/pay`);
+  const externalInvoice = await invoices.sandbox.post("/v1/invoices", request);
+  await invoices.sandbox.control(`invoices/${externalInvoice.id}/pay`);
   await invoices.runSchedule();
-  const seen: Json[] = await (await invoices.get("/payments/", invoices.staff)).json();
-  assert.deepEqual(seen.map((each) => [each.order_id, each.is_paid]), [[order_id, true]]);
-  const payment = await invoices.get(`/payments/${seen[0].id}/`, invoices.staff);
+  const staffPayments: Json[] = await (await invoices.get("/payments/", invoices.staff)).json();
+  assert.deepEqual(staffPayments.map((each) => [each.order_id, each.is_paid]), [[order_id, true]]);
+  const payment = await invoices.get(`/payments/${staffPayments[0].id}/`, invoices.staff);
   assert.equal((await parsePayment(payment, 200)).invoice_id, null);
   assert.deepEqual(await (await invoices.get("/payments/")).json(), []);
 });
@@ -225,11 +227,11 @@ Deno.test("invoice: does not link a payment created outside the service under th
     invoices.connect();
     await sandbox.control(`transactions/${transaction_id}/pay`);
     await invoices.runSchedule();
-    const seen = async (): Promise<Json[]> => {
+    const readCheapPayments = async (): Promise<Json[]> => {
       const list: Json[] = await (await invoices.get("/payments/")).json();
       return list.filter(({ gross_amount }) => gross_amount === `${CHEAP}.00`);
     };
-    assert.deepEqual(await seen(), []);
+    assert.deepEqual(await readCheapPayments(), []);
     if (answer.status !== 201) {
       await assertProblem(answer, 400, "duplicate_order");
       continue;
@@ -242,7 +244,7 @@ Deno.test("invoice: does not link a payment created outside the service under th
     await invoices.advance(HOUR);
     await invoices.runSchedule();
     assert.equal((await invoices.find(invoice.id)).status, "paid");
-    assert.deepEqual(await seen(), []);
+    assert.deepEqual(await readCheapPayments(), []);
   }
 });
 
@@ -323,16 +325,16 @@ Deno.test("invoice with an unknown outcome: does not adopt a cheaper invoice wit
   const { now, post, sandbox } = invoices;
   invoices.connect();
   await sandbox.fault("invoice_create", "reset");
-  const lost = await post("/invoices/", invoiceDue(now()));
-  const { invoice_id } = await assertProblem(lost, 502, "gateway_unreachable");
+  const lostResponse = await post("/invoices/", invoiceDue(now()));
+  const { invoice_id } = await assertProblem(lostResponse, 502, "gateway_unreachable");
   await invoices.advance(6 * MINUTE);
   const { body } = sentInvoices(invoices)[0]!;
-  const external = await sandbox.call("POST", "/v1/invoices", {
+  const externalInvoice = await sandbox.call("POST", "/v1/invoices", {
     ...body,
     item_details: [{ description: "A sweet", price: CHEAP, quantity: 1 }],
   });
-  assert.equal(external.http, 201);
-  await sandbox.control(`invoices/${external.body.id}/pay`);
+  assert.equal(externalInvoice.http, 201);
+  await sandbox.control(`invoices/${externalInvoice.body.id}/pay`);
   await invoices.runSchedule();
   const invoice = await invoices.find(invoice_id!);
   assert.deepEqual([invoice.status, invoice.gateway_invoice_id], ["pending", null]);

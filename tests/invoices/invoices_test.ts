@@ -250,7 +250,7 @@ Deno.test("invoice creation: replays a rejection for the same Idempotency-Key", 
   const key = newKey();
   const request = invoiceDue(now());
   rejectNextInvoice(invoices);
-  const first = await assertProblem(
+  const firstProblem = await assertProblem(
     await post("/invoices/", request, key),
     400,
     "gateway_validation",
@@ -258,7 +258,7 @@ Deno.test("invoice creation: replays a rejection for the same Idempotency-Key", 
   const again = await post("/invoices/", request, key);
   assert.ok(isReplayed(again));
   const { instance: _, ...replayed } = await assertProblem(again, 400, "gateway_validation");
-  const { instance: __, ...original } = first;
+  const { instance: __, ...original } = firstProblem;
   assert.deepEqual(replayed, original);
   assert.equal(relay.times(CREATE), 1);
 });
@@ -266,30 +266,35 @@ Deno.test("invoice creation: replays a rejection for the same Idempotency-Key", 
 Deno.test("order ids: payments and invoices cannot use the same one", async () => {
   await using invoices = await openInvoices({ databaseUrl });
   const { charge, create, now, post, relay } = invoices;
-  const [billed, charged] = [randomUUID(), randomUUID()];
-  await create({ order_id: billed });
-  await charge("gopay", { order_id: charged });
-  const chargeRequest = { payment_type: "gopay", gross_amount: 1_000, order_id: billed };
-  await assertDuplicateOrder(await post("/charge/", chargeRequest), billed);
-  const invoiceRequest = { ...invoiceDue(now()), order_id: charged };
-  await assertDuplicateOrder(await post("/invoices/", invoiceRequest), charged);
+  const [invoiceOrderId, chargeOrderId] = [randomUUID(), randomUUID()];
+  await create({ order_id: invoiceOrderId });
+  await charge("gopay", { order_id: chargeOrderId });
+  const chargeRequest = { payment_type: "gopay", gross_amount: 1_000, order_id: invoiceOrderId };
+  await assertDuplicateOrder(await post("/charge/", chargeRequest), invoiceOrderId);
+  const invoiceRequest = { ...invoiceDue(now()), order_id: chargeOrderId };
+  await assertDuplicateOrder(await post("/invoices/", invoiceRequest), chargeOrderId);
   assert.deepEqual([relay.times(CREATE), relay.times("POST /v2/charge")], [1, 1]);
 });
 
 Deno.test("order ids: a failed invoice releases its id to a charge, and a failed charge to an invoice", async () => {
   await using invoices = await openInvoices({ databaseUrl });
   const { charge, create, now, post } = invoices;
-  const [billed, charged] = [randomUUID(), randomUUID()];
+  const [invoiceOrderId, chargeOrderId] = [randomUUID(), randomUUID()];
   rejectNextInvoice(invoices);
-  const bill = { ...invoiceDue(now()), order_id: billed };
+  const bill = { ...invoiceDue(now()), order_id: invoiceOrderId };
   await assertProblem(await post("/invoices/", bill), 400, "gateway_validation");
-  assert.equal((await charge("gopay", { order_id: billed })).order_id, billed);
-  await assertDuplicateOrder(await post("/invoices/", bill), billed);
+  assert.equal((await charge("gopay", { order_id: invoiceOrderId })).order_id, invoiceOrderId);
+  await assertDuplicateOrder(await post("/invoices/", bill), invoiceOrderId);
 
   const tooShort = { custom_expiry: { expiry_duration: 1, unit: "second" } };
-  const refused = { payment_type: "gopay", gross_amount: 1_000, order_id: charged, ...tooShort };
+  const refused = {
+    payment_type: "gopay",
+    gross_amount: 1_000,
+    order_id: chargeOrderId,
+    ...tooShort,
+  };
   await assertProblem(await post("/charge/", refused), 400, "gateway_validation");
-  assert.equal((await create({ order_id: charged })).order_id, charged);
+  assert.equal((await create({ order_id: chargeOrderId })).order_id, chargeOrderId);
 });
 
 Deno.test("invoice creation: fails with duplicate_order if the gateway already has the order id", async () => {
@@ -310,15 +315,15 @@ Deno.test("invoice creation: an Idempotency-Key creates one invoice and replays 
   const { now, post, relay } = invoices;
   const key = newKey();
   const request = invoiceDue(now());
-  const first = await post("/invoices/", request, key);
-  assert.ok(!isReplayed(first));
-  const invoice = await parseInvoice(first);
+  const firstResponse = await post("/invoices/", request, key);
+  assert.ok(!isReplayed(firstResponse));
+  const invoice = await parseInvoice(firstResponse);
   const again = await post("/invoices/", request, key);
   assert.ok(isReplayed(again));
   assert.equal(again.headers.get("location"), `/invoices/${invoice.id}/`);
   assert.deepEqual(await parseInvoice(again), invoice);
-  const other = { ...request, customer_name: "Another customer" };
-  await assertProblem(await post("/invoices/", other, key), 422, "idempotency_key_reused");
+  const otherRequest = { ...request, customer_name: "Another customer" };
+  await assertProblem(await post("/invoices/", otherRequest, key), 422, "idempotency_key_reused");
   assert.equal(relay.times(CREATE), 1);
 });
 
@@ -385,8 +390,8 @@ Deno.test("invoice void: replays the response for the same Idempotency-Key", asy
   const again = await invoices.void(id, { reason: "A" }, key);
   assert.ok(isReplayed(again));
   assert.deepEqual(await parseInvoice(again, 200), voided);
-  const other = await invoices.void(id, { reason: "B" }, key);
-  await assertProblem(other, 422, "idempotency_key_reused");
+  const withOtherReason = await invoices.void(id, { reason: "B" }, key);
+  await assertProblem(withOtherReason, 422, "idempotency_key_reused");
 });
 
 Deno.test("invoice void: rejects a draft and a partially paid invoice", async () => {
@@ -446,8 +451,8 @@ Deno.test("createInvoice, getInvoiceStatus and voidInvoice: work for the owner, 
 
   const paid = await invoices.create();
   await invoices.pay(paid);
-  const seen = await getInvoiceStatus(app.deps, caller, paid.id);
-  assert.equal(seen.status, "paid");
+  const checkedInvoice = await getInvoiceStatus(app.deps, caller, paid.id);
+  assert.equal(checkedInvoice.status, "paid");
   assert.deepEqual(await invoices.transitions(paid.id), [
     ">pending create",
     "pending>sent create",
@@ -481,16 +486,16 @@ Deno.test("invoice list: returns complete invoices in pages, newest first, and n
   assert.deepEqual(await readPage(invoices, "/invoices"), { page: [], ids: [], next: null });
   const created = await createMany(invoices, 5);
   assert.deepEqual((await readPage(invoices, "/invoices/")).page, created);
-  const seen: string[][] = [];
+  const pages: string[][] = [];
   for (let next: string | null = "/invoices/?limit=2"; next !== null;) {
     const read = await readPage(invoices, next);
-    seen.push(read.ids);
+    pages.push(read.ids);
     next = read.next;
     // New invoices must not shift the next pages.
     await invoices.create();
   }
   const ids = created.map(({ id }) => id);
-  assert.deepEqual(seen, [ids.slice(0, 2), ids.slice(2, 4), ids.slice(4)]);
+  assert.deepEqual(pages, [ids.slice(0, 2), ids.slice(2, 4), ids.slice(4)]);
 });
 
 Deno.test("invoice list: filters by status, and keeps the filter in the next link", async () => {
@@ -498,10 +503,10 @@ Deno.test("invoice list: filters by status, and keeps the filter in the next lin
   const created = await createMany(invoices, 6);
   const voided = [created[0]!, created[2]!, created[5]!].map(({ id }) => id);
   for (const id of voided) assert.equal((await invoices.void(id)).status, 200);
-  const first = await readPage(invoices, "/invoices/?status=void&limit=2");
-  assert.deepEqual(first.ids, voided.slice(0, 2));
-  const second = await readPage(invoices, first.next!);
-  assert.deepEqual([second.ids, second.next], [voided.slice(2), null]);
+  const firstPage = await readPage(invoices, "/invoices/?status=void&limit=2");
+  assert.deepEqual(firstPage.ids, voided.slice(0, 2));
+  const secondPage = await readPage(invoices, firstPage.next!);
+  assert.deepEqual([secondPage.ids, secondPage.next], [voided.slice(2), null]);
   for (const status of INVOICE_STATUSES) {
     const { page } = await readPage(invoices, `/invoices/?status=${status}`);
     const expected = status === "void" || status === "sent" ? 3 : 0;
@@ -521,9 +526,11 @@ Deno.test("invoice: another user can neither read, void nor list it; staff can",
     const { instance: _, ...problem } = await assertProblem(response, 404, "not_found");
     return problem;
   };
-  const unknown = randomUUID();
-  const expected = await notFound(await get(`/invoices/${unknown}/`, bob));
-  for (const id of [ofAlice.id, unknown, "order-1", ofAlice.order_id, ofAlice.gateway_invoice_id]) {
+  const unknownId = randomUUID();
+  const expected = await notFound(await get(`/invoices/${unknownId}/`, bob));
+  for (
+    const id of [ofAlice.id, unknownId, "order-1", ofAlice.order_id, ofAlice.gateway_invoice_id]
+  ) {
     assert.deepEqual(await notFound(await get(`/invoices/${id}/`, bob)), expected);
     const voiding = await post(`/invoices/${id}/void/`, { reason: "mine" }, newKey(), bob);
     assert.deepEqual(await notFound(voiding), expected);
@@ -534,8 +541,8 @@ Deno.test("invoice: another user can neither read, void nor list it; staff can",
   assert.deepEqual((await readPage(invoices, "/invoices/")).page, [ofAlice]);
   assert.deepEqual((await readPage(invoices, "/invoices/", bob)).page, [ofBob]);
   assert.deepEqual((await readPage(invoices, "/invoices/", staff)).page, [ofBob, ofAlice]);
-  const first = await readPage(invoices, "/invoices/?limit=1", staff);
-  assert.deepEqual((await readPage(invoices, first.next!, bob)).page, []);
+  const firstPage = await readPage(invoices, "/invoices/?limit=1", staff);
+  assert.deepEqual((await readPage(invoices, firstPage.next!, bob)).page, []);
   const voiding = await post(`/invoices/${ofAlice.id}/void/`, { reason: "by us" }, {}, staff);
   assert.equal((await parseInvoice(voiding, 200)).status, "void");
   assert.equal((await invoices.find(ofAlice.id)).void_reason, "by us");

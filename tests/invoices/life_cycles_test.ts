@@ -50,7 +50,7 @@ const checkCall = ({ gateway_invoice_id }: Invoice) => `GET /v1/invoices/${gatew
 const voidCall = ({ gateway_invoice_id }: Invoice) =>
   `PATCH /v1/invoices/${gateway_invoice_id}/void`;
 
-Deno.test("invoice payment: marks the invoice paid, with an event that names the notification, and belongs to the owner", async () => {
+Deno.test("invoice payment: belongs to the owner, marks the invoice paid, and sends an event that names the notification", async () => {
   await using invoices = await openInvoices();
   invoices.connect();
   const invoice = await invoices.create();
@@ -162,12 +162,12 @@ Deno.test("invoice payment: the invoice is checked again within minutes if its s
   const invoice = await invoices.create();
   await invoices.advance(2 * DAY);
   await invoices.runSchedule();
-  let isBehind = true;
-  alterInvoices(invoices, (answer) => isBehind ? { ...answer, status: "pending" } : answer);
+  let isGatewayBehind = true;
+  alterInvoices(invoices, (answer) => isGatewayBehind ? { ...answer, status: "pending" } : answer);
   await invoices.pay(invoice);
   await invoices.runJobs();
   assert.equal((await invoices.find(invoice.id)).status, "sent");
-  isBehind = false;
+  isGatewayBehind = false;
   await invoices.advance(5 * MINUTE);
   await invoices.runSchedule();
   await assertPaid(invoices, invoice);
@@ -343,8 +343,8 @@ Deno.test("invoice void: is completed once, with its reason, if the gateway's re
     const invoice = await invoices.create();
     const key = newKey();
     await invoices.sandbox.fault("invoice_void", "answer_lost");
-    const lost = await invoices.void(invoice.id, { reason: "A" }, key);
-    const problem = await assertProblem(lost, 502, "gateway_unreachable");
+    const lostResponse = await invoices.void(invoice.id, { reason: "A" }, key);
+    const problem = await assertProblem(lostResponse, 502, "gateway_unreachable");
     assert.deepEqual([problem.outcome, problem.invoice_id], ["unknown", invoice.id]);
     if (isRetried) {
       const again = await invoices.void(invoice.id, { reason: "A" }, key);
@@ -367,8 +367,8 @@ Deno.test("invoice void: leaves the invoice sent if the request never arrived, a
   const invoice = await invoices.create();
   const key = newKey();
   await invoices.sandbox.fault("invoice_void", "reset");
-  const lost = await invoices.void(invoice.id, { reason: "A" }, key);
-  assert.equal((await assertProblem(lost, 502, "gateway_unreachable")).outcome, "unknown");
+  const lostResponse = await invoices.void(invoice.id, { reason: "A" }, key);
+  assert.equal((await assertProblem(lostResponse, 502, "gateway_unreachable")).outcome, "unknown");
   await invoices.advance(2 * MINUTE);
   await invoices.runSchedule();
   const unchanged = await invoices.find(invoice.id);
@@ -382,9 +382,9 @@ Deno.test("invoice payment: a second attempt on the link is a separate payment a
   await using invoices = await openInvoices();
   invoices.connect();
   const invoice = await invoices.create();
-  const first = await invoices.pay(invoice, { only_start: true });
-  const second = await invoices.pay(invoice, { payment_type: "gopay" });
-  assert.notEqual(first.order_id, second.order_id);
+  const firstAttempt = await invoices.pay(invoice, { only_start: true });
+  const secondAttempt = await invoices.pay(invoice, { payment_type: "gopay" });
+  assert.notEqual(firstAttempt.order_id, secondAttempt.order_id);
   await invoices.runJobs();
   await assertPaid(invoices, invoice);
   const states = async () =>
@@ -394,8 +394,8 @@ Deno.test("invoice payment: a second attempt on the link is a separate payment a
       payment.transaction_status,
     ]);
   assert.deepEqual(await states(), [
-    [first.transaction_id, first.order_id, "pending"],
-    [second.transaction_id, second.order_id, "settlement"],
+    [firstAttempt.transaction_id, firstAttempt.order_id, "pending"],
+    [secondAttempt.transaction_id, secondAttempt.order_id, "settlement"],
   ]);
   await invoices.advance(2 * DAY);
   await invoices.runSchedule();
@@ -407,9 +407,9 @@ Deno.test("invoice payment: a customer who pays twice gets one paid event, and t
   await using invoices = await openInvoices();
   invoices.connect();
   const invoice = await invoices.create();
-  const first = await invoices.pay(invoice, { only_start: true, payment_type: "gopay" });
-  const second = await invoices.pay(invoice, { only_start: true, payment_type: "gopay" });
-  for (const { transaction_id } of [first, second]) {
+  const firstPayment = await invoices.pay(invoice, { only_start: true, payment_type: "gopay" });
+  const secondPayment = await invoices.pay(invoice, { only_start: true, payment_type: "gopay" });
+  for (const { transaction_id } of [firstPayment, secondPayment]) {
     await invoices.sandbox.control(`transactions/${transaction_id}/pay`);
     await invoices.runJobs();
   }
@@ -534,9 +534,14 @@ Deno.test("scheduled check: finds every state after days without notifications a
   await using invoices = await openInvoices();
   const created = [];
   for (let n = 0; n < 6; n++) created.push(await invoices.create());
-  const [paid, second, voided, late, ,] = created as [Invoice, Invoice, Invoice, Invoice];
+  const [paid, paidAfterStart, voided, paidLate, ,] = created as [
+    Invoice,
+    Invoice,
+    Invoice,
+    Invoice,
+  ];
   await invoices.pay(paid);
-  const started = await invoices.pay(second, { only_start: true });
+  const started = await invoices.pay(paidAfterStart, { only_start: true });
   await voidAtGateway(invoices, voided);
   await invoices.sandbox.control(`transactions/${started.transaction_id}/pay`);
   // The first run fails. Later runs must still check the invoices.
@@ -546,10 +551,10 @@ Deno.test("scheduled check: finds every state after days without notifications a
   for (const { id } of created) assert.equal((await invoices.find(id)).status, "sent");
   await invoices.sandbox.control("faults", undefined, "DELETE");
   await invoices.advance(4 * DAY);
-  await invoices.pay(late);
+  await invoices.pay(paidLate);
   await invoices.runSchedule();
   const states = await Promise.all(created.map(async ({ id }) => (await invoices.find(id)).status));
   assert.deepEqual(states, ["paid", "paid", "void", "paid", "overdue", "overdue"]);
-  for (const invoice of [paid, second, late]) await assertPaid(invoices, invoice);
+  for (const invoice of [paid, paidAfterStart, paidLate]) await assertPaid(invoices, invoice);
   assert.deepEqual(await readEventNames(invoices, voided), ["invoice_created", "invoice_voided"]);
 });

@@ -25,7 +25,7 @@ import {
   type TestInvoices,
 } from "../support/records/invoices.ts";
 
-/** `answer_lost`: the gateway creates the invoice, but the response is lost. `reset`: no request arrives. */
+/** `answer_lost`: the gateway creates the invoice, but the response is lost. `reset`: the request is lost. */
 type Loss = "answer_lost" | "reset";
 const LOSSES: Loss[] = ["answer_lost", "reset"];
 
@@ -94,9 +94,9 @@ for (const loss of LOSSES) {
     await invoices.advance(2 * MINUTE);
     await invoices.runSchedule();
     assertSentTimes(invoices, invoice, 2);
-    const third = await invoices.post("/invoices/", request, key);
-    assert.ok(isReplayed(third));
-    assert.equal((await parseInvoice(third)).id, invoice.id);
+    const thirdResponse = await invoices.post("/invoices/", request, key);
+    assert.ok(isReplayed(thirdResponse));
+    assert.equal((await parseInvoice(thirdResponse)).id, invoice.id);
     assert.equal((await (await invoices.get("/invoices/")).json()).length, 1);
   });
 
@@ -214,24 +214,24 @@ Deno.test("invoice with an unknown outcome: a notification that cannot be confir
 });
 
 Deno.test("invoice creation: another instance resends it if the first one crashes during the call", async () => {
-  await using crashing = await openInvoices();
-  const held = crashing.relay.holdNext(CREATE);
-  const answer = crashing.post("/invoices/", invoiceDue(crashing.now()));
+  await using crashingInstance = await openInvoices();
+  const held = crashingInstance.relay.holdNext(CREATE);
+  const answer = crashingInstance.post("/invoices/", invoiceDue(crashingInstance.now()));
   await held.arrived;
   // No job was queued before the crash, so the schedule has to find the invoice.
-  await using other = await openPayments({
-    databaseUrl: crashing.databaseUrl,
-    gatewayUrl: crashing.sandbox.url,
+  await using otherInstance = await openPayments({
+    databaseUrl: crashingInstance.databaseUrl,
+    gatewayUrl: crashingInstance.sandbox.url,
     now: () => Date.now() + 2 * MINUTE,
   });
-  await checkOverdueInvoices(other.app.deps);
-  await runDueJobs(other.app);
-  const [{ id }] = await (await other.get("/invoices/")).json();
-  const created = await crashing.find(id);
+  await checkOverdueInvoices(otherInstance.app.deps);
+  await runDueJobs(otherInstance.app);
+  const [{ id }] = await (await otherInstance.get("/invoices/")).json();
+  const created = await crashingInstance.find(id);
   assert.equal(created.status, "sent");
   held.release();
   assert.equal((await parseInvoice(await answer)).gateway_invoice_id, created.gateway_invoice_id);
-  assert.deepEqual(await readEventNames(crashing, created), ["invoice_created"]);
+  assert.deepEqual(await readEventNames(crashingInstance, created), ["invoice_created"]);
 });
 
 Deno.test("invoice creation: a rejection of the resent request does not fail the invoice", async () => {
@@ -286,9 +286,9 @@ Deno.test("invoice creation: fails if the gateway is rate limiting, and a retry 
   await using invoices = await openInvoices();
   const [request, key] = [invoiceDue(invoices.now()), newKey()];
   await invoices.sandbox.fault("invoice_create", "rate_limit", { retry_after: 7 });
-  const busy = await invoices.post("/invoices/", request, key);
-  assert.equal(busy.headers.get("retry-after"), "7");
-  const { outcome, order_id } = await assertProblem(busy, 400, "gateway_rate_limited");
+  const rateLimited = await invoices.post("/invoices/", request, key);
+  assert.equal(rateLimited.headers.get("retry-after"), "7");
+  const { outcome, order_id } = await assertProblem(rateLimited, 400, "gateway_rate_limited");
   assert.equal(outcome, "refused");
   const created = await parseInvoice(await invoices.post("/invoices/", request, key));
   assert.equal(created.order_id, order_id);
@@ -308,21 +308,21 @@ Deno.test("invoice creation: a retry with the same key is accepted after the due
   now += 2 * MINUTE;
   const again = await parseInvoice(await invoices.post("/invoices/", request, key));
   assert.equal(again.id, invoice.id);
-  const other = await invoices.post("/invoices/", request, newKey());
-  await assertProblem(other, 400, "validation_error");
+  const withNewKey = await invoices.post("/invoices/", request, newKey());
+  await assertProblem(withNewKey, 400, "validation_error");
 });
 
 Deno.test("invoice creation: a second request with the same key is rejected while the first is in progress", async () => {
   await using invoices = await openInvoices();
   const [request, key] = [invoiceDue(invoices.now()), newKey()];
   const held = invoices.relay.holdAnswer(CREATE);
-  const first = invoices.post("/invoices/", request, key);
+  const firstRequest = invoices.post("/invoices/", request, key);
   await held.arrived;
-  const second = await invoices.post("/invoices/", request, key);
-  assert.ok(second.headers.get("retry-after"));
-  await assertProblem(second, 409, "idempotency_in_progress");
+  const secondResponse = await invoices.post("/invoices/", request, key);
+  assert.ok(secondResponse.headers.get("retry-after"));
+  await assertProblem(secondResponse, 409, "idempotency_in_progress");
   held.release();
-  const invoice = await parseInvoice(await first);
+  const invoice = await parseInvoice(await firstRequest);
   assertSentTimes(invoices, invoice, 1);
 });
 
@@ -335,8 +335,8 @@ Deno.test("invoice creation: the invoice becomes paid if the customer pays befor
   const answer = invoices.post("/invoices/", request, key);
   await held.arrived;
   const [{ id }] = await (await invoices.get("/invoices/")).json();
-  const waiting = await invoices.find(id);
-  const gatewayId = await findIdAtGateway(invoices, waiting);
+  const pendingInvoice = await invoices.find(id);
+  const gatewayId = await findIdAtGateway(invoices, pendingInvoice);
   await invoices.sandbox.control(`invoices/${gatewayId}/pay`);
   held.release();
   const answered = await parseInvoice(await answer);

@@ -55,16 +55,16 @@ for (const { operation, task, resultOf } of ASYNC_OPERATIONS) {
     const prepared = await operation.prepare(payments);
     const { path, body } = prepared;
     const headers = { ...ASYNC, ...newKey() };
-    const first = await post(path, body, headers);
-    assert.equal(isReplayed(first), false);
-    const job = await parseAcceptedJob(first);
+    const firstResponse = await post(path, body, headers);
+    assert.equal(isReplayed(firstResponse), false);
+    const job = await parseAcceptedJob(firstResponse);
     for (const status of ["queued", "succeeded"]) {
       const again = await post(path, body, headers);
       assert.equal(isReplayed(again), true);
-      const same = await parseAcceptedJob(again);
-      assert.deepEqual([same.id, same.status], [job.id, status]);
-      const other = await post(path, { ...body, gross_amount: 7, amount: 7 }, headers);
-      await assertProblem(other, 422, "idempotency_key_reused");
+      const sameJob = await parseAcceptedJob(again);
+      assert.deepEqual([sameJob.id, sameJob.status], [job.id, status]);
+      const withOtherBody = await post(path, { ...body, gross_amount: 7, amount: 7 }, headers);
+      await assertProblem(withOtherBody, 422, "idempotency_key_reused");
       await runDueJobs(app);
     }
     assert.equal(await timesDone(payments, operation, prepared), 1);
@@ -153,13 +153,13 @@ for (const { operation, task, resultOf } of ASYNC_OPERATIONS) {
     Deno.test(`${operation.name}: a job ${name} that runs twice takes effect once`, async () => {
       await using payments = await openRelayed();
       const prepared = await operation.prepare(payments);
-      const first = await sendAsyncAndRun(payments, prepared, headers);
-      assert.equal(first.status, "succeeded");
-      await simulateCrashBeforeResult(payments, first.id);
+      const firstRun = await sendAsyncAndRun(payments, prepared, headers);
+      assert.equal(firstRun.status, "succeeded");
+      await simulateCrashBeforeResult(payments, firstRun.id);
       await runDueJobs(payments.app);
-      const second = await readJob(payments, first.id);
-      assert.deepEqual([second.status, second.attempts], ["succeeded", 2]);
-      assert.deepEqual(second.result, first.result);
+      const secondRun = await readJob(payments, firstRun.id);
+      assert.deepEqual([secondRun.status, secondRun.attempts], ["succeeded", 2]);
+      assert.deepEqual(secondRun.result, firstRun.result);
       assert.equal(payments.relay.times(operation.call), 1);
       assert.equal(await timesDone(payments, operation, prepared), 1);
     });
@@ -172,14 +172,14 @@ for (const { operation, task, resultOf } of ASYNC_OPERATIONS) {
     for (const fault of ["answer_lost", "error_500", "reset"]) {
       const prepared = await operation.prepare(payments);
       await sandbox.fault(operation.name, fault);
-      const first = await sendAsyncAndRun(payments, prepared);
-      assert.deepEqual([first.status, first.attempts], ["queued", 1], fault);
-      assert.match(first.error!, /^gateway_\w+: .+ \(outcome unknown: payment [0-9a-f-]{36}\)$/);
-      const { run_at, updated_at } = await rowOf(payments, first.id);
+      const firstRun = await sendAsyncAndRun(payments, prepared);
+      assert.deepEqual([firstRun.status, firstRun.attempts], ["queued", 1], fault);
+      assert.match(firstRun.error!, /^gateway_\w+: .+ \(outcome unknown: payment [0-9a-f-]{36}\)$/);
+      const { run_at, updated_at } = await rowOf(payments, firstRun.id);
       assert.equal(run_at.getTime() - updated_at.getTime(), 10_000);
       now += 10_000;
       await runDueJobs(app);
-      const done = await readJob(payments, first.id);
+      const done = await readJob(payments, firstRun.id);
       assert.deepEqual([done.status, done.error], ["succeeded", null], fault);
       assert.equal(await timesDone(payments, operation, prepared), 1);
     }
@@ -249,13 +249,13 @@ Deno.test("async key: can be reused after 24 hours", async () => {
   let now = Date.now();
   await using payments = await openRelayed({ now: () => now });
   const headers = newKey();
-  const first = await sendAsyncAndRun(payments, { path: "/charge/", body: CHARGE }, headers);
+  const firstJob = await sendAsyncAndRun(payments, { path: "/charge/", body: CHARGE }, headers);
   now += 24 * HOUR_MS + 1_000;
-  const other = { ...CHARGE, gross_amount: 2_000 };
-  const second = await sendAsyncAndRun(payments, { path: "/charge/", body: other }, headers);
-  assert.notEqual(second.id, first.id);
-  assert.equal(second.status, "succeeded");
-  assert.equal((await readJob(payments, first.id)).status, "succeeded");
+  const otherBody = { ...CHARGE, gross_amount: 2_000 };
+  const secondJob = await sendAsyncAndRun(payments, { path: "/charge/", body: otherBody }, headers);
+  assert.notEqual(secondJob.id, firstJob.id);
+  assert.equal(secondJob.status, "succeeded");
+  assert.equal((await readJob(payments, firstJob.id)).status, "succeeded");
 });
 
 Deno.test("async key: with KEEP_KEYS_DAYS=7 returns the same job for 7 days, even if jobs are kept for one day", async () => {
@@ -265,16 +265,16 @@ Deno.test("async key: with KEEP_KEYS_DAYS=7 returns the same job for 7 days, eve
   await using payments = await openRelayed({ now: () => now, env });
   const headers = newKey();
   const request = { path: "/charge/", body: CHARGE };
-  const first = await sendAsyncAndRun(payments, request, headers);
+  const firstJob = await sendAsyncAndRun(payments, request, headers);
   now = start + 7 * 24 * HOUR_MS - 1_000;
   await prune(payments.app.deps);
   const again = await payments.post(request.path, request.body, { ...headers, ...ASYNC });
-  assert.equal((await parseAcceptedJob(again)).id, first.id);
+  assert.equal((await parseAcceptedJob(again)).id, firstJob.id);
   now += 2_000;
-  assert.notEqual((await sendAsyncAndRun(payments, request, headers)).id, first.id);
+  assert.notEqual((await sendAsyncAndRun(payments, request, headers)).id, firstJob.id);
 });
 
-Deno.test("async key: with KEEP_KEYS_DAYS=7 a job continues a synchronous request of 30 hours ago, and ends after 23 hours", async () => {
+Deno.test("async key: with KEEP_KEYS_DAYS=7 a job continues a synchronous request of 30 hours ago, and a job still expires after 23 hours", async () => {
   const start = Date.now();
   let now = start;
   await using payments = await openRelayed({ now: () => now, env: { KEEP_KEYS_DAYS: "7" } });
@@ -299,10 +299,13 @@ Deno.test("async key: is rejected if a synchronous request used it with another 
   const { post } = payments;
   const headers = newKey();
   const charged = await parsePayment(await post("/charge/", CHARGE, headers), 201);
-  const other = await post("/charge/", { ...CHARGE, gross_amount: 7 }, { ...headers, ...ASYNC });
-  await assertProblem(other, 422, "idempotency_key_reused");
-  const same = await sendAsyncAndRun(payments, { path: "/charge/", body: CHARGE }, headers);
-  assert.deepEqual(same.result, { payment: charged });
+  const withOtherBody = await post("/charge/", { ...CHARGE, gross_amount: 7 }, {
+    ...headers,
+    ...ASYNC,
+  });
+  await assertProblem(withOtherBody, 422, "idempotency_key_reused");
+  const sameJob = await sendAsyncAndRun(payments, { path: "/charge/", body: CHARGE }, headers);
+  assert.deepEqual(sameJob.result, { payment: charged });
   assert.equal(payments.relay.times("POST /v2/charge"), 1);
 });
 
@@ -310,10 +313,10 @@ Deno.test("async key: the same key of two callers creates two jobs", async () =>
   await using payments = await openRelayed();
   const bob = await payments.app.createKey({ userId: "bob" });
   const headers = { ...ASYNC, ...newKey() };
-  const alices = await parseAcceptedJob(await payments.post("/charge/", CHARGE, headers));
+  const alicesJob = await parseAcceptedJob(await payments.post("/charge/", CHARGE, headers));
   const answer = await payments.post("/charge/", CHARGE, headers, bob);
   assert.equal(isReplayed(answer), false);
-  assert.notEqual((await parseAcceptedJob(answer)).id, alices.id);
+  assert.notEqual((await parseAcceptedJob(answer)).id, alicesJob.id);
 });
 
 Deno.test("async request: without a key each request creates a job", async () => {
@@ -398,8 +401,8 @@ Deno.test("async request: an invalid request is rejected at once and creates no 
   const { app, post, get } = payments;
   const { id } = await payments.paid("gopay");
   const bob = await app.createKey({ userId: "bob" });
-  const wrong = { ...CHARGE, gross_amount: -1 };
-  await assertProblem(await post("/charge/", wrong, ASYNC), 400, "validation_error");
+  const invalidCharge = { ...CHARGE, gross_amount: -1 };
+  await assertProblem(await post("/charge/", invalidCharge, ASYNC), 400, "validation_error");
   const refund = `/payments/${id}/refund/`;
   await assertProblem(await post(refund, { amount: 0.5 }, ASYNC), 400, "validation_error");
   await assertProblem(await post(refund, {}, ASYNC, bob), 404, "not_found");

@@ -18,7 +18,7 @@ const MESSAGES_PER_ROUND = 120;
 
 const random = createRandom(seededState(7));
 
-/** The ids of the jobs in the responses; null: there was no response. */
+/** The ids of the jobs in the responses; null if there was no response. */
 type JobIds = Promise<(string | null)[]>;
 
 /** A request that shows whether the service still responds. */
@@ -30,7 +30,7 @@ interface KillPoint {
   rounds?: number;
   /** Is called before the requests are sent. */
   prepare(service: Installation): void;
-  /** Is called after they are sent: waits until their jobs have reached the kill point. */
+  /** Is called after the requests are sent: waits until their jobs have reached the kill point. */
   waitForKillPoint(
     service: Installation,
     operations: RequestWithKey[],

@@ -63,7 +63,7 @@ for (const { operation, resultOf } of ASYNC_OPERATIONS) {
     assert.equal(relay.times(operation.call), before);
   });
 
-  Deno.test(`${operation.name}: a job that shares its key with a request of unknown outcome expires with the key, and its error says so`, async () => {
+  Deno.test(`${operation.name}: a job that shares its key with a request of unknown outcome expires with the key, and its error says that the outcome is unknown`, async () => {
     let now = Date.now();
     await using payments = await openRelayed({ now: () => now });
     const { app, post, relay, sandbox } = payments;
@@ -88,16 +88,16 @@ for (const { operation, resultOf } of ASYNC_OPERATIONS) {
     let now = Date.now();
     await using payments = await openRelayed({ now: () => now });
     const { app, sandbox, databaseUrl } = payments;
-    const late = 23 * HOUR_MS + 1;
-    for (const [wait, isPruned] of [[late, false], [late + HOUR_MS, true]] as const) {
+    const expiryMs = 23 * HOUR_MS + 1;
+    for (const [wait, isPruned] of [[expiryMs, false], [expiryMs + HOUR_MS, true]] as const) {
       const prepared = await operation.prepare(payments);
       await sandbox.fault(operation.name, "answer_lost");
-      const first = await sendAsyncAndRun(payments, prepared);
-      assert.match(first.error!, UNKNOWN);
+      const firstRun = await sendAsyncAndRun(payments, prepared);
+      assert.match(firstRun.error!, UNKNOWN);
       if (isPruned) await runSql(databaseUrl, "delete from gateway.idempotency_keys");
       now += wait;
       await runDueJobs(app);
-      const { status, attempts, error } = await readJob(payments, first.id);
+      const { status, attempts, error } = await readJob(payments, firstRun.id);
       assert.deepEqual([status, attempts], ["failed", 2]);
       assert.match(error!, /can no longer be processed/);
       assert.match(error!, isPruned ? /Look up the payment to find out/ : UNKNOWN);
@@ -110,13 +110,13 @@ for (const { operation, resultOf } of ASYNC_OPERATIONS) {
     let now = Date.now();
     await using payments = await openRelayed({ now: () => now });
     const prepared = await operation.prepare(payments);
-    const first = await sendAsyncAndRun(payments, prepared);
-    await simulateCrashBeforeResult(payments, first.id);
+    const firstRun = await sendAsyncAndRun(payments, prepared);
+    await simulateCrashBeforeResult(payments, firstRun.id);
     now += 25 * HOUR_MS;
     await runDueJobs(payments.app);
-    const late = await readJob(payments, first.id);
-    assert.deepEqual([late.status, late.error], ["succeeded", null]);
-    assert.deepEqual(late.result, first.result);
+    const expiredJob = await readJob(payments, firstRun.id);
+    assert.deepEqual([expiredJob.status, expiredJob.error], ["succeeded", null]);
+    assert.deepEqual(expiredJob.result, firstRun.result);
     assert.equal(await timesDone(payments, operation, prepared), 1);
   });
 

@@ -36,7 +36,7 @@ function rateLimit(
 }
 
 /** The only payment of the order. */
-async function onlyPayment(payments: RelayedPayments, { orderId }: Prepared): Promise<Payment> {
+async function findOnlyPayment(payments: RelayedPayments, { orderId }: Prepared): Promise<Payment> {
   const rows = await payments.app.database.query((sql) =>
     sql<{ id: string }[]>`select id from gateway.payments where order_id = ${orderId}`
   );
@@ -50,7 +50,7 @@ async function assertDoneOnce(
   operation: Operation,
   prepared: Prepared,
 ): Promise<void> {
-  const { id, refunds } = await onlyPayment(payments, prepared);
+  const { id, refunds } = await findOnlyPayment(payments, prepared);
   assert.deepEqual(
     refunds.map(({ status }) => status),
     operation.name === "refund" ? ["succeeded"] : [],
@@ -83,10 +83,10 @@ for (const { operation } of ASYNC_OPERATIONS) {
     });
     const { app, post, relay } = payments;
     const prepared = await operation.prepare(payments);
-    const other = await operation.prepare(payments);
-    // The only slot for gateway calls is occupied for longer than the job's call waits.
+    const otherRequest = await operation.prepare(payments);
+    // The other request occupies the only slot for gateway calls until the job's call has timed out.
     const held = relay.holdNext(operation.call);
-    const holding = post(other.path, other.body);
+    const holding = post(otherRequest.path, otherRequest.body);
     await held.arrived;
     const { id } = await parseAcceptedJob(await post(prepared.path, prepared.body, ASYNC));
     const before = waits.limits.length;
@@ -95,9 +95,9 @@ for (const { operation } of ASYNC_OPERATIONS) {
     waits.passDeadlines();
     await Promise.all([holding, running]);
     held.release();
-    const waiting = await readJob(payments, id);
-    assert.deepEqual([waiting.status, waiting.attempts], ["queued", 1]);
-    assert.match(waiting.error!, /^gateway_timeout: .+before the request was sent/);
+    const waitingJob = await readJob(payments, id);
+    assert.deepEqual([waitingJob.status, waitingJob.attempts], ["queued", 1]);
+    assert.match(waitingJob.error!, /^gateway_timeout: .+before the request was sent/);
     now += 10_000;
     await runDueJobs(app);
     const done = await readJob(payments, id);
@@ -141,11 +141,11 @@ for (const { operation } of ASYNC_OPERATIONS) {
     const prepared = await operation.prepare(payments);
     rateLimit(payments, operation, 3_600, Infinity);
     const { id } = await sendAsyncAndRun(payments, prepared);
-    const ended = await runUntilFinished(payments, id, (then) => now = then);
-    const payment = await onlyPayment(payments, prepared);
-    assert.equal(ended.status, "failed");
+    const endedJob = await runUntilFinished(payments, id, (then) => now = then);
+    const payment = await findOnlyPayment(payments, prepared);
+    assert.equal(endedJob.status, "failed");
     assert.match(
-      ended.error!,
+      endedJob.error!,
       new RegExp(`can no longer be processed.+outcome unknown: payment ${payment.id}`),
     );
 
@@ -157,7 +157,7 @@ for (const { operation } of ASYNC_OPERATIONS) {
       now += HOUR_MS;
       await runDueJobs(payments.app);
     }
-    const { transaction_status, refunds } = await onlyPayment(payments, prepared);
+    const { transaction_status, refunds } = await findOnlyPayment(payments, prepared);
     const isCharge = operation.name === "charge";
     assert.equal(transaction_status, isCharge ? "failure" : "partial_refund");
     assert.deepEqual(refunds.map(({ status }) => status), isCharge ? [] : ["succeeded"]);

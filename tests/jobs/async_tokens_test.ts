@@ -173,15 +173,18 @@ Deno.test("card token: a repeated request with the same key restores an erased t
 
 Deno.test("card token: cannot be decrypted in the row of another job", async () => {
   await using payments = await openRelayed();
-  const [one, two] = [await requestCardCharge(payments), await requestCardCharge(payments)];
+  const [firstCharge, secondCharge] = [
+    await requestCardCharge(payments),
+    await requestCardCharge(payments),
+  ];
   await runSql(
     payments.databaseUrl,
-    `update gateway.jobs set secret = (select secret from gateway.jobs where id = '${one.id}')
-     where id = '${two.id}'`,
+    `update gateway.jobs set secret = (select secret from gateway.jobs where id = '${firstCharge.id}')
+     where id = '${secondCharge.id}'`,
   );
   await runDueJobs(payments.app);
-  assert.equal((await jobOf(payments, one.id)).status, "succeeded");
-  assert.match((await jobOf(payments, two.id)).error!, /can no longer be decrypted/);
+  assert.equal((await jobOf(payments, firstCharge.id)).status, "succeeded");
+  assert.match((await jobOf(payments, secondCharge.id)).error!, /can no longer be decrypted/);
 });
 
 Deno.test("secret box: opens a secret only with the same key and the same context", () => {

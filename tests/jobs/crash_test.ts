@@ -61,9 +61,9 @@ async function count(queue: TestQueue, from: string): Promise<number> {
 for (const name of QUEUES) {
   Deno.test(`${name} queue: the job of a killed process is finished once by another process`, async () => {
     await using queue = await openQueueWithTables(name);
-    await using first = startProcess(queue, [{ hangs: true }]);
-    await first.untilPrinted("begun");
-    await first.kill();
+    await using firstProcess = startProcess(queue, [{ hangs: true }]);
+    await firstProcess.untilPrinted("begun");
+    await firstProcess.kill();
     assert.equal(await count(queue, "gateway.jobs where status = 'running'"), 1);
     await using _second = startProcess(queue);
     const done = "gateway.jobs where status = 'succeeded' and attempts = 2";
@@ -75,9 +75,9 @@ for (const name of QUEUES) {
   Deno.test(`${name} queue: after a crash during 1,000 jobs each job takes effect once, even if its first attempt failed`, async () => {
     await using queue = await openQueueWithTables(name);
     const payloads = Array.from({ length: 1_000 }, (_, i) => ({ fails: i % 20 === 0 }));
-    await using first = startProcess(queue, payloads);
+    await using firstProcess = startProcess(queue, payloads);
     await until("over 100 jobs are done", async () => await count(queue, "effects") > 100);
-    await first.kill();
+    await firstProcess.kill();
     const interrupted = await count(queue, "gateway.jobs where status = 'running'");
     assert.ok(await count(queue, "effects") < 1_000);
     await using _second = startProcess(queue);

@@ -39,11 +39,11 @@ for (const name of QUEUES) {
   Deno.test(`${name} queue: hundreds of queued checks do not delay a job that a caller waits for`, async () => {
     await using queue = await openQueue(name);
     await using jobQueue = await queue.open();
-    const slow = Promise.withResolvers<void>();
+    const slowChecks = Promise.withResolvers<void>();
     let [started, finished] = [0, 0];
     const check = async () => {
       started++;
-      await slow.promise;
+      await slowChecks.promise;
       finished++;
     };
     const worker = startWorker(queue, jobQueue, {
@@ -66,7 +66,7 @@ for (const name of QUEUES) {
     if (isPostgres) {
       assert.ok(await countQueued(queue) > 100, "the queue delivered it before the checks");
     }
-    slow.resolve();
+    slowChecks.resolve();
     await runSql(queue.databaseUrl, "delete from gateway.jobs where status = 'queued'");
     if (isPostgres) await until("the queue is empty", async () => await countQueued(queue) === 0);
     await worker.close(10_000);
@@ -81,21 +81,24 @@ Deno.test("job rank: two merged jobs get the rank of the more urgent one", async
   const { check, awaited } = JOB_RANKS;
   for (const ranks of [[check, awaited], [awaited, check], [check, undefined], [check, check]]) {
     const subject_id = randomUUID();
-    const [first, second] = ranks.map((rank) => newJob({ subject_id, rank }));
-    const id = await instance.insert(first);
-    await instance.insert(second);
+    const [firstJob, secondJob] = ranks.map((rank) => newJob({ subject_id, rank }));
+    const id = await instance.insert(firstJob);
+    await instance.insert(secondJob);
     assert.equal(await rankOf(databaseUrl, id), Math.min(...ranks.map((rank) => rank ?? 0)));
   }
 
   // The same holds if a running job is merged into a job that was queued during its run.
   const subject_id = randomUUID();
-  const held = await instance.insert({ subject_id, rank: awaited });
-  const run = instance.worker.run(held);
-  await until("the job is running", async () => (await instance.find(held)).status === "running");
+  const heldJob = await instance.insert({ subject_id, rank: awaited });
+  const run = instance.worker.run(heldJob);
+  await until(
+    "the job is running",
+    async () => (await instance.find(heldJob)).status === "running",
+  );
   const successor = await instance.insert({ subject_id, rank: check });
   hanging.reject(new Error("not yet"));
   await run;
-  assert.deepEqual((await instance.find(held)).result, { continued_by: successor });
+  assert.deepEqual((await instance.find(heldJob)).result, { continued_by: successor });
   assert.equal(await rankOf(databaseUrl, successor), awaited);
 });
 
@@ -172,10 +175,10 @@ function openWithClock(databaseUrl: string, offMs: number): Instance {
 }
 
 Deno.test("worker: an instance whose clock is behind runs a job that is due by the database's clock", async () => {
-  await using late = openWithClock(await createDatabase(), -60_000);
-  const id = await late.insert({ run_at: new Date(Date.now() - 1_000) });
-  await late.worker.run(id);
-  assert.equal((await late.find(id)).status, "succeeded");
+  await using instanceBehind = openWithClock(await createDatabase(), -60_000);
+  const id = await instanceBehind.insert({ run_at: new Date(Date.now() - 1_000) });
+  await instanceBehind.worker.run(id);
+  assert.equal((await instanceBehind.find(id)).status, "succeeded");
 });
 
 Deno.test("worker: takes over the job of a crashed instance whose clock was a day ahead", async () => {
@@ -189,12 +192,12 @@ Deno.test("worker: takes over the job of a crashed instance whose clock was a da
     );
     return id;
   };
-  const lost = await insertLeased("now() + interval '1 day'");
-  const held = await insertLeased("now() + interval '1 minute'");
-  assert.deepEqual(await sweep(instance.database), [lost]);
-  for (const id of [lost, held]) await instance.worker.run(id);
-  assert.equal((await instance.find(lost)).status, "succeeded");
-  assert.equal((await instance.find(held)).status, "running");
+  const lostJob = await insertLeased("now() + interval '1 day'");
+  const heldJob = await insertLeased("now() + interval '1 minute'");
+  assert.deepEqual(await sweep(instance.database), [lostJob]);
+  for (const id of [lostJob, heldJob]) await instance.worker.run(id);
+  assert.equal((await instance.find(lostJob)).status, "succeeded");
+  assert.equal((await instance.find(heldJob)).status, "running");
 });
 
 Deno.test("job id: contains the creation time according to the clock of its creator", () => {

@@ -20,7 +20,7 @@ import { ASYNC, parseAcceptedJob, rowOf } from "../support/payments/async_reques
 import { createDataFolder } from "../support/project.ts";
 import { until } from "../support/until.ts";
 
-/** Far more than one user may run at a time, and than the queues deliver at a time. */
+/** More requests than one user may run at a time, and more than the queues deliver at a time. */
 const FLOOD = 300;
 
 interface Background extends RelayedPayments {
@@ -77,8 +77,8 @@ async function openBackground(queue: Queue): Promise<Background> {
     charged: [],
     start: () =>
       jobQueue.start(async (id, kind) => {
-        const known = kind ?? await deps.database.query((sql) => findKindOf(sql, id));
-        const run = worker.run(id, known!);
+        const knownKind = kind ?? await deps.database.query((sql) => findKindOf(sql, id));
+        const run = worker.run(id, knownKind!);
         background.delivered.add(id);
         await run;
       }),
@@ -105,7 +105,7 @@ async function openBackground(queue: Queue): Promise<Background> {
   return { ...background, [Symbol.asyncDispose]: () => opened.disposeAsync() };
 }
 
-/** Alice sends hundreds of charges; as many as may run at a time wait for the gateway. */
+/** Sends hundreds of charges as Alice, and waits until the gateway has as many as may run at a time. */
 async function flood(background: Background): Promise<void> {
   for (let number = 0; number < FLOOD; number += 20) {
     await Promise.all(
@@ -150,11 +150,11 @@ for (const name of QUEUES) {
     const { intercept } = relay;
     relay.intercept = (_request, pass) => pass();
     const payment = await background.paid();
-    const other = await background.charge();
+    const otherPayment = await background.charge();
     relay.intercept = intercept;
     await flood(background);
 
-    // The gateway is not asked for a confirmation in time, so that a job has to ask it.
+    // The gateway fails now, so the notification is not confirmed at once, but later by a job.
     relay.intercept = () => new Response(null, { status: 500 });
     const notification = await notifyAndRead(
       background,
@@ -162,7 +162,10 @@ for (const name of QUEUES) {
     );
     relay.intercept = intercept;
     const now = new Date();
-    const check = { ...checkPaymentJob({ id: other.id, user_id: "alice" }, now), run_at: now };
+    const check = {
+      ...checkPaymentJob({ id: otherPayment.id, user_id: "alice" }, now),
+      run_at: now,
+    };
     await app.database.query((sql) => insertJobs(sql, [check]));
     app.enqueued.push(check);
     background.enqueue();
@@ -190,7 +193,7 @@ async function turnsOf(databaseUrl: string, user: string): Promise<number[]> {
   return rows.map(({ turn }) => turn);
 }
 
-Deno.test("request: gets the turn after the user's last one, and at least the lowest turn that waits", async () => {
+Deno.test("async request: gets the turn after the user's last request, and at least the lowest turn that waits", async () => {
   const databaseUrl = await createDatabase();
   await using instance = openInstance({ databaseUrl });
   const request = (user_id: string) =>
@@ -210,7 +213,7 @@ Deno.test("request: gets the turn after the user's last one, and at least the lo
   assert.deepEqual(await turnsOf(databaseUrl, "dave"), [0], "other jobs have no turn");
 });
 
-Deno.test("sweep: finds the request of a user in the first batch, behind more requests of another user", async () => {
+Deno.test("sweep: finds a user's request in the first batch, although another user has more requests than a batch holds", async () => {
   const databaseUrl = await createDatabase();
   await using instance = openInstance({ databaseUrl });
   const { database } = instance;

@@ -131,13 +131,17 @@ Deno.test("check sweep: the run after a crash queues the payments that are not q
   });
   const databaseUrl = await createDatabase();
   await insertDuePayments(databaseUrl, 2_200);
-  await using crashing = await openApp({ databaseUrl, wrapDatabase });
-  await assert.rejects(checkPendingPayments(crashing.deps), { message: "the process crashed" });
-  assert.deepEqual(await numbersOf(crashing.database, "queued"), range(1, 1_000));
-  await using next = await openApp({ databaseUrl });
-  assert.equal(await checkPendingPayments(next.deps), 1_200);
-  assert.deepEqual(await numbersOf(next.database, "queued"), range(1, 2_200), "each payment once");
-  assert.equal(await checkPendingPayments(next.deps), 0);
+  await using crashingApp = await openApp({ databaseUrl, wrapDatabase });
+  await assert.rejects(checkPendingPayments(crashingApp.deps), { message: "the process crashed" });
+  assert.deepEqual(await numbersOf(crashingApp.database, "queued"), range(1, 1_000));
+  await using nextApp = await openApp({ databaseUrl });
+  assert.equal(await checkPendingPayments(nextApp.deps), 1_200);
+  assert.deepEqual(
+    await numbersOf(nextApp.database, "queued"),
+    range(1, 2_200),
+    "each payment once",
+  );
+  assert.equal(await checkPendingPayments(nextApp.deps), 0);
 });
 
 Deno.test("check sweep: a payment whose creation was interrupted is checked before the others", async () => {
@@ -197,8 +201,8 @@ Deno.test("subscription sweep: subscriptions whose last check is oldest are chec
     update gateway.subscriptions set checked_at = now() from checked where id = subject_id`,
   );
   assert.equal(await syncSubscriptionStatus(deps), MAX_WAITING);
-  const next = await queuedNumbers();
-  assert.deepEqual(next.filter((number) => number > 10 && number <= 710), range(11, 710));
+  const nextNumbers = await queuedNumbers();
+  assert.deepEqual(nextNumbers.filter((number) => number > 10 && number <= 710), range(11, 710));
 });
 
 interface DuePayments extends RelayedPayments {
@@ -249,7 +253,7 @@ Deno.test("gateway pause: a 429 pauses background work for the time of Retry-Aft
       headers: { "Retry-After": "300" },
     });
   await runDueJobs(app);
-  // Only the calls that were running when the first 429 arrived.
+  // The gateway got only the calls that were running when the first 429 arrived.
   assert.ok(relay.received.length >= 1 && relay.received.length <= 4);
   await assertPostponed(due, 5 * MINUTE);
 

@@ -95,7 +95,7 @@ async function openPendingWork(): Promise<PendingWork> {
   ) {
     assert.equal((await post(path, body, { Prefer: "respond-async" })).status, 202);
   }
-  // check_pending_payments also finds an expired payment if it has been due for ten minutes.
+  // Due now: after ten minutes, check_pending_payments would also find the expired payment.
   const due = new Date(now());
   await app.database.query((sql) =>
     sql`update gateway.payments set check_at = ${due} where check_at is not null`

@@ -35,22 +35,23 @@ Deno.test("lease: the job of a killed worker runs again within 90 s", async () =
   await inTime("the job has begun", begun.promise);
 
   let now = killedAt;
-  await using next = openInstance({
+  await using nextInstance = openInstance({
     databaseUrl,
     now: () => now,
     tasks: { greet: task(() => Promise.resolve("done")) },
   });
-  const sweep = () => sweepJobs({ ...next, clock: () => now, runJob: next.worker.run });
-  // The lease has not expired yet, so that a worker may renew it late.
+  const sweep = () =>
+    sweepJobs({ ...nextInstance, clock: () => now, runJob: nextInstance.worker.run });
+  // A worker may renew its lease late, so the lease has not expired yet.
   now = killedAt + 20 * SECOND;
   assert.equal(await sweep(), 0);
   now = killedAt + leaseEnd;
   assert.equal(await sweep(), 1);
-  const { status, attempts, result } = await next.find(id);
+  const { status, attempts, result } = await nextInstance.find(id);
   assert.deepEqual([status, attempts, result], ["succeeded", 2, "done"]);
 
   never.resolve();
   await hanging;
   assert.match(killedInstance.logged(), /"job_lease_lost"/);
-  assert.equal((await next.find(id)).result, "done");
+  assert.equal((await nextInstance.find(id)).result, "done");
 });

@@ -89,24 +89,28 @@ Deno.test("schedule: of five processes one runs each tick; if that process is ki
   const killedMinute = minute;
   await Promise.all(processes.map((each) => each.sendTick(killedMinute, "hang")));
   await until("a process has begun the tick", () => processes.some(hasBegun(killedMinute)));
-  const [victim, ...more] = processes.filter(hasBegun(killedMinute));
+  const [killedProcess, ...more] = processes.filter(hasBegun(killedMinute));
   assert.deepEqual(more, []);
-  const others = processes.filter((each) => each !== victim);
+  const otherProcesses = processes.filter((each) => each !== killedProcess);
   await until("the others have skipped the tick", () => {
-    return others.every(({ printed }) => printed.includes(`over ${killedMinute}`));
+    return otherProcesses.every(({ printed }) => printed.includes(`over ${killedMinute}`));
   });
-  await victim!.kill();
+  await killedProcess!.kill();
   const unfinished = await lastRun();
   assert.deepEqual([unfinished.minute.getTime(), unfinished.finished_at], [killedMinute, null]);
 
-  assert.equal((await tickAll(others, killedMinute)).length, 0, "the same tick does not run again");
-  assert.equal((await tickAll(others, killedMinute + MINUTE_MS)).length, 1);
-  const next = await lastRun();
-  assert.deepEqual([next.minute.getTime(), next.result], [
+  assert.equal(
+    (await tickAll(otherProcesses, killedMinute)).length,
+    0,
+    "the same tick does not run again",
+  );
+  assert.equal((await tickAll(otherProcesses, killedMinute + MINUTE_MS)).length, 1);
+  const nextRun = await lastRun();
+  assert.deepEqual([nextRun.minute.getTime(), nextRun.result], [
     killedMinute + MINUTE_MS,
     String(killedMinute + MINUTE_MS),
   ]);
-  assert.ok(next.finished_at);
+  assert.ok(nextRun.finished_at);
 });
 
 Deno.test("schedule: five instances of the service run each entry once a minute", async () => {
@@ -137,9 +141,9 @@ Deno.test("schedule: five instances of the service run each entry once a minute"
     const names = schedules[0]!.map(({ entry }) => entry.name);
     assert.deepEqual(runs, Object.fromEntries(names.map((name) => [name, minute])));
   }
-  const [first] = apps;
-  const staff = await first!.createKey({ isStaff: true });
-  const { schedule } = StatusSchema.parse(await (await first!.as(staff, "/status/")).json());
+  const [app] = apps;
+  const staff = await app!.createKey({ isStaff: true });
+  const { schedule } = StatusSchema.parse(await (await app!.as(staff, "/status/")).json());
   for (const { task, status, error } of schedule) {
     assert.deepEqual([status, error], ["succeeded", null], task);
   }

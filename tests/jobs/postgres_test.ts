@@ -33,16 +33,16 @@ for (const [outage, startOutage] of Object.entries(OUTAGES)) {
     await using jobQueue = await queue.open({ databaseUrl: url });
     const delivered: string[] = [];
     jobQueue.start((id) => Promise.resolve(void delivered.push(id)));
-    const early = await queue.insert();
-    await until("the first job is delivered", () => delivered.includes(early));
+    const earlyJob = await queue.insert();
+    await until("the first job is delivered", () => delivered.includes(earlyJob));
     proxy[startOutage]();
-    const missed = await queue.insert();
+    const missedJob = await queue.insert();
     await until("the interruption is logged", () => queue.logged().includes("queue_interrupted"));
-    assert.ok(!delivered.includes(missed));
+    assert.ok(!delivered.includes(missedJob));
     proxy.restore();
-    await until("the waiting job is delivered", () => delivered.includes(missed));
-    const late = await queue.insert();
-    await until("a new job is delivered", () => delivered.includes(late));
+    await until("the waiting job is delivered", () => delivered.includes(missedJob));
+    const lateJob = await queue.insert();
+    await until("a new job is delivered", () => delivered.includes(lateJob));
     const listening = () =>
       runSql(queue.databaseUrl, "select from pg_stat_activity where query like 'LISTEN %'");
     await until(
@@ -72,23 +72,23 @@ Deno.test("postgres queue: slow jobs do not delay the jobs behind them", async (
   await using queue = await openQueue("postgres");
   await using jobQueue = await queue.open();
   const delivered: string[] = [];
-  const slow = Promise.withResolvers<void>();
+  const slowJob = Promise.withResolvers<void>();
   jobQueue.start((id) => {
     delivered.push(id);
-    return slow.promise;
+    return slowJob.promise;
   });
   const ids: string[] = [];
   for (let i = 0; i < 100; i++) ids.push(await queue.insert());
   await until("all jobs are delivered", () => delivered.length === ids.length);
   assert.deepEqual(delivered.toSorted(), ids.toSorted());
-  slow.resolve();
+  slowJob.resolve();
 });
 
 Deno.test("postgres queue: jobs that a stopping instance did not run are delivered to another instance", async () => {
   await using queue = await openQueue("postgres");
-  await using first = await queue.open({ slotMs: 60_000 });
+  await using firstQueue = await queue.open({ slotMs: 60_000 });
   const running = Promise.withResolvers<void>();
-  const worker = startWorker(queue, first, {
+  const worker = startWorker(queue, firstQueue, {
     tasks: { greet: task(() => running.promise) },
     maxRunning: 1,
   });
@@ -96,16 +96,18 @@ Deno.test("postgres queue: jobs that a stopping instance did not run are deliver
   const count = async (status: string) =>
     (await Promise.all(ids.map(queue.find))).filter((job) => job.status === status).length;
   await until("one job is running, the others wait", async () => await count("running") === 1);
-  first.stop();
+  firstQueue.stop();
   const closed = worker.close(60_000);
   running.resolve();
   await closed;
   assert.equal(await count("succeeded"), 1);
 
-  await using second = await queue.open();
-  const other = startWorker(queue, second, { tasks: { greet: task(() => Promise.resolve()) } });
+  await using secondQueue = await queue.open();
+  const otherWorker = startWorker(queue, secondQueue, {
+    tasks: { greet: task(() => Promise.resolve()) },
+  });
   await until("all jobs have succeeded", async () => await count("succeeded") === 3);
-  await other.close(10_000);
+  await otherWorker.close(10_000);
   const jobs = await Promise.all(ids.map(queue.find));
   assert.deepEqual(jobs.map(({ attempts }) => attempts), [1, 1, 1]);
   assert.doesNotMatch(queue.logged(), /queue_interrupted/);
@@ -118,29 +120,31 @@ Deno.test("postgres queue: a stopping instance returns jobs it accepted and did 
   const count = async (status: string) =>
     (await Promise.all(ids.map(queue.find))).filter((job) => job.status === status).length;
   {
-    await using first = await queue.open({ slotMs: 10 });
+    await using firstQueue = await queue.open({ slotMs: 10 });
     const tasks = { greet: task(() => running.promise) };
-    const worker = startWorker(queue, first, { tasks, maxRunning: 1 });
+    const worker = startWorker(queue, firstQueue, { tasks, maxRunning: 1 });
     for (let i = 0; i < 20; i++) ids.push(await queue.insert());
     await until("all messages are taken", async () => await countQueued(queue.databaseUrl) === 0);
-    first.stop();
+    firstQueue.stop();
     const closed = worker.close(60_000);
     running.resolve();
     await closed;
   }
   assert.deepEqual([await count("succeeded"), await countQueued(queue.databaseUrl)], [1, 19]);
 
-  await using second = await queue.open();
-  const other = startWorker(queue, second, { tasks: { greet: task(() => Promise.resolve()) } });
+  await using secondQueue = await queue.open();
+  const otherWorker = startWorker(queue, secondQueue, {
+    tasks: { greet: task(() => Promise.resolve()) },
+  });
   await until("all jobs have succeeded", async () => await count("succeeded") === 20);
-  await other.close(10_000);
+  await otherWorker.close(10_000);
   assert.doesNotMatch(queue.logged(), /queue_interrupted/);
 });
 
 Deno.test("postgres queue: messages that cannot be delivered are deleted at the next start", async () => {
   await using queue = await openQueue("postgres");
   await queue.insert({ run_at: new Date(Date.now() + 3_600_000) });
-  // Such a message is left if a job is queued again while a worker holds its lock and then crashes.
+  // Such a message remains if a job is queued again while a worker holds it, and the worker crashes.
   await runSql(
     queue.databaseUrl,
     `select ${QUEUE_SCHEMA}.add_job('job', '{"job": "x"}');
@@ -186,10 +190,10 @@ Deno.test("queue switch: every job runs once after switches from kv to postgres 
   await using queue = await openQueue("postgres");
   await using jobQueue = await queue.open({ databaseUrl });
   jobQueue.start(worker.run);
-  const last = await instance.insert();
+  const lastJob = await instance.insert();
   await until(
     "the job has succeeded",
-    async () => (await instance.find(last)).status === "succeeded",
+    async () => (await instance.find(lastJob)).status === "succeeded",
   );
   await until("the queue is empty", async () => await countQueued(databaseUrl) === 0);
   assert.equal(runs, 4);
@@ -257,8 +261,8 @@ Deno.test("postgres queue: ignores messages of an unknown format", async () => {
   await using jobQueue = await queue.open();
   const delivered: string[] = [];
   jobQueue.start((id) => Promise.resolve(void delivered.push(id)));
-  const ours = await queue.insert();
+  const validJob = await queue.insert();
   await until("the valid job is delivered", () => delivered.length > 0);
   await until("the queue is empty", async () => await countQueued(queue.databaseUrl) === 0);
-  assert.deepEqual(delivered, [ours]);
+  assert.deepEqual(delivered, [validJob]);
 });

@@ -39,11 +39,11 @@ for (const name of QUEUES) {
     await using jobQueue = await queue.open();
     const delivered = collect(jobQueue);
     await write(queue, jobQueue, { run_at: fromNow(DAY_MS) }, { run_at: fromNow(60 * DAY_MS) });
-    const [later, now] = [crypto.randomUUID(), crypto.randomUUID()];
-    const jobs = [{ id: later, run_at: fromNow(500) }, { id: now, run_at: fromNow(-1_000) }];
+    const [laterJob, dueJob] = [crypto.randomUUID(), crypto.randomUUID()];
+    const jobs = [{ id: laterJob, run_at: fromNow(500) }, { id: dueJob, run_at: fromNow(-1_000) }];
     await write(queue, jobQueue, ...jobs);
     await until("both jobs are delivered", () => delivered.length >= 2);
-    assert.deepEqual(delivered, [now, later]);
+    assert.deepEqual(delivered, [dueJob, laterJob]);
   });
 
   Deno.test(`${name} queue: a job that is brought forward is delivered at its new time`, async () => {
@@ -82,17 +82,17 @@ for (const name of QUEUES) {
     await using queue = await openQueue(name);
     await using jobQueue = await queue.open();
     const delivered = collect(jobQueue);
-    const others: string[] = [];
+    const committedJobs: string[] = [];
     const rolledBack = queue.database.transaction(async (sql) => {
       await insertJobs(sql, [newJob()]);
-      others.push(...await write(queue, jobQueue, {}));
+      committedJobs.push(...await write(queue, jobQueue, {}));
       await until("the committed job is delivered", () => delivered.length > 0);
       throw new Error("something else failed");
     });
     await assert.rejects(rolledBack, { message: "something else failed" });
-    others.push(...await write(queue, jobQueue, {}));
+    committedJobs.push(...await write(queue, jobQueue, {}));
     await until("the next job is delivered", () => delivered.length > 1);
-    assert.deepEqual(delivered, others);
+    assert.deepEqual(delivered, committedJobs);
   });
 
   Deno.test(`${name} queue: enqueue never throws, not even after the queue is closed`, async () => {
@@ -107,8 +107,8 @@ for (const name of QUEUES) {
 
   Deno.test(`${name} queue: with many instances each job runs once`, async () => {
     await using queue = await openQueue(name);
-    await using first = await queue.open();
-    await using second = await queue.open();
+    await using firstQueue = await queue.open();
+    await using secondQueue = await queue.open();
     const runs: string[] = [];
     const runsBy = { first: 0, second: 0 };
     const tasks = (instance: keyof typeof runsBy) => ({
@@ -118,12 +118,12 @@ for (const name of QUEUES) {
       }),
     });
     const workers = [
-      startWorker(queue, first, { tasks: tasks("first") }),
-      startWorker(queue, second, { tasks: tasks("second") }),
+      startWorker(queue, firstQueue, { tasks: tasks("first") }),
+      startWorker(queue, secondQueue, { tasks: tasks("second") }),
     ];
     const ids: string[] = [];
     for (let i = 0; i < 20; i++) {
-      ids.push(...await write(queue, i % 2 ? first : second, ...Array(10).fill({})));
+      ids.push(...await write(queue, i % 2 ? firstQueue : secondQueue, ...Array(10).fill({})));
     }
     await until("all jobs have run", () => runs.length >= ids.length);
     await Promise.all(workers.map((worker) => worker.close(10_000)));
@@ -152,9 +152,9 @@ Deno.test("kv queue: ignores messages of an unknown format", async () => {
   kv.close();
   await using jobQueue = await queue.open();
   const delivered = collect(jobQueue);
-  const [ours] = await write(queue, jobQueue, { run_at: fromNow(200) });
-  await until("the valid job is delivered", () => delivered.includes(ours!));
-  assert.deepEqual(delivered, [ours]);
+  const [validJob] = await write(queue, jobQueue, { run_at: fromNow(200) });
+  await until("the valid job is delivered", () => delivered.includes(validJob!));
+  assert.deepEqual(delivered, [validJob]);
 });
 
 Deno.test("kv queue: a failed enqueue is logged and not thrown", async () => {

@@ -24,7 +24,7 @@ function daysAgo(days: number): Date {
   return new Date(NOW - days * DAY_MS);
 }
 
-/** An app with its own database, whose clock always shows `NOW`. The tests publish events. */
+/** An app with its own database, whose clock always shows `NOW`. The tests publish events themselves. */
 async function openWithFixedClock(
   options: Partial<TestAppOptions> = {},
 ): Promise<{ url: string; app: TestApp } & AsyncDisposable> {
@@ -110,7 +110,7 @@ Deno.test("prune: deletes finished jobs after their retention, and keeps all oth
   await using opened = await openWithFixedClock();
   const { app, url } = opened;
   for (const status of ["succeeded", "failed"]) await addJob(app, { created: daysAgo(31), status });
-  const kept = [
+  const keptIds = [
     await addJob(app, { created: daysAgo(40), updated: daysAgo(2) }),
     await addJob(app, { created: daysAgo(39), status: "queued" }),
     await addJob(app, { created: daysAgo(38), status: "running" }),
@@ -118,9 +118,9 @@ Deno.test("prune: deletes finished jobs after their retention, and keeps all oth
     await addJob(app, { created: daysAgo(28), status: "failed" }),
   ];
   assert.equal((await prune(app.deps)).jobs, 2);
-  assert.deepEqual(await idsIn(url, "jobs"), kept);
+  assert.deepEqual(await idsIn(url, "jobs"), keptIds);
   assert.equal((await prune({ ...app.deps, keep: { ...app.deps.keep, jobs: 1 } })).jobs, 3);
-  assert.deepEqual(await idsIn(url, "jobs"), kept.slice(1, 3));
+  assert.deepEqual(await idsIn(url, "jobs"), keptIds.slice(1, 3));
 });
 
 Deno.test("prune: deletes processed notifications, and keeps unprocessed ones", async () => {
@@ -129,33 +129,33 @@ Deno.test("prune: deletes processed notifications, and keeps unprocessed ones", 
   for (const status of ["processed", "duplicate", "stale", "unmatched", "failed"]) {
     await addNotification(app, daysAgo(401), status);
   }
-  const kept = [
+  const keptIds = [
     await addNotification(app, daysAgo(402), "received"),
     await addNotification(app, daysAgo(399)),
   ];
   assert.equal((await prune(app.deps)).notifications, 5);
-  assert.deepEqual(await idsIn(url, "notifications"), kept);
+  assert.deepEqual(await idsIn(url, "notifications"), keptIds);
 });
 
 Deno.test("prune: deletes old events, except those that a queued or running delivery still needs", async () => {
   await using opened = await openWithFixedClock();
   const { app, url } = opened;
-  const [waited, run, handled, failed] = Array.from({ length: 4 }, () => randomUUID());
+  const [waiting, running, handled, failed] = Array.from({ length: 4 }, () => randomUUID());
   await addEvent(app, daysAgo(410));
-  await addEvent(app, daysAgo(409), { resource: waited });
+  await addEvent(app, daysAgo(409), { resource: waiting });
   await addEvent(app, daysAgo(405), { resource: handled });
   await addEvent(app, daysAgo(404), { resource: failed });
-  const kept = [
-    await addEvent(app, daysAgo(408), { resource: waited, sequence: 2 }),
-    await addEvent(app, daysAgo(407), { resource: waited, sequence: 3 }),
-    await addEvent(app, daysAgo(406), { resource: run }),
+  const keptIds = [
+    await addEvent(app, daysAgo(408), { resource: waiting, sequence: 2 }),
+    await addEvent(app, daysAgo(407), { resource: waiting, sequence: 3 }),
+    await addEvent(app, daysAgo(406), { resource: running }),
     await addEvent(app, daysAgo(399)),
   ];
   const deliver = (task: string, status: string, subject: string, sequence: number) =>
     addJob(app, { created: daysAgo(1), task, status, subject, payload: { sequence } });
-  await deliver("deliver books", "queued", waited!, 2);
-  await deliver("deliver mails", "queued", waited!, 3);
-  await deliver("deliver mails", "running", run!, 1);
+  await deliver("deliver books", "queued", waiting!, 2);
+  await deliver("deliver mails", "queued", waiting!, 3);
+  await deliver("deliver mails", "running", running!, 1);
   await deliver("deliver books", "succeeded", handled!, 1);
   await deliver("deliver books", "failed", failed!, 1);
   // Other jobs of the same resource do not keep an event.
@@ -166,7 +166,7 @@ Deno.test("prune: deletes old events, except those that a queued or running deli
     subject: handled,
   });
   assert.equal((await prune(app.deps)).events, 4);
-  assert.deepEqual(await idsIn(url, "events"), kept);
+  assert.deepEqual(await idsIn(url, "events"), keptIds);
 });
 
 /** Adds a webhook endpoint, and a pending delivery to it for each of these events. */
@@ -194,21 +194,21 @@ async function addHeldDeliveries(
 Deno.test("prune: expires old deliveries that wait for a disabled endpoint, and deletes their events", async () => {
   await using opened = await openWithFixedClock();
   const { app, url } = opened;
-  const old = [await addEvent(app, daysAgo(402)), await addEvent(app, daysAgo(401))];
-  const young = await addEvent(app, daysAgo(399));
-  await addHeldDeliveries(app, [...old, young], "requested");
+  const oldEvents = [await addEvent(app, daysAgo(402)), await addEvent(app, daysAgo(401))];
+  const youngEvent = await addEvent(app, daysAgo(399));
+  await addHeldDeliveries(app, [...oldEvents, youngEvent], "requested");
   const forEnabled = await addEvent(app, daysAgo(403));
   const enabled = await addHeldDeliveries(app, [forEnabled], null);
   const pruned = await prune(app.deps);
   assert.deepEqual([pruned.deliveries, pruned.events], [2, 2]);
-  assert.deepEqual(await idsIn(url, "events"), [forEnabled, young]);
+  assert.deepEqual(await idsIn(url, "events"), [forEnabled, youngEvent]);
   const pending = await runSql(
     url,
     "select endpoint_id, event_id from gateway.webhook_deliveries where status = 'pending'",
   );
   assert.deepEqual(
     pending.map(({ event_id }) => event_id).toSorted(),
-    [forEnabled, young].toSorted(),
+    [forEnabled, youngEvent].toSorted(),
   );
   assert.equal(pending.find(({ event_id }) => event_id === forEnabled)!.endpoint_id, enabled);
 });
@@ -218,33 +218,33 @@ Deno.test("prune: KEEP_HELD_DELIVERIES_DAYS expires deliveries earlier, keeps th
     env: { ...REAL_INSTALLATION, KEEP_HELD_DELIVERIES_DAYS: "10" },
   });
   const { app, url } = opened;
-  const old = await addEvent(app, daysAgo(11));
-  const young = await addEvent(app, daysAgo(9));
-  const endpoint = await addHeldDeliveries(app, [old, young], "failing");
+  const oldEvent = await addEvent(app, daysAgo(11));
+  const youngEvent = await addEvent(app, daysAgo(9));
+  const endpoint = await addHeldDeliveries(app, [oldEvent, youngEvent], "failing");
   const pruned = await prune(app.deps);
   assert.deepEqual([pruned.deliveries, pruned.events], [1, 0]);
-  assert.deepEqual(await idsIn(url, "events"), [old, young]);
+  assert.deepEqual(await idsIn(url, "events"), [oldEvent, youngEvent]);
   const staff = await app.createKey({ isStaff: true });
   const path = `/webhook-endpoints/${endpoint}/deliveries/`;
-  const [shown] = await (await app.as(staff, `${path}?status=failed`)).json();
-  assert.equal(shown.id, old);
-  assert.match(shown.error, /^Expired: the endpoint was disabled for too long/);
-  const resent = await app.as(staff, `${path}${old}/resend/`, { method: "POST" });
+  const [shownDelivery] = await (await app.as(staff, `${path}?status=failed`)).json();
+  assert.equal(shownDelivery.id, oldEvent);
+  assert.match(shownDelivery.error, /^Expired: the endpoint was disabled for too long/);
+  const resent = await app.as(staff, `${path}${oldEvent}/resend/`, { method: "POST" });
   assert.equal((await resent.json()).status, "pending");
 });
 
-Deno.test("prune: rows that are kept do not hide the rows behind them from every run", async () => {
+Deno.test("prune: rows that are kept do not prevent later runs from deleting the rows after them", async () => {
   await using opened = await openWithFixedClock();
   const { app, url } = opened;
-  const kept: string[] = [];
-  for (let i = 0; i < 20; i++) kept.push(await addEvent(app, daysAgo(500 - i)));
-  // An enabled endpoint still gets them.
-  await addHeldDeliveries(app, kept, null);
+  const keptIds: string[] = [];
+  for (let i = 0; i < 20; i++) keptIds.push(await addEvent(app, daysAgo(500 - i)));
+  // The endpoint is enabled, so its pending deliveries still need these events.
+  await addHeldDeliveries(app, keptIds, null);
   for (let i = 0; i < 3; i++) await addEvent(app, daysAgo(450 - i));
   const step = { rows: 4, max: 3 };
   assert.equal((await prune(app.deps, step)).events, 0);
   assert.equal((await prune(app.deps, step)).events, 3, "the second run continues");
-  assert.deepEqual(await idsIn(url, "events"), kept);
+  assert.deepEqual(await idsIn(url, "events"), keptIds);
   // After the last row, the next run begins with the oldest one again.
   await runSql(url, "update gateway.webhook_deliveries set status = 'delivered'");
   assert.equal((await prune(app.deps, step)).events, 12);
@@ -271,13 +271,13 @@ Deno.test("prune: deletes idempotency keys after their retention, but not within
   await using opened = await openWithFixedClock();
   const { app, url } = opened;
   await addKey(app, daysAgo(1.01));
-  const kept = [
+  const keptKeys = [
     await addKey(app, daysAgo(2), new Date(NOW + 1_000)),
     await addKey(app, daysAgo(0.99)),
     await addKey(app, daysAgo(0)),
   ];
   for (const keys of [1, 0, -5]) await prune({ ...app.deps, keep: { ...app.deps.keep, keys } });
-  assert.deepEqual(await keysIn(url), kept);
+  assert.deepEqual(await keysIn(url), keptKeys);
   await addKey(app, daysAgo(6.9));
   assert.equal((await prune({ ...app.deps, keep: { ...app.deps.keep, keys: 7 } })).keys, 0);
 });
@@ -304,8 +304,8 @@ Deno.test("prune: KEEP_* settings change how long rows are kept", async () => {
   const none = { jobs: 0, notifications: 0, events: 0, keys: 0, deliveries: 0 };
   assert.deepEqual(await prune(app.deps), none);
   await add({ jobs: 7.1, notifications: 8.1, events: 9.1, keys: 2.1 });
-  const one = { jobs: 1, notifications: 1, events: 1, keys: 1, deliveries: 0 };
-  assert.deepEqual(await prune(app.deps), one);
+  const oneOfEach = { jobs: 1, notifications: 1, events: 1, keys: 1, deliveries: 0 };
+  assert.deepEqual(await prune(app.deps), oneOfEach);
 });
 
 Deno.test("prune: each statement deletes at most 500 rows", async () => {
@@ -354,8 +354,8 @@ Deno.test("prune: one run deletes a bounded number of rows, and the next run con
     await addKey(app, daysAgo(3));
   }
   const step = { rows: 4, max: 3 };
-  const first = await prune(app.deps, step);
-  assert.deepEqual([first.jobs, first.keys], [9, 12]);
+  const firstRun = await prune(app.deps, step);
+  assert.deepEqual([firstRun.jobs, firstRun.keys], [9, 12]);
   const rest = { jobs: 0, keys: 0 };
   for (let i = 0; i < 5; i++) {
     const { jobs, keys } = await prune(app.deps, { rows: 4, max: 5 });
@@ -435,8 +435,11 @@ Deno.test("prune: does not read rows that are kept", async () => {
     await addKey(app, daysAgo(2));
   }
   await runSql(url, "analyze");
-  const all = await rowsRead(url, (each) => each.query((sql) => sql`select from gateway.jobs`));
-  assert.ok(all >= 20_000, `${all} rows were read`);
+  const rowsOfFullScan = await rowsRead(
+    url,
+    (each) => each.query((sql) => sql`select from gateway.jobs`),
+  );
+  assert.ok(rowsOfFullScan >= 20_000, `${rowsOfFullScan} rows were read`);
   // In addition, many deliveries are queued.
   await runSql(
     url,
@@ -466,7 +469,7 @@ Deno.test("event list: a cursor whose event was pruned continues with the oldest
   await using payments = await openPayments({ now: () => now });
   const { app } = payments;
   const staff = await app.createKey({ isStaff: true });
-  const first = "/events/?order=oldest_first&limit=1";
+  const firstPath = "/events/?order=oldest_first&limit=1";
   const untilShown = (count: number) =>
     until(`${count} events are shown`, async () => {
       const { events } = await readEvents(payments, staff, "/events/?limit=100");
@@ -475,18 +478,18 @@ Deno.test("event list: a cursor whose event was pruned continues with the oldest
   const firstPayment = await payments.charge();
   await payments.charge();
   await untilShown(2);
-  const { next } = await readEvents(payments, staff, first);
+  const { next } = await readEvents(payments, staff, firstPath);
   const newestPage = await readEvents(payments, staff, "/events/?limit=1");
   const eventsOfFirst = `/events/?order=oldest_first&limit=1&resource_id=${firstPayment.id}`;
   now += 401 * DAY_MS;
   assert.equal((await prune(app.deps)).events, 2);
-  const later = [await payments.charge(), await payments.charge()];
+  const laterPayments = [await payments.charge(), await payments.charge()];
   await untilShown(2);
   const nextPage = await readEvents(payments, staff, next!);
-  assert.equal(nextPage.events[0]!.data.id, later[0]!.id);
+  assert.equal(nextPage.events[0]!.data.id, laterPayments[0]!.id);
   assert.equal(
     (await readEvents(payments, staff, nextPage.next!)).events[0]!.data.id,
-    later[1]!.id,
+    laterPayments[1]!.id,
   );
   assert.deepEqual((await readEvents(payments, staff, newestPage.next!)).events, []);
   assert.deepEqual((await readEvents(payments, staff, eventsOfFirst)).events, []);
@@ -549,13 +552,13 @@ Deno.test("idempotency key: its reply is replayed for a day, and it can be reuse
     const response = await payments.post("/charge/", body, key);
     return { isReplayed: isReplayed(response), id: (await response.json()).id };
   };
-  const first = await charge();
+  const firstCharge = await charge();
   now += 23 * 3_600_000;
   assert.equal((await prune(app.deps)).keys, 0);
-  assert.deepEqual(await charge(), { isReplayed: true, id: first.id });
+  assert.deepEqual(await charge(), { isReplayed: true, id: firstCharge.id });
   now += 2 * 3_600_000;
   assert.equal((await prune(app.deps)).keys, 1);
-  const second = await charge();
-  assert.equal(second.isReplayed, false);
-  assert.notEqual(second.id, first.id);
+  const secondCharge = await charge();
+  assert.equal(secondCharge.isReplayed, false);
+  assert.notEqual(secondCharge.id, firstCharge.id);
 });

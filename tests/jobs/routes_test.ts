@@ -43,9 +43,9 @@ async function openJobs(env?: Record<string, string>): Promise<Jobs> {
     bob,
     databaseUrl,
     async insert(job) {
-      const one = newJob({ id: uuidv7(), ...job });
-      await app.database.query((sql) => insertJobs(sql, [one]));
-      return one.id;
+      const newRow = newJob({ id: uuidv7(), ...job });
+      await app.database.query((sql) => insertJobs(sql, [newRow]));
+      return newRow.id;
     },
     async setStatus(id, status, more = "") {
       await runSql(
@@ -100,16 +100,16 @@ Deno.test("GET /jobs/: lists jobs for staff, newest first, in pages, filtered by
   });
   const { app, alice, staff } = jobs;
   const list = (query: string) => app.as(staff, `/pay/jobs/${query}`);
-  const made: { id: string; task: string; status: string }[] = [];
+  const inserted: { id: string; task: string; status: string }[] = [];
   for (let i = 0; i < 12; i++) {
     const task = i % 2 === 0 ? "greet" : "wave";
     const status = ["queued", "running", "failed"][i % 3]!;
     const id = await jobs.insert({ task });
     await jobs.setStatus(id, status);
-    made.unshift({ id, task, status });
+    inserted.unshift({ id, task, status });
   }
   const expected = (task: string | null, status: string | null) =>
-    made.filter((each) =>
+    inserted.filter((each) =>
       (task ?? each.task) === each.task && (status ?? each.status) === each.status
     )
       .map(({ id }) => id);
@@ -216,9 +216,9 @@ Deno.test("POST /jobs/{id}/retry/: finds a charge that an earlier attempt create
   await runDueJobs(app);
   const job = JobSchema.parse(await (await get(`/jobs/${id}/`)).json());
   assert.equal(job.status, "succeeded", job.error!);
-  const made = await payments.sandbox.control("transactions", undefined, "GET");
-  assert.equal(made.length, 1);
-  const payment = await payments.read(made[0].metadata.payment_ref);
+  const transactions = await payments.sandbox.control("transactions", undefined, "GET");
+  assert.equal(transactions.length, 1);
+  const payment = await payments.read(transactions[0].metadata.payment_ref);
   assert.deepEqual(job.result, { payment });
 });
 

@@ -17,16 +17,16 @@ interface Cron {
 
 /** Replaces `Deno.cron`: records what is registered and runs nothing. */
 function recordCrons(): { registered: Cron[] } & Disposable {
-  const real = Object.getOwnPropertyDescriptor(Deno, "cron")!;
+  const realCron = Object.getOwnPropertyDescriptor(Deno, "cron")!;
   const registered: Cron[] = [];
   Object.defineProperty(Deno, "cron", {
-    ...real,
+    ...realCron,
     get: () => (name: string, schedule: string, { signal }: Cron, run: Cron["run"]) => {
       registered.push({ name, schedule, signal, run });
       return Promise.resolve();
     },
   });
-  return { registered, [Symbol.dispose]: () => Object.defineProperty(Deno, "cron", real) };
+  return { registered, [Symbol.dispose]: () => Object.defineProperty(Deno, "cron", realCron) };
 }
 
 /** Opens the job processing of a service without starting it. */
@@ -88,10 +88,10 @@ Deno.test("schedule: the prune entry deletes old rows", async () => {
     return id;
   };
   await addFinished(31);
-  const kept = await addFinished(29);
+  const keptId = await addFinished(29);
   using crons = recordCrons();
   await using _jobs = await openJobsOf(app, databaseUrl);
   await crons.registered.find(({ name }) => name === "prune")!.run();
   const left = await app.database.query((sql) => sql`select id from gateway.jobs`);
-  assert.deepEqual(left.map(({ id }) => id), [kept]);
+  assert.deepEqual(left.map(({ id }) => id), [keptId]);
 });

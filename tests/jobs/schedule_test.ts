@@ -65,7 +65,7 @@ Deno.test("tick: a timer that fires early runs the tick of the coming minute, an
   const entry = newEntry(() => Promise.resolve(runs++));
   await tickAt(instance, NOON - 5, entry);
   assert.equal((await lastRun(instance, entry)).minute.getTime(), NOON);
-  for (const late of [5, 59_000 - 1, -MINUTE_MS]) await tickAt(instance, NOON + late, entry);
+  for (const offset of [5, 59_000 - 1, -MINUTE_MS]) await tickAt(instance, NOON + offset, entry);
   assert.equal(runs, 1);
 });
 
@@ -80,18 +80,18 @@ Deno.test("tick: runs again after a clock that was far ahead is corrected", asyn
 
 Deno.test("tick: a tick that ends after the next tick began does not overwrite the record of the next tick", async () => {
   await using instance = openInstance({ databaseUrl });
-  const slow = Promise.withResolvers<void>();
+  const slowRun = Promise.withResolvers<void>();
   const begun = Promise.withResolvers<void>();
   const entry = newEntry(() => {
     begun.resolve();
-    return slow.promise;
+    return slowRun.promise;
   });
-  const first = tickAt(instance, NOON, entry);
+  const firstTick = tickAt(instance, NOON, entry);
   await begun.promise;
-  const next = { ...entry, run: () => Promise.resolve() };
-  await tickAt(instance, NOON + MINUTE_MS, next);
-  slow.reject(new Error("too late"));
-  await first;
+  const nextEntry = { ...entry, run: () => Promise.resolve() };
+  await tickAt(instance, NOON + MINUTE_MS, nextEntry);
+  slowRun.reject(new Error("too late"));
+  await firstTick;
   const run = await lastRun(instance, entry);
   assert.deepEqual([run.minute.getTime(), run.error], [NOON + MINUTE_MS, null]);
 });

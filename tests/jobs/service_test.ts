@@ -22,16 +22,16 @@ for (const QUEUE of ["kv", "postgres"] satisfies Queue[]) {
     const databaseUrl = await createDatabase();
     await using instance = openInstance({ databaseUrl });
     const hasFailed = (id: string) => async () => (await instance.find(id)).status === "failed";
-    const early = await instance.insert({ task: "no_such_task" });
+    const earlyJob = await instance.insert({ task: "no_such_task" });
     await using service = await startService({
       settings: { ...REAL, QUEUE, DATA_DIR: join(folder.path, "new"), DATABASE_URL: databaseUrl },
     });
-    await until("the waiting job has failed", hasFailed(early));
-    assert.match((await instance.find(early)).error!, /Unknown task/);
+    await until("the waiting job has failed", hasFailed(earlyJob));
+    assert.match((await instance.find(earlyJob)).error!, /Unknown task/);
     if (QUEUE === "postgres") {
       // This queue also delivers a job that is only inserted, without a call of `enqueue`.
-      const late = await instance.insert({ task: "no_such_task" });
-      await until("the later job has failed", hasFailed(late));
+      const lateJob = await instance.insert({ task: "no_such_task" });
+      await until("the later job has failed", hasFailed(lateJob));
     }
     service.signal("SIGTERM");
     assert.equal((await service.ended).code, 0, service.output());
@@ -103,7 +103,7 @@ Deno.test("service: finds a reversed payment whose notification was lost, also a
     await until("the payment is settled", async () => await statusOf(service, id) === "settlement");
     await control("faults", { operation: "reverse", fault: "webhook_lost" });
     await control(`transactions/${payment.transaction_id}/reverse`);
-    // Ten minutes pass.
+    // Moves the payment 11 minutes into the past, so that its first check is due.
     const url = await findServer((await readLayout(folder.path))!);
     await runSql(url!, "update gateway.payments set paid_at = paid_at - interval '11 minutes'");
     Deno.kill(await service.pid(), "SIGKILL");
@@ -152,18 +152,28 @@ Deno.test("queue switch: migrate switches the queue and prints its name; other c
     assert.equal(code, 0, stderr);
     return { stderr, hasTrigger: await hasTrigger() };
   };
-  const others = [["keys", "list"], ["run", "expire_stale_payments"]];
-  for (const other of others) assert.equal((await run("postgres", ...other)).hasTrigger, false);
-  const on = await run("postgres", "migrate");
-  assert.deepEqual([on.hasTrigger, /Job queue backend is now postgres/.test(on.stderr)], [
+  const otherCommands = [["keys", "list"], ["run", "expire_stale_payments"]];
+  for (const otherCommand of otherCommands) {
+    assert.equal((await run("postgres", ...otherCommand)).hasTrigger, false);
+  }
+  const switchedOn = await run("postgres", "migrate");
+  assert.deepEqual([
+    switchedOn.hasTrigger,
+    /Job queue backend is now postgres/.test(switchedOn.stderr),
+  ], [
     true,
     true,
   ]);
-  for (const other of others) assert.equal((await run("kv", ...other)).hasTrigger, true);
+  for (const otherCommand of otherCommands) {
+    assert.equal((await run("kv", ...otherCommand)).hasTrigger, true);
+  }
   const again = await run("postgres", "migrate");
   assert.deepEqual([again.hasTrigger, again.stderr], [true, ""]);
-  const off = await run("kv", "migrate");
-  assert.deepEqual([off.hasTrigger, /Job queue backend is now kv/.test(off.stderr)], [false, true]);
+  const switchedOff = await run("kv", "migrate");
+  assert.deepEqual(
+    [switchedOff.hasTrigger, /Job queue backend is now kv/.test(switchedOff.stderr)],
+    [false, true],
+  );
 });
 
 Deno.test("service: an unusable queue is reported in one line with exit code 1", async () => {

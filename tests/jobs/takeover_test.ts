@@ -17,10 +17,10 @@ import { until } from "../support/until.ts";
 
 const SERVER_KEY = "Mid-server-takeover";
 
-/** Of one service at a time; the other jobs wait in it. */
+/** How many jobs of one service call the gateway at a time; its other jobs wait. */
 const MAX_BACKGROUND_CALLS = 5;
 
-/** Several services on one database, whose charges are held before their response. */
+/** Several services on one database. The relay holds the gateway's responses to their charges. */
 async function openServices(queue: Queue) {
   await using resources = new AsyncDisposableStack();
   const databaseUrl = await createDatabase();
@@ -38,8 +38,8 @@ async function openServices(queue: Queue) {
   const { database, createKey } = resources.use(
     await openApp({ databaseUrl, serverKey: SERVER_KEY }),
   );
-  // No instance sweeps each minute, because a later minute is claimed. The sweeps at the start of a
-  // service, and when another service is gone, still run.
+  // Claims a later minute, so that no instance sweeps each minute. A service still sweeps when it
+  // starts and when another service is gone.
   await database.query((sql) =>
     sql`insert into gateway.cron_runs (task, minute, started_at)
       values ('sweep_jobs', date_trunc('minute', now()) + interval '9 minutes', now())`
@@ -96,7 +96,7 @@ async function openServices(queue: Queue) {
       const hanging = Math.min(count, MAX_BACKGROUND_CALLS);
       await until("the jobs hang", () => responses.held().length === hanging);
     },
-    /** So that no lease of a killed service expires during the test, however slow the machine is. */
+    /** Prevents the leases of a killed service from expiring during the test on a slow machine. */
     async extendLeases(): Promise<void> {
       await database.query((sql) =>
         sql`with key as (
@@ -138,11 +138,11 @@ for (const queue of QUEUES) {
 
 Deno.test("postgres queue: if one of two services is killed, the other runs its jobs at once, although their leases have not expired", async () => {
   await using services = await openServices("postgres");
-  const first = await services.start();
-  await services.startHangingJobs(first, 12);
+  const killedService = await services.start();
+  await services.startHangingJobs(killedService, 12);
   await services.start();
   await services.extendLeases();
-  await services.kill(first);
+  await services.kill(killedService);
   services.responses.release();
   await until(
     "all jobs are done",
@@ -157,13 +157,16 @@ Deno.test("postgres queue: a service that was paused while another ran its job d
   await services.startHangingJobs(paused, 1);
   await services.start();
   paused.signal("SIGSTOP");
-  // Responses of the paused service wait in its connection.
+  // The response waits in the connection of the paused service.
   services.responses.release();
   await until("the job is done", async () => (await services.listJobs("succeeded")).length === 1);
   const before = await services.listJobs("succeeded");
   assert.equal(before[0]!.attempts, 2);
   paused.signal("SIGCONT");
-  await until("it is out of the lease", () => paused.output().includes('"job_lease_lost"'));
+  await until(
+    "the paused service has lost its lease",
+    () => paused.output().includes('"job_lease_lost"'),
+  );
   assert.deepEqual([...await services.listJobs("succeeded")], [...before]);
   assert.equal(services.countCharges(), 1);
 });

@@ -105,8 +105,8 @@ Deno.test("process_refund_async: refunds once, as the caller of the request", as
   assert.equal(refunds.length, 1);
   assert.equal((await payments.read(id)).refund_amount, "1000.00");
 
-  const foreign = { ...request, caller: { ...ALICE, userId: "mallory" } };
-  await assert.rejects(processRefundAsync(deps, foreign), { code: "not_found" });
+  const foreignRequest = { ...request, caller: { ...ALICE, userId: "mallory" } };
+  await assert.rejects(processRefundAsync(deps, foreignRequest), { code: "not_found" });
 });
 
 Deno.test("check_payment_status: a failing check is retried three times with doubling delays, then fails", async () => {

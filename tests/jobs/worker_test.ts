@@ -39,10 +39,10 @@ Deno.test("worker: passes the stored job to its task and stores the result", asy
     [job.status, job.attempts, job.error, job.lease_until, job.user_id],
     ["succeeded", 1, null, null, "alice"],
   );
-  const silent = await instance.insert({ task: "nothing" });
-  await instance.worker.run(silent);
-  assert.equal((await instance.find(silent)).status, "succeeded");
-  assert.equal((await instance.find(silent)).result, null);
+  const jobWithoutResult = await instance.insert({ task: "nothing" });
+  await instance.worker.run(jobWithoutResult);
+  assert.equal((await instance.find(jobWithoutResult)).status, "succeeded");
+  assert.equal((await instance.find(jobWithoutResult)).result, null);
 });
 
 Deno.test("worker: a job delivered 50 times at the same time runs once", async () => {
@@ -75,52 +75,55 @@ Deno.test("worker: does not run a finished job again", async () => {
 
 Deno.test("lease: another instance takes over a job only after its lease has expired", async () => {
   const hanging = Promise.withResolvers<string>();
-  await using first = openInstance({
+  await using firstInstance = openInstance({
     databaseUrl,
     tasks: { greet: task(() => hanging.promise) },
   });
-  await using second = openInstance({
+  await using secondInstance = openInstance({
     databaseUrl,
     tasks: { greet: task(() => Promise.resolve("second")) },
   });
-  const id = await first.insert();
-  const run = first.worker.run(id);
-  await until("the job is running", async () => (await first.find(id)).status === "running");
-  await second.worker.run(id);
-  assert.equal((await second.find(id)).status, "running");
-  assert.ok(!(await sweep(second)).includes(id));
+  const id = await firstInstance.insert();
+  const run = firstInstance.worker.run(id);
+  await until(
+    "the job is running",
+    async () => (await firstInstance.find(id)).status === "running",
+  );
+  await secondInstance.worker.run(id);
+  assert.equal((await secondInstance.find(id)).status, "running");
+  assert.ok(!(await sweep(secondInstance)).includes(id));
 
   await endLease(id);
-  assert.ok((await sweep(second)).includes(id));
-  await second.worker.run(id);
-  assert.equal((await second.find(id)).result, "second");
+  assert.ok((await sweep(secondInstance)).includes(id));
+  await secondInstance.worker.run(id);
+  assert.equal((await secondInstance.find(id)).result, "second");
 
   // The first worker has lost its lease, so its result is not stored.
   hanging.resolve("first");
   await run;
-  const job = await first.find(id);
+  const job = await firstInstance.find(id);
   assert.deepEqual([job.status, job.result, job.attempts], ["succeeded", "second", 2]);
-  assert.match(first.logged(), /"event":"job_lease_lost"/);
+  assert.match(firstInstance.logged(), /"event":"job_lease_lost"/);
 });
 
 Deno.test("lease: is renewed while a long job runs", async () => {
   const hanging = Promise.withResolvers<string>();
   const tasks = { greet: task(() => hanging.promise) };
-  await using first = openInstance({ databaseUrl, tasks, leaseMs: 300 });
-  await using second = openInstance({ databaseUrl, tasks });
-  const id = await first.insert();
-  const run = first.worker.run(id);
-  const lease = async () => (await first.find(id)).lease_until?.getTime() ?? 0;
+  await using firstInstance = openInstance({ databaseUrl, tasks, leaseMs: 300 });
+  await using secondInstance = openInstance({ databaseUrl, tasks });
+  const id = await firstInstance.insert();
+  const run = firstInstance.worker.run(id);
+  const lease = async () => (await firstInstance.find(id)).lease_until?.getTime() ?? 0;
   await until("the job is running", async () => await lease() > 0);
   const begun = await lease();
   await until("the first lease would have expired", () => Date.now() > begun + 600);
-  await second.worker.run(id);
+  await secondInstance.worker.run(id);
   assert.ok(await lease() > begun);
   hanging.resolve("done");
   await run;
-  const job = await first.find(id);
+  const job = await firstInstance.find(id);
   assert.deepEqual([job.status, job.result, job.attempts], ["succeeded", "done", 1]);
-  assert.doesNotMatch(first.logged(), /job_lease/);
+  assert.doesNotMatch(firstInstance.logged(), /job_lease/);
 });
 
 Deno.test("worker: a job that fails because its workers crashed keeps the error of an earlier attempt", async () => {
@@ -283,7 +286,7 @@ Deno.test("worker: the stored error of a job has no secrets and no stack", async
   assert.match(instance.logged(), new RegExp(`"event":"job_failed","job":"${id}","task":"greet"`));
 });
 
-Deno.test("worker: a job of an unknown task fails at once and says so", async () => {
+Deno.test("worker: a job of an unknown task fails at once, and its error names the task", async () => {
   await using instance = openInstance({ databaseUrl });
   for (const name of ["no_such_task", "constructor"]) {
     const id = await instance.insert({ task: name });
@@ -337,26 +340,28 @@ Deno.test("job queue: holds one queued job per task and subject; while that job 
   const { id } = written[0]!;
   assert.deepEqual(new Set(written.map((job) => job.id)), new Set([id]));
   // Jobs of another subject, another task, or without subject are separate.
-  const others = [{ subject_id: randomUUID() }, { subject_id, task: "part" }, {}, {}].map(newJob);
-  const inserted = await insert(...others, jobs[0]!);
+  const otherJobs = [{ subject_id: randomUUID() }, { subject_id, task: "part" }, {}, {}].map(
+    newJob,
+  );
+  const inserted = await insert(...otherJobs, jobs[0]!);
   assert.deepEqual(
     new Set(inserted.map((job) => job.id)),
-    new Set([...others.map((other) => other.id), id]),
+    new Set([...otherJobs.map((other) => other.id), id]),
   );
 
   const run = instance.worker.run(id);
   await until("the job is running", async () => (await instance.find(id)).status === "running");
-  const next = newJob({ subject_id });
-  assert.deepEqual([...await insert(next)], [{ id: next.id, run_at: next.run_at }]);
+  const nextJob = newJob({ subject_id });
+  assert.deepEqual([...await insert(nextJob)], [{ id: nextJob.id, run_at: nextJob.run_at }]);
   // An earlier run_at brings the job forward; a later one does not delay it.
   for (const [offset, expected] of [[-5_000, -5_000], [60_000, -5_000]] as const) {
-    const at = (ms: number) => new Date(next.run_at.getTime() + ms);
-    const [waiting] = await insert(newJob({ subject_id, run_at: at(offset) }));
-    assert.deepEqual(waiting, { id: next.id, run_at: at(expected) });
+    const at = (ms: number) => new Date(nextJob.run_at.getTime() + ms);
+    const [waitingJob] = await insert(newJob({ subject_id, run_at: at(offset) }));
+    assert.deepEqual(waitingJob, { id: nextJob.id, run_at: at(expected) });
   }
   running.resolve();
   await run;
-  assert.equal((await instance.find(next.id)).status, "queued");
+  assert.equal((await instance.find(nextJob.id)).status, "queued");
 });
 
 Deno.test("worker: a job to be retried is merged into a queued job of the same task and subject", async () => {
@@ -371,13 +376,13 @@ Deno.test("worker: a job to be retried is merged into a queued job of the same t
     const id = await instance.insert({ subject_id });
     const run = instance.worker.run(id);
     await until("the job is running", async () => (await instance.find(id)).status === "running");
-    const next = await instance.insert({ subject_id });
+    const nextId = await instance.insert({ subject_id });
     outcome.reject(reason);
     await run;
     const job = await instance.find(id);
     assert.deepEqual([job.status, job.error], ["succeeded", null]);
-    assert.deepEqual(job.result, { continued_by: next });
-    assert.equal((await instance.find(next)).status, "queued");
+    assert.deepEqual(job.result, { continued_by: nextId });
+    assert.equal((await instance.find(nextId)).status, "queued");
     assert.deepEqual(instance.enqueued, []);
   }
 });
@@ -427,18 +432,18 @@ Deno.test("worker: close waits for running jobs and starts no more", async () =>
   const tasks = { greet: task(() => running.promise) };
   await using instance = openInstance({ databaseUrl, tasks, maxRunning: 1 });
   const { worker } = instance;
-  const [id, waiting, later] = await Promise.all([1, 2, 3].map(() => instance.insert()));
-  const runs = [worker.run(id!), worker.run(waiting!)];
+  const [id, waitingId, laterId] = await Promise.all([1, 2, 3].map(() => instance.insert()));
+  const runs = [worker.run(id!), worker.run(waitingId!)];
   await until("the job is running", async () => (await instance.find(id!)).status === "running");
   let isClosed = false;
   const closed = worker.close(60_000).then(() => isClosed = true);
-  await worker.run(later!);
+  await worker.run(laterId!);
   await runs[1];
   assert.equal(isClosed, false);
   running.resolve("done");
   await Promise.all([closed, ...runs]);
   assert.equal((await instance.find(id!)).result, "done");
-  for (const each of [waiting, later]) {
+  for (const each of [waitingId, laterId]) {
     assert.equal((await instance.find(each!)).status, "queued");
   }
 });

@@ -118,18 +118,20 @@ Deno.test("responses: contain nothing that a notification could be signed with",
 
   assert.ok(signaturesSeen >= CHARGE_KINDS.length, "the gateway's responses contain signatures");
   assert.ok(answers.length > CHARGE_KINDS.length * 10);
-  const all = answers.join("\n");
+  const allText = answers.join("\n");
   assert.ok(
-    all.includes(`"gateway_response":{"status_code":"200"`),
+    allText.includes(`"gateway_response":{"status_code":"200"`),
     "the gateway's response is returned",
   );
   for (const { order_id, amounts } of orders) {
     for (const amount of amounts) {
-      for (const code of CODES) assertNotIn(all, signatureOf(order_id, code, amount, SERVER_KEY));
+      for (const code of CODES) {
+        assertNotIn(allText, signatureOf(order_id, code, amount, SERVER_KEY));
+      }
     }
   }
-  assert.doesNotMatch(all, /signature_key(?!`)/);
-  assert.doesNotMatch(all, /[0-9a-f]{100}/i);
+  assert.doesNotMatch(allText, /signature_key(?!`)/);
+  assert.doesNotMatch(allText, /[0-9a-f]{100}/i);
 });
 
 /** Fails if the text contains the signature, half of it, or another encoding of it. */
@@ -173,9 +175,9 @@ Deno.test("isAmbiguous: finds every signed text that can be split in another way
     fc.constantFrom(".00", ".00", ".00", ".0", "", ".50", ".000"),
     (order, code, amount, cents) => {
       const [orderId, grossAmount] = [order.join(""), amount.join("") + cents];
-      const others = splitsOf(orderId + code + grossAmount)
+      const otherSplits = splitsOf(orderId + code + grossAmount)
         .filter((at) => at !== String(orderId.length));
-      const expected = others.length > 0;
+      const expected = otherSplits.length > 0;
       assert.equal(isAmbiguous(orderId, code, grossAmount), expected);
       return Promise.resolve();
     },
@@ -417,8 +419,10 @@ Deno.test("forged notification: a payment without a transaction id does not take
 Deno.test("forged notification: a payment without a transaction id does not take over a paid transaction created outside the service", async () => {
   await using payments = await openPayments({ databaseUrl });
   const order_id = randomUUID();
-  const foreign = await payments.sandbox.paid("bca", { transaction_details: { order_id } });
-  await assertKeepsItsTransaction(payments, foreign.transaction_id);
+  const externalTransaction = await payments.sandbox.paid("bca", {
+    transaction_details: { order_id },
+  });
+  await assertKeepsItsTransaction(payments, externalTransaction.transaction_id);
 });
 
 Deno.test("forged notification: a payment without a transaction id does not take over an unknown transaction", async () => {
@@ -432,7 +436,7 @@ Deno.test("forged notification: a payment without a transaction id is not paid b
     for (
       const change of [{}, { transaction_id: null }, { metadata: null }, { payment_type: "x" }]
     ) {
-      // Five lost responses in a row would stop all charges for some seconds.
+      // Five lost responses in a row would open the circuit breaker, which stops all charges.
       await payments.charge("bca");
       const [target, pending] = await chargeWithLostResponse(payments);
       const forged = { ...pending, transaction_status, fraud_status: "accept", ...change };
@@ -448,13 +452,13 @@ Deno.test("forged notification: a transaction created outside the service pays n
   const target = await payments.charge("bca");
   const [unanswered] = await chargeWithLostResponse(payments);
   for (const { id } of [target, unanswered]) {
-    const foreign = await sandbox.paid("bca", {
+    const externalTransaction = await sandbox.paid("bca", {
       transaction_details: { order_id: randomUUID() },
       metadata: { payment_ref: id },
     });
     const notification = await notifyAndRead(
       payments,
-      await findSentNotification(payments, foreign.order_id, "settlement"),
+      await findSentNotification(payments, externalTransaction.order_id, "settlement"),
     );
     assert.equal(notification.status, "processed");
     assert.ok(notification.payment_id !== target.id && notification.payment_id !== unanswered.id);
@@ -542,8 +546,8 @@ Deno.test("forged notification: payment details in a notification are not truste
   ) {
     const [target, pending] = await chargeWithLostResponse(payments, kind);
     assert.equal(await send(payments, { ...pending, ...misleading }), 200);
-    const shown = JSON.stringify((await snapshot(payments, target)).payment);
-    assert.ok(!/66666|2066-|bni/.test(shown), shown);
+    const paymentText = JSON.stringify((await snapshot(payments, target)).payment);
+    assert.ok(!/66666|2066-|bni/.test(paymentText), paymentText);
     const found = JSON.stringify(await payments.refresh(target.id));
     assert.ok(!/66666|2066|bni/.test(found), found);
   }
@@ -552,8 +556,8 @@ Deno.test("forged notification: payment details in a notification are not truste
     await payments.sandbox.control(`transactions/${target.transaction_id}/pay`);
     const paid = await findSentNotification(payments, target.order_id, "settlement");
     assert.equal(await send(payments, { ...paid, ...misleading }), 200);
-    const shown = JSON.stringify((await snapshot(payments, target)).payment);
-    assert.ok(!/66666|2066|bni/.test(shown), shown);
+    const paymentText = JSON.stringify((await snapshot(payments, target)).payment);
+    assert.ok(!/66666|2066|bni/.test(paymentText), paymentText);
   }
 });
 
@@ -652,10 +656,13 @@ Deno.test("NOTIFICATION_CONFIRM=paid: a valid signature is not enough to make an
  */
 async function assertStillWorks(payments: RelayedPayments): Promise<void> {
   const { sandbox, relay } = payments;
-  const real = await payments.charge("bca");
-  await sandbox.control(`transactions/${real.transaction_id}/pay`);
-  await notifyAndRead(payments, await findSentNotification(payments, real.order_id, "settlement"));
-  assert.equal((await payments.read(real.id)).is_paid, true);
+  const genuine = await payments.charge("bca");
+  await sandbox.control(`transactions/${genuine.transaction_id}/pay`);
+  await notifyAndRead(
+    payments,
+    await findSentNotification(payments, genuine.order_id, "settlement"),
+  );
+  assert.equal((await payments.read(genuine.id)).is_paid, true);
   const checksBefore = relay.times("GET /v2/:id/status");
   // The order id ends in a letter, so its signed text can be split in one way only.
   const expired = await payments.charge("bca", { order_id: `${randomUUID()}-x` });

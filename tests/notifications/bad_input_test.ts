@@ -23,15 +23,15 @@ async function send({ app }: TestPayments, body: Body, message = ""): Promise<Re
   const response = await app.request("/notification/", { method: "POST", headers, body });
   const { status } = response;
   const text = await response.text();
-  const about = `${message} ${String(body).slice(0, 2_000)}: ${status} ${text}`;
-  assert.ok([200, 400, 403, 413].includes(status), about);
+  const summary = `${message} ${String(body).slice(0, 2_000)}: ${status} ${text}`;
+  assert.ok([200, 400, 403, 413].includes(status), summary);
   if (status === 200) {
     return { status, id: NotificationReceiptSchema.parse(JSON.parse(text)).notification_id };
   }
-  assert.equal(response.headers.get("content-type"), "application/problem+json", about);
+  assert.equal(response.headers.get("content-type"), "application/problem+json", summary);
   const problem = ProblemSchema.parse(JSON.parse(text));
-  assert.equal(problem.instance, response.headers.get("x-request-id"), about);
-  if (problem.code === "validation_error") assert.ok(problem.errors!.length > 0, about);
+  assert.equal(problem.instance, response.headers.get("x-request-id"), summary);
+  if (problem.code === "validation_error") assert.ok(problem.errors!.length > 0, summary);
   return { status, id: null };
 }
 
@@ -169,27 +169,31 @@ Deno.test("notification: any text as signed order id, code, amount or transactio
     ...["\u0000", "a\u0000b", "\ud83d", "a\udc00", "\ufffe", "é".repeat(60), ".", "..", "/", "?#"],
     ...[51, 256, 2_700, 9_000, 100_000].map((length) => randomText(length)),
   ];
-  const unknown = { id: randomUUID(), transaction_id: null, payment_type: "qris" };
+  const unknownPayment = { id: randomUUID(), transaction_id: null, payment_type: "qris" };
   for (const order_id of orders) {
     const body = buildNotification(
-      { ...unknown, order_id, gross_amount: "44000.00" },
+      { ...unknownPayment, order_id, gross_amount: "44000.00" },
       "settlement",
     );
     await send(payments, JSON.stringify(body), "order");
     const more = { status_code: order_id };
-    const plain = { ...unknown, order_id: "plain", gross_amount: "44000.00" };
+    const plain = { ...unknownPayment, order_id: "plain", gross_amount: "44000.00" };
     await send(payments, JSON.stringify(buildNotification(plain, "settlement", more)), "code");
     await send(
       payments,
       JSON.stringify(buildNotification({ ...plain, gross_amount: order_id }, "settlement")),
       "amount",
     );
-    const named = { ...plain, transaction_id: order_id };
-    await send(payments, JSON.stringify(buildNotification(named, "settlement")), "transaction");
+    const withTransactionId = { ...plain, transaction_id: order_id };
+    await send(
+      payments,
+      JSON.stringify(buildNotification(withTransactionId, "settlement")),
+      "transaction",
+    );
   }
 });
 
-/** Random, so that compression cannot shorten it. */
+/** Random text, so that PostgreSQL's compression cannot shorten it. */
 function randomText(length: number): string {
   const parts = Array.from({ length: Math.ceil(length / 36) }, () => randomUUID());
   return parts.join("").slice(0, length);
@@ -452,15 +456,15 @@ for (const [name, create] of Object.entries(SCENARIOS)) {
     const scenario = await create(payments);
     const restore = await saveState(payments, scenario.id);
     const allowed = await findAllowedStates(payments, scenario, restore);
-    const seen = new Set<number>();
+    const seenStatuses = new Set<number>();
     for (const [message, mutated] of someOf(mutationsOf(scenario.body))) {
       const status = String(mutated.transaction_status).toLowerCase();
       const isOtherEndedStatus = scenario.body.status_code === "202" && ENDED.includes(status);
       if (isOtherEndedStatus && status !== scenario.body.transaction_status) continue;
       const text = JSON.stringify(mutated);
-      seen.add(await assertHarmless(payments, scenario, text, allowed, restore, message));
+      seenStatuses.add(await assertHarmless(payments, scenario, text, allowed, restore, message));
     }
-    assert.deepEqual([...seen].sort(), [200, 400, 403]);
+    assert.deepEqual([...seenStatuses].sort(), [200, 400, 403]);
   });
 }
 
@@ -471,13 +475,15 @@ for (const name of ["a paid bank transfer", "a charge with a lost response"]) {
     const restore = await saveState(payments, scenario.id);
     const allowed = await findAllowedStates(payments, scenario, restore);
     const bytes = new TextEncoder().encode(JSON.stringify(scenario.body));
-    const seen = new Set<number>();
+    const seenStatuses = new Set<number>();
     for (const bit of someOf([...Array(bytes.length * 8).keys()])) {
       const mutated = bytes.slice();
       mutated[bit >> 3]! ^= 1 << (bit & 7);
       const message = `bit ${bit}: ${new TextDecoder().decode(mutated)}`;
-      seen.add(await assertHarmless(payments, scenario, mutated, allowed, restore, message));
+      seenStatuses.add(
+        await assertHarmless(payments, scenario, mutated, allowed, restore, message),
+      );
     }
-    assert.deepEqual([...seen].sort(), [200, 400, 403]);
+    assert.deepEqual([...seenStatuses].sort(), [200, 400, 403]);
   });
 }

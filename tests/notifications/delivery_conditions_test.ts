@@ -31,14 +31,16 @@ const databaseUrl = await createDatabase();
 
 const STATUS = "GET /v2/:id/status";
 
-interface Pair extends RelayedPayments {
+interface TwoInstances extends RelayedPayments {
   /** Another instance on the same database, with the same gateway. */
-  second: TestApp;
+  secondApp: TestApp;
 }
 
-async function openPair(options: Parameters<typeof openRelayed>[0] = {}): Promise<Pair> {
+async function openTwoInstances(
+  options: Parameters<typeof openRelayed>[0] = {},
+): Promise<TwoInstances> {
   const payments = await openRelayed({ databaseUrl, ...options });
-  const second = await openApp({
+  const secondApp = await openApp({
     databaseUrl: payments.databaseUrl,
     gatewayUrl: payments.relay.url,
     serverKey: SERVER_KEY,
@@ -46,10 +48,10 @@ async function openPair(options: Parameters<typeof openRelayed>[0] = {}): Promis
   });
   return {
     ...payments,
-    second,
+    secondApp,
     async [Symbol.asyncDispose]() {
       payments.relay.releaseAll();
-      await second[Symbol.asyncDispose]();
+      await secondApp[Symbol.asyncDispose]();
       await payments[Symbol.asyncDispose]();
     },
   };
@@ -90,13 +92,13 @@ function assertNoErrors(...apps: TestApp[]): void {
 }
 
 Deno.test("notification: concurrent repeats at two instances are all accepted and stored, and one is applied", async () => {
-  await using payments = await openPair();
-  const { app, second } = payments;
+  await using payments = await openTwoInstances();
+  const { app, secondApp } = payments;
   for (const times of [1, 1, 1, 5, 5]) {
     const charged = await payments.charge("bca");
     const body = buildNotification(charged, "settlement");
     const notifications = await Promise.all(
-      Array.from({ length: times }, () => [deliver(app, body), deliver(second, body)]).flat(),
+      Array.from({ length: times }, () => [deliver(app, body), deliver(secondApp, body)]).flat(),
     );
     assert.deepEqual(countStatuses(notifications), { duplicate: 2 * times - 1, processed: 1 });
     assert.equal(new Set(notifications.map(({ id }) => id)).size, 2 * times, "each is stored");
@@ -107,14 +109,14 @@ Deno.test("notification: concurrent repeats at two instances are all accepted an
       "pending>settlement notification",
     ]);
   }
-  assertNoErrors(app, second);
+  assertNoErrors(app, secondApp);
 });
 
 Deno.test("event: contains the payment at the time of the change, and the id of the notification", async () => {
-  await using payments = await openPair();
+  await using payments = await openTwoInstances();
   const charged = await payments.charge("bca");
   const { id: notificationId } = await deliver(
-    payments.second,
+    payments.secondApp,
     buildNotification(charged, "settlement"),
   );
   const [received, settled, ...more] = await eventsOf(payments, charged.id);
@@ -130,8 +132,8 @@ Deno.test("event: contains the payment at the time of the change, and the id of 
 });
 
 Deno.test("notification: a repeat of a state that is already known is a duplicate without an error, in final states too", async () => {
-  await using payments = await openPair();
-  const { sandbox, app, second } = payments;
+  await using payments = await openTwoInstances();
+  const { sandbox, app, secondApp } = payments;
   for (
     const [kind, control, status] of [
       ["bca", "pay", "settlement"],
@@ -144,7 +146,7 @@ Deno.test("notification: a repeat of a state that is already known is a duplicat
     await payments.refresh(charged.id);
     const before = await payments.events(charged.id);
     const body = await findSentNotification(payments, charged.order_id, status);
-    for (const each of [app, second]) {
+    for (const each of [app, secondApp]) {
       const { status, error_message, payment_id } = await deliver(each, body);
       assert.deepEqual([status, error_message, payment_id], ["duplicate", null, charged.id]);
     }
@@ -155,14 +157,14 @@ Deno.test("notification: a repeat of a state that is already known is a duplicat
   assert.equal(response.status, 200);
   const before = await payments.events(refunded.id);
   const partialRefund = await findSentNotification(payments, refunded.order_id, "partial_refund");
-  assert.equal((await deliver(second, partialRefund)).status, "duplicate");
+  assert.equal((await deliver(secondApp, partialRefund)).status, "duplicate");
   assert.deepEqual(await payments.events(refunded.id), before);
-  assertNoErrors(app, second);
+  assertNoErrors(app, secondApp);
 });
 
 Deno.test("notifications: two instances that write two payments in opposite order do not deadlock, in 200 rounds", async () => {
-  await using payments = await openPair();
-  const { app, second } = payments;
+  await using payments = await openTwoInstances();
+  const { app, secondApp } = payments;
   for (let round = 0; round < 200; round++) {
     const [a, b] = await Promise.all([
       payments.charge("bca"),
@@ -172,14 +174,14 @@ Deno.test("notifications: two instances that write two payments in opposite orde
     // Each instance handles its first notification alone, and batches those that arrive meanwhile.
     const notifications = await Promise.all([
       ...[ofA, ofA, ofB].map((body) => deliver(app, body)),
-      ...[ofB, ofB, ofA].map((body) => deliver(second, body)),
+      ...[ofB, ofB, ofA].map((body) => deliver(secondApp, body)),
     ]);
     assert.deepEqual(countStatuses(notifications), { duplicate: 4, processed: 2 });
     for (const { id } of [a, b]) {
       assert.deepEqual(await payments.events(id), ["payment_received", "payment_settled"]);
     }
   }
-  assertNoErrors(app, second);
+  assertNoErrors(app, secondApp);
 });
 
 /** Locks payments, as another database client may, until the returned object is disposed. */
@@ -217,8 +219,8 @@ async function untilWaiting(url: string, count: number): Promise<void> {
 
 Deno.test("payment writes: all batches lock their payments in the same order", async () => {
   const databaseUrl = await createDatabase();
-  await using payments = await openPair({ databaseUrl });
-  const { app, second } = payments;
+  await using payments = await openTwoInstances({ databaseUrl });
+  const { app, secondApp } = payments;
   const [a, b] = [await payments.charge("bca"), await payments.charge("gopay")];
   // PostgreSQL might scan a table of two rows, and so lock them in the order of the table.
   await runSql(
@@ -232,8 +234,8 @@ Deno.test("payment writes: all batches lock their payments in the same order", a
   const written: Promise<WriteResult[]>[] = [];
   const write = async ({ deps, database }: TestApp, both: Payment[]) => {
     const writes = await Promise.all(both.map(async ({ id }) => {
-      const known = await database.query((sql) => findPayment(sql, id));
-      return buildWrite(deps, paymentKind, known!, { set: { status_message: "changed" } });
+      const stored = await database.query((sql) => findPayment(sql, id));
+      return buildWrite(deps, paymentKind, stored!, { set: { status_message: "changed" } });
     }));
     written.push(database.query((sql) => paymentWrites.run(sql, writes)));
     await untilWaiting(databaseUrl, written.length);
@@ -242,7 +244,7 @@ Deno.test("payment writes: all batches lock their payments in the same order", a
     await using _locked = await lock(databaseUrl, a);
     await write(app, [a, b]);
     // If this write locked `b` first, each of the two writes would wait for the other.
-    await write(second, [b, a]);
+    await write(secondApp, [b, a]);
   }
   const results = await Promise.allSettled(written);
   const done = results.map((each) =>
@@ -252,26 +254,26 @@ Deno.test("payment writes: all batches lock their payments in the same order", a
 });
 
 /** Holds status responses back until this many have arrived. */
-function holdStatusResponses({ relay }: Pair, count: number): void {
-  const all = Promise.withResolvers<void>();
+function holdStatusResponses({ relay }: TwoInstances, count: number): void {
+  const allArrived = Promise.withResolvers<void>();
   let arrived = 0;
   relay.intercept = async (_request, pass) => {
     const answer = await pass();
-    if (++arrived === count) all.resolve();
-    await all.promise;
+    if (++arrived === count) allArrived.resolve();
+    await allArrived.promise;
     return answer;
   };
 }
 
 Deno.test("notifications: ten concurrent ones about a transaction created outside the service create one payment", async () => {
-  await using payments = await openPair();
-  const { sandbox, app, second } = payments;
+  await using payments = await openTwoInstances();
+  const { sandbox, app, secondApp } = payments;
   const order_id = randomUUID();
-  const foreign = await sandbox.paid("bca", { transaction_details: { order_id } });
+  const externalTransaction = await sandbox.paid("bca", { transaction_details: { order_id } });
   const body = await findSentNotification(payments, order_id, "settlement");
   holdStatusResponses(payments, 10);
   const notifications = await Promise.all(
-    Array.from({ length: 10 }, (_, index) => deliver(index % 2 ? app : second, body)),
+    Array.from({ length: 10 }, (_, index) => deliver(index % 2 ? app : secondApp, body)),
   );
   assert.deepEqual(countStatuses(notifications), { duplicate: 9, processed: 1 });
   const rows = await runSql(
@@ -281,7 +283,7 @@ Deno.test("notifications: ten concurrent ones about a transaction created outsid
   );
   const [row] = rows;
   assert.deepEqual([rows.length, row!.user_id, row!.transaction_id, row!.transaction_status], [
-    ...[1, null, foreign.transaction_id, "settlement"],
+    ...[1, null, externalTransaction.transaction_id, "settlement"],
   ]);
   assert.ok(notifications.every(({ payment_id }) => payment_id === row!.id));
   assert.deepEqual(await payments.events(row!.id), ["payment_settled"]);
@@ -289,40 +291,40 @@ Deno.test("notifications: ten concurrent ones about a transaction created outsid
     ">pending notification",
     "pending>settlement notification",
   ]);
-  assertNoErrors(app, second);
+  assertNoErrors(app, secondApp);
 });
 
 Deno.test("notifications: ten concurrent ones about an order unknown to the gateway create no payment", async () => {
-  await using payments = await openPair();
-  const { app, second } = payments;
-  const unknown = { id: randomUUID(), order_id: randomUUID(), transaction_id: randomUUID() };
+  await using payments = await openTwoInstances();
+  const { app, secondApp } = payments;
+  const unknownPayment = { id: randomUUID(), order_id: randomUUID(), transaction_id: randomUUID() };
   const body = buildNotification({
-    ...unknown,
+    ...unknownPayment,
     gross_amount: "44000.00",
     payment_type: "bank_transfer",
   }, "settlement");
   const notifications = await Promise.all(
-    Array.from({ length: 10 }, (_, index) => deliver(index % 2 ? app : second, body)),
+    Array.from({ length: 10 }, (_, index) => deliver(index % 2 ? app : secondApp, body)),
   );
   assert.deepEqual(countStatuses(notifications), { unmatched: 10 });
   const rows = await runSql(
     databaseUrl,
-    `select id from gateway.payments where order_id = '${unknown.order_id}'`,
+    `select id from gateway.payments where order_id = '${unknownPayment.order_id}'`,
   );
   assert.equal(rows.length, 0);
-  assertNoErrors(app, second);
+  assertNoErrors(app, secondApp);
 });
 
 Deno.test("notification: if it arrives before the charge's response, there is one payment with all data of the request", async () => {
-  await using payments = await openPair();
-  const { sandbox, second } = payments;
+  await using payments = await openTwoInstances();
+  const { sandbox, secondApp } = payments;
   sandbox.receiver.answer = async ({ text }) =>
-    await second.request("/notification/", {
+    await secondApp.request("/notification/", {
       method: "POST",
       headers: { "Content-Type": "application/json" },
       body: text,
     });
-  const own = {
+  const requestFields = {
     metadata: { cart: "c-1", deep: { list: [1, "two", null] } },
     custom_fields: ["one", "two", "three"],
     item_details: ITEMS,
@@ -331,13 +333,13 @@ Deno.test("notification: if it arrives before the charge's response, there is on
   for (const kind of ["bca", "permata", "gopay", "cstore", "echannel", "card"] as const) {
     await sandbox.fault("charge", "webhook_first");
     const order_id = randomUUID();
-    const body = { ...await chargeRequest(sandbox, kind), ...own, order_id };
+    const body = { ...await chargeRequest(sandbox, kind), ...requestFields, order_id };
     const charged = await parsePayment(await payments.post("/charge/", body), 201);
     const hook = sandbox.hooks.findLast(({ body }) => body.order_id === order_id)!.body;
     assertMembers(charged, {
       order_id,
       transaction_id: hook.transaction_id,
-      metadata: own.metadata,
+      metadata: requestFields.metadata,
       custom_field1: "one",
       custom_field2: "two",
       custom_field3: "three",
@@ -364,16 +366,16 @@ Deno.test("notification: if it arrives before the charge's response, there is on
     ]);
     await assertHasPaymentDetails(payments, charged);
   }
-  assertNoErrors(payments.app, second);
+  assertNoErrors(payments.app, secondApp);
 });
 
 /** Fails unless the payment has the payment details of the charge's response. */
-async function assertHasPaymentDetails(payments: Pair, charged: Payment): Promise<void> {
+async function assertHasPaymentDetails(payments: TwoInstances, charged: Payment): Promise<void> {
   const charges = payments.relay.received.filter(({ target }) => target === "/v2/charge");
   assert.ok(charges.length > 0);
   const { va_number, payment_code, bill_key, qr_url, deeplink_url } = charged;
-  const shown = { bank_transfer: va_number, cstore: payment_code, echannel: bill_key };
-  const expected = (shown as Record<string, string | null>)[charged.payment_type];
+  const detailsByType = { bank_transfer: va_number, cstore: payment_code, echannel: bill_key };
+  const expected = (detailsByType as Record<string, string | null>)[charged.payment_type];
   if (expected !== undefined) assert.ok(expected, charged.payment_type);
   if (charged.payment_type === "gopay") assert.ok(qr_url && deeplink_url);
   const { updated_at: _, ...known } = await payments.read(charged.id);
@@ -382,15 +384,15 @@ async function assertHasPaymentDetails(payments: Pair, charged: Payment): Promis
 }
 
 Deno.test("notification: a payment settled before the charge's response stays settled", async () => {
-  await using payments = await openPair();
-  const { sandbox, relay, second } = payments;
+  await using payments = await openTwoInstances();
+  const { sandbox, relay, secondApp } = payments;
   const order_id = randomUUID();
   relay.intercept = async (request, pass) => {
     const answer = await pass();
     if (request.target !== "/v2/charge") return answer;
     await sandbox.control(`transactions/${order_id}/pay`);
-    await deliver(second, await findSentNotification(payments, order_id, "settlement"));
-    await deliver(second, await findSentNotification(payments, order_id, "pending"));
+    await deliver(secondApp, await findSentNotification(payments, order_id, "settlement"));
+    await deliver(secondApp, await findSentNotification(payments, order_id, "pending"));
     return answer;
   };
   const charged = await payments.charge("bca", { order_id });
@@ -401,13 +403,13 @@ Deno.test("notification: a payment settled before the charge's response stays se
 });
 
 Deno.test("notifications: of two from the same second the more advanced state wins, in either order", async () => {
-  await using payments = await openPair();
-  const { app, second } = payments;
+  await using payments = await openTwoInstances();
+  const { app, secondApp } = payments;
   const at = { transaction_time: "2026-03-05 11:02:09", settlement_time: "2026-03-05 11:02:09" };
   for (const order of [["settlement", "pending"], ["pending", "settlement"]]) {
     const charged = await payments.charge("bca");
     for (const [index, state] of order.entries()) {
-      await deliver(index ? app : second, buildNotification(charged, state, at));
+      await deliver(index ? app : secondApp, buildNotification(charged, state, at));
     }
     assert.equal((await payments.read(charged.id)).transaction_status, "settlement");
     assert.deepEqual(await payments.events(charged.id), ["payment_received", "payment_settled"]);
@@ -421,18 +423,18 @@ Deno.test("notifications: of two from the same second the more advanced state wi
     await payments.sandbox.control(`transactions/${transaction_id}/settle`);
     await Promise.all(order.map((state, index) => {
       return deliver(
-        index ? app : second,
+        index ? app : secondApp,
         buildNotification(charged, state, { ...at, fraud_status: "accept" }),
       );
     }));
     assert.equal((await payments.read(charged.id)).transaction_status, "settlement");
     assert.deepEqual(await payments.events(charged.id), ["payment_received", "payment_settled"]);
   }
-  assertNoErrors(app, second);
+  assertNoErrors(app, secondApp);
 });
 
 /** A payment that was paid and partially refunded at the gateway, without a notification yet. */
-async function createRefundedAtGateway(payments: Pair): Promise<Payment> {
+async function createRefundedAtGateway(payments: TwoInstances): Promise<Payment> {
   const { sandbox } = payments;
   const charged = await payments.charge("gopay");
   await sandbox.control(`transactions/${charged.transaction_id}/pay`);
@@ -448,19 +450,19 @@ async function createRefundedAtGateway(payments: Pair): Promise<Payment> {
 const REFUNDED_EVENTS = ["payment_received", "payment_settled", "payment_refunded"];
 
 Deno.test("notification: if the refund arrives before the settlement, both events are stored in order", async () => {
-  await using payments = await openPair();
-  const { app, second } = payments;
+  await using payments = await openTwoInstances();
+  const { app, secondApp } = payments;
   const charged = await createRefundedAtGateway(payments);
   const refund = await deliver(
     app,
     await findSentNotification(payments, charged.order_id, "partial_refund"),
   );
   assert.equal(refund.status, "processed");
-  const late = await deliver(
-    second,
+  const lateSettlement = await deliver(
+    secondApp,
     await findSentNotification(payments, charged.order_id, "settlement"),
   );
-  assert.equal(late.status, "stale");
+  assert.equal(lateSettlement.status, "stale");
   assertMembers(await payments.read(charged.id), {
     transaction_status: "partial_refund",
     captured_amount: "44000.00",
@@ -470,12 +472,12 @@ Deno.test("notification: if the refund arrives before the settlement, both event
   assert.deepEqual(await payments.events(charged.id), REFUNDED_EVENTS);
   const [, settled, refunded] = await eventsOf(payments, charged.id);
   assert.deepEqual([settled.sequence, refunded.sequence], [2, 3]);
-  assertNoErrors(app, second);
+  assertNoErrors(app, secondApp);
 });
 
 Deno.test("notification: a refund that cannot be checked yet is applied later, even if the settlement arrives first", async () => {
-  await using payments = await openPair();
-  const { relay, app, second } = payments;
+  await using payments = await openTwoInstances();
+  const { relay, app, secondApp } = payments;
   const charged = await createRefundedAtGateway(payments);
   relay.intercept = () => new Response("away", { status: 503 });
   const refund = await deliver(
@@ -485,12 +487,12 @@ Deno.test("notification: a refund that cannot be checked yet is applied later, e
   assert.equal(refund.status, "received");
   assert.equal((await payments.read(charged.id)).transaction_status, "pending");
   const paid = await deliver(
-    second,
+    secondApp,
     await findSentNotification(payments, charged.order_id, "settlement"),
   );
   assert.equal(paid.status, "processed");
   relay.intercept = (_request, pass) => pass();
-  await runDueJobs(second);
+  await runDueJobs(secondApp);
   const found = await app.database.query((sql) => findNotification(sql, refund.id));
   assert.equal(found!.status, "processed");
   assertMembers(await payments.read(charged.id), {
@@ -501,8 +503,8 @@ Deno.test("notification: a refund that cannot be checked yet is applied later, e
 });
 
 Deno.test("notification: with a customer fee, its amount includes the fee and the amount of the payment does not", async () => {
-  await using payments = await openPair();
-  const { sandbox, relay, app, second } = payments;
+  await using payments = await openTwoInstances();
+  const { sandbox, relay, app, secondApp } = payments;
   const charged = await payments.charge("gopay");
   await sandbox.control(`transactions/${charged.transaction_id}/pay`, { fee: 2_500 });
   const body = await findSentNotification(payments, charged.order_id, "settlement");
@@ -517,7 +519,7 @@ Deno.test("notification: with a customer fee, its amount includes the fee and th
     checksBefore + 1,
     "a different amount is checked at the gateway",
   );
-  assert.equal((await deliver(second, body)).status, "duplicate");
+  assert.equal((await deliver(secondApp, body)).status, "duplicate");
   assertMembers(await payments.read(charged.id), {
     gross_amount: "44000.00",
     captured_amount: "44000.00",
@@ -582,8 +584,8 @@ Deno.test("notification: is answered in time and finished by a job if the gatewa
     null,
   ]);
   assert.equal((await payments.read(charged.id)).transaction_status, "pending");
-  const [job, ...others] = await jobsOf(app, notification.id);
-  assert.deepEqual([job!.task, job!.status, others], ["process_notification", "queued", []]);
+  const [job, ...otherJobs] = await jobsOf(app, notification.id);
+  assert.deepEqual([job!.task, job!.status, otherJobs], ["process_notification", "queued", []]);
   assert.ok(app.enqueued.some(({ id }) => id === job!.id), "the job is enqueued");
 
   held.release();
@@ -666,7 +668,7 @@ Deno.test("notification: a job that runs after a replay does nothing", async () 
 
 Deno.test("notifications: while the circuit breaker is open, all are accepted and the trusted ones are applied", async () => {
   await using payments = await openRelayed({ databaseUrl: await createDatabase() });
-  await using disconnected = await openApp({
+  await using disconnectedApp = await openApp({
     databaseUrl: payments.databaseUrl,
     serverKey: SERVER_KEY,
     gatewayOptions: { wait: createTimeouts().wait },
@@ -676,30 +678,30 @@ Deno.test("notifications: while the circuit breaker is open, all are accepted an
     const charged = await payments.charge("gopay");
     await payments.sandbox.control(`transactions/${charged.transaction_id}/pay`, { fee: 1_000 });
     const body = await findSentNotification(payments, charged.order_id, "settlement");
-    unconfirmed.push([charged, await deliver(disconnected, body)]);
+    unconfirmed.push([charged, await deliver(disconnectedApp, body)]);
   }
-  assert.equal(disconnected.gateway.breakerState(), "open");
+  assert.equal(disconnectedApp.gateway.breakerState(), "open");
   assert.deepEqual(countStatuses(unconfirmed.map(([, notification]) => notification)), {
     received: 4,
   });
   const [trusted, body] = await createPaidAtGateway(payments);
-  assert.equal((await deliver(disconnected, body)).status, "processed");
+  assert.equal((await deliver(disconnectedApp, body)).status, "processed");
   assert.equal((await payments.read(trusted.id)).is_paid, true);
   const order_id = randomUUID();
   await payments.sandbox.paid("bca", { transaction_details: { order_id } });
-  const foreign = await deliver(
-    disconnected,
+  const externalNotification = await deliver(
+    disconnectedApp,
     await findSentNotification(payments, order_id, "settlement"),
   );
-  assert.equal(foreign.status, "received");
+  assert.equal(externalNotification.status, "received");
 
-  // An instance that reaches the gateway finishes the others.
+  // An instance that reaches the gateway finishes the other notifications.
   await runDueJobs(payments.app);
   for (const [charged, notification] of unconfirmed) {
-    assert.equal((await reread(disconnected, notification)).status, "processed");
+    assert.equal((await reread(disconnectedApp, notification)).status, "processed");
     assertMembers(await payments.read(charged.id), { is_paid: true, net_amount: "44000.00" });
   }
-  const adopted = await reread(disconnected, foreign);
+  const adopted = await reread(disconnectedApp, externalNotification);
   assert.equal(adopted.status, "processed");
   assert.deepEqual(await payments.events(adopted.payment_id!), ["payment_settled"]);
 });

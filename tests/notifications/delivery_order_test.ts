@@ -150,14 +150,14 @@ for (const { name, kind, steps, end, fraud, events } of OUTCOMES) {
       await runSteps(payments, payment.transaction_id!, step);
       await deliver(payments, (await notificationsOf(payments, payment.order_id)).at(-1));
     }
-    const inTime = await finalState(payments, payment.id);
-    assert.deepEqual([inTime.status, inTime.fraud], [end, fraud]);
-    assert.deepEqual(inTime.events, events);
+    const stateInTime = await finalState(payments, payment.id);
+    assert.deepEqual([stateInTime.status, stateInTime.fraud], [end, fraud]);
+    assert.deepEqual(stateInTime.events, events);
 
-    for (const late of await notificationsOf(payments, payment.order_id)) {
-      await deliver(payments, late);
+    for (const repeated of await notificationsOf(payments, payment.order_id)) {
+      await deliver(payments, repeated);
     }
-    assert.deepEqual(await finalState(payments, payment.id), inTime, "repeats change nothing");
+    assert.deepEqual(await finalState(payments, payment.id), stateInTime, "repeats change nothing");
   });
 
   Deno.test(`notifications of ${name}: if delivered after the last step, lead to the same final state in every order`, async () => {
@@ -169,10 +169,10 @@ for (const { name, kind, steps, end, fraud, events } of OUTCOMES) {
         await runSteps(payments, payment.transaction_id!, ...steps);
         const hooks = await notificationsOf(payments, payment.order_id);
         for (const index of order) await deliver(payments, hooks[index]);
-        const ended = await finalState(payments, payment.id);
-        assert.deepEqual([ended.status, ended.fraud], [end, fraud], order.join());
-        assertInOrder(ended.events, events);
-        assert.equal(ended.events.at(-1), events.at(-1));
+        const endState = await finalState(payments, payment.id);
+        assert.deepEqual([endState.status, endState.fraud], [end, fraud], order.join());
+        assertInOrder(endState.events, events);
+        assert.equal(endState.events.at(-1), events.at(-1));
       }),
     );
   });

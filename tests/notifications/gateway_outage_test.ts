@@ -29,7 +29,7 @@ interface Outage extends RelayedPayments {
   runNext(): Promise<number>;
 }
 
-/** `response`: what the gateway's status API returns after the chargeback. */
+/** `response`: the response of the gateway's status API after the chargeback. */
 async function openOutage(response: () => Response): Promise<Outage> {
   let now = Date.now();
   const payments = await openRelayed({
@@ -142,7 +142,7 @@ Deno.test("notification: if it is given up after 7 days, is counted in the statu
   assert.equal(await checkPendingPayments(app.deps), 0, "no check is left");
 });
 
-Deno.test("notification: an answer that the gateway does not know the transaction is retried for half an hour only", async () => {
+Deno.test("notification: if the gateway does not know its transaction, is retried for half an hour only", async () => {
   const response = () => Response.json({ status_code: "404", status_message: "No such thing." });
   await using outage = await openOutage(response);
   const startedAt = outage.now();
@@ -221,8 +221,12 @@ Deno.test("service process: an accepted chargeback notification survives days of
       const [job] = await jobsOf(app, notification_id);
       return job!.status === "queued" && job!.error !== null;
     });
-    const late = await runAtAge(6);
-    assert.deepEqual([late.status, late.job.status, late.job.attempts], ["received", "queued", 0]);
+    const afterSixDays = await runAtAge(6);
+    assert.deepEqual([afterSixDays.status, afterSixDays.job.status, afterSixDays.job.attempts], [
+      "received",
+      "queued",
+      0,
+    ]);
 
     service.signal("SIGKILL");
     await service.ended;
@@ -240,11 +244,11 @@ Deno.test("service process: an accepted chargeback notification survives days of
     service.signal("SIGKILL");
     await service.ended;
     relay.intercept = (_request, pass) => pass();
-    const made = await runSql(
+    const duePayments = await runSql(
       databaseUrl,
       "update gateway.payments set check_at = now() where check_at is not null returning id",
     );
-    assert.deepEqual(made.map((payment) => payment.id), [id], "the payment was left due");
+    assert.deepEqual(duePayments.map((payment) => payment.id), [id], "the payment was left due");
     // At its start the service checks the payments that are due.
     service = await start();
     await until("the payment is charged back", async () => await statusOf(id) === "chargeback");

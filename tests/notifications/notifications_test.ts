@@ -120,7 +120,7 @@ Deno.test("notification: ignores the case of the transaction status", async () =
   assert.equal((await payments.read(charged.id)).transaction_status, "settlement");
 });
 
-/** Signed notifications that are not trusted, and that the gateway does not confirm. */
+/** Signed notifications that the service does not trust and the gateway does not confirm. */
 const CHECKED: Record<string, [ChargeKind, (charged: Payment) => Json]> = {
   "a status that contradicts its status code": [
     "bca",
@@ -218,12 +218,12 @@ Deno.test("NOTIFICATION_CONFIRM=paid: a payment becomes paid only after the gate
   });
   assert.equal(checks, 1);
   assert.equal((await payments.read(charged.id)).is_paid, true);
-  const other = await payments.charge("bca");
-  const unneeded = await countChecks(
+  const otherPayment = await payments.charge("bca");
+  const checksOfExpiry = await countChecks(
     payments,
-    () => notifyAndRead(payments, buildNotification(other, "expire")),
+    () => notifyAndRead(payments, buildNotification(otherPayment, "expire")),
   );
-  assert.equal(unneeded, 0, "unpaid states are trusted");
+  assert.equal(checksOfExpiry, 0, "unpaid states are trusted");
 });
 
 Deno.test("notification: an amount with a fee is checked at the gateway, and the original amount is stored", async () => {
@@ -281,8 +281,11 @@ Deno.test("notification: a repeat is a duplicate, an earlier state is stale; bot
   const checks = await countChecks(payments, async () => {
     const again = await notifyAndRead(payments, buildNotification(charged, "settlement"));
     assert.deepEqual([again.status, again.payment_id], ["duplicate", charged.id]);
-    const late = await notifyAndRead(payments, buildNotification(charged, "pending"));
-    assert.deepEqual([late.status, late.payment_id], ["stale", charged.id]);
+    const staleNotification = await notifyAndRead(payments, buildNotification(charged, "pending"));
+    assert.deepEqual([staleNotification.status, staleNotification.payment_id], [
+      "stale",
+      charged.id,
+    ]);
   });
   assert.equal(checks, 0);
   assert.equal((await payments.read(charged.id)).updated_at, updated_at);
@@ -412,14 +415,17 @@ Deno.test("notification: does not change the payment of its order if its transac
 
 Deno.test("notification: is unmatched and answered with 200 if the gateway does not know the transaction", async () => {
   await using payments = await openPayments({ databaseUrl });
-  const unknown = {
+  const unknownPayment = {
     id: randomUUID(),
     order_id: `unknown-${randomUUID()}`,
     transaction_id: randomUUID(),
     gross_amount: "10000.00",
     payment_type: "gopay",
   };
-  const notification = await notifyAndRead(payments, buildNotification(unknown, "settlement"));
+  const notification = await notifyAndRead(
+    payments,
+    buildNotification(unknownPayment, "settlement"),
+  );
   assert.deepEqual([notification.status, notification.payment_id], ["unmatched", null]);
 });
 
@@ -456,11 +462,11 @@ Deno.test("notification: neither its signature nor tokens in it are stored or re
   ) {
     assert.ok(!text.includes(secret), secret);
   }
-  const [shown] = NotificationSchema.array().parse(JSON.parse(text));
-  assert.equal(shown!.id, id);
-  assert.equal(shown!.raw_payload.masked_card, "481111-1114");
-  assert.deepEqual(shown!.raw_payload.nested, { note: "ok" });
-  assert.equal(shown!.raw_payload.order_id, charged.order_id);
+  const [shownNotification] = NotificationSchema.array().parse(JSON.parse(text));
+  assert.equal(shownNotification!.id, id);
+  assert.equal(shownNotification!.raw_payload.masked_card, "481111-1114");
+  assert.deepEqual(shownNotification!.raw_payload.nested, { note: "ok" });
+  assert.equal(shownNotification!.raw_payload.order_id, charged.order_id);
 });
 
 /** Kinds of notifications without a documented signature. */
@@ -525,14 +531,14 @@ Deno.test("notification replay: checks at the gateway and applies its state", as
   await using payments = await openRelayed({ databaseUrl });
   const staff = await payments.app.createKey({ userId: "ops", isStaff: true });
   const order_id = `late-${randomUUID()}`;
-  const unknown = {
+  const unknownPayment = {
     id: randomUUID(),
     order_id,
     transaction_id: null,
     gross_amount: "44000.00",
     payment_type: "gopay",
   };
-  const notification = await notifyAndRead(payments, buildNotification(unknown, "pending"));
+  const notification = await notifyAndRead(payments, buildNotification(unknownPayment, "pending"));
   assert.equal(notification.status, "unmatched");
   const created = await payments.sandbox.post("/v2/charge", {
     payment_type: "gopay",
@@ -542,9 +548,10 @@ Deno.test("notification replay: checks at the gateway and applies its state", as
   await assertProblem(await payments.post(path), 403, "forbidden");
   const replayed = await payments.post(path, undefined, {}, staff);
   assert.equal(replayed.status, 200);
-  const shown = NotificationSchema.parse(await replayed.json());
-  assert.equal(shown.status, "processed");
-  const adopted = await (await payments.get(`/payments/${shown.payment_id}/`, staff)).json();
+  const shownNotification = NotificationSchema.parse(await replayed.json());
+  assert.equal(shownNotification.status, "processed");
+  const adopted = await (await payments.get(`/payments/${shownNotification.payment_id}/`, staff))
+    .json();
   assert.equal(adopted.transaction_id, created.transaction_id);
   const again = await payments.post(path, undefined, {}, staff);
   assert.equal(NotificationSchema.parse(await again.json()).status, "duplicate");

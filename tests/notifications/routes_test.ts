@@ -95,10 +95,10 @@ async function listEvents(payments: TestPayments, staff: string, query = ""): Pr
   return EventSchema.array().parse(JSON.parse(text));
 }
 
-/** Waits: the API hides an event while an earlier transaction is open anywhere on the server. */
+/** Waits, because the API shows an event only after it was published. */
 async function untilShown(payments: TestPayments, staff: string, count: number): Promise<void> {
-  const shown = async () => (await listEvents(payments, staff, "?limit=100")).length;
-  await until(`${count} events are shown`, async () => await shown() === count);
+  const countShown = async () => (await listEvents(payments, staff, "?limit=100")).length;
+  await until(`${count} events are shown`, async () => await countShown() === count);
 }
 
 function idsOf(rows: Json[]): string[] {
@@ -138,8 +138,8 @@ Deno.test("notification: is accepted from any sender with a valid signature, and
   const { status, notification_id } = NotificationReceiptSchema.parse(await response.json());
   assert.equal(status, "ok");
   assert.equal((await payments.read(id)).is_paid, true);
-  const [notification, ...others] = await listNotifications(payments, staff);
-  assert.deepEqual(others, []);
+  const [notification, ...otherNotifications] = await listNotifications(payments, staff);
+  assert.deepEqual(otherNotifications, []);
   const { signature_key: _, ...rest } = body;
   assert.deepEqual(notification.raw_payload, rest);
   assert.deepEqual(
@@ -209,8 +209,8 @@ Deno.test("notification: is rejected with a problem, and not stored, if it is ma
     await assertProblem(await send(payments, forged), 403, "signature_invalid");
   }
 
-  const long = JSON.stringify({ ...valid, more: "x".repeat(256 * 1024) });
-  await assertProblem(await send(payments, long), 413, "payload_too_large");
+  const largeBody = JSON.stringify({ ...valid, more: "x".repeat(256 * 1024) });
+  await assertProblem(await send(payments, largeBody), 413, "payload_too_large");
   const form = { headers: { "Content-Type": "application/x-www-form-urlencoded" } };
   const sent = await send(payments, JSON.stringify(valid), form);
   await assertProblem(sent, 415, "unsupported_media_type");
@@ -296,8 +296,8 @@ Deno.test("notification and event routes: reject callers that are not staff", as
     assert.ok(!JSON.stringify(refused).includes(notification));
     assert.equal((await app.as(staff, path, { method })).status, 200, path);
   }
-  const unknown = `/notifications/${UNKNOWN_ID}/replay/`;
-  await assertProblem(await app.as(key, unknown, { method: "POST" }), 403, "forbidden");
+  const unknownPath = `/notifications/${UNKNOWN_ID}/replay/`;
+  await assertProblem(await app.as(key, unknownPath, { method: "POST" }), 403, "forbidden");
 });
 
 Deno.test("notification list: filters by order id and status, in pages, newest first", async () => {
@@ -364,14 +364,14 @@ Deno.test("notification list: filters by time of creation", async () => {
   assert.deepEqual(await list({ created_before: "1969-12-31T23:59:59Z" }), []);
   assert.deepEqual(await list({ created_before: "9999-12-31T23:59:59Z" }), ids);
 
-  const first = `/notifications/?limit=1&${new URLSearchParams(span)}`;
-  assert.deepEqual(await listPages(payments, staff, first), [[at2], [at1]]);
+  const firstPath = `/notifications/?limit=1&${new URLSearchParams(span)}`;
+  assert.deepEqual(await listPages(payments, staff, firstPath), [[at2], [at1]]);
 });
 
 Deno.test("notification and event lists: name the invalid query parameter", async () => {
   await using payments = await openPayments();
   const staff = await payments.app.createKey(STAFF);
-  const wrong = {
+  const invalidQueries = {
     "/notifications/": [
       ["order_id", ""],
       ["order_id", "a%00b"],
@@ -393,7 +393,7 @@ Deno.test("notification and event lists: name the invalid query parameter", asyn
       ["cursor", ""],
     ],
   };
-  for (const [path, queries] of Object.entries(wrong)) {
+  for (const [path, queries] of Object.entries(invalidQueries)) {
     for (const [field, value] of queries) {
       const response = await payments.get(`${path}?${field}=${value}`, staff);
       const { errors } = await assertProblem(response, 400, "validation_error");
@@ -447,8 +447,8 @@ Deno.test("notification replay: rejects unknown ids and invalid requests, and re
   }
   const asText = { body: "x", headers: { "Content-Type": "text/plain" } };
   await assertProblem(await replay(notification, asText), 415, "unsupported_media_type");
-  const long = { body: "x".repeat(256 * 1024 + 1), headers: JSON_TYPE };
-  await assertProblem(await replay(notification, long), 413, "payload_too_large");
+  const largeBody = { body: "x".repeat(256 * 1024 + 1), headers: JSON_TYPE };
+  await assertProblem(await replay(notification, largeBody), 413, "payload_too_large");
   const read = await app.as(staff, `/notifications/${notification}/replay/`);
   assert.equal(read.headers.get("allow"), "POST");
   await assertProblem(read, 405, "method_not_allowed");

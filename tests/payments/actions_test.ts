@@ -49,7 +49,7 @@ const STATES: Record<string, { make(payments: TestPayments): Promise<string>; al
     cancel: { make: (payments) => afterAction(payments, "cancel"), allowed: [] },
     expire: { make: (payments) => afterAction(payments, "expire"), allowed: [] },
     failure: { make: (payments) => afterChange(payments, "card_3ds", "fail"), allowed: [] },
-    refused: { make: rejectedCharge, allowed: [] },
+    refused: { make: createRejectedCharge, allowed: [] },
     refund: { make: (payments) => afterRefund(payments, {}), allowed: [] },
     partial_refund: { make: (payments) => afterRefund(payments, { amount: 1_000 }), allowed: [] },
     chargeback: { make: (payments) => afterChargeback(payments, {}), allowed: [] },
@@ -61,7 +61,7 @@ const STATES: Record<string, { make(payments: TestPayments): Promise<string>; al
 
 const ACTIONS = ["cancel", "expire", "capture", "approve", "deny"];
 
-/** The `transaction_status` of those states above that are not named after it. */
+/** The `transaction_status` of the states above whose name differs from it. */
 const STATUS: Record<string, string> = { challenge: "capture", refused: "failure" };
 
 Deno.test("payment actions: these tests cover every payment status", () => {
@@ -108,8 +108,8 @@ for (const kind of ["bca", "gopay", "card_3ds", "card_auth", "card"] as const) {
       is_failed: true,
     });
     assert.deepEqual(await payments.read(id), cancelled);
-    const seen = await payments.sandbox.status(transaction_id!);
-    assert.equal(seen.transaction_status, "cancel");
+    const transaction = await payments.sandbox.status(transaction_id!);
+    assert.equal(transaction.transaction_status, "cancel");
     assert.equal((await payments.transitions(id)).at(-1), `${transaction_status}>cancel cancel`);
     assert.deepEqual(await payments.events(id), [...eventsBefore, "payment_cancelled"]);
   });
@@ -134,8 +134,8 @@ Deno.test("expire: expires a pending payment, here and at the gateway", async ()
     is_failed: false,
     is_pending: false,
   });
-  const seen = await payments.sandbox.status(transaction_id!);
-  assert.equal(seen.transaction_status, "expire");
+  const transaction = await payments.sandbox.status(transaction_id!);
+  assert.equal(transaction.transaction_status, "expire");
   assert.deepEqual(await payments.transitions(id), [">pending charge", "pending>expire expire"]);
   assert.deepEqual(await payments.events(id), ["payment_received", "payment_expired"]);
 });
@@ -176,8 +176,8 @@ Deno.test("capture: releases the rest after a partial capture and counts only th
   const response = await payments.post(`/payments/${id}/capture/`, { amount: 20_000 });
   const part = { gross_amount: "44000.00", captured_amount: "20000.00", net_amount: "20000.00" };
   assertMembers(await parsePayment(response, 200), { transaction_status: "capture", ...part });
-  const seen = await payments.sandbox.status(transaction_id!);
-  assert.equal(seen.gross_amount, "20000.00");
+  const transaction = await payments.sandbox.status(transaction_id!);
+  assert.equal(transaction.gross_amount, "20000.00");
   assertMembers(await payments.refresh(id), { transaction_status: "capture", ...part });
 
   await payments.sandbox.control(`transactions/${transaction_id}/settle`);
@@ -210,7 +210,7 @@ Deno.test("capture: rejects an amount above the authorized amount without callin
 
 Deno.test("capture: keeps the authorization if the bank declines; capture and cancel still work", async () => {
   await using payments = await openPayments({ databaseUrl });
-  for (const next of ["capture", "cancel"]) {
+  for (const nextAction of ["capture", "cancel"]) {
     const { id, order_id, transaction_id } = await payments.charge("card_auth");
     await payments.sandbox.fault("capture", "bank_refuses");
     const response = await payments.post(`/payments/${id}/capture/`);
@@ -227,11 +227,11 @@ Deno.test("capture: keeps the authorization if the bank declines; capture and ca
     });
     assert.equal((await payments.read(id)).transaction_status, "authorize");
     assert.deepEqual(await payments.events(id), ["payment_received"]);
-    const seen = await payments.sandbox.status(transaction_id!);
-    assert.equal(seen.transaction_status, "authorize");
+    const transaction = await payments.sandbox.status(transaction_id!);
+    assert.equal(transaction.transaction_status, "authorize");
 
-    const done = await parsePayment(await payments.post(`/payments/${id}/${next}/`), 200);
-    assert.equal(done.transaction_status, next);
+    const done = await parsePayment(await payments.post(`/payments/${id}/${nextAction}/`), 200);
+    assert.equal(done.transaction_status, nextAction);
   }
 });
 
@@ -296,8 +296,8 @@ for (
     const { id, transaction_id } = await chargeCard(payments, CHALLENGED_CARD);
     const { body } = await denyPayment(payments.app.deps, ALICE, id);
     assertMembers(body, { transaction_status: status, fraud_status: "deny", is_failed: true });
-    const seen = await payments.sandbox.status(transaction_id!);
-    assert.deepEqual([seen.transaction_status, seen.fraud_status], [status, "deny"]);
+    const transaction = await payments.sandbox.status(transaction_id!);
+    assert.deepEqual([transaction.transaction_status, transaction.fraud_status], [status, "deny"]);
     assert.equal((await payments.transitions(id)).at(-1), `capture>${status} deny`);
     assert.deepEqual(await payments.events(id), ["payment_received", event]);
   });
@@ -441,7 +441,7 @@ Deno.test("check_status: returns the payment and the gateway's response without 
 
 Deno.test("check_status: does not call the gateway for a rejected charge", async () => {
   await using payments = await openProxiedPayments({ databaseUrl });
-  const id = await rejectedCharge(payments);
+  const id = await createRejectedCharge(payments);
   const callsBefore = payments.proxy.received.length;
   const response = await payments.get(`/payments/${id}/check_status/`);
   const { payment, gateway_response } = PaymentStatusCheckSchema.parse(await response.json());
@@ -482,7 +482,7 @@ Deno.test("check_status: returns a saved token only in the gateway's response", 
   assert.equal(checked.gateway_response.saved_token_id, saved_token_id);
   await sandbox.control(`transactions/${transaction_id}/settle`);
   await payments.refresh(id);
-  const elsewhere = [
+  const otherTexts = [
     text,
     JSON.stringify(checked.payment),
     await (await payments.get(`/payments/${id}/`)).text(),
@@ -491,7 +491,7 @@ Deno.test("check_status: returns a saved token only in the gateway's response", 
     JSON.stringify(await payments.app.database.query((sql) => sql`select * from gateway.payments`)),
     JSON.stringify(payments.app.logged()),
   ];
-  for (const each of elsewhere) {
+  for (const each of otherTexts) {
     assert.ok(!each.includes(saved_token_id));
     assert.ok(!each.includes(request.token_id));
   }
@@ -549,7 +549,7 @@ async function afterChargeback(payments: TestPayments, details: Json): Promise<s
 }
 
 /** A charge that the gateway rejects because its token does not exist. */
-async function rejectedCharge(payments: TestPayments): Promise<string> {
+async function createRejectedCharge(payments: TestPayments): Promise<string> {
   const request = await chargeRequest(payments.sandbox, "card");
   const response = await payments.post("/charge/", { ...request, token_id: "unknown-token" });
   const { payment_id, outcome } = await assertProblem(response, 400, "gateway_error");

@@ -48,8 +48,8 @@ Deno.test("apply report: any order of the same reports leads to the same payment
     }
     const { events } = await assertConsistentHistory(payments, id);
     assert.equal(events.filter((name) => name === "payment_settled").length, 1);
-    const later = events.filter((name) => name !== "payment_received");
-    assert.deepEqual(later.slice(0, 2), ["payment_settled", "payment_refunded"]);
+    const laterEvents = events.filter((name) => name !== "payment_received");
+    assert.deepEqual(laterEvents.slice(0, 2), ["payment_settled", "payment_refunded"]);
     const end = viewPayment(await readStored(payments, id));
     assert.equal(end.transaction_id, ids.transaction_id);
     return withoutIdsAndTimes(end);
@@ -129,13 +129,13 @@ Deno.test("check_status: an outdated response does not undo a newer state", asyn
   const { sandbox, proxy } = payments;
   const { id, transaction_id } = await payments.charge("gopay");
   const held = proxy.holdAnswer(STATUS);
-  const slow = payments.refresh(id);
+  const slowCheck = payments.refresh(id);
   await held.arrived;
   await sandbox.control(`transactions/${transaction_id}/pay`);
   const settled = await payments.refresh(id);
   assert.equal(settled.transaction_status, "settlement");
   held.release();
-  await slow;
+  await slowCheck;
   assert.deepEqual(await payments.read(id), settled);
   assert.deepEqual(await payments.transitions(id), [
     ">pending charge",
@@ -150,13 +150,13 @@ Deno.test("check_status: checks again if the payment changed before its response
   const { id, transaction_id } = await payments.charge("card_3ds");
   await sandbox.control(`transactions/${transaction_id}/three_ds`);
   const held = proxy.holdAnswer(STATUS);
-  const slow = payments.refresh(id);
+  const slowCheck = payments.refresh(id);
   await held.arrived;
   await sandbox.control(`transactions/${transaction_id}/settle`);
   const settled = await payments.refresh(id);
   const callsBefore = proxy.received.length;
   held.release();
-  assert.deepEqual(await slow, settled, "the slow caller gets the current state");
+  assert.deepEqual(await slowCheck, settled, "the slow caller gets the current state");
   assert.equal(proxy.received.length, callsBefore + 1);
   assert.deepEqual(await payments.transitions(id), [
     ">pending charge",
@@ -187,7 +187,7 @@ Deno.test("check_status: a response from before a refund does not undo it", asyn
   await using payments = await openProxiedPayments({ databaseUrl });
   const { id } = await payments.paid("gopay");
   const held = payments.proxy.holdAnswer(STATUS);
-  const slow = payments.refresh(id);
+  const slowCheck = payments.refresh(id);
   await held.arrived;
   const response = await payments.post(`/payments/${id}/refund/`, { amount: 10_000 });
   assert.equal(response.status, 200);
@@ -195,7 +195,7 @@ Deno.test("check_status: a response from before a refund does not undo it", asyn
   assert.equal(refunded.refund_amount, "10000.00");
   assert.equal(refunded.net_amount, "34000.00");
   held.release();
-  await slow;
+  await slowCheck;
   assert.deepEqual(await payments.read(id), refunded);
 });
 
@@ -206,14 +206,14 @@ Deno.test("check_status: an outdated denial does not undo a later settlement", a
   const pending = await sandbox.status(transaction_id!);
   const denied = { ...pending, status_code: "202", transaction_status: "deny" };
   const held = proxy.holdAnswer(STATUS, denied);
-  const slow = payments.refresh(id);
+  const slowCheck = payments.refresh(id);
   await held.arrived;
   await applyAnswer(payments, id, denied);
   await sandbox.control(`transactions/${transaction_id}/pay`);
   const settled = await payments.refresh(id);
   assert.equal(settled.transaction_status, "settlement");
   held.release();
-  assert.deepEqual(await slow, settled);
+  assert.deepEqual(await slowCheck, settled);
   assert.deepEqual(await payments.events(id), [
     "payment_received",
     "payment_denied",
@@ -379,8 +379,8 @@ Deno.test("capture: after failed attempts and a capture, rejects another capture
   }
   assert.deepEqual(await payments.read(id), captured);
   assert.equal((await sandbox.status(transaction_id!)).transaction_status, "capture");
-  const others = proxy.writes().filter((name) => !/\/(charge|capture)$/.test(name));
-  assert.deepEqual(others, [], "nothing was undone");
+  const otherWrites = proxy.writes().filter((name) => !/\/(charge|capture)$/.test(name));
+  assert.deepEqual(otherWrites, [], "nothing was undone");
 });
 
 for (const [kind, paidStatus] of [["bca", "settlement"], ["card_3ds", "capture"]] as const) {
@@ -463,9 +463,11 @@ Deno.test("cancel: with a concurrent payment, the stored state equals the gatewa
   }));
   for (const { id, transaction_id } of charges) {
     const payment = await payments.refresh(id);
-    const seen = await sandbox.status(transaction_id!);
-    assert.equal(payment.transaction_status, seen.transaction_status);
-    const end = seen.transaction_status === "cancel" ? "payment_cancelled" : "payment_settled";
+    const transaction = await sandbox.status(transaction_id!);
+    assert.equal(payment.transaction_status, transaction.transaction_status);
+    const end = transaction.transaction_status === "cancel"
+      ? "payment_cancelled"
+      : "payment_settled";
     assert.deepEqual(await payments.events(id), ["payment_received", end]);
     await assertConsistentHistory(payments, id);
   }
@@ -639,11 +641,11 @@ Deno.test("events: contain the payment as the API returns it", async () => {
   assert.deepEqual(await newestEvents(payments, id), [["payment_refunded", refunded]]);
 
   await sandbox.post(`/v2/${transaction_id}/refund`, { refund_key: "elsewhere", amount: 5_000 });
-  const more = await payments.refresh(id);
-  assert.equal(more.refunds.length, 2);
-  assert.equal(more.refund_amount, "15000.00");
-  assert.deepEqual(await payments.read(id), more);
-  assert.deepEqual(await newestEvents(payments, id), [["payment_refunded", more]]);
+  const refundedTwice = await payments.refresh(id);
+  assert.equal(refundedTwice.refunds.length, 2);
+  assert.equal(refundedTwice.refund_amount, "15000.00");
+  assert.deepEqual(await payments.read(id), refundedTwice);
+  assert.deepEqual(await newestEvents(payments, id), [["payment_refunded", refundedTwice]]);
 });
 
 Deno.test("events: two events of one change contain the same final payment", async () => {
@@ -766,7 +768,7 @@ async function chargeDuringChecks(
   return payment;
 }
 
-/** Each transition starts where the previous one ended, and no event is missing or duplicated. */
+/** Fails unless each transition starts where the last one ended and event numbers have no gaps. */
 async function assertConsistentHistory({ app }: TestPayments, id: string) {
   const history = await app.database.query((sql) => listHistory(sql, id));
   const payment = await app.database.query((sql) => findPayment(sql, id));
@@ -781,7 +783,7 @@ async function assertConsistentHistory({ app }: TestPayments, id: string) {
   return { changes: history.length, events: rows.map(({ name }) => name as string) };
 }
 
-/** An error was logged for this payment, and for no other. */
+/** Fails unless errors were logged for this payment only. */
 function assertAlert({ app }: TestPayments, id: string): void {
   const alerts = app.logged().filter(({ event }) => event === "report_does_not_match");
   assert.ok(alerts.length > 0);

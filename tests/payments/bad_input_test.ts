@@ -134,7 +134,11 @@ Deno.test("charge: with one field replaced by random input, succeeds or names th
   const operation = operationsOf(payments).find(({ path }) => path === "/charge/")!;
   const { requestBody } = payments.app.document().paths!["/charge/"]!.post as Json;
   const examples = Object.values<Json>(requestBody.content["application/json"].examples)
-    .map(({ value }) => ({ ...OPTIONAL_FIELDS, ...value }));
+    .map(({ value }) => ({
+      ...OPTIONAL_FIELDS,
+      ...!["credit_card", "ovo"].includes(value.payment_type) && EXPIRY,
+      ...value,
+    }));
   const charges = fc.oneof(...examples.map((example) =>
     fc.record<Json>({
       example: fc.constantFrom(example),
@@ -169,8 +173,10 @@ const OPTIONAL_FIELDS = {
   },
   metadata: { a: { b: 1 } },
   custom_fields: ["a", "b"],
-  custom_expiry: { expiry_duration: 1, unit: "day" },
 };
+
+/** Rejected for cards and OVO. */
+const EXPIRY = { custom_expiry: { expiry_duration: 1, unit: "day" } };
 
 /** The paths of all fields, including those that hold objects and arrays. */
 function fieldPaths(value: Json, path: string[] = []): string[][] {
@@ -215,7 +221,7 @@ Deno.test("payment list: with random query parameters, succeeds or names the wro
 
 const ACTIONS = ["cancel", "expire", "refund", "capture"];
 
-Deno.test("payment actions: accept a missing body, an empty body and an object without known fields", async () => {
+Deno.test("payment actions: accept a missing body, an empty body and an empty object", async () => {
   await using payments = await openPayments();
   // Only a real connection adds the headers Content-Length and Transfer-Encoding.
   const options = { hostname: "127.0.0.1", port: 0, onListen: () => {} };
@@ -225,7 +231,7 @@ Deno.test("payment actions: accept a missing body, an empty body and an object w
     [undefined, "application/json"],
     ["", "application/json"],
     ["{}", "application/json"],
-    ['{"unknown":1}', "application/json; charset=utf-8"],
+    ["{}", "application/json; charset=utf-8"],
   ];
   for (const [body, type] of bodies) {
     const ids: Record<string, string> = {
@@ -285,12 +291,11 @@ Deno.test("refund and capture: reject an amount that is not a whole number above
   }
 });
 
-Deno.test("refund: rejects a reason that is not one line of 1 to 255 characters, and a direct that is not a boolean", async () => {
+Deno.test("refund: rejects a reason that is not one line of up to 255 characters, and a direct that is not a boolean", async () => {
   await using payments = await openPayments();
   const paid = await payments.paid("gopay");
   const cases: [Json, string][] = [
     [{ reason: "x".repeat(256) }, "reason"],
-    [{ reason: "" }, "reason"],
     [{ reason: 7 }, "reason"],
     [{ reason: "a\u0000b" }, "reason"],
     [{ direct: "yes" }, "direct"],
@@ -357,11 +362,11 @@ Deno.test("idempotency key: ignores the case of the payment id and a trailing sl
   await using payments = await openPayments();
   const { id } = await payments.charge("bca");
   const headers = { "Idempotency-Key": "cancel-1" };
-  const first = await payments.post(`/payments/${id}/cancel/`, undefined, headers);
-  assert.equal(first.headers.get("idempotency-replayed"), null);
+  const firstResponse = await payments.post(`/payments/${id}/cancel/`, undefined, headers);
+  assert.equal(firstResponse.headers.get("idempotency-replayed"), null);
   const again = await payments.post(`/payments/${id.toUpperCase()}/cancel`, {}, headers);
   assert.equal(again.headers.get("idempotency-replayed"), "true");
-  assert.deepEqual(await again.json(), await first.json());
+  assert.deepEqual(await again.json(), await firstResponse.json());
   const problem = await payments.post(`/payments/${id}/expire/`, undefined, headers);
   await assertProblem(problem, 400, "invalid_state");
   assert.equal(

@@ -60,14 +60,14 @@ Deno.test("charge: succeeds right after eight status checks of notifications tim
   assert.equal((await payments.post("/charge/", CHARGE)).status, 201);
 });
 
-Deno.test("charge: succeeds while the breaker of reads is open, which the status shows", async () => {
+Deno.test("charge: succeeds while the breaker of reads is open, and the status shows that breaker", async () => {
   await using payments = await openRelayed({ databaseUrl: await createDatabase() });
   const { app, post } = payments;
-  const waiting = await payments.charge();
+  const pendingPayment = await payments.charge();
   await openReadBreaker(payments);
   assert.deepEqual(await gatewayStates(payments), ["down", "down", "ok"]);
   await assertProblem(
-    await payments.get(`/payments/${waiting.id}/check_status/`),
+    await payments.get(`/payments/${pendingPayment.id}/check_status/`),
     502,
     "gateway_unreachable",
   );
@@ -89,8 +89,8 @@ Deno.test("check_payment_status: finds out the result of a charge while the brea
   const expiring = await payments.charge("gopay");
   await sandbox.fault("charge", "answer_lost");
   const order_id = randomUUID();
-  const lost = await post("/charge/", { ...CHARGE, order_id });
-  const { payment_id } = await assertProblem(lost, 502, "gateway_unreachable");
+  const lostResponse = await post("/charge/", { ...CHARGE, order_id });
+  const { payment_id } = await assertProblem(lostResponse, 502, "gateway_unreachable");
   await sandbox.fault("charge", "reset", { count: 4 });
   for (let i = 0; i < 4; i++) assert.equal((await post("/charge/", CHARGE)).status, 502);
   assert.deepEqual(await gatewayStates(payments), ["down", "ok", "down"]);
@@ -106,6 +106,6 @@ Deno.test("check_payment_status: finds out the result of a charge while the brea
   assert.equal(await expireStalePayments(app.deps), 0);
   const { id } = await parseAcceptedJob(await post("/charge/", CHARGE, ASYNC));
   await runDueJobs(app);
-  const waiting = await readJob(payments, id);
-  assert.deepEqual([waiting.status, waiting.attempts], ["queued", 0]);
+  const waitingJob = await readJob(payments, id);
+  assert.deepEqual([waitingJob.status, waitingJob.attempts], ["queued", 0]);
 });

@@ -107,7 +107,7 @@ Deno.test("charge: Location includes BASE_PATH", async () => {
 
 Deno.test("charge: gross_amount must be a whole number above 0 with at most 13 digits", async () => {
   await using charges = await openCharges();
-  const wrong = {
+  const invalidAmounts = {
     "must be a whole number above 0": [
       "0",
       "-1",
@@ -125,7 +125,7 @@ Deno.test("charge: gross_amount must be a whole number above 0 with at most 13 d
     "must be at most 9999999999999": ["10000000000000", "1e308"],
     "is required": ["null"],
   };
-  for (const [message, amounts] of Object.entries(wrong)) {
+  for (const [message, amounts] of Object.entries(invalidAmounts)) {
     for (const amount of amounts) {
       const errors = await charges.assertRejected(
         `{"payment_type":"bank_transfer","bank":"bca","gross_amount":${amount}}`,
@@ -146,7 +146,7 @@ Deno.test("charge: gross_amount must be a whole number above 0 with at most 13 d
 
 Deno.test("charge: order_id must be 1 to 50 letters, digits, - _ ~ and .", async () => {
   await using charges = await openCharges();
-  const wrong = [
+  const invalidIds = [
     "",
     "an order",
     "order/1",
@@ -164,7 +164,7 @@ Deno.test("charge: order_id must be 1 to 50 letters, digits, - _ ~ and .", async
     7,
     ["order"],
   ];
-  for (const order_id of wrong) {
+  for (const order_id of invalidIds) {
     const errors = await charges.assertRejected({ ...CHARGE, order_id });
     assert.deepEqual(Object.keys(errors), ["order_id"], JSON.stringify(order_id));
   }
@@ -180,13 +180,14 @@ Deno.test("charge: rejects items that do not add up to gross_amount exactly", as
     ...CHARGE,
     item_details: priced.map(([price, quantity]) => ({ ...ITEM, price, quantity })),
   });
-  for (const off of [44_001, 43_999, 0, -44_000]) {
-    assert.deepEqual(await charges.assertRejected(chargeOfItems([off, 1])), {
+  for (const wrongPrice of [44_001, 43_999, 0, -44_000]) {
+    assert.deepEqual(await charges.assertRejected(chargeOfItems([wrongPrice, 1])), {
       item_details:
-        `must add up to gross_amount: the sum of the items is ${off}, but gross_amount is 44000`,
+        `must add up to gross_amount: the sum of the items is ${wrongPrice}, but gross_amount is 44000`,
     });
   }
-  // A difference of 1 is found although the sum of the first items is above 2^53, where numbers skip it.
+  // A difference of 1 is found although the sum of the first items is above 2^53, the limit up to
+  // which JavaScript numbers are exact.
   const large = 9_999_999_999_999;
   const offByOne = await charges.assertRejected({
     ...chargeOfItems([large, 1_000], [1, 1], [-large, 1_000], [44_000, 1]),
@@ -269,7 +270,7 @@ Deno.test("charge: reports the missing or wrong field of each payment type", asy
     ["ovo", { customer_details: null }, "customer_details"],
     ["ovo", { customer_details: { phone: null } }, "customer_details.phone"],
     ["ovo", { customer_details: { phone: "call me" } }, "customer_details.phone"],
-    ["echannel", { bill_info1: "" }, "bill_info1"],
+    ["echannel", { bill_info1: "x".repeat(256) }, "bill_info1"],
     ["akulaku", { item_details: null }, "item_details"],
     ["akulaku", { customer_details: null }, "customer_details"],
     ["akulaku", { customer_details: { email: null } }, "customer_details.email"],
@@ -399,27 +400,23 @@ Deno.test("charge: rejects metadata that cannot be stored", async () => {
   }
 });
 
-Deno.test("charge: treats null as absent and ignores unknown fields", async () => {
+Deno.test("charge: treats null as absent and ignores fields of another payment type", async () => {
   await using charges = await openCharges();
   const payment = await charges.assertCharged({
     ...CHARGE,
     order_id: null,
-    customer_details: { ...BUYER, last_name: null, billing_address: { city: null }, age: 7 },
-    item_details: [{ ...ITEM, brand: null, colour: "red" }],
+    customer_details: { ...BUYER, last_name: null, billing_address: { city: null } },
+    item_details: [{ ...ITEM, brand: null }],
     custom_expiry: null,
     metadata: null,
     custom_fields: null,
     va_number: null,
     token_id: "for cards only",
-    transaction_status: "settlement",
-    id: "0197a3c2-5f4e-7d61-9f0b-2c64d1b0a7e5",
-    __proto__: { gross_amount: 1 },
   });
   assert.equal(payment.transaction_status, "pending");
   assert.equal(payment.customer_last_name, null);
   assert.equal(payment.metadata, null);
   assert.equal(payment.items[0]!.brand, null);
-  assert.notEqual(payment.id, "0197a3c2-5f4e-7d61-9f0b-2c64d1b0a7e5");
 });
 
 Deno.test("charge: Idempotency-Key must be 1 to 255 printable ASCII characters", async () => {
@@ -438,7 +435,7 @@ Deno.test("charge: replays the response if the same request is formatted differe
   const headers = { "Idempotency-Key": "cart-7" };
   const { customer_details, item_details } = { customer_details: BUYER, item_details: [ITEM] };
   const metadata = { a: { b: 1, c: [1, 2] }, d: null };
-  const same: [path: string, body: string][] = [
+  const sameRequests: [path: string, body: string][] = [
     ["/pay/charge/", JSON.stringify({ ...CHARGE, customer_details, item_details, metadata })],
     [
       "/pay/charge",
@@ -452,12 +449,11 @@ Deno.test("charge: replays the response if the same request is formatted differe
         customer_details,
         metadata: { d: null, a: { c: [1, 2], b: 1 } },
         order_id: null,
-        unknown: true,
       }),
     ],
   ];
   const answers = [];
-  for (const [path, body] of same) {
+  for (const [path, body] of sameRequests) {
     const response = await charges.send(body, headers, path);
     assert.equal(response.status, 201);
     assert.equal(response.headers.get("idempotency-replayed"), answers.length > 0 ? "true" : null);
@@ -467,7 +463,7 @@ Deno.test("charge: replays the response if the same request is formatted differe
   assert.deepEqual(answers[2], answers[0]);
   assert.equal((await charges.sandbox.control("transactions", undefined, "GET")).length, 1);
 
-  const others = [
+  const otherBodies = [
     { ...CHARGE, customer_details, item_details },
     { ...CHARGE, customer_details, item_details, metadata: { ...metadata, d: 0 } },
     {
@@ -477,8 +473,8 @@ Deno.test("charge: replays the response if the same request is formatted differe
       metadata: { ...metadata, a: { b: 1, c: [2, 1] } },
     },
   ];
-  for (const other of others) {
-    const response = await charges.send(other, headers, "/pay/charge/");
+  for (const otherBody of otherBodies) {
+    const response = await charges.send(otherBody, headers, "/pay/charge/");
     await assertProblem(response, 422, "idempotency_key_reused");
   }
 });

@@ -106,14 +106,14 @@ for (const [name, kind, days] of schedules) {
 
 Deno.test("check_paid_payments: checks cards weekly for 120 days and after the refund window, and finds a late chargeback", async () => {
   await using paid = await openPaid();
-  const [kept, disputed] = [await paid.paid("card"), await paid.paid("card")];
+  const [undisputed, disputed] = [await paid.paid("card"), await paid.paid("card")];
   const weekly = Array.from({ length: 17 }, (_, week) => 7 * (week + 1));
   assert.deepEqual(await checkedDays(paid, 118), [1, ...weekly.slice(0, -1)]);
   await paid.change(disputed, "chargeback");
   assert.deepEqual(await checkedDays(paid, 82), [119, 120, 181].map((day) => day - 118));
   assert.equal((await paid.read(disputed.id)).transaction_status, "chargeback");
   assert.deepEqual((await paid.events(disputed.id)).slice(-1), ["payment_refunded"]);
-  assert.equal((await paid.read(kept.id)).transaction_status, "settlement");
+  assert.equal((await paid.read(undisputed.id)).transaction_status, "settlement");
 });
 
 Deno.test("check_paid_payments: uses the times in the settings, and RECHECK_PER_MINUTE=0 turns it off", async () => {
@@ -121,12 +121,12 @@ Deno.test("check_paid_payments: uses the times in the settings, and RECHECK_PER_
   await using paid = await openPaid({ env });
   await paid.paid("permata");
   await paid.paid("card");
-  const off = { ...paid.app.deps, recheck: { ...paid.app.deps.recheck, perMinute: 0 } };
+  const disabledDeps = { ...paid.app.deps, recheck: { ...paid.app.deps.recheck, perMinute: 0 } };
   await paid.advance(29 * MINUTE);
   assert.equal(await paid.sweep(), 0);
   await paid.advance(MINUTE);
   const none = { unchanged: 0, changed: 0, failed: 0, behind_seconds: 0 };
-  assert.deepEqual(await checkPaidPayments(off), none);
+  assert.deepEqual(await checkPaidPayments(disabledDeps), none);
   assert.equal(await paid.sweep(), 1);
   assert.deepEqual(await checkedDays(paid, 190), [2, 181]);
 });
@@ -165,14 +165,14 @@ Deno.test("check_paid_payments: spreads at most RECHECK_PER_MINUTE calls over a 
   await paid.advance(15 * MINUTE);
   const waits: number[] = [];
   const run = () => checkPaidPayments(paid.app.deps, (ms) => Promise.resolve(waits.push(ms)));
-  const first = await run();
-  assert.deepEqual([first.changed, first.unchanged, first.failed], [1, 2, 0]);
-  assert.ok(first.behind_seconds > 0);
+  const firstRun = await run();
+  assert.deepEqual([firstRun.changed, firstRun.unchanged, firstRun.failed], [1, 2, 0]);
+  assert.ok(firstRun.behind_seconds > 0);
   assert.equal((await paid.read(reversed.id)).transaction_status, "deny");
-  // Two checks run at the same time, each followed by two thirds of 50 seconds.
+  // Two checks run at the same time, and each waits 33 s, so that three checks fill 50 seconds.
   assert.deepEqual(waits.map((ms) => Math.round(ms / 1_000)), [33, 33, 33]);
-  const second = await run();
-  assert.deepEqual(second, { unchanged: 2, changed: 0, failed: 0, behind_seconds: 0 });
+  const secondRun = await run();
+  assert.deepEqual(secondRun, { unchanged: 2, changed: 0, failed: 0, behind_seconds: 0 });
   assert.equal(await paid.sweep(), 0, "each payment is checked once");
 });
 
@@ -181,13 +181,13 @@ Deno.test("check_paid_payments: makes no calls while other checks wait, and catc
   await paid.paid("permata");
   await paid.advance(10 * MINUTE);
   const run_at = new Date(paid.app.deps.clock() - 2 * MINUTE * 1000);
-  const waiting = newJob({
+  const waitingJob = newJob({
     task: "check",
     rank: JOB_RANKS.check,
     subject_id: randomUUID(),
     run_at,
   });
-  await paid.app.database.query((sql) => insertJobs(sql, [waiting]));
+  await paid.app.database.query((sql) => insertJobs(sql, [waitingJob]));
   assert.equal(await paid.sweep(), 0);
   await runSql(paid.databaseUrl, "delete from gateway.jobs");
   assert.equal(await paid.sweep(), 1);
@@ -215,11 +215,11 @@ Deno.test("check_paid_payments: while the gateway is down no payment is skipped"
   const payment = await paid.paid("permata");
   await paid.change(payment, "reverse");
   await paid.advance(10 * MINUTE);
-  const isDown = {
+  const pausedDeps = {
     ...paid.app.deps,
     gateway: { ...paid.app.deps.gateway, rateLimitPauseMs: () => 1 },
   };
-  const result = await checkPaidPayments(isDown);
+  const result = await checkPaidPayments(pausedDeps);
   assert.deepEqual([result.failed, result.changed, result.unchanged], [0, 0, 0]);
   assert.equal(await paid.sweep(), 1);
   assert.equal((await paid.read(payment.id)).transaction_status, "deny");
@@ -230,21 +230,24 @@ Deno.test("check_paid_payments: after a crash before the progress is stored, the
   await paid.paid("permata");
   await paid.advance(10 * MINUTE);
   const { database } = paid.app.deps;
-  const crashing: typeof database = {
+  const crashingDatabase: typeof database = {
     ...database,
     query: (work, name) =>
       name === "store paid checks"
         ? Promise.reject(new Error("crash"))
         : database.query(work, name),
   };
-  await assert.rejects(checkPaidPayments({ ...paid.app.deps, database: crashing }), /crash/);
+  await assert.rejects(
+    checkPaidPayments({ ...paid.app.deps, database: crashingDatabase }),
+    /crash/,
+  );
   assert.equal(await paid.sweep(), 1);
   assert.equal(await paid.sweep(), 0);
 });
 
 Deno.test("check_paid_payments: two instances at the same time change each payment once", async () => {
   await using paid = await openPaid();
-  await using other = await openApp({
+  await using otherApp = await openApp({
     databaseUrl: paid.databaseUrl,
     gatewayUrl: paid.relay.url,
     serverKey: SERVER_KEY,
@@ -253,7 +256,7 @@ Deno.test("check_paid_payments: two instances at the same time change each payme
   const payments = [await paid.paid("permata"), await paid.paid("echannel")];
   for (const payment of payments) await paid.change(payment, "reverse");
   await paid.advance(10 * MINUTE);
-  await Promise.all([paid.app, other].map(({ deps }) => checkPaidPayments(deps)));
+  await Promise.all([paid.app, otherApp].map(({ deps }) => checkPaidPayments(deps)));
   for (const { id } of payments) {
     assert.deepEqual(
       (await paid.events(id)).filter((name) => name === "payment_denied"),

@@ -20,13 +20,13 @@ const STATUS = "GET /v2/:id/status";
 interface SkewedPayments extends RelayedPayments {
   /** By how much the machine's clock is ahead, in milliseconds. */
   aheadMs: number;
-  /** Makes all payments stale an hour ago by the database's clock. */
+  /** Sets the expiry of all payments to an hour ago by the database's clock. */
   makeStale(): Promise<void>;
   /** The clock that `GET /status/` shows. */
   statusClock(): Promise<Record<string, unknown>>;
 }
 
-/** The service uses the machine's clock, which the test sets; the others are correct. */
+/** The test sets the machine's clock; the clocks of the database and the gateway are correct. */
 async function openSkewed(options: Partial<TestAppOptions> = {}): Promise<SkewedPayments> {
   const time = { aheadMs: 0 };
   const clock = () => Date.now() + time.aheadMs;
@@ -47,7 +47,7 @@ async function openSkewed(options: Partial<TestAppOptions> = {}): Promise<Skewed
   });
 }
 
-/** Adds a correction to the gateway's `Date` headers. */
+/** Shifts the gateway's `Date` headers by `ms`. */
 function shiftGatewayTime({ relay }: RelayedPayments, ms: number) {
   relay.intercept = async (_request, pass) => {
     const { body, status, headers } = await pass();
@@ -57,7 +57,7 @@ function shiftGatewayTime({ relay }: RelayedPayments, ms: number) {
 }
 
 for (const [name, sign] of [["ahead of", 1], ["behind", -1]] as const) {
-  Deno.test(`expire_stale_payments: with a clock ${name} the database's, expires nothing and says so in /status/`, async () => {
+  Deno.test(`expire_stale_payments: with a clock ${name} the database's, expires nothing and shows the difference in /status/`, async () => {
     await using skewed = await openSkewed();
     await skewed.charge("gopay");
     if (sign < 0) await skewed.makeStale();
@@ -78,7 +78,7 @@ for (const [name, sign] of [["ahead of", 1], ["behind", -1]] as const) {
   });
 }
 
-Deno.test("expire_stale_payments: with a clock that differs from the gateway's Date, expires nothing and says so in /status/", async () => {
+Deno.test("expire_stale_payments: with a clock that differs from the gateway's Date, expires nothing and shows the difference in /status/", async () => {
   await using skewed = await openSkewed();
   shiftGatewayTime(skewed, -30 * SECOND_MS);
   const payment = await skewed.charge("gopay");
@@ -114,9 +114,9 @@ Deno.test("expire_stale_payment: a job that runs with a wrong clock only checks 
   skewed.aheadMs = 20 * MINUTE_MS;
   const job = createExpireStalePayment(skewed.app.deps);
   const { signal } = new AbortController();
-  const run = { subject_id: payment.id } as Parameters<typeof job.run>[0];
+  const row = { subject_id: payment.id } as Parameters<typeof job.run>[0];
   const before = skewed.relay.received.length;
-  assert.deepEqual(await job.run(run, { signal, stopping: signal }), {
+  assert.deepEqual(await job.run(row, { signal, stopping: signal }), {
     transaction_status: "pending",
   });
   assert.deepEqual(skewed.relay.asked().slice(before), [STATUS]);
@@ -134,9 +134,9 @@ Deno.test("expire_stale_payment: an instance that has not seen the gateway's tim
   });
   const job = createExpireStalePayment(restarted.deps);
   const { signal } = new AbortController();
-  const run = { subject_id: payment.id } as Parameters<typeof job.run>[0];
+  const row = { subject_id: payment.id } as Parameters<typeof job.run>[0];
   const before = skewed.relay.received.length;
-  await job.run(run, { signal, stopping: signal });
+  await job.run(row, { signal, stopping: signal });
   assert.deepEqual(skewed.relay.asked().slice(before), [STATUS, EXPIRE]);
 });
 

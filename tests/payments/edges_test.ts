@@ -100,13 +100,13 @@ Deno.test("charge: a retry with the key of a failed charge makes a new charge wi
   for (const order of [{}, { order_id: randomUUID() }]) {
     const key = newKey();
     await payments.sandbox.fault("charge", "reset");
-    const first = await (await payments.post("/charge/", { ...body, ...order }, key)).json();
+    const firstProblem = await (await payments.post("/charge/", { ...body, ...order }, key)).json();
     time.now += 16 * MINUTE_MS;
-    await payments.check(first.payment_id);
-    const second = await payments.post("/charge/", { ...body, ...order }, key);
-    const payment = await parsePayment(second, 201);
-    assert.notEqual(payment.id, first.payment_id);
-    assert.equal(payment.order_id, first.order_id);
+    await payments.check(firstProblem.payment_id);
+    const secondResponse = await payments.post("/charge/", { ...body, ...order }, key);
+    const payment = await parsePayment(secondResponse, 201);
+    assert.notEqual(payment.id, firstProblem.payment_id);
+    assert.equal(payment.order_id, firstProblem.order_id);
   }
 });
 
@@ -150,11 +150,11 @@ Deno.test("refund: is checked after a minute although an earlier job of the paym
   await payments.refresh(payment.id);
   await payments.sandbox.fault("refund", "answer_lost");
   await (await payments.post(`/payments/${payment.id}/refund/`)).body?.cancel();
-  const [waiting, ...others] = (await jobsOf(payments.app, payment.id))
+  const [waitingJob, ...otherJobs] = (await jobsOf(payments.app, payment.id))
     .filter(({ status }) => status === "queued");
-  assert.deepEqual(others, []);
-  assert.equal(waiting!.run_at.getTime(), time.now + 60_000);
-  assert.ok(payments.app.enqueued.some(({ id }) => id === waiting!.id));
+  assert.deepEqual(otherJobs, []);
+  assert.equal(waitingJob!.run_at.getTime(), time.now + 60_000);
+  assert.ok(payments.app.enqueued.some(({ id }) => id === waitingJob!.id));
   time.now += 61_000;
   await runDueJobs(payments.app);
   assert.deepEqual(
@@ -192,15 +192,15 @@ Deno.test("check_payment_status: an older response does not fail a charge that i
   await payments.sandbox.fault("charge", "reset");
   const { payment_id } = await (await payments.post("/charge/", body, key)).json();
   time.now += 16 * MINUTE_MS;
-  const check = payments.relay.holdAnswer("GET /v2/:id/status");
+  const heldCheck = payments.relay.holdAnswer("GET /v2/:id/status");
   const job = payments.check(payment_id);
-  await check.arrived;
-  const send = payments.relay.holdNext("POST /v2/charge");
+  await heldCheck.arrived;
+  const heldCharge = payments.relay.holdNext("POST /v2/charge");
   const again = payments.post("/charge/", body, key);
-  await send.arrived;
-  check.release();
+  await heldCharge.arrived;
+  heldCheck.release();
   await assert.rejects(job, PostponeJob);
-  send.release();
+  heldCharge.release();
   await parsePayment(await again, 201);
   assert.deepEqual(await payments.transitions(payment_id), [">pending charge"]);
   assert.deepEqual(await payments.events(payment_id), ["payment_received"]);
@@ -359,7 +359,7 @@ Deno.test("check_status and cancel: respond gateway_error if the gateway returns
   await using payments = await openRelayed({ databaseUrl });
   const { transaction_id } = await payments.charge("bca");
   await payments.sandbox.fault("charge", "answer_lost");
-  const lost = await (await payments.post(
+  const lostCharge = await (await payments.post(
     "/charge/",
     await chargeRequest(payments.sandbox, "bca"),
   )).json();
@@ -367,13 +367,13 @@ Deno.test("check_status and cancel: respond gateway_error if the gateway returns
   for (const [method, path] of [["GET", "check_status"], ["POST", "cancel"]]) {
     const response = await payments.app.as(
       payments.key,
-      `/payments/${lost.payment_id}/${path}/`,
+      `/payments/${lostCharge.payment_id}/${path}/`,
       { method },
     );
     await assertProblem(response, 400, "gateway_error");
   }
   passResponses(payments);
-  assert.equal((await payments.refresh(lost.payment_id)).transaction_status, "pending");
+  assert.equal((await payments.refresh(lostCharge.payment_id)).transaction_status, "pending");
 });
 
 Deno.test("refund and capture: reject an amount of null", async () => {
@@ -398,16 +398,16 @@ Deno.test("charge: a second charge of an order finds that the first one, marked 
   const body = { ...await chargeRequest(payments.sandbox, "bca"), order_id };
   // The gateway processes the charge only after 15 minutes; until then the caller sees an error.
   payments.relay.intercept = () => Response.json({ status_code: "500" });
-  const first = await (await payments.post("/charge/", body)).json();
+  const firstProblem = await (await payments.post("/charge/", body)).json();
   const sent = JSON.parse(payments.relay.received.at(-1)!.body);
   passResponses(payments);
   time.now += 16 * MINUTE_MS;
-  await payments.check(first.payment_id);
-  assert.equal((await payments.read(first.payment_id)).transaction_status, "failure");
+  await payments.check(firstProblem.payment_id);
+  assert.equal((await payments.read(firstProblem.payment_id)).transaction_status, "failure");
   await payments.sandbox.post("/v2/charge", sent);
   await assertProblem(await payments.post("/charge/", body), 400, "duplicate_order");
   await runDueJobs(payments.app);
-  const found = await payments.read(first.payment_id);
+  const found = await payments.read(firstProblem.payment_id);
   assert.equal(found.transaction_status, "pending");
   assert.ok(found.va_number);
 });
@@ -428,11 +428,11 @@ Deno.test("idempotency key: a lease written by a clock that was hours ahead does
   const correctTime = time.now;
   time.now += 3 * 60 * MINUTE_MS;
   const held = payments.relay.holdNext("POST /v2/charge");
-  const first = payments.post("/charge/", body, key);
+  const firstRequest = payments.post("/charge/", body, key);
   await held.arrived;
   time.now = correctTime;
   held.release();
-  const { id } = await parsePayment(await first, 201);
+  const { id } = await parsePayment(await firstRequest, 201);
   await payments.app.database.query((sql) =>
     sql`update gateway.idempotency_keys
       set reply = null, lease_until = ${new Date(
@@ -453,7 +453,7 @@ Deno.test("idempotency key: responds 409 while another instance with a clock ahe
   const key = newKey();
   const body = await chargeRequest(payments.sandbox, "bca");
   const held = payments.relay.holdNext("POST /v2/charge");
-  const first = payments.post("/charge/", body, key);
+  const firstRequest = payments.post("/charge/", body, key);
   await held.arrived;
   const concurrent = await otherInstance.as(payments.key, "/charge/", {
     method: "POST",
@@ -462,7 +462,7 @@ Deno.test("idempotency key: responds 409 while another instance with a clock ahe
   });
   await assertProblem(concurrent, 409, "idempotency_in_progress");
   held.release();
-  await parsePayment(await first, 201);
+  await parsePayment(await firstRequest, 201);
   assert.equal(payments.relay.times("POST /v2/charge"), 1);
 });
 

@@ -70,14 +70,14 @@ Deno.test("expire_stale_payments: expires an overdue payment at the gateway once
 
 Deno.test("expire_stale_payments: waits until one minute after the expiry time", async () => {
   await using stale = await openStalePayments();
-  const [short, long] = [await stale.charge("gopay"), await stale.charge("bca")];
+  const [shortLived, longLived] = [await stale.charge("gopay"), await stale.charge("bca")];
   for (const ms of [-MINUTE_MS, 0, MINUTE_MS - 10 * SECOND_MS]) {
-    stale.advanceToExpiry(short, ms);
+    stale.advanceToExpiry(shortLived, ms);
     assert.equal(await stale.sweep(), 0);
   }
   stale.advance(HOUR_MS);
   assert.equal(await stale.sweep(), 1, "not the payment that expires after a day");
-  assert.equal((await stale.read(long.id)).transaction_status, "pending");
+  assert.equal((await stale.read(longLived.id)).transaction_status, "pending");
 });
 
 Deno.test("expire_stale_payments: expires a payment on time although its next check is hours away", async () => {
@@ -227,9 +227,9 @@ Deno.test("expire_stale_payments: concurrent instances expire each payment once"
       env: REAL_INSTALLATION,
       now: stale.app.deps.clock,
     });
-  await using one = await open();
-  await using two = await open();
-  const apps = [stale.app, one, two];
+  await using secondApp = await open();
+  await using thirdApp = await open();
+  const apps = [stale.app, secondApp, thirdApp];
   await Promise.all(apps.map(({ deps }) => expireStalePayments(deps)));
   await Promise.all(apps.map(runDueJobs));
   while (await runDueJobs(stale.app) > 0);

@@ -12,7 +12,7 @@ import { openRelayed, type RelayedPayments } from "../support/gateway/relay.ts";
 
 const databaseUrl = await createDatabase();
 
-/** What is lost: the statement before it runs, or its result after it ran. */
+/** Either the statement is lost before it runs, or its result after it ran. */
 const LOSSES = ["statement", "result"] as const;
 
 /** More queries than any operation runs. */

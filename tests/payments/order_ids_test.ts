@@ -61,9 +61,9 @@ Deno.test("order id: of 30 concurrent charges with the same order id one succeed
   const answers = await Promise.all(
     Array.from({ length: 30 }, () => payments.post("/charge/", chargeOf(orderId))),
   );
-  const made = answers.filter(({ status }) => status === 201);
-  assert.equal(made.length, 1);
-  for (const each of answers) if (each !== made[0]) await assertInUse(each, orderId);
+  const succeeded = answers.filter(({ status }) => status === 201);
+  assert.equal(succeeded.length, 1);
+  for (const each of answers) if (each !== succeeded[0]) await assertInUse(each, orderId);
   assert.equal(payments.relay.times("POST /v2/charge"), 1);
 });
 
@@ -74,13 +74,13 @@ Deno.test("order id: is free again after a failed charge, for the same caller on
   const staff = await app.createKey({ userId: "carol", isStaff: true });
   const orderId = randomUUID();
   const rejected = await post("/charge/", chargeOf(orderId, REJECTED));
-  const first = await assertProblem(rejected, 400, "gateway_validation");
+  const firstProblem = await assertProblem(rejected, 400, "gateway_validation");
   for (const key of [bob, staff]) {
     await assertInUse(await post("/charge/", chargeOf(orderId), {}, key), orderId);
   }
   const payment = await parsePayment(await post("/charge/", chargeOf(orderId)), 201);
-  assert.notEqual(payment.id, first.payment_id);
-  assert.equal((await payments.read(first.payment_id!)).transaction_status, "failure");
+  assert.notEqual(payment.id, firstProblem.payment_id);
+  assert.equal((await payments.read(firstProblem.payment_id!)).transaction_status, "failure");
   // The order id is in use again, by the successful charge.
   await assertInUse(await post("/charge/", chargeOf(orderId)), orderId);
 });

@@ -10,8 +10,8 @@ const databaseUrl = await createDatabase();
 const ROUNDS = 8;
 
 /**
- * After a refresh, the payment equals the gateway's transaction; its history has no gaps and its
- * events no duplicates. Returns the status.
+ * Fails unless the refreshed payment equals the gateway's transaction, its history has no gaps and
+ * its events have no duplicates. Returns the status.
  */
 async function assertConverges(payments: RelayedPayments, id: string): Promise<string> {
   const refreshed = await payments.refresh(id);
@@ -44,7 +44,8 @@ Deno.test("races: concurrent cancel, expire, checks and payment end in the gatew
       () => post(`/payments/${id}/expire/`),
       () => payments.refresh(id),
       () => payments.check(id),
-      // The payment goes directly to the sandbox and would win each round; only odd rounds have it.
+      // The customer's payment goes directly to the sandbox and would always win, so only odd
+      // rounds include it.
       ...round % 2
         ? [() => sandbox.call("POST", `/_sandbox/transactions/${transaction_id}/pay`)]
         : [],
@@ -140,19 +141,19 @@ Deno.test("races: a charge with 5 concurrent status checks sends one event", asy
   const { app, post, relay } = payments;
   for (let round = 0; round < ROUNDS; round++) {
     const order_id = `race-${round}-${crypto.randomUUID()}`;
-    const answered = relay.holdAnswer("POST /v2/charge");
+    const heldAnswer = relay.holdAnswer("POST /v2/charge");
     const charging = post("/charge/", {
       payment_type: "gopay",
       gross_amount: 44_000,
       order_id,
     });
-    await answered.arrived;
+    await heldAnswer.arrived;
     const [row] = await app.database.query((sql) =>
       sql`select id from gateway.payments where order_id = ${order_id}`
     );
     const { id } = row!;
     const checks = Array.from({ length: 5 }, () => payments.refresh(id));
-    answered.release();
+    heldAnswer.release();
     const [answer] = await Promise.all([charging, ...checks]);
     assert.equal(answer.status, 201);
     assert.equal((await answer.json()).id, id);

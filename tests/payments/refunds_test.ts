@@ -104,10 +104,10 @@ Deno.test("refund: of 20 concurrent full refunds one succeeds", async () => {
 Deno.test("refund: direct uses the gateway's direct refund call and is marked is_direct", async () => {
   await using payments = await openRelayed({ databaseUrl });
   const payment = await payments.paid("gopay");
-  const { refund: made, payment: after } = await parseRefunded(
+  const { refund: newRefund, payment: after } = await parseRefunded(
     await refund(payments, payment, { amount: 10_000, direct: true }),
   );
-  assert.deepEqual([made.is_direct, made.status], [true, "succeeded"]);
+  assert.deepEqual([newRefund.is_direct, newRefund.status], [true, "succeeded"]);
   assert.equal(after.refund_amount, "10000.00");
   const again = await parseRefunded(
     await refund(payments, payment, { amount: 5_000, direct: true }),
@@ -148,8 +148,8 @@ for (const direct of [false, true]) {
     const payment = await payments.paid("gopay");
     await payments.sandbox.fault(operation, "bank_pending");
     const answer = await refund(payments, payment, { amount: 10_000, direct });
-    const { refund: made, payment: after } = await parseRefunded(answer);
-    assert.deepEqual([made.status, made.status_code], ["pending", "201"]);
+    const { refund: newRefund, payment: after } = await parseRefunded(answer);
+    assert.deepEqual([newRefund.status, newRefund.status_code], ["pending", "201"]);
     assert.deepEqual([after.transaction_status, after.refund_amount], ["settlement", "0.00"]);
     // The amount stays reserved.
     await assertProblem(
@@ -262,11 +262,16 @@ Deno.test("refund: a refund made outside the service is stored and reduces the b
     amount: 14_000,
     reason: "By hand",
   });
-  const seen = await payments.refresh(payment.id);
-  assert.equal(seen.transaction_status, "partial_refund");
-  const [external] = seen.refunds;
+  const refreshed = await payments.refresh(payment.id);
+  assert.equal(refreshed.transaction_status, "partial_refund");
+  const [externalRefund] = refreshed.refunds;
   assert.deepEqual(
-    [external!.refund_key, external!.amount, external!.reason, external!.status],
+    [
+      externalRefund!.refund_key,
+      externalRefund!.amount,
+      externalRefund!.reason,
+      externalRefund!.status,
+    ],
     [refund_key, "14000.00", "By hand", "succeeded"],
   );
   await payments.refresh(payment.id);

@@ -34,8 +34,8 @@ Deno.test("refund: concurrent refunds with lost responses never exceed the payme
     ),
   );
   const outcomes = await Promise.all(answers.map((each) => each.json()));
-  const unknown = outcomes.filter(({ outcome }) => outcome === "unknown");
-  assert.ok(unknown.length > 0);
+  const unknownOutcomes = outcomes.filter(({ outcome }) => outcome === "unknown");
+  assert.ok(unknownOutcomes.length > 0);
   const duringFaults = await payments.read(payment.id);
   const reservedRefunds = duringFaults.refunds.filter(({ status }) => status !== "failed");
   assert.ok(reservedRefunds.reduce((sum, { amount }) => sum + Number(amount), 0) <= 100_000);
@@ -69,8 +69,8 @@ Deno.test("refund: stays reserved after an unknown outcome and is resent with th
   const reserved = await payments.read(payment.id);
   assert.deepEqual(reserved.refunds.map(({ status }) => status), ["pending"]);
   assert.equal(reserved.refund_amount, "0.00");
-  const another = await refund(payments, payment, { amount: 4_001 });
-  const tooMuch = await assertProblem(another, 400, "validation_error");
+  const secondRefund = await refund(payments, payment, { amount: 4_001 });
+  const tooMuch = await assertProblem(secondRefund, 400, "validation_error");
   assert.match(tooMuch.errors![0]!.message, /4000/);
 
   // Too early: the request that created the refund may still be running.
@@ -183,12 +183,12 @@ Deno.test("refund: a retry after a timeout sends the same keys and refunds once"
   const send = () => refund(payments, payment, { amount: 40_000 }, headers);
   // A slow bank: the first call arrives, but the service has stopped waiting for its response.
   const held = relay.holdNext(REFUND);
-  const first = send();
+  const firstRequest = send();
   await held.arrived;
   waits.passDeadlines();
-  const problem = await assertProblem(await first, 504, "gateway_timeout");
+  const problem = await assertProblem(await firstRequest, 504, "gateway_timeout");
   assert.equal(problem.outcome, "unknown");
-  const second = await parseRefunded(await send());
+  const secondRefund = await parseRefunded(await send());
   held.release();
   const sent = relay.received.filter((each) => nameOf(each) === REFUND);
   assert.equal(sent.length, 2);
@@ -196,7 +196,7 @@ Deno.test("refund: a retry after a timeout sends the same keys and refunds once"
   for (const name of ["Idempotency-Key", "Authorization"]) {
     assert.equal(sent[0]!.headers.get(name), sent[1]!.headers.get(name));
   }
-  assert.equal(second.refund.refund_key, JSON.parse(sent[0]!.body).refund_key);
+  assert.equal(secondRefund.refund.refund_key, JSON.parse(sent[0]!.body).refund_key);
   await payments.refresh(payment.id);
   assert.equal((await assertRefundsMatchGateway(payments, payment.id)).refunds.length, 1);
   assert.equal(isReplayed(await send()), true);
@@ -210,10 +210,10 @@ Deno.test("refund: succeeds although the following status check fails", async ()
   const { app, sandbox } = payments;
   const payment = await payments.paid("gopay");
   await sandbox.fault("status", "error_500", { count: 4 });
-  const { refund: made, payment: after } = await parseRefunded(
+  const { refund: newRefund, payment: after } = await parseRefunded(
     await refund(payments, payment, { amount: 40_000 }),
   );
-  assert.equal(made.status, "succeeded");
+  assert.equal(newRefund.status, "succeeded");
   assert.equal(after.transaction_status, "partial_refund");
   assert.equal(after.refund_amount, "40000.00");
   const [row] = await app.database.query((sql) =>

@@ -22,10 +22,10 @@ const COLUMNS: PaymentStatus[] = [
 ];
 
 /**
- * What a report of the column's state does to a payment in the row's state: `+` forward, `!` forward
- * only if the report is the latest (a late denial does not undo a payment), `^` revived if the report
- * is the latest, `=` duplicate, `.` stale. A step over several states is forward, too; a failed state
- * can only be revived.
+ * The step of a payment in the row's state when the column's state is reported: `+` forward, `!`
+ * forward only if the report is the latest (a late denial does not undo a payment), `^` revived if
+ * the report is the latest, `=` duplicate, `.` stale. A step over several states is forward, too; a
+ * failed state can only be revived.
  */
 const TABLE: Record<PaymentStatus, string> = {
   // ................. pend auth capt settl  deny canc expi fail  refu p_re char p_ch
@@ -51,19 +51,19 @@ const STEPS: Record<string, { latest: string; other: string }> = {
   ".": { latest: "stale", other: "stale" },
 };
 
-interface Pair {
+interface StatePair {
   from: PaymentStatus;
   to: PaymentStatus;
   mark: string;
   name: string;
 }
 
-const PAIRS: Pair[] = COLUMNS.flatMap((from) => {
+const PAIRS: StatePair[] = COLUMNS.flatMap((from) => {
   const marks = TABLE[from].split(/\s+/);
   return COLUMNS.map((to, index) => ({ from, to, mark: marks[index]!, name: `${from} to ${to}` }));
 });
 
-/** The events that entering a state sends if none was sent before. */
+/** The events that a payment sends when it enters a state, if it has sent none before. */
 const EVENTS_ON_ENTRY: Record<PaymentStatus, string[]> = {
   pending: ["payment_received"],
   authorize: ["payment_received"],
@@ -139,14 +139,14 @@ Deno.test("payment states: every report about a rejected charge is stale", () =>
 });
 
 Deno.test("payment states: the first report sends an event although the state stays pending", () => {
-  const waiting = knownState("pending", { isAnswered: false, fraud: null });
-  assert.equal(stepTo(waiting, reportedState("pending")), "same");
-  assert.deepEqual(eventsOf(waiting, reportedState("pending"), false), ["payment_received"]);
+  const unanswered = knownState("pending", { isAnswered: false, fraud: null });
+  assert.equal(stepTo(unanswered, reportedState("pending")), "same");
+  assert.deepEqual(eventsOf(unanswered, reportedState("pending"), false), ["payment_received"]);
   for (const to of COLUMNS.slice(1)) {
-    assert.equal(stepTo(waiting, reportedState(to)), "forward", to);
+    assert.equal(stepTo(unanswered, reportedState(to)), "forward", to);
     const refunded = REFUND_STATUSES.includes(to) ? 7 : 0;
     assert.deepEqual(
-      eventsOf(waiting, reportedState(to, { refunded }), false),
+      eventsOf(unanswered, reportedState(to, { refunded }), false),
       EVENTS_ON_ENTRY[to],
       to,
     );
@@ -212,7 +212,7 @@ Deno.test("payment events: a challenge sends payment_received, and its acceptanc
   );
 });
 
-Deno.test("payment states: a refund report with a larger amount is a change except in failed states", () => {
+Deno.test("payment states: a refund report with a larger amount is applied, except in failed states", () => {
   for (
     const { from, to, mark, name } of PAIRS.filter((pair) => REFUND_STATUSES.includes(pair.to))
   ) {

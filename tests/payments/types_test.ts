@@ -308,10 +308,10 @@ Deno.test("charge: returns items, customer, custom fields and metadata unchanged
     },
   ]);
   assert.deepEqual(await payments.read(payment.id), payment);
-  const seen = await payments.sandbox.status(payment.transaction_id!);
-  assert.deepEqual(seen.metadata, { ...metadata, payment_ref: payment.id });
-  assert.equal(seen.custom_field1, "branch 12");
-  assert.equal(seen.custom_field2, "till 3");
+  const transaction = await payments.sandbox.status(payment.transaction_id!);
+  assert.deepEqual(transaction.metadata, { ...metadata, payment_ref: payment.id });
+  assert.equal(transaction.custom_field1, "branch 12");
+  assert.equal(transaction.custom_field2, "till 3");
 
   await payments.sandbox.control(`transactions/${payment.transaction_id}/pay`);
   const settled = await payments.refresh(payment.id);
@@ -325,8 +325,8 @@ Deno.test("charge: the payment_ref sent to the gateway is not part of the return
   for (const metadata of [undefined, {}, { cart: "c-1" }]) {
     const payment = await payments.charge("gopay", { metadata });
     const { id, transaction_id } = payment;
-    const seen = await payments.sandbox.status(transaction_id!);
-    assert.equal(seen.metadata.payment_ref, id, "the gateway has it");
+    const transaction = await payments.sandbox.status(transaction_id!);
+    assert.equal(transaction.metadata.payment_ref, id, "the gateway has it");
     await payments.sandbox.control(`transactions/${transaction_id}/pay`);
     const settled = await payments.refresh(id);
     for (
@@ -365,8 +365,8 @@ Deno.test("charge: sends the exact amount to the gateway", async () => {
   for (const gross_amount of [1, 98_901, AMOUNT, 9_999_999_999]) {
     const { id, transaction_id, ...payment } = await payments.charge("gopay", { gross_amount });
     assert.equal(payment.gross_amount, `${gross_amount}.00`);
-    const seen = await payments.sandbox.status(transaction_id!);
-    assert.equal(seen.gross_amount, `${gross_amount}.00`);
+    const transaction = await payments.sandbox.status(transaction_id!);
+    assert.equal(transaction.gross_amount, `${gross_amount}.00`);
     await payments.sandbox.control(`transactions/${transaction_id}/pay`);
     assert.equal((await payments.refresh(id)).captured_amount, `${gross_amount}.00`);
   }
@@ -377,7 +377,7 @@ function toUtc(localTime: string): string {
   return new Date(`${localTime.replace(" ", "T")}+07:00`).toISOString();
 }
 
-/** Every link opens, and the QR code is an image. */
+/** Fails unless every link opens and the QR code is an image. */
 async function assertLinksOpen({ redirect_url, deeplink_url, qr_url }: Payment): Promise<void> {
   for (const link of [redirect_url, deeplink_url, qr_url].filter((each) => each !== null)) {
     const page = await fetch(link);

@@ -56,7 +56,7 @@ Deno.test("check_payment_status: finds a charge whose response was lost, for eve
   const { sandbox } = payments;
   for (const kind of CHARGE_KINDS.filter((each) => each !== "dana")) {
     await t.step(kind, async () => {
-      // Five lost responses in a row would stop all charges for some seconds.
+      // Five lost responses in a row would open the circuit breaker, which stops all charges.
       await payments.charge("bca");
       const order_id = randomUUID();
       const body = { ...await chargeRequest(sandbox, kind), order_id };
@@ -87,7 +87,7 @@ Deno.test("check_payment_status: a charge that was paid before it was found is s
   assert.deepEqual(await payments.events(id), ["payment_settled"]);
 });
 
-/** Changes to a status response so that the transaction of this order is not the payment's own. */
+/** Changes to a status response, after which its transaction is no longer the payment's own. */
 const FOREIGN: Record<string, Json> = {
   "with the reference of another payment": { metadata: { payment_ref: randomUUID() } },
   "without a reference": { metadata: null },
@@ -120,9 +120,9 @@ Deno.test("check_payment_status: takes over a transaction of the same order only
       await assert.rejects(payments.check(id), {
         name: isContradictory ? "GatewayAPIError" : "PostponeJob",
       });
-      const waiting = await payments.read(id);
+      const waitingPayment = await payments.read(id);
       assert.deepEqual(
-        [waiting.transaction_status, waiting.transaction_id, waiting.is_paid],
+        [waitingPayment.transaction_status, waitingPayment.transaction_id, waitingPayment.is_paid],
         ["pending", null, false],
       );
 
@@ -203,8 +203,8 @@ Deno.test("charge: another party's paid transaction with the same order id never
     for (const action of ["cancel", "expire", "refund"]) {
       await assertProblem(await post(`/payments/${id}/${action}/`), 400, "invalid_state");
     }
-    const [foreign] = await payments.transactions(body.order_id);
-    assert.equal(foreign.transaction_status, "settlement");
+    const [otherTransaction] = await payments.transactions(body.order_id);
+    assert.equal(otherTransaction.transaction_status, "settlement");
   });
 });
 
@@ -265,8 +265,8 @@ Deno.test("charge: a second charge of an order is rejected while the outcome of 
   const { post, sandbox } = payments;
   const body = { payment_type: "gopay", gross_amount: 44_000, order_id: randomUUID() };
   const id = await chargeWithoutResponse(payments, "answer_lost", body);
-  const second = await post("/charge/", body);
-  await assertProblem(second, 400, "duplicate_order");
+  const secondCharge = await post("/charge/", body);
+  await assertProblem(secondCharge, 400, "duplicate_order");
   await sandbox.control(`transactions/${body.order_id}/pay`);
   await payments.check(id);
   assert.equal((await payments.read(id)).transaction_status, "settlement");
@@ -277,16 +277,16 @@ Deno.test("check_payment_status: keeps the state of a known payment that the gat
   let now = Date.now();
   await using payments = await openRelayed({ databaseUrl, now: () => now });
   const { app } = payments;
-  const all = {
+  const knownPayments = {
     pending: await payments.charge("bca"),
     authorize: await payments.charge("card_auth"),
     settlement: await payments.paid("gopay"),
   };
   alterStatus(payments, () => NOT_FOUND);
-  for (const [status, { id }] of Object.entries(all)) {
+  for (const [status, { id }] of Object.entries(knownPayments)) {
     await t.step(status, async () => {
-      for (const later of [0, 20 * MINUTE_MS, 30 * HOUR_MS]) {
-        now += later;
+      for (const delayMs of [0, 20 * MINUTE_MS, 30 * HOUR_MS]) {
+        now += delayMs;
         await assert.rejects(payments.check(id), { name: "GatewayAPIError" });
         const problem = await assertProblem(
           await payments.get(`/payments/${id}/check_status/`),
@@ -328,7 +328,7 @@ for (
     let now = Date.now();
     await using payments = await openRelayed({ databaseUrl, now: () => now });
     const { sandbox, relay } = payments;
-    const known = await Promise.all(
+    const knownPayments = await Promise.all(
       (["bca", "gopay", "card_auth", "qris", "dana"] as const).map((kind) => payments.charge(kind)),
     );
     // A wrong key gets 401, which proves nothing. Another merchant's key gets 404: not found.
@@ -337,7 +337,7 @@ for (
       payment_type: "gopay",
       gross_amount: 44_000,
     });
-    const before = await Promise.all(known.map(({ id }) => payments.read(id)));
+    const before = await Promise.all(knownPayments.map(({ id }) => payments.read(id)));
 
     if (!isKeyRefused) alterStatus(payments, () => NOT_FOUND);
     await using misconfigured = await openApp({
@@ -350,7 +350,7 @@ for (
     const callsBefore = relay.received.length;
     const runs = await runForADay(misconfigured, (ms) => now += ms);
     assert.ok(runs > 50 && relay.received.length - callsBefore > 50, "the payments were checked");
-    for (const [index, { id }] of known.entries()) {
+    for (const [index, { id }] of knownPayments.entries()) {
       assert.deepEqual(
         { ...await payments.read(id), updated_at: null },
         { ...before[index], updated_at: null },
@@ -362,7 +362,7 @@ for (
     );
 
     relay.intercept = (_, pass) => pass();
-    for (const { id, transaction_id } of known) {
+    for (const { id, transaction_id } of knownPayments) {
       const { transaction_status } = await sandbox.status(transaction_id!);
       const refreshed = await payments.refresh(id);
       assert.equal(refreshed.transaction_status, transaction_status.toLowerCase());

@@ -33,7 +33,7 @@ const FAULTS: Record<string, ExpectedError> = {
   rate_limit: [400, "gateway_rate_limited", "refused"],
 };
 
-/** Responses that do not say what happened, although the gateway did what was requested. */
+/** Responses that do not show the outcome, although the gateway executed the request. */
 const UNUSABLE_RESPONSES: Record<string, (answer: Json) => Response> = {
   "still being processed": () =>
     Response.json({ status_code: "202", status_message: "The request is still being processed" }, {
@@ -117,7 +117,7 @@ async function assertError(
   return id;
 }
 
-/** One job is stored and was enqueued. */
+/** Fails unless one job is stored and was enqueued. */
 async function assertJobWaits({ app }: RelayedPayments, id: string): Promise<void> {
   const [job, ...more] = await jobsOf(app, id);
   assert.deepEqual(more, []);
@@ -126,7 +126,7 @@ async function assertJobWaits({ app }: RelayedPayments, id: string): Promise<voi
   assert.ok(app.enqueued.some((each) => each.id === job!.id));
 }
 
-/** The payment equals the gateway's transaction; without a transaction, it is still pending. */
+/** Fails unless the payment equals the gateway's transaction, or is pending if there is none. */
 async function assertMatchesGateway(
   payments: RelayedPayments,
   operation: Operation,
@@ -187,8 +187,8 @@ Deno.test("refund: is stored and its amount reserved before the gateway call", a
   const sent = relay.received.at(-1)!;
   assert.equal(JSON.parse(sent.body).refund_key, refund!.refund_key);
   assert.equal(sent.headers.get("Idempotency-Key"), refund!.id);
-  const another = await payments.post(`/payments/${id}/refund/`, { amount: 4_001 });
-  const problem = await assertProblem(another, 400, "validation_error");
+  const secondRefund = await payments.post(`/payments/${id}/refund/`, { amount: 4_001 });
+  const problem = await assertProblem(secondRefund, 400, "validation_error");
   assert.equal(problem.errors![0]!.field, "amount");
   held.release();
   assert.equal((await refunding).status, 200);
@@ -242,23 +242,28 @@ Deno.test("charge: a rejected charge fails and is not checked again", async () =
 Deno.test("charge: does not take over a transaction that belongs to another payment", async () => {
   await using payments = await openRelayed({ databaseUrl });
   const { app, post, relay } = payments;
-  const first = await payments.charge("gopay");
+  const firstPayment = await payments.charge("gopay");
   relay.intercept = async (request, pass) => {
     const answer = await pass();
     if (nameOf(request) !== "POST /v2/charge") return answer;
-    return Response.json({ ...await answer.json(), transaction_id: first.transaction_id });
+    return Response.json({ ...await answer.json(), transaction_id: firstPayment.transaction_id });
   };
   const { path, body } = await operationOf("charge").prepare(payments);
   const problem = await assertProblem(await post(path, body), 400, "gateway_error");
   assert.equal(problem.outcome, "unknown");
-  const second = await payments.read(problem.payment_id!);
-  assert.deepEqual([second.transaction_status, second.transaction_id], ["pending", null]);
-  assert.deepEqual(await payments.read(first.id), first);
+  const secondPayment = await payments.read(problem.payment_id!);
+  assert.deepEqual([secondPayment.transaction_status, secondPayment.transaction_id], [
+    "pending",
+    null,
+  ]);
+  assert.deepEqual(await payments.read(firstPayment.id), firstPayment);
   assert.ok(
-    app.logged().some(({ level, payment_id }) => level === "error" && payment_id === second.id),
+    app.logged().some(({ level, payment_id }) =>
+      level === "error" && payment_id === secondPayment.id
+    ),
   );
-  const found = await payments.refresh(second.id);
-  assert.ok(found.transaction_id && found.transaction_id !== first.transaction_id);
+  const found = await payments.refresh(secondPayment.id);
+  assert.ok(found.transaction_id && found.transaction_id !== firstPayment.transaction_id);
 });
 
 Deno.test("charge: fails with gateway_authentication if the gateway rejects the server key", async () => {
@@ -313,9 +318,9 @@ Deno.test("cancel: is rejected if the gateway does not find the charge, and work
   const body = { payment_type: "gopay", gross_amount: 1_000 };
   await sandbox.fault("charge", "reset");
   const missingId = (await (await post("/charge/", body)).json()).payment_id;
-  const early = await post(`/payments/${missingId}/cancel/`);
-  assert.ok(early.headers.has("Retry-After"));
-  const problem = await assertProblem(early, 400, "invalid_state");
+  const rejectedCancel = await post(`/payments/${missingId}/cancel/`);
+  assert.ok(rejectedCancel.headers.has("Retry-After"));
+  const problem = await assertProblem(rejectedCancel, 400, "invalid_state");
   assert.deepEqual([problem.payment_id, problem.outcome], [missingId, "refused"]);
 
   await sandbox.fault("charge", "answer_lost");

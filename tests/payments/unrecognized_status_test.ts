@@ -26,7 +26,7 @@ const CHARGE = "POST /v2/charge";
 /** `partial_settlement` appears in the gateway's documentation, without a definition. */
 const UNKNOWN = ["partial_settlement", "teleported"];
 
-interface Changed extends RelayedPayments {
+interface AlteredPayments extends RelayedPayments {
   /** From now on, the gateway's responses to these calls have this transaction status. */
   report(status: string, ...calls: string[]): void;
   /** From now on, the gateway's responses are not changed. */
@@ -38,7 +38,7 @@ interface Changed extends RelayedPayments {
   logged(): Json[];
 }
 
-async function openChanged(): Promise<Changed> {
+async function openAltered(): Promise<AlteredPayments> {
   let ahead = 0;
   const payments = await openRelayed({
     databaseUrl: await createDatabase(),
@@ -71,8 +71,8 @@ async function openChanged(): Promise<Changed> {
 
 for (const status of UNKNOWN) {
   for (const known of ["pending", "settlement"]) {
-    Deno.test(`check_status: a ${known} payment keeps its status if the gateway reports ${status}, which is logged and shown, and is checked again`, async () => {
-      await using payments = await openChanged();
+    Deno.test(`check_status: a ${known} payment keeps its status and is checked again if the gateway reports ${status}, which is logged and shown`, async () => {
+      await using payments = await openAltered();
       const { id } = await (known === "pending" ? payments.charge() : payments.paid());
       const before = await payments.read(id);
       const events = await payments.events(id);
@@ -95,7 +95,7 @@ for (const status of UNKNOWN) {
       assert.match(logged.error.message, new RegExp(`"${status}"`));
       assert.deepEqual(await payments.events(id), events);
 
-      // The service checks it again by itself, first without a change.
+      // The service checks the payment again by itself; at first its status stays unknown.
       for (let sweeps = 0; sweeps < 2; sweeps++) {
         const checks = payments.relay.times(STATUS);
         payments.advance(6 * 60 * MINUTE);
@@ -114,7 +114,7 @@ for (const status of UNKNOWN) {
   }
 
   Deno.test(`notification: a settled payment keeps its status if the gateway confirms ${status}, and is checked until a known status is reported`, async () => {
-    await using payments = await openChanged();
+    await using payments = await openAltered();
     const paid = await payments.paid();
     payments.report(status, STATUS);
     const notification = await notifyAndRead(payments, buildNotification(paid, status));
@@ -123,7 +123,7 @@ for (const status of UNKNOWN) {
     assert.equal((await payments.read(paid.id)).transaction_status, "settlement");
     assert.equal((await payments.unrecognized()).payments, 1);
 
-    // A report of the state that the payment already has clears it as well.
+    // A report of the payment's current state also clears the unrecognized status.
     payments.reportKnown();
     payments.advance(6 * 60 * MINUTE);
     await payments.sweep();
@@ -135,7 +135,7 @@ for (const status of UNKNOWN) {
   });
 
   Deno.test(`charge: stays pending and is not given up if the gateway answers it with ${status}`, async () => {
-    await using payments = await openChanged();
+    await using payments = await openAltered();
     payments.report(status, CHARGE, STATUS);
     const response = await payments.post("/charge/", await chargeRequest(payments.sandbox, "bca"));
     const { payment_id, outcome } = await assertProblem(response, 400, "gateway_error");
@@ -158,13 +158,13 @@ for (const status of UNKNOWN) {
   });
 
   Deno.test(`notification: a transaction created outside the service waits while the gateway reports ${status}, and is adopted later`, async () => {
-    await using payments = await openChanged();
+    await using payments = await openAltered();
     const order_id = randomUUID();
     await payments.sandbox.paid("bca", { transaction_details: { order_id } });
     const body = await findSentNotification(payments, order_id, "settlement");
     payments.report(status, STATUS);
-    const { id, status: first } = await notifyAndRead(payments, body);
-    assert.equal(first, "received");
+    const { id, status: firstStatus } = await notifyAndRead(payments, body);
+    assert.equal(firstStatus, "received");
     const reread = () => payments.app.database.query((sql) => findNotification(sql, id));
     for (let days = 0; days < 6; days++, payments.advance(DAY)) await payments.sweep();
     assert.equal((await reread())!.status, "received");
@@ -177,7 +177,7 @@ for (const status of UNKNOWN) {
 }
 
 Deno.test("expire_stale_payments: does not expire a payment while its status at the gateway is not known", async () => {
-  await using payments = await openChanged();
+  await using payments = await openAltered();
   const { id } = await payments.charge("gopay");
   payments.report("partial_settlement", STATUS);
   await payments.refresh(id);
@@ -188,8 +188,8 @@ Deno.test("expire_stale_payments: does not expire a payment while its status at 
   assert.equal((await payments.read(id)).transaction_status, "pending");
 });
 
-Deno.test("unrecognized status: is kept if a report names another transaction amount", async () => {
-  await using payments = await openChanged();
+Deno.test("unrecognized status: is kept if a later report names another amount", async () => {
+  await using payments = await openAltered();
   const { id } = await payments.paid();
   payments.report("partial_settlement", STATUS);
   await payments.refresh(id);

@@ -149,18 +149,18 @@ function actionOperation(action: string, finalStatus: string, events: string[]):
   };
 }
 
-interface Lost {
+interface LostStatement {
   /** Which statement was lost, for messages. */
   which: string;
   prepared: Prepared;
   send(): Promise<Response>;
 }
 
-/** Runs the operation once for each of its statements and loses it; calls `after` each time. */
+/** Runs the operation once for each of its statements, which it loses; calls `after` each time. */
 async function loseEach(
   operation: Operation,
   fault: string | null,
-  after: (service: LossyService, lost: Lost) => Promise<void>,
+  after: (service: LossyService, lost: LostStatement) => Promise<void>,
 ): Promise<void> {
   await using service = await openLossyService();
   for (const loss of LOSSES) {
@@ -193,12 +193,12 @@ async function loseEach(
 }
 
 /**
- * Fails if an error after a call to the gateway does not name the record, or has a known outcome.
+ * Fails unless an error after a call to the gateway names the record and has an unknown outcome.
  */
 async function assertNamesRecord(
   service: LossyService,
   { table, status }: Operation,
-  { which, prepared }: Lost,
+  { which, prepared }: LostStatement,
   response: Response,
   wasGatewayCalled: boolean,
 ): Promise<void> {
@@ -207,8 +207,8 @@ async function assertNamesRecord(
   assert.ok([400, 502, 503, 504].includes(response.status), `${which}: ${text}`);
   const problem: Json = ProblemSchema.parse(JSON.parse(text));
   if (!wasGatewayCalled) return;
-  const named = table === "invoices" ? problem.invoice_id : problem.subscription_id;
-  assert.equal(named, (await rowOf(service, table, prepared))!.id, `${which}: ${text}`);
+  const namedId = table === "invoices" ? problem.invoice_id : problem.subscription_id;
+  assert.equal(namedId, (await rowOf(service, table, prepared))!.id, `${which}: ${text}`);
   assert.equal(problem.outcome, "unknown", which);
 }
 
@@ -253,7 +253,7 @@ const STATUSES: Record<string, string[]> = {
 async function assertAgrees(
   service: LossyService,
   { table }: Operation,
-  { prepared, which }: Lost,
+  { prepared, which }: LostStatement,
 ): Promise<string> {
   const { status, gateway_id } = (await rowOf(service, table, prepared))!;
   assert.ok(gateway_id, `${which}: it has the gateway's id`);
@@ -344,8 +344,8 @@ for (const operation of OPERATIONS) {
       assert.deepEqual(service.relay.asked().slice(callsBefore).filter(isWrite), [], which);
       const isKnown = before.gateway_id !== null;
       assert.equal(response.status, isKnown ? 201 : 504, `${which}: ${await response.text()}`);
-      const now = await rowOf(service, table, prepared);
-      assert.equal(now!.status, isKnown ? finalStatus : "pending", which);
+      const after = await rowOf(service, table, prepared);
+      assert.equal(after!.status, isKnown ? finalStatus : "pending", which);
     });
   });
 }

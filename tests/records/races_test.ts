@@ -98,14 +98,14 @@ async function assertSubscriptionAgrees(instances: Instances, id: string): Promi
     sql`select transaction_id from gateway.payments where subscription_id = ${id}
       and paid_at is not null`
   );
-  const known = payments.map(({ transaction_id }) => transaction_id).sort();
-  assert.deepEqual(known, [...atGateway.transaction_ids].sort());
+  const storedIds = payments.map(({ transaction_id }) => transaction_id).sort();
+  assert.deepEqual(storedIds, [...atGateway.transaction_ids].sort());
   const events = await instances.app.database.query((sql) =>
     sql`select data ->> 'payment_id' as payment from gateway.events
       where resource_id = ${id} and name = 'subscription_charged'`
   );
-  assert.equal(events.length, known.length);
-  assert.equal(new Set(events.map(({ payment }) => payment)).size, known.length);
+  assert.equal(events.length, storedIds.length);
+  assert.equal(new Set(events.map(({ payment }) => payment)).size, storedIds.length);
   return await assertConsistent(instances.app.database, "subscriptions", id);
 }
 
@@ -285,19 +285,19 @@ testRace(
     const { database, deps } = instances.app;
     const ids: string[] = [];
     for (let number = 0; number < 4; number++) ids.push((await instances.invoice()).id);
-    const [, low, middle, high] = ids;
+    const [, lowId, middleId, highId] = ids;
     const rows = await Promise.all(ids.map((id) => database.query((sql) => findInvoice(sql, id))));
     // The newest invoice is due first, so the order of due times is not the order of ids.
     const setDue = (id: string, ms: number) =>
       database.query((sql) =>
         sql`update gateway.invoices set check_at = ${new Date(deps.clock() - ms)} where id = ${id}`
       );
-    await Promise.all([setDue(low!, 1_000), setDue(high!, 2_000)]);
+    await Promise.all([setDue(lowId!, 1_000), setDue(highId!, 2_000)]);
 
     const locked = Promise.withResolvers<void>();
     const released = Promise.withResolvers<void>();
     const holding = database.transaction(async (sql) => {
-      await sql`select from gateway.invoices where id = ${middle!} for update`;
+      await sql`select from gateway.invoices where id = ${middleId!} for update`;
       locked.resolve();
       await released.promise;
     });
@@ -461,12 +461,12 @@ testRace(
     const { relay, send } = instances;
     const { id, gateway_subscription_id } = await instances.subscription();
     const held = relay.holdAnswer(`POST /v1/subscriptions/${gateway_subscription_id}/disable`);
-    const first = send(`/subscriptions/${id}/disable/`);
+    const firstDisable = send(`/subscriptions/${id}/disable/`);
     await held.arrived;
     await parseSubscription(await send(`/subscriptions/${id}/disable/`), 200);
     await parseSubscription(await send(`/subscriptions/${id}/enable/`), 200);
     held.release();
-    await parseSubscription(await first, 200);
+    await parseSubscription(await firstDisable, 200);
     const names = await assertSubscriptionAgrees(instances, id);
     assert.equal((await instances.readSubscription(id)).status, "active");
     assert.deepEqual(names, ["subscription_created", "subscription_disabled"]);

@@ -18,7 +18,7 @@ async function postText({ app, key }: TestPayments, path: string, body: string):
   return await app.as(key, path, { method: "POST", headers: JSON_TYPE, body });
 }
 
-/** Texts that exceed one limit each. They are not valid JSON, so a parser would reject them, too. */
+/** Texts that exceed one limit each. As they are not JSON, a parser would report another error. */
 const TOO_COMPLEX = {
   "20,001 brackets": "[".repeat(20_001),
   "20,001 commas": `[${"1,".repeat(20_001)}`,
@@ -112,7 +112,7 @@ Deno.test("list: elements after 20 invalid ones are not validated, and none of t
     validated = 0;
     assert.equal((await parse(invalid)).success, false);
     assert.equal(validated, 20);
-    // The next input starts again.
+    // The count of invalid elements starts again with the next input.
     assert.equal((await parse(valid)).success, true);
     assert.equal(validated, 1_020);
     assert.equal((await parse({ items: [...Array(999).fill(1), -1] })).success, false);

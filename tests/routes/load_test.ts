@@ -11,7 +11,7 @@ import { until } from "../support/until.ts";
 
 const REQUESTS = 20;
 
-function quietLoad(): Load {
+function createQuietLoad(): Load {
   return createLoad({ info: () => {} });
 }
 
@@ -25,21 +25,21 @@ function rejectedOf100(load: Load): number {
   return Array.from({ length: 100 }, () => load.rejectsNext()).filter(Boolean).length;
 }
 
-async function charges(payments: TestPayments): Promise<Response[]> {
+async function sendCharges(payments: TestPayments): Promise<Response[]> {
   const body = await chargeRequest(payments.sandbox, "bca");
   return await Promise.all(
     Array.from({ length: REQUESTS }, () => payments.post("/charge/", body, newKey())),
   );
 }
 
-Deno.test("load: a lasting delay of the event loop rejects callers with 503 and Retry-After, and nothing else", async () => {
-  const load = quietLoad();
+Deno.test("load: a lasting delay of the event loop rejects callers with 503 and Retry-After, and rejects nothing else", async () => {
+  const load = createQuietLoad();
   await using payments = await openPayments({ load });
   const staff = await payments.app.createKey({ userId: "staff", isStaff: true });
   const payment = await payments.charge();
   recordMany(load, 2 * MAX_DELAY_MS);
 
-  const rejected = (await charges(payments)).filter(({ status }) => status !== 201);
+  const rejected = (await sendCharges(payments)).filter(({ status }) => status !== 201);
   assert.ok(rejected.length > REQUESTS / 2);
   for (const answer of rejected) {
     assert.ok(Number(answer.headers.get("retry-after")) > 0);
@@ -61,11 +61,11 @@ Deno.test("load: a lasting delay of the event loop rejects callers with 503 and 
   assert.deepEqual(errors, [], "rejected requests are not logged as errors");
 
   recordMany(load, 0);
-  for (const { status } of await charges(payments)) assert.equal(status, 201);
+  for (const { status } of await sendCharges(payments)) assert.equal(status, 201);
 });
 
 Deno.test("load: a rejected request costs no query and runs when it is sent again", async () => {
-  const load = quietLoad();
+  const load = createQuietLoad();
   let queries = 0;
   await using payments = await openPayments({
     load,
@@ -91,13 +91,13 @@ Deno.test("load: a rejected request costs no query and runs when it is sent agai
 });
 
 Deno.test("load: one long delay rejects nothing", () => {
-  const load = quietLoad();
+  const load = createQuietLoad();
   load.record(100 * MAX_DELAY_MS);
   assert.equal(rejectedOf100(load), 0);
 });
 
-Deno.test("load: the share of rejected requests grows with the overload and always leaves some", () => {
-  const load = quietLoad();
+Deno.test("load: the share of rejected requests grows with the overload and stays below 100 %", () => {
+  const load = createQuietLoad();
   const shares: number[] = [];
   for (let i = 0; i < 50; i++) {
     load.record(2 * MAX_DELAY_MS);
@@ -119,7 +119,7 @@ Deno.test("load: the log has one line when an overload begins", () => {
 });
 
 Deno.test("load: requests that block the event loop again and again are rejected", async () => {
-  const load = quietLoad();
+  const load = createQuietLoad();
   using _ = measureLoad(load);
   const resource = createRouter();
   resource.get("/busy/", (c) => {

@@ -18,7 +18,7 @@ async function logOf({ app }: RelayedPayments, request: () => Promise<unknown>):
   return app.logged().slice(before);
 }
 
-Deno.test("log: a readiness probe while the instance drains is not an error", async () => {
+Deno.test("log: a readiness probe while the instance drains is not logged as an error", async () => {
   await using app = await openApp({
     databaseUrl: await createDatabase(),
     isDraining: () => true,
@@ -39,7 +39,7 @@ const FAILURES = [
 ] as const;
 
 for (const [fault, status, code] of FAILURES) {
-  Deno.test(`log: a charge that the gateway failed (${fault}) is an error with its code, payment and order`, async () => {
+  Deno.test(`log: a charge that failed at the gateway (${fault}) is logged as an error with its code, payment and order`, async () => {
     await using payments = await openRelayed({ databaseUrl: await createDatabase() });
     const order_id = randomUUID();
     await payments.sandbox.fault("charge", fault);
@@ -63,7 +63,7 @@ for (const [fault, status, code] of FAILURES) {
   });
 }
 
-Deno.test("log: a charge that the gateway rejected is not an error, and its line has the code, payment and order", async () => {
+Deno.test("log: a charge that the gateway rejected is not logged as an error, and its line has the code, payment and order", async () => {
   await using payments = await openRelayed({ databaseUrl: await createDatabase() });
   const order_id = randomUUID();
   payments.relay.intercept = () =>
@@ -79,7 +79,7 @@ Deno.test("log: a charge that the gateway rejected is not an error, and its line
   assert.ok(line.payment_id);
 });
 
-Deno.test("log: a rejected server key is an error", async () => {
+Deno.test("log: a rejected server key is logged as an error", async () => {
   await using payments = await openRelayed({ databaseUrl: await createDatabase() });
   payments.relay.intercept = () => Response.json({ status_code: "401" }, { status: 401 });
   const [failure] = await logOf(payments, () => payments.post("/charge/", CHARGE));

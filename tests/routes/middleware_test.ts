@@ -11,7 +11,7 @@ import { assertProblem } from "../support/problem.ts";
 const databaseUrl = await createDatabase();
 
 /** A resource for tests: it reads JSON, has an id in its path, and throws. */
-function echoResource() {
+function createEchoResource() {
   const echo = createRouter();
   const body = z.object({
     name: z.string().max(5),
@@ -58,7 +58,7 @@ function echoResource() {
 }
 
 async function openEcho(env: Record<string, string> = REAL_INSTALLATION) {
-  const app = await openApp({ databaseUrl, env, resources: [echoResource()] });
+  const app = await openApp({ databaseUrl, env, resources: [createEchoResource()] });
   const key = await app.createKey();
   const post = (body: BodyInit | null, headers: Record<string, string> = {}, path = "/echo/1/") =>
     app.as(key, path, {
@@ -167,8 +167,8 @@ Deno.test("middleware: an incomplete body gets malformed_json, not 500", async (
 
 Deno.test("middleware: invalid input is reported for each field", async () => {
   await using echo = await openEcho();
-  const wrong = await echo.post(JSON.stringify({ name: "toolong", items: [{ price: 1.5 }] }));
-  const { errors, detail } = await assertProblem(wrong, 400, "validation_error");
+  const response = await echo.post(JSON.stringify({ name: "toolong", items: [{ price: 1.5 }] }));
+  const { errors, detail } = await assertProblem(response, 400, "validation_error");
   assert.deepEqual(errors?.map(({ field }) => field), ["name", "items.0.price"]);
   assert.match(detail ?? "", /items\.0\.price/);
   for (const body of ["null", "[]", "1", '"x"', "[".repeat(900) + "]".repeat(900)]) {

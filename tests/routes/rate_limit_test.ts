@@ -13,7 +13,7 @@ import { assertProblem } from "../support/problem.ts";
 const databaseUrl = await createDatabase();
 const SMALL_LIMIT = { ...REAL_INSTALLATION, RATE_LIMIT_PER_SECOND: "2", RATE_LIMIT_BURST: "3" };
 
-async function statuses(
+async function collectStatuses(
   times: number,
   send: () => Response | Promise<Response>,
 ): Promise<number[]> {
@@ -41,17 +41,17 @@ Deno.test("rate limit: a caller can burst, then continues at the steady rate; ot
     await app.createKey({ userId: "bob" }),
   ];
   const send = () => app.as(ada, "/me/");
-  assert.deepEqual(await statuses(5, send), [200, 200, 200, 429, 429]);
+  assert.deepEqual(await collectStatuses(5, send), [200, 200, 200, 429, 429]);
   assert.equal((await app.as(bob, "/me/")).status, 200);
   now += 1_000;
-  assert.deepEqual(await statuses(3, send), [200, 200, 429]);
+  assert.deepEqual(await collectStatuses(3, send), [200, 200, 429]);
 });
 
 Deno.test("rate limit: two keys of one user share a limit", async () => {
   await using app = await openApp({ databaseUrl, env: SMALL_LIMIT, now: () => 1_000_000 });
   const keys = [await app.createKey({ userId: "eve" }), await app.createKey({ userId: "eve" })];
   let turn = 0;
-  assert.deepEqual(await statuses(4, () => app.as(keys[turn++ % 2]!, "/me/")), [
+  assert.deepEqual(await collectStatuses(4, () => app.as(keys[turn++ % 2]!, "/me/")), [
     200,
     200,
     200,
@@ -62,7 +62,7 @@ Deno.test("rate limit: two keys of one user share a limit", async () => {
 Deno.test("rate limit: 429 has Retry-After and the RateLimit headers", async () => {
   await using app = await openApp({ databaseUrl, env: SMALL_LIMIT, now: () => 1_000_000 });
   const key = await app.createKey({ userId: "hasty" });
-  await statuses(3, () => app.as(key, "/me/"));
+  await collectStatuses(3, () => app.as(key, "/me/"));
   const response = await app.as(key, "/me/");
   assert.equal(response.headers.get("retry-after"), "1");
   assert.equal(response.headers.get("ratelimit"), '"caller";r=0;t=1');
@@ -73,7 +73,7 @@ Deno.test("rate limit: 429 has Retry-After and the RateLimit headers", async () 
 Deno.test("rate limit: wrong credentials are limited by address; valid callers at this address are not affected", async () => {
   await using app = await openApp({ databaseUrl, env: SMALL_LIMIT, now: () => 1_000_000 });
   const refused = () => sendWrongKey(app, "203.0.113.1");
-  assert.deepEqual(await statuses(4, refused), [401, 401, 401, 429]);
+  assert.deepEqual(await collectStatuses(4, refused), [401, 401, 401, 429]);
   assert.equal((await sendWrongKey(app, "203.0.113.2")).status, 401);
   const key = await app.createKey({ userId: "neighbour" });
   const request = new Request("http://localhost/me/", {
@@ -96,7 +96,7 @@ function countQueries() {
   return { counter, wrapDatabase };
 }
 
-/** An app with small limits that are not refilled, and the number of its queries. */
+/** An app with small limits, which its fixed clock never refills, and the number of its queries. */
 async function openCountedApp(): Promise<TestApp & { counter: { count: number } }> {
   const { counter, wrapDatabase } = countQueries();
   const now = () => 1_000_000;
@@ -115,9 +115,9 @@ Deno.test("rate limit: wrong keys above the limit of their address are looked up
   const { counter } = app;
   const key = await app.createKey({ userId: "first-time" });
   counter.count = 0;
-  const wrong = Array.from({ length: 50 }, () => sendKey(app, generateApiKey()));
+  const wrongKeys = Array.from({ length: 50 }, () => sendKey(app, generateApiKey()));
   const valid = sendKey(app, key);
-  const answers = (await Promise.all(wrong)).map(({ status }) => status);
+  const answers = (await Promise.all(wrongKeys)).map(({ status }) => status);
   assert.equal(answers.filter((status) => status === 401).length, 3);
   assert.equal(answers.filter((status) => status === 429).length, 47);
   assert.equal((await valid).status, 200);
@@ -130,8 +130,8 @@ Deno.test("rate limit: a valid key that is looked up does not count for its addr
     const key = await app.createKey({ userId: `neighbour-${user}` });
     assert.equal((await sendKey(app, key)).status, 200);
   }
-  const wrong = () => sendKey(app, generateApiKey());
-  assert.deepEqual(await statuses(4, wrong), [401, 401, 401, 429]);
+  const sendWrong = () => sendKey(app, generateApiKey());
+  assert.deepEqual(await collectStatuses(4, sendWrong), [401, 401, 401, 429]);
 });
 
 Deno.test("rate limit: a revoked key that was valid before is limited like a wrong key", async () => {
@@ -142,14 +142,14 @@ Deno.test("rate limit: a revoked key that was valid before is limited like a wro
   assert.equal((await sendKey(app, key)).status, 200);
   await app.database.query((sql) => revokeApiKey(sql, displayPrefix(key)));
   now += 10_000;
-  assert.deepEqual(await statuses(3, () => sendKey(app, key)), [401, 401, 401]);
+  assert.deepEqual(await collectStatuses(3, () => sendKey(app, key)), [401, 401, 401]);
   counter.count = 0;
   const answers = await Promise.all(Array.from({ length: 100 }, () => sendKey(app, key)));
   assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([429]));
   assert.equal(counter.count, 1);
 });
 
-Deno.test("rate limit: of the wrong keys that wait for one query, at most 1,000 are kept", async () => {
+Deno.test("rate limit: at most 1,000 wrong keys wait for one query, and the others get 503", async () => {
   await using app = await openApp({ databaseUrl });
   const { counter, wrapDatabase } = countQueries();
   const verify = createApiKeyVerifier({
@@ -180,7 +180,7 @@ Deno.test("rate limit: unsigned notifications above the limit of their address r
       ATTACKER,
     );
   const hint = { subscription: { id: randomUUID() } };
-  assert.deepEqual(await statuses(3, () => send(hint)), [200, 200, 200]);
+  assert.deepEqual(await collectStatuses(3, () => send(hint)), [200, 200, 200]);
   counter.count = 0;
   const answers = await Promise.all(Array.from({ length: 200 }, () => send(hint)));
   assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([429]));
@@ -193,7 +193,7 @@ Deno.test("rate limit: unsigned notifications above the limit of their address r
     status_code: "200",
     gross_amount: "44000.00",
   }, REAL_INSTALLATION.GATEWAY_SERVER_KEY);
-  assert.deepEqual(await statuses(10, () => send(signed)), Array(10).fill(200));
+  assert.deepEqual(await collectStatuses(10, () => send(signed)), Array(10).fill(200));
 });
 
 Deno.test("rate limit: X-Forwarded-For is used only from trusted proxies; its last untrusted address counts", async () => {
@@ -202,24 +202,24 @@ Deno.test("rate limit: X-Forwarded-For is used only from trusted proxies; its la
   let n = 0;
   // From an untrusted address the header is ignored: the connection's address counts.
   const fromUntrusted = () => sendWrongKey(app, "198.51.100.1", `192.0.2.${n++}`);
-  assert.deepEqual(await statuses(4, fromUntrusted), [401, 401, 401, 429]);
+  assert.deepEqual(await collectStatuses(4, fromUntrusted), [401, 401, 401, 429]);
   // From a proxy each client has its own limit; addresses that the client sent itself do not count.
   const client = (address: string) => () =>
     sendWrongKey(app, "127.0.0.1", `192.0.2.${n++}, ${address}, 10.1.2.3`);
-  assert.deepEqual(await statuses(4, client("203.0.113.7")), [401, 401, 401, 429]);
-  assert.deepEqual(await statuses(4, client("2001:db8::7")), [401, 401, 401, 429]);
+  assert.deepEqual(await collectStatuses(4, client("203.0.113.7")), [401, 401, 401, 429]);
+  assert.deepEqual(await collectStatuses(4, client("2001:db8::7")), [401, 401, 401, 429]);
   // An IPv4-mapped IPv6 address is the same proxy.
   const mapped = () => sendWrongKey(app, "::ffff:127.0.0.1", "203.0.113.8");
-  assert.deepEqual(await statuses(4, mapped), [401, 401, 401, 429]);
+  assert.deepEqual(await collectStatuses(4, mapped), [401, 401, 401, 429]);
   // The search stops at an invalid entry; here the address of the proxy itself counts.
   const invalid = () => sendWrongKey(app, "10.9.9.9", `invalid-${n++}, `);
-  assert.deepEqual(await statuses(4, invalid), [401, 401, 401, 429]);
+  assert.deepEqual(await collectStatuses(4, invalid), [401, 401, 401, 429]);
 });
 
 Deno.test("rate limit: health routes are not limited", async () => {
   await using app = await openApp({ databaseUrl, env: SMALL_LIMIT, now: () => 1_000_000 });
   assert.deepEqual(
-    new Set(await statuses(10, () => app.request("/health/ready/"))),
+    new Set(await collectStatuses(10, () => app.request("/health/ready/"))),
     new Set([200]),
   );
 });

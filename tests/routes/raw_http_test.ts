@@ -84,7 +84,7 @@ Deno.test("raw HTTP: unusual requests never get a 5xx, and the service keeps run
 
 Deno.test("raw HTTP: a malformed Host gets 400 before routing and leads to no other path", async () => {
   await using app = await openApp({ databaseUrl: await createDatabase() });
-  // Unchecked: the check of a response uses the URL, which is wrong here.
+  // The responses are not checked against the document, because the check needs a valid URL.
   const options = { hostname: "127.0.0.1", port: 0, onListen: () => {} };
   await using server = Deno.serve(options, (request, info) => app.fetchUnchecked(request, info));
   const service = { url: `http://127.0.0.1:${server.addr.port}` };

@@ -113,9 +113,11 @@ Deno.test("SDK package: the README's program and all features work in Node and i
   }));
   // One after the other, because each run expects its own payment at the top of the list.
   for (const runtime of RUNTIMES) {
-    const [first, ...rest] = (await consumer.run(runtime, "readme", env)).trim().split("\n");
-    assert.match(first!, /^Show the customer http:/);
-    assert.deepEqual(rest, README_OUTPUT, runtime);
+    const [firstLine, ...otherLines] = (await consumer.run(runtime, "readme", env)).trim().split(
+      "\n",
+    );
+    assert.match(firstLine!, /^Show the customer http:/);
+    assert.deepEqual(otherLines, README_OUTPUT, runtime);
   }
 });
 
@@ -142,7 +144,7 @@ Deno.test("SDK: has every operation, with an idempotency key where the service a
   }
 });
 
-/** The package has the fields that npm shows, and version and license of the OpenAPI document. */
+/** Fails unless the package has npm's fields, and the OpenAPI document's version and license. */
 async function assertPublishable(folder: string): Promise<void> {
   const installed = join(folder, "node_modules/payment-gateway-client/package.json");
   const manifest = JSON.parse(await Deno.readTextFile(installed));

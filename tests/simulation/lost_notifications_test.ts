@@ -110,8 +110,8 @@ Deno.test(`schedule: if all notifications of a day are lost, it brings every rec
   assert.deepEqual((await day.lastRuns()).filter(({ error }) => error !== null), []);
 });
 
-/** The service knew that these payments were paid before the gateway took that back. */
-const TAKEN_BACK: Record<string, string> = {
+/** The last transition of payments that were first paid, and later reversed or refunded. */
+const LAST_TRANSITIONS: Record<string, string> = {
   "reversed by the bank": "settlement>deny check_paid_payments",
   "refunded half a day later": "settlement>refund check_paid_payments",
   "a card, charged back later": "settlement>chargeback check_paid_payments",
@@ -137,14 +137,14 @@ const PLAN: Plan = {
   redeliveryOrder: null,
 };
 
-/** The payment has the gateway's state, and exactly the events that its transitions require. */
+/** Fails unless the payment has the gateway's state and exactly the events of its transitions. */
 async function checkPayment(
   day: SimulatedDay,
   { name, record }: NamedRecord<ChargedPayment>,
 ): Promise<void> {
   const { finalStatus } = PAYMENT_SCENARIOS[name]!;
   assert.equal((await day.read(record.id)).transaction_status, finalStatus);
-  const lastTransition = TAKEN_BACK[name];
+  const lastTransition = LAST_TRANSITIONS[name];
   if (lastTransition) assert.equal((await day.transitions(record.id)).at(-1), lastTransition);
   await checkAgainstGateway(day, record);
 }
@@ -187,7 +187,7 @@ async function checkSubscription(
   await assertAllCharged(day, record, charges);
 }
 
-/** Payments that were not charged through the service are adopted, with their owner. */
+/** Fails unless payments of invoices and subscriptions were adopted, with the right owner. */
 async function checkAdopted(
   day: SimulatedDay,
   charged: NamedRecord<ChargedPayment>[],
@@ -203,14 +203,14 @@ async function checkAdopted(
     const adopted = { id, orderId: order_id, transactionId: transaction_id };
     await withName(order_id, () => checkAgainstGateway(day, adopted));
   }
-  const known = new Set(rows.map(({ transaction_id }) => transaction_id));
+  const knownIds = new Set(rows.map(({ transaction_id }) => transaction_id));
   const transactions: { transaction_id: string; transaction_status: string }[] = await day.sandbox
     .control(
       "transactions",
       undefined,
       "GET",
     );
-  const unknown = transactions.filter(({ transaction_id }) => !known.has(transaction_id));
+  const unknown = transactions.filter(({ transaction_id }) => !knownIds.has(transaction_id));
   // Declined charges of subscriptions are reported only by notifications, which are lost.
   assert.deepEqual(
     new Set(unknown.map(({ transaction_status }) => transaction_status)),
@@ -256,13 +256,16 @@ Deno.test("schedule: a slow check does not undo a capture that happens during th
 
 Deno.test("schedule: with two instances and callers at the same time, each final event is published once", async () => {
   await using day = await openSimulatedDay();
-  await using other = await openApp({
+  await using otherInstance = await openApp({
     databaseUrl: day.databaseUrl,
     gatewayUrl: day.relay.url,
     serverKey: SERVER_KEY,
     now: day.app.deps.clock,
   });
-  const schedules = [day.app, other].map((app) => ({ app, schedule: createTestSchedule(app) }));
+  const schedules = [day.app, otherInstance].map((app) => ({
+    app,
+    schedule: createTestSchedule(app),
+  }));
   const now = day.app.deps.clock();
   const invoices = await Promise.all(
     Array.from(

@@ -32,7 +32,7 @@ const RESPONSE_LOST: Plan["charge"] = { at: "b", how: "response_lost", meanwhile
 
 /** Plans that failed once, reduced to the shortest form. */
 const REGRESSIONS: Record<string, Pick<Plan, "kind" | "steps"> & Partial<Plan>> = {
-  "ignores refunds that were forged in a notification": {
+  "refunds that were forged in a notification are ignored": {
     kind: "gopay",
     steps: [PAY, deliver("refund_amount+refunds")],
   },
@@ -144,11 +144,11 @@ function orderIdOf({ seed }: Plan): string {
 
 function describeFailures(failures: Failure[]): string {
   const [{ plan, error }] = failures as [Failure];
-  const others = failures.slice(1).map(({ plan: { seed } }) => seed);
+  const otherSeeds = failures.slice(1).map(({ plan: { seed } }) => seed);
   return [
     `seed=${plan.seed}: ${error instanceof Error ? error.message : error}`,
     describePlan(plan),
     `To repeat it: SIMULATION_SEED=${plan.seed} deno task test tests/simulation/simulation_test.ts`,
-    ...others.length > 0 ? [`Failed at the same time: ${others.join(", ")}`] : [],
+    ...otherSeeds.length > 0 ? [`Failed at the same time: ${otherSeeds.join(", ")}`] : [],
   ].join("\n");
 }

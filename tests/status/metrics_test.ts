@@ -111,7 +111,7 @@ Deno.test("metrics: contain the age of waiting work, and the start and end of sc
   const started = Promise.withResolvers<void>();
   const entry = (name: string, run: () => Promise<unknown>) => ({ name, cron: "* * * * *", run });
   await tick(deps, entry("greet", () => Promise.resolve(now += 60_000)));
-  const slow = tick(
+  const slowTick = tick(
     deps,
     entry("smile", () => {
       started.resolve();
@@ -122,7 +122,7 @@ Deno.test("metrics: contain the age of waiting work, and the start and end of sc
   now += 60_000;
   const observed = toObservations(await readWorkload(deps), new Date(now));
   hanging.resolve();
-  await slow;
+  await slowTick;
 
   const valueOf = (gauge: string, task?: string) =>
     observed.find(([name, , attributes]) => name === gauge && attributes.task === task)?.[1];

@@ -23,7 +23,7 @@ const MINUTE_MS = 60_000;
 
 type Status = z.output<typeof StatusSchema>;
 
-interface Watched extends AsyncDisposable {
+interface WatchedApp extends AsyncDisposable {
   url: string;
   app: TestApp;
   now: number;
@@ -31,7 +31,7 @@ interface Watched extends AsyncDisposable {
 }
 
 /** An app with its own database and clock, and a staff key to read its status. */
-async function openWatched(options: Partial<TestAppOptions> = {}): Promise<Watched> {
+async function openWatched(options: Partial<TestAppOptions> = {}): Promise<WatchedApp> {
   const url = await createDatabase();
   const time = { now: NOW };
   const app = await openApp({ databaseUrl: url, now: () => time.now, ...options });
@@ -139,8 +139,8 @@ Deno.test("status: counts jobs by task and state, and shows the error of failed 
     await app.database.query((sql) => insertJobs(sql, [job]));
     return job.id;
   };
-  const [first, last] = [await add("greet", 0), await add("greet", 0)];
-  for (const id of [last, first, await add("smile", 0)]) await worker.run(id);
+  const [firstFailed, lastFailed] = [await add("greet", 0), await add("greet", 0)];
+  for (const id of [lastFailed, firstFailed, await add("smile", 0)]) await worker.run(id);
   const running = worker.run(await add("hang", 0));
   await started.promise;
   watched.now += 10 * MINUTE_MS;
@@ -167,7 +167,7 @@ Deno.test("status: counts jobs by task and state, and shows the error of failed 
       { ...none, task: "hang", running: 1 },
       { ...none, task: "smile", queued: 3 },
     ],
-    last_failures: [{ ...failure, id: last }, { ...failure, id: first }],
+    last_failures: [{ ...failure, id: lastFailed }, { ...failure, id: firstFailed }],
   });
 });
 
@@ -179,7 +179,7 @@ Deno.test("status: shows the last run of each scheduled task, its result, and wh
   const started = Promise.withResolvers<void>();
   await tick(app.deps, entry("sweep_jobs", () => Promise.resolve({ found: 3 })));
   await tick(app.deps, entry("prune", () => Promise.reject(new Error("no room"))));
-  const slow = tick(
+  const slowTick = tick(
     app.deps,
     entry("check_pending_payments", () => {
       started.resolve();
@@ -190,7 +190,7 @@ Deno.test("status: shows the last run of each scheduled task, its result, and wh
   watched.now += 4 * MINUTE_MS;
   const status = await watched.status();
   hanging.resolve();
-  await slow;
+  await slowTick;
   const at = new Date(NOW).toISOString();
   assert.deepEqual(entryOf(status, "sweep_jobs"), {
     task: "sweep_jobs",
@@ -350,8 +350,8 @@ Deno.test("status: reads a bounded number of rows with 100,000 finished and 24,0
   await add("queued", "deliver books", 12_000);
   await add("failed", "frown", 3);
   const { rows, workload } = await read();
-  const waiting = workload.jobs.filter(({ status }) => status === "queued");
-  assert.equal(waiting.reduce((sum, { count }) => sum + count, 0), 10_001);
+  const waitingJobs = workload.jobs.filter(({ status }) => status === "queued");
+  assert.equal(waitingJobs.reduce((sum, { count }) => sum + count, 0), 10_001);
   const failed = workload.jobs.filter(({ status }) => status === "failed");
   assert.deepEqual(failed, [{ task: "frown", status: "failed", count: 3 }]);
   assert.deepEqual(workload.oldestDue, new Date(NOW));

@@ -91,21 +91,24 @@ Deno.test("subscription: 12 monthly cycles with a declined card in between are e
   await using subscriptions = await openSubscriptions();
   subscriptions.delivery = "both";
   const { sandbox } = subscriptions;
-  const [good, bad] = [await savedCard(sandbox), await savedCard(sandbox, DENIED_CARD)];
-  const subscription = await subscriptions.create({ token: good, max_interval: 12 });
+  const [validToken, deniedToken] = [
+    await savedCard(sandbox),
+    await savedCard(sandbox, DENIED_CARD),
+  ];
+  const subscription = await subscriptions.create({ token: validToken, max_interval: 12 });
   const denied = async () =>
     (await subscriptions.payments(subscription))
       .filter(({ transaction_status }) => transaction_status === "deny");
 
   for (let cycle = 1; cycle <= 5; cycle++) await runNextCycle(subscriptions, subscription);
-  await changeCard(subscriptions, subscription, bad);
+  await changeCard(subscriptions, subscription, deniedToken);
   await runNextCycle(subscriptions, subscription);
   for (let retries = 0; retries < 2; retries++) {
     assert.equal((await denied()).length, retries + 1, "failed attempts are stored");
     const stored = await subscriptions.stored(subscription.id);
     assert.deepEqual([stored.status, stored.current_interval], ["active", 6]);
     await assertAllCharged(subscriptions, subscription, 5);
-    if (retries === 1) await changeCard(subscriptions, subscription, good);
+    if (retries === 1) await changeCard(subscriptions, subscription, validToken);
     await subscriptions.advance(HOUR);
     await runAllJobs(subscriptions);
   }
@@ -255,8 +258,9 @@ for (const fault of ["answer_lost", "reset", "error_500", "broken_json"]) {
         "not sent again after the response",
       );
       const eventNames = namesOf(await subscriptions.readEvents(id)).slice(1);
-      const all = { disable: ["disabled"], enable: ["disabled"], cancel: ["cancelled"] }[action];
-      assert.deepEqual(eventNames, all.map((name) => `subscription_${name}`));
+      const expected =
+        { disable: ["disabled"], enable: ["disabled"], cancel: ["cancelled"] }[action];
+      assert.deepEqual(eventNames, expected.map((name) => `subscription_${name}`));
     }
   });
 }
@@ -281,8 +285,8 @@ Deno.test("subscription action: a retry with the same key completes an unknown o
   const { id } = await subscriptions.create();
   const headers = newKey();
   await subscriptions.sandbox.fault("subscription_disable", "answer_lost");
-  const lost = await subscriptions.act(id, "disable", headers);
-  await assertProblem(lost, 502, "gateway_unreachable");
+  const lostResponse = await subscriptions.act(id, "disable", headers);
+  await assertProblem(lostResponse, 502, "gateway_unreachable");
   const again = await parseSubscription(await subscriptions.act(id, "disable", headers), 200);
   assert.equal(again.status, "disabled");
   assert.equal(isReplayed(await subscriptions.act(id, "disable", headers)), true);
@@ -523,8 +527,8 @@ Deno.test("sync: skips subscriptions that were disabled or cancelled over a week
   ];
   await subscriptions.actAndParse(disabled.id, "disable");
   await subscriptions.actAndParse(cancelled.id, "cancel");
-  const all = [active, disabled, cancelled, ended];
-  const statusChecks = () => all.map((each) => subscriptions.statusChecks(each));
+  const checked = [active, disabled, cancelled, ended];
+  const statusChecks = () => checked.map((each) => subscriptions.statusChecks(each));
   await subscriptions.advance(6 * DAY);
   await subscriptions.sync();
   assert.equal(statusChecks().every((count) => count > 0), true);

@@ -61,9 +61,9 @@ async function createWithLostResponse(subscriptions: TestSubscriptions, headers 
   );
   assert.equal(problem.outcome, "unknown");
   const id = problem.subscription_id!;
-  const waiting = await subscriptions.stored(id);
-  assert.equal(waiting.status, "pending");
-  assert.equal(waiting.gateway_subscription_id, null);
+  const pending = await subscriptions.stored(id);
+  assert.equal(pending.status, "pending");
+  assert.equal(pending.gateway_subscription_id, null);
   return { id, headers, request };
 }
 
@@ -232,7 +232,7 @@ Deno.test("subscription with an unknown outcome: is not sent again minutes later
   await using subscriptions = await openSubscriptions();
   const { post, relay } = subscriptions;
   const { id, headers, request } = await createWithLostResponse(subscriptions);
-  const again = () => post("/subscriptions/", request, headers);
+  const retry = () => post("/subscriptions/", request, headers);
 
   await t.step("the job sends nothing", async () => {
     await subscriptions.advance(MINUTE + 1);
@@ -248,11 +248,11 @@ Deno.test("subscription with an unknown outcome: is not sent again minutes later
     async () => {
       await subscriptions.advance(100);
       for (let time = 0; time < 2; time++) {
-        const problem = await assertProblem(await again(), 504, "gateway_timeout");
+        const problem = await assertProblem(await retry(), 504, "gateway_timeout");
         assert.deepEqual([problem.outcome, problem.subscription_id], ["unknown", id]);
       }
       await subscriptions.advance(2 * HOUR);
-      await assertProblem(await again(), 504, "gateway_timeout");
+      await assertProblem(await retry(), 504, "gateway_timeout");
       assert.equal(relay.times(CREATE), 1);
       assert.equal((await subscriptions.stored(id)).status, "pending");
     },
@@ -264,8 +264,8 @@ Deno.test("subscription with an unknown outcome: is not sent again minutes later
     await assertAdopted(subscriptions, id, created);
   });
   await t.step("a retry with the same key then returns it", async () => {
-    assert.equal((await parseSubscription(await again(), 201)).id, id);
-    assert.equal((await parseSubscription(await again(), 201)).status, "active");
+    assert.equal((await parseSubscription(await retry(), 201)).id, id);
+    assert.equal((await parseSubscription(await retry(), 201)).status, "active");
     assert.equal((await subscriptions.createdAtGateway()).length, 1);
   });
 });
@@ -349,19 +349,19 @@ Deno.test("subscription with an unknown outcome: does not adopt another subscrip
   const ofBob = await subscriptions.create({}, bob);
   // Equal in all fields except the metadata, which lacks the service's id.
   const { id: _id, ...request } = original;
-  const { id: foreign } = await sandbox.post("/v1/subscriptions", {
+  const { id: foreignId } = await sandbox.post("/v1/subscriptions", {
     ...request,
     schedule: { interval: 1, interval_unit: "month" },
     metadata: { plan: "gold" },
   });
-  for (const named of [ofBob.gateway_subscription_id, foreign, randomUUID()]) {
-    await t.step(`named as ${named}`, async () => {
-      const body = buildRecurringNotification(named, { ...original, id: named });
+  for (const namedId of [ofBob.gateway_subscription_id, foreignId, randomUUID()]) {
+    await t.step(`named as ${namedId}`, async () => {
+      const body = buildRecurringNotification(namedId, { ...original, id: namedId });
       await sendHints(subscriptions, body);
       await subscriptions.advance(MINUTE + 1);
       await subscriptions.runJobs();
-      const waiting = await subscriptions.stored(id);
-      assert.deepEqual([waiting.status, waiting.gateway_subscription_id], ["pending", null]);
+      const pending = await subscriptions.stored(id);
+      assert.deepEqual([pending.status, pending.gateway_subscription_id], ["pending", null]);
     });
   }
   assert.equal((await subscriptions.stored(ofBob.id, bob)).status, "active");

@@ -172,21 +172,26 @@ Deno.test("subscription list: returns the caller's own in pages, newest first, a
   }
   assert.deepEqual(read, ids);
   assert.deepEqual((await readPage(subscriptions, "/subscriptions/", bob)).page, [ofBob]);
-  const all = await readPage(subscriptions, "/subscriptions/?limit=100", subscriptions.staff);
-  assert.equal(all.ids.includes(ofBob.id) && ids.every((id) => all.ids.includes(id)), true);
-  assert.deepEqual(all.ids, all.ids.toSorted().reverse());
+  const staffPage = await readPage(subscriptions, "/subscriptions/?limit=100", subscriptions.staff);
+  assert.equal(
+    staffPage.ids.includes(ofBob.id) && ids.every((id) => staffPage.ids.includes(id)),
+    true,
+  );
+  assert.deepEqual(staffPage.ids, staffPage.ids.toSorted().reverse());
 });
 
 Deno.test("subscription list: filters by status, and keeps the filter in the next link", async () => {
   await using subscriptions = await openSubscriptions();
-  const [third, second, first] = await createMany(subscriptions, 3);
-  await subscriptions.actAndParse(first!, "cancel");
-  await subscriptions.actAndParse(third!, "cancel");
+  const [thirdId, secondId, firstId] = await createMany(subscriptions, 3);
+  await subscriptions.actAndParse(firstId!, "cancel");
+  await subscriptions.actAndParse(thirdId!, "cancel");
   const page = await readPage(subscriptions, "/subscriptions/?status=cancelled&limit=1");
-  assert.deepEqual(page.ids, [third]);
-  const next = await readPage(subscriptions, page.next!);
-  assert.deepEqual([next.ids, next.next], [[first], null]);
-  assert.deepEqual((await readPage(subscriptions, "/subscriptions/?status=active")).ids, [second]);
+  assert.deepEqual(page.ids, [thirdId]);
+  const nextPage = await readPage(subscriptions, page.next!);
+  assert.deepEqual([nextPage.ids, nextPage.next], [[firstId], null]);
+  assert.deepEqual((await readPage(subscriptions, "/subscriptions/?status=active")).ids, [
+    secondId,
+  ]);
   for (const status of SUBSCRIPTION_STATUSES.filter((each) => !/^(active|cancel)/.test(each))) {
     assert.deepEqual((await readPage(subscriptions, `/subscriptions/?status=${status}`)).ids, []);
   }
@@ -197,7 +202,7 @@ Deno.test("subscription: another user can neither read nor change it; staff can"
   const { app, get, staff } = subscriptions;
   const bob = await app.createKey({ userId: "bob" });
   const { id } = await subscriptions.create();
-  const unknown = crypto.randomUUID();
+  const unknownId = crypto.randomUUID();
   for (const action of ["disable", "enable", "cancel"]) {
     const problem = await assertProblem(
       await subscriptions.act(id, action, {}, bob),
@@ -205,14 +210,14 @@ Deno.test("subscription: another user can neither read nor change it; staff can"
       "not_found",
     );
     const expected = await assertProblem(
-      await subscriptions.act(unknown, action),
+      await subscriptions.act(unknownId, action),
       404,
       "not_found",
     );
     assert.deepEqual({ ...problem, instance: "" }, { ...expected, instance: "" });
   }
   for (
-    const path of [`/subscriptions/${id}/`, `/subscriptions/${unknown}/`, "/subscriptions/none/"]
+    const path of [`/subscriptions/${id}/`, `/subscriptions/${unknownId}/`, "/subscriptions/none/"]
   ) {
     await assertProblem(await get(path, bob), 404, "not_found");
   }
@@ -308,11 +313,11 @@ Deno.test("subscription action: runs once for an Idempotency-Key, and replays it
   await using subscriptions = await openSubscriptions();
   const subscription = await subscriptions.create();
   const headers = newKey();
-  const first = await subscriptions.act(subscription.id, "disable", headers);
+  const firstResponse = await subscriptions.act(subscription.id, "disable", headers);
   await subscriptions.actAndParse(subscription.id, "enable");
-  const second = await subscriptions.act(subscription.id, "disable", headers);
-  assert.deepEqual([isReplayed(first), isReplayed(second)], [false, true]);
-  assert.deepEqual(await second.json(), await first.json());
+  const secondResponse = await subscriptions.act(subscription.id, "disable", headers);
+  assert.deepEqual([isReplayed(firstResponse), isReplayed(secondResponse)], [false, true]);
+  assert.deepEqual(await secondResponse.json(), await firstResponse.json());
   assert.deepEqual(subscriptions.sentActions(subscription), ["disable", "enable"]);
   assert.equal((await subscriptions.stored(subscription.id)).status, "active");
 });
@@ -321,13 +326,16 @@ Deno.test("subscription creation: replays the response for the same key, and rej
   await using subscriptions = await openSubscriptions();
   const { post, relay } = subscriptions;
   const [request, headers] = [await subscriptions.request(), newKey()];
-  const first = await post("/subscriptions/", request, headers);
-  const second = await post("/subscriptions/", request, headers);
-  assert.deepEqual([isReplayed(first), isReplayed(second)], [false, true]);
-  assert.equal(second.headers.get("location"), first.headers.get("location"));
-  assert.deepEqual(await parseSubscription(second, 201), await parseSubscription(first, 201));
-  const other = await post("/subscriptions/", { ...request, amount: 1 }, headers);
-  await assertProblem(other, 422, "idempotency_key_reused");
+  const firstResponse = await post("/subscriptions/", request, headers);
+  const secondResponse = await post("/subscriptions/", request, headers);
+  assert.deepEqual([isReplayed(firstResponse), isReplayed(secondResponse)], [false, true]);
+  assert.equal(secondResponse.headers.get("location"), firstResponse.headers.get("location"));
+  assert.deepEqual(
+    await parseSubscription(secondResponse, 201),
+    await parseSubscription(firstResponse, 201),
+  );
+  const withOtherBody = await post("/subscriptions/", { ...request, amount: 1 }, headers);
+  await assertProblem(withOtherBody, 422, "idempotency_key_reused");
   assert.equal(relay.times(CREATE), 1);
   assert.equal((await subscriptions.createdAtGateway()).length, 1);
 });
@@ -447,18 +455,21 @@ Deno.test("subscription functions: do the same as the routes", async (t) => {
     await subscriptions.runJobs();
     assert.equal((await subscriptions.stored(id)).amount, "40000.00");
   });
-  await t.step("disable, enable, cancel", async () => {
-    const functions = [
-      [actions.disableSubscription, "disabled"],
-      [actions.enableSubscription, "active"],
-      [actions.cancelSubscription, "cancelled"],
-    ] as const;
-    for (const [call, status] of functions) {
-      assert.equal((await call(deps, ALICE, id, null)).body.status, status);
-    }
-    const update = updateSubscription(deps, ALICE, id, { token }, null);
-    await assert.rejects(update, { code: "invalid_state" });
-  });
+  await t.step(
+    "disableSubscription, enableSubscription and cancelSubscription set the status",
+    async () => {
+      const functions = [
+        [actions.disableSubscription, "disabled"],
+        [actions.enableSubscription, "active"],
+        [actions.cancelSubscription, "cancelled"],
+      ] as const;
+      for (const [call, status] of functions) {
+        assert.equal((await call(deps, ALICE, id, null)).body.status, status);
+      }
+      const update = updateSubscription(deps, ALICE, id, { token }, null);
+      await assert.rejects(update, { code: "invalid_state" });
+    },
+  );
 });
 
 /** Responses of the gateway that may contain the token. Null: the sandbox responds. */

@@ -102,7 +102,7 @@ Deno.test("public address: a mapped IPv4 address is treated as IPv4 in every not
 });
 
 Deno.test("public address: invalid addresses and addresses with a zone are not public", async () => {
-  const wrong = [
+  const invalidAddresses = [
     ...[
       "",
       " ",
@@ -124,7 +124,7 @@ Deno.test("public address: invalid addresses and addresses with a zone are not p
       "2606::1::",
     ],
   ];
-  for (const text of wrong) assert.equal(isPublic(text), false, text);
+  for (const text of invalidAddresses) assert.equal(isPublic(text), false, text);
   const property = fc.asyncProperty(fc.string(), (text) => {
     assert.equal(isPublic(text), false);
     return Promise.resolve();

@@ -206,10 +206,10 @@ async function rowsOf({ app }: TestWebhooks, endpointId: string): Promise<number
 Deno.test("endpoint deletion: removes waiting deliveries, ends their job, and sends nothing more", async () => {
   const clock = manualClock();
   await using webhooks = await openWebhooks({ now: clock.now });
-  await using other = openWebhookReceiver();
+  await using otherReceiver = openWebhookReceiver();
   const { receiver } = webhooks;
   const { id } = await webhooks.endpoint();
-  await webhooks.endpoint({ url: other.url });
+  await webhooks.endpoint({ url: otherReceiver.url });
   receiver.answer({ status: 500 });
   const payment = await webhooks.charge("gopay");
   await webhooks.deliver();
@@ -227,14 +227,14 @@ Deno.test("endpoint deletion: removes waiting deliveries, ends their job, and se
   assert.equal(receiver.received.length, 1);
   const jobs = await jobsOf(webhooks.app, id);
   assert.deepEqual(jobs.map(({ status, error }) => [status, error]), [["succeeded", null]]);
-  assert.equal(other.received.length, 2, "the other endpoint gets its deliveries");
+  assert.equal(otherReceiver.received.length, 2, "the other endpoint gets its deliveries");
 });
 
 Deno.test("endpoint deletion: removes all rows, even during an attempt or if the endpoint is disabled", async () => {
   const clock = manualClock();
   await using webhooks = await openWebhooks({ now: clock.now });
   const { receiver } = webhooks;
-  const busy = await webhooks.endpoint();
+  const busyEndpoint = await webhooks.endpoint();
   const disabled = await webhooks.endpoint({ enabled: false });
   await webhooks.charge();
   const answer = Promise.withResolvers<void>();
@@ -245,7 +245,7 @@ Deno.test("endpoint deletion: removes all rows, even during an attempt or if the
   const delivering = webhooks.deliver();
   try {
     await until("the attempt is under way", () => receiver.received.length === 1);
-    for (const { id } of [busy, disabled]) {
+    for (const { id } of [busyEndpoint, disabled]) {
       await expectStatus(webhooks.requestAsStaff("DELETE", `/webhook-endpoints/${id}/`), 204);
     }
   } finally {
@@ -256,7 +256,7 @@ Deno.test("endpoint deletion: removes all rows, even during an attempt or if the
     clock.advance(60_000);
     await webhooks.deliver();
   }
-  for (const { id } of [busy, disabled]) {
+  for (const { id } of [busyEndpoint, disabled]) {
     assert.equal(await rowsOf(webhooks, id), 0);
     const openJobs = (await jobsOf(webhooks.app, id)).filter(({ status }) =>
       status !== "succeeded"
@@ -325,7 +325,10 @@ Deno.test("prune: keeps an event and its deliveries while a delivery is waiting,
   });
   const { receiver, app } = webhooks;
   const { id } = await webhooks.endpoint();
-  const waiting = await webhooks.endpoint({ event_names: ["payment_settled"], enabled: false });
+  const waitingEndpoint = await webhooks.endpoint({
+    event_names: ["payment_settled"],
+    enabled: false,
+  });
   const payment = await webhooks.paid();
   await webhooks.deliver();
   assert.deepEqual(await webhooks.deliverySummaries(id, payment.id), [
@@ -340,11 +343,11 @@ Deno.test("prune: keeps an event and its deliveries while a delivery is waiting,
     "payment_settled delivered 1",
   ]);
   receiver.received.length = 0;
-  await webhooks.change(waiting.id, { enabled: true });
+  await webhooks.change(waitingEndpoint.id, { enabled: true });
   await webhooks.deliver();
   assert.deepEqual(receivedNames(receiver.received, payment.id), ["payment_settled"]);
   await prune(app.deps);
   assert.deepEqual(await webhooks.events(payment.id), []);
   assert.deepEqual(await webhooks.deliveries(id), []);
-  assert.deepEqual(await webhooks.deliveries(waiting.id), []);
+  assert.deepEqual(await webhooks.deliveries(waitingEndpoint.id), []);
 });

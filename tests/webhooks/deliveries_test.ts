@@ -27,7 +27,7 @@ import { until } from "../support/until.ts";
 const DAY_MS = 24 * 3_600_000;
 
 /** The only delivery of the endpoint. */
-async function onlyDelivery(webhooks: TestWebhooks, endpointId: string): Promise<Delivery> {
+async function findOnlyDelivery(webhooks: TestWebhooks, endpointId: string): Promise<Delivery> {
   const deliveries = await webhooks.deliveries(endpointId);
   assert.equal(deliveries.length, 1);
   return deliveries[0]!;
@@ -112,8 +112,8 @@ Deno.test("webhook delivery: the body is the event of GET /events/, with the sta
     assert.equal(headers["webhook-timestamp"], String(Math.floor(clock.now() / 1_000)));
     assert.equal(headers["content-type"], "application/json");
     assert.equal(headers["authorization"], undefined);
-    const [last] = webhook.body.slice(-1);
-    const changed = Uint8Array.from([...webhook.body.slice(0, -1), last! ^ 1]);
+    const [lastByte] = webhook.body.slice(-1);
+    const changed = Uint8Array.from([...webhook.body.slice(0, -1), lastByte! ^ 1]);
     assert.throws(() => verifyWebhook(secret, { ...webhook, body: changed }));
     for (
       const [name, value] of Object.entries({
@@ -130,42 +130,50 @@ Deno.test("webhook delivery: the body is the event of GET /events/, with the sta
 
 Deno.test("webhook delivery: each endpoint gets the events of its event_names since its creation, signed with its own secret", async () => {
   await using webhooks = await openWebhooks();
-  await using other = openWebhookReceiver();
-  const early = await webhooks.charge();
-  const all = await webhooks.endpoint();
-  const some = await webhooks.endpoint({
-    url: `${other.url}/some?x=1`,
+  await using otherReceiver = openWebhookReceiver();
+  const earlyPayment = await webhooks.charge();
+  const forAllEvents = await webhooks.endpoint();
+  const forSomeEvents = await webhooks.endpoint({
+    url: `${otherReceiver.url}/some?x=1`,
     event_names: ["payment_settled", "invoice_paid"],
   });
-  const none = await webhooks.endpoint({ url: other.url, event_names: ["subscription_charged"] });
+  const forNoEvents = await webhooks.endpoint({
+    url: otherReceiver.url,
+    event_names: ["subscription_charged"],
+  });
   const payment = await webhooks.paid();
   await webhooks.deliver();
-  assert.deepEqual(webhooks.receivedEvents(all.secret).map(({ name }) => name), [
+  assert.deepEqual(webhooks.receivedEvents(forAllEvents.secret).map(({ name }) => name), [
     "payment_received",
     "payment_settled",
   ]);
-  assert.deepEqual(other.received.map(({ path }) => path), ["/webhooks/some?x=1"]);
-  const [settled] = other.received;
-  const [, same] = webhooks.receiver.received;
-  verifyWebhook(some.secret, settled!);
-  assert.throws(() => verifyWebhook(all.secret, settled!));
-  assert.equal(settled!.headers["webhook-id"], same!.headers["webhook-id"]);
-  assert.deepEqual(settled!.body, same!.body);
-  assert.deepEqual(await webhooks.deliveries(none.id), []);
-  assert.deepEqual(await webhooks.deliverySummaries(all.id, early.id), []);
+  assert.deepEqual(otherReceiver.received.map(({ path }) => path), ["/webhooks/some?x=1"]);
+  const [settled] = otherReceiver.received;
+  const [, settledForAll] = webhooks.receiver.received;
+  verifyWebhook(forSomeEvents.secret, settled!);
+  assert.throws(() => verifyWebhook(forAllEvents.secret, settled!));
+  assert.equal(settled!.headers["webhook-id"], settledForAll!.headers["webhook-id"]);
+  assert.deepEqual(settled!.body, settledForAll!.body);
+  assert.deepEqual(await webhooks.deliveries(forNoEvents.id), []);
+  assert.deepEqual(await webhooks.deliverySummaries(forAllEvents.id, earlyPayment.id), []);
 
   // The `event_names` at the time of the event count, not those at the time of the delivery.
-  const later = await webhooks.charge();
-  await webhooks.change(all.id, { event_names: ["payment_denied"] });
-  await webhooks.change(some.id, { event_names: null });
+  const laterPayment = await webhooks.charge();
+  await webhooks.change(forAllEvents.id, { event_names: ["payment_denied"] });
+  await webhooks.change(forSomeEvents.id, { event_names: null });
   await webhooks.deliver();
-  assert.deepEqual(receivedNames(webhooks.receiver.received, later.id), ["payment_received"]);
-  assert.deepEqual(receivedNames(other.received, later.id), []);
-  const last = await webhooks.paid();
+  assert.deepEqual(receivedNames(webhooks.receiver.received, laterPayment.id), [
+    "payment_received",
+  ]);
+  assert.deepEqual(receivedNames(otherReceiver.received, laterPayment.id), []);
+  const lastPayment = await webhooks.paid();
   await webhooks.deliver();
-  assert.deepEqual(receivedNames(webhooks.receiver.received, last.id), []);
-  assert.deepEqual(receivedNames(other.received, last.id), ["payment_received", "payment_settled"]);
-  assert.deepEqual(await webhooks.deliverySummaries(all.id, payment.id), [
+  assert.deepEqual(receivedNames(webhooks.receiver.received, lastPayment.id), []);
+  assert.deepEqual(receivedNames(otherReceiver.received, lastPayment.id), [
+    "payment_received",
+    "payment_settled",
+  ]);
+  assert.deepEqual(await webhooks.deliverySummaries(forAllEvents.id, payment.id), [
     "payment_received delivered 1",
     "payment_settled delivered 1",
   ]);
@@ -236,11 +244,11 @@ Deno.test("publisher: a committed event queues one job for each enabled endpoint
   await webhooks.charge();
   assert.deepEqual(await queuedEndpoints(), []);
   const { id } = await webhooks.endpoint();
-  const other = await webhooks.endpoint();
+  const otherEndpoint = await webhooks.endpoint();
   await webhooks.endpoint({ enabled: false });
   await webhooks.endpoint({ event_names: ["invoice_paid"] });
   await Promise.all(Array.from({ length: 10 }, () => webhooks.charge()));
-  assert.deepEqual(await queuedEndpoints(), [id, other.id]);
+  assert.deepEqual(await queuedEndpoints(), [id, otherEndpoint.id]);
 });
 
 Deno.test("resend: sends a delivered, failed or waiting delivery again with the same id", async () => {
@@ -250,14 +258,17 @@ Deno.test("resend: sends a delivered, failed or waiting delivery again with the 
   const { id } = await webhooks.endpoint();
   await webhooks.charge();
   await webhooks.deliver();
-  const { id: eventId } = await onlyDelivery(webhooks, id);
+  const { id: eventId } = await findOnlyDelivery(webhooks, id);
 
   await resend(webhooks, id, eventId);
-  const waiting = await onlyDelivery(webhooks, id);
-  assert.deepEqual([waiting.status, waiting.attempts, waiting.delivered_at], ["pending", 0, null]);
+  const waitingDelivery = await findOnlyDelivery(webhooks, id);
+  assert.deepEqual(
+    [waitingDelivery.status, waitingDelivery.attempts, waitingDelivery.delivered_at],
+    ["pending", 0, null],
+  );
   receiver.answer({ status: 500 });
   await webhooks.deliver();
-  assert.deepEqual((await onlyDelivery(webhooks, id)).attempts, 1);
+  assert.deepEqual((await findOnlyDelivery(webhooks, id)).attempts, 1);
   await resend(webhooks, id, eventId);
   await webhooks.deliver();
   assert.equal(receiver.received.length, 3, "without waiting for its retry time");
@@ -270,7 +281,7 @@ Deno.test("resend: sends a delivered, failed or waiting delivery again with the 
   receiver.answer({});
   await resend(webhooks, id, eventId);
   await webhooks.deliver();
-  const { status, attempts, delivered_at } = await onlyDelivery(webhooks, id);
+  const { status, attempts, delivered_at } = await findOnlyDelivery(webhooks, id);
   assert.deepEqual([status, attempts, delivered_at], [
     "delivered",
     1,
@@ -280,8 +291,8 @@ Deno.test("resend: sends a delivered, failed or waiting delivery again with the 
   assert.deepEqual([...new Set(receiver.received.map(({ headers }) => headers["webhook-id"]))], [
     eventId,
   ]);
-  const other = await webhooks.endpoint();
-  const path = `/webhook-endpoints/${other.id}/deliveries/${eventId}/resend/`;
+  const otherEndpoint = await webhooks.endpoint();
+  const path = `/webhook-endpoints/${otherEndpoint.id}/deliveries/${eventId}/resend/`;
   await assertProblem(await webhooks.requestAsStaff("POST", path), 404, "not_found");
 });
 
@@ -301,14 +312,14 @@ Deno.test("secret rotation: both secrets sign for a day, then only the new one",
   const signedBy = async (...secrets: string[]) => {
     await webhooks.charge();
     await webhooks.deliver();
-    const last = webhooks.receiver.received.at(-1)!;
-    return secrets.map((secret) => isSignedWith(secret, last));
+    const lastWebhook = webhooks.receiver.received.at(-1)!;
+    return secrets.map((secret) => isSignedWith(secret, lastWebhook));
   };
   assert.deepEqual(await signedBy(first), [true]);
   const second = await rotate();
   assert.deepEqual(await signedBy(first, second), [true, true]);
-  const last = webhooks.receiver.received.at(-1)!;
-  for (const secret of [first, second]) verifyWebhook(secret, last);
+  const lastWebhook = webhooks.receiver.received.at(-1)!;
+  for (const secret of [first, second]) verifyWebhook(secret, lastWebhook);
   clock.advance(DAY_MS - 1);
   assert.deepEqual(await signedBy(first, second), [true, true]);
   clock.advance(1);
@@ -368,20 +379,20 @@ Deno.test("endpoint test: returns the result at once and stores nothing", async 
 });
 
 Deno.test("endpoint: creation and deletion on another instance apply to the next event", async () => {
-  await using first = await openWebhooks();
-  await using second = await openWebhooks({ databaseUrl: first.databaseUrl });
-  await first.charge();
-  const { id } = await second.endpoint();
-  const delivered = await first.charge();
-  assert.deepEqual((await second.deliveries(id)).map(({ resource_id }) => resource_id), [
+  await using firstInstance = await openWebhooks();
+  await using secondInstance = await openWebhooks({ databaseUrl: firstInstance.databaseUrl });
+  await firstInstance.charge();
+  const { id } = await secondInstance.endpoint();
+  const delivered = await firstInstance.charge();
+  assert.deepEqual((await secondInstance.deliveries(id)).map(({ resource_id }) => resource_id), [
     delivered.id,
   ]);
-  await expectStatus(second.requestAsStaff("DELETE", `/webhook-endpoints/${id}/`), 204);
-  await second.deliver();
-  await first.charge();
-  await first.charge();
-  const { id: another } = await second.endpoint();
-  const last = await first.charge();
-  const receivedEvents = await second.deliveries(another);
-  assert.deepEqual(receivedEvents.map(({ resource_id }) => resource_id), [last.id]);
+  await expectStatus(secondInstance.requestAsStaff("DELETE", `/webhook-endpoints/${id}/`), 204);
+  await secondInstance.deliver();
+  await firstInstance.charge();
+  await firstInstance.charge();
+  const { id: newEndpointId } = await secondInstance.endpoint();
+  const lastPayment = await firstInstance.charge();
+  const receivedEvents = await secondInstance.deliveries(newEndpointId);
+  assert.deepEqual(receivedEvents.map(({ resource_id }) => resource_id), [lastPayment.id]);
 });

@@ -49,21 +49,21 @@ function holdResponses() {
 Deno.test("endpoint: a 410 disables it at once with an event, and its deliveries wait until it is enabled", async () => {
   const clock = manualClock();
   await using webhooks = await openWebhooks({ now: clock.now });
-  await using other = openWebhookReceiver();
+  await using otherReceiver = openWebhookReceiver();
   const { receiver } = webhooks;
   const { id } = await webhooks.endpoint();
   const observer = await webhooks.endpoint({
-    url: other.url,
+    url: otherReceiver.url,
     event_names: ["webhook_endpoint_disabled"],
   });
-  const first = await webhooks.charge("gopay");
+  const firstPayment = await webhooks.charge("gopay");
   receiver.answer({ status: 410 });
   await webhooks.deliver();
   await webhooks.deliver();
   const endpoint = await webhooks.readEndpoint(id);
   assert.deepEqual([endpoint.enabled, endpoint.disabled_reason], [false, "gone"]);
   assert.equal((await webhooks.readEndpoint(observer.id)).enabled, true);
-  const [disabledEvent, ...more] = other.received.map(eventIn);
+  const [disabledEvent, ...more] = otherReceiver.received.map(eventIn);
   assert.deepEqual(more, []);
   assert.equal(disabledEvent!.name, "webhook_endpoint_disabled");
   assert.deepEqual(disabledEvent!.data, { ...endpoint, notification_id: null });
@@ -71,14 +71,14 @@ Deno.test("endpoint: a 410 disables it at once with an event, and its deliveries
 
   // While the endpoint is disabled, its deliveries are stored and not sent.
   receiver.answer({});
-  await notifyAndRead(webhooks, buildNotification(first, "settlement"));
-  const second = await webhooks.paid();
+  await notifyAndRead(webhooks, buildNotification(firstPayment, "settlement"));
+  const secondPayment = await webhooks.paid();
   for (const ms of [0, 6 * SECOND_MS, HOUR_MS, DAY_MS]) {
     clock.advance(ms);
     await webhooks.deliver();
   }
   assert.equal(receiver.received.length, 1);
-  assert.deepEqual(await webhooks.deliverySummaries(id, first.id), [
+  assert.deepEqual(await webhooks.deliverySummaries(id, firstPayment.id), [
     "payment_received pending 1",
     "payment_settled pending 0",
   ]);
@@ -91,7 +91,7 @@ Deno.test("endpoint: a 410 disables it at once with an event, and its deliveries
     null,
   ]);
   await webhooks.deliver();
-  for (const payment of [first, second]) {
+  for (const payment of [firstPayment, secondPayment]) {
     assert.deepEqual(receivedNames(receiver.received, payment.id), [
       "payment_received",
       "payment_settled",
@@ -193,13 +193,15 @@ Deno.test("endpoint: is disabled after 24 h of failures", async () => {
   assert.equal((await webhooks.readEndpoint(id)).enabled, true, "not before 24 h are over");
   assert.equal((await webhooks.readEndpoint(id)).failing_since, failingSince);
   clock.advance(1);
-  const last = await webhooks.charge();
+  const lastPayment = await webhooks.charge();
   await webhooks.deliver();
   const { enabled, disabled_reason } = await webhooks.readEndpoint(id);
   assert.deepEqual([enabled, disabled_reason], [false, "failing"]);
   const [event, ...more] = await readDisabledEvents(webhooks, id);
   assert.deepEqual([event.data.disabled_reason, more], ["failing", []]);
-  assert.deepEqual(await webhooks.deliverySummaries(id, last.id), ["payment_received pending 1"]);
+  assert.deepEqual(await webhooks.deliverySummaries(id, lastPayment.id), [
+    "payment_received pending 1",
+  ]);
   const sent = receiver.received.length;
   clock.advance(3 * DAY_MS);
   await webhooks.deliver();
@@ -212,7 +214,7 @@ Deno.test("endpoint: is disabled after 24 h of failures", async () => {
   receiver.answer({});
   clock.advance(DAY_MS);
   await webhooks.deliver();
-  for (const each of [payment, last]) {
+  for (const each of [payment, lastPayment]) {
     assert.match(
       (await webhooks.deliverySummaries(id, each.id)).join(),
       /^payment_received delivered \d$/,

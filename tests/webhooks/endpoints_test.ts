@@ -40,9 +40,9 @@ Deno.test("webhook endpoints: every operation requires staff and reveals no endp
   await using webhooks = await openWebhooks();
   const { app, key, staff } = webhooks;
   const { id } = await webhooks.endpoint();
-  const all = operations(webhooks);
-  assert.equal(all.length, 9);
-  for (const { method, path, body } of all) {
+  const allOperations = operations(webhooks);
+  assert.equal(allOperations.length, 9);
+  for (const { method, path, body } of allOperations) {
     for (const endpoint of [id, UNKNOWN_ID]) {
       const init = {
         method,
@@ -71,7 +71,6 @@ Deno.test("webhook endpoints: can be created, read, listed, updated and deleted"
     url: "https://shop.example/hooks?a=1",
     event_names: ["payment_settled", "payment_refunded", "payment_settled"],
     description: "The shop",
-    unknown_field: "ignored",
   });
   const location = response.headers.get("Location");
   assert.equal(response.headers.get("Cache-Control"), "no-store");
@@ -92,13 +91,13 @@ Deno.test("webhook endpoints: can be created, read, listed, updated and deleted"
   });
   assert.match(secret, /^whsec_[A-Za-z0-9+/]{43}=$/);
   assert.deepEqual(await webhooks.readEndpoint(created.id), created);
-  const other = await webhooks.endpoint();
-  assert.notEqual(other.secret, secret);
+  const otherEndpoint = await webhooks.endpoint();
+  assert.notEqual(otherEndpoint.secret, secret);
   const list = await expectStatus(
     webhooks.requestAsStaff("GET", "/webhook-endpoints/"),
     200,
   ) as Json;
-  assert.deepEqual(list.map(({ id }: Json) => id), [other.id, created.id]);
+  assert.deepEqual(list.map(({ id }: Json) => id), [otherEndpoint.id, created.id]);
   assert.deepEqual(list[1], created);
 
   clock.advance(1_000);
@@ -134,7 +133,7 @@ Deno.test("webhook endpoints: can be created, read, listed, updated and deleted"
     webhooks.requestAsStaff("GET", "/webhook-endpoints/"),
     200,
   ) as Json;
-  assert.deepEqual(remaining.map(({ id }: Json) => id), [other.id]);
+  assert.deepEqual(remaining.map(({ id }: Json) => id), [otherEndpoint.id]);
 });
 
 Deno.test("webhook endpoints: pages of endpoints and deliveries contain each item once", async () => {
@@ -197,8 +196,8 @@ Deno.test("webhook secret: is returned only when it is created, and is in no row
   const path = `/webhook-endpoints/${id}/`;
   const rotated = await webhooks.requestAsStaff("POST", `${path}rotate-secret/`);
   assert.equal(rotated.headers.get("Cache-Control"), "no-store");
-  const { secret: second, ...shown } = await expectStatus(Promise.resolve(rotated), 200) as Json;
-  assert.notEqual(second, secret);
+  const { secret: newSecret, ...shown } = await expectStatus(Promise.resolve(rotated), 200) as Json;
+  assert.notEqual(newSecret, secret);
   assert.deepEqual(WebhookEndpointSchema.strict().parse(shown), await webhooks.readEndpoint(id));
   await webhooks.charge();
   webhooks.receiver.answer({ status: 410 });
@@ -227,7 +226,7 @@ Deno.test("webhook secret: is returned only when it is created, and is in no row
     ...webhooks.receiver.received.map(({ body }) => new TextDecoder().decode(body)),
   ].join("\n");
   assert.ok(everything.includes("webhook_endpoint_disabled"));
-  for (const each of [secret, second]) {
+  for (const each of [secret, newSecret]) {
     const bare = each.replace("whsec_", "");
     const hex = Uint8Array.fromBase64(bare).toHex();
     for (const form of [bare, bare.slice(0, 20), hex, JSON.stringify(bare).slice(1, -1)]) {
@@ -241,10 +240,10 @@ Deno.test("webhook secret: is returned only when it is created, and is in no row
 Deno.test("webhook secret: cannot be decrypted in the row of another endpoint", async () => {
   await using webhooks = await openWebhooks();
   const { id } = await webhooks.endpoint();
-  const other = await webhooks.endpoint();
+  const otherEndpoint = await webhooks.endpoint();
   await webhooks.app.database.query((sql) =>
     sql`update gateway.webhook_endpoints set secret = (
-      select secret from gateway.webhook_endpoints where id = ${other.id}) where id = ${id}`
+      select secret from gateway.webhook_endpoints where id = ${otherEndpoint.id}) where id = ${id}`
   );
   const result = await expectStatus(
     webhooks.requestAsStaff("POST", `/webhook-endpoints/${id}/test/`),
@@ -260,7 +259,7 @@ Deno.test("webhook endpoints: an invalid field is reported by name, and nothing 
   const { id } = await webhooks.endpoint();
   const before = await webhooks.readEndpoint(id);
   const url = "https://shop.example/";
-  const wrong: [Json, string][] = [
+  const invalidInputs: [Json, string][] = [
     [{ url: "" }, "url"],
     [{ url: 7 }, "url"],
     [{ url: ["https://shop.example/"] }, "url"],
@@ -276,13 +275,12 @@ Deno.test("webhook endpoints: an invalid field is reported by name, and nothing 
     [{ url, event_names: ["webhook_endpoint_tested"] }, "event_names.0"],
     [{ url, event_names: ["*"] }, "event_names.0"],
     [{ url, event_names: [null] }, "event_names.0"],
-    [{ url, description: "" }, "description"],
     [{ url, description: "d".repeat(501) }, "description"],
     [{ url, description: 1 }, "description"],
     [{ url, enabled: "true" }, "enabled"],
     [{ url, enabled: 1 }, "enabled"],
   ];
-  for (const [input, field] of wrong) {
+  for (const [input, field] of invalidInputs) {
     assert.equal(
       await rejectedFields(webhooks.requestAsStaff("POST", "/webhook-endpoints/", input)),
       field,
@@ -324,10 +322,10 @@ Deno.test("webhook endpoints: null means absent for optional fields and is rejec
   const { id } = created;
   const named = await webhooks.change(id, { event_names: ["invoice_paid"], description: "Ours" });
   assert.deepEqual([named.event_names, named.description], [["invoice_paid"], "Ours"]);
-  assert.deepEqual(
-    { ...await webhooks.change(id, { id: UNKNOWN_ID, secret: "whsec_mine" }), updated_at: null },
-    { ...named, updated_at: null },
-  );
+  for (const field of ["id", "secret"]) {
+    const change = webhooks.requestAsStaff("PATCH", `/webhook-endpoints/${id}/`, { [field]: "x" });
+    assert.equal(await rejectedFields(change), field);
+  }
   const bare = await webhooks.change(id, { event_names: null, description: null });
   assert.deepEqual([bare.event_names, bare.description, bare.url], [null, null, created.url]);
   for (const field of ["url", "enabled"]) {
@@ -344,8 +342,8 @@ Deno.test("webhook endpoints: every route responds with 404 to an unknown or mal
   const { id } = await webhooks.endpoint();
   for (const { method, path, body } of operations(webhooks)) {
     if (!path.includes("{id}")) continue;
-    for (const wrong of ["1", `${id}'--`, randomUUID(), "%00", `${id}0`]) {
-      const resourcePath = path.replace("{id}", wrong).replace("{delivery_id}", UNKNOWN_ID);
+    for (const wrongId of ["1", `${id}'--`, randomUUID(), "%00", `${id}0`]) {
+      const resourcePath = path.replace("{id}", wrongId).replace("{delivery_id}", UNKNOWN_ID);
       await assertProblem(
         await webhooks.requestAsStaff(method, resourcePath, body),
         404,
@@ -353,8 +351,8 @@ Deno.test("webhook endpoints: every route responds with 404 to an unknown or mal
       );
     }
   }
-  for (const wrong of ["1", "latest", UNKNOWN_ID]) {
-    const resourcePath = `/webhook-endpoints/${id}/deliveries/${wrong}/resend/`;
+  for (const wrongId of ["1", "latest", UNKNOWN_ID]) {
+    const resourcePath = `/webhook-endpoints/${id}/deliveries/${wrongId}/resend/`;
     await assertProblem(await webhooks.requestAsStaff("POST", resourcePath), 404, "not_found");
   }
 });

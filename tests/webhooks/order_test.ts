@@ -27,7 +27,7 @@ async function refundPart({ post }: TestWebhooks, id: string, amount: number): P
 }
 
 /** A second instance on the same database. */
-async function openSecond(
+async function openSecondApp(
   { databaseUrl, sandbox }: TestWebhooks,
   now: () => number,
 ): Promise<TestApp> {
@@ -70,9 +70,9 @@ Deno.test("webhook order: a failed delivery delays later events of its resource 
     "payment_received",
     "payment_received",
   ]);
-  const other = await webhooks.paid();
+  const otherPayment = await webhooks.paid();
   await webhooks.deliver();
-  assert.deepEqual(receivedNames(receiver.received, other.id), [
+  assert.deepEqual(receivedNames(receiver.received, otherPayment.id), [
     "payment_received",
     "payment_settled",
   ]);
@@ -166,10 +166,10 @@ Deno.test("webhook order: an event that occurs while an earlier event of its res
   try {
     await until("the attempt is under way", () => receiver.received.length === 1);
     await notifyAndRead(webhooks, buildNotification(payment, "settlement"));
-    const other = await webhooks.charge();
+    const otherPayment = await webhooks.charge();
     await until(
       "an event of another payment is sent meanwhile",
-      () => receivedNames(receiver.received, other.id).length === 1,
+      () => receivedNames(receiver.received, otherPayment.id).length === 1,
     );
     assert.deepEqual(receivedNames(receiver.received, payment.id), ["payment_received"]);
   } finally {
@@ -196,8 +196,11 @@ Deno.test("webhook order: a resent delivery is sent before the waiting deliverie
   receiver.answer({ status: 500 });
   await notifyAndRead(webhooks, buildNotification(payment, "settlement"));
   await webhooks.deliver();
-  const [first] = await eventsOf(webhooks, payment.id);
-  await webhooks.requestAsStaff("POST", `/webhook-endpoints/${id}/deliveries/${first}/resend/`);
+  const [firstEvent] = await eventsOf(webhooks, payment.id);
+  await webhooks.requestAsStaff(
+    "POST",
+    `/webhook-endpoints/${id}/deliveries/${firstEvent}/resend/`,
+  );
   receiver.received.length = 0;
   receiver.answer({});
   clock.advance(6_000);
@@ -223,8 +226,11 @@ Deno.test("webhook order: deliveries that waited for a resent delivery are sent 
   }
   receiver.received.length = 0;
   receiver.answer({});
-  const [first] = await eventsOf(webhooks, payment.id);
-  await webhooks.requestAsStaff("POST", `/webhook-endpoints/${id}/deliveries/${first}/resend/`);
+  const [firstEvent] = await eventsOf(webhooks, payment.id);
+  await webhooks.requestAsStaff(
+    "POST",
+    `/webhook-endpoints/${id}/deliveries/${firstEvent}/resend/`,
+  );
   await webhooks.deliver();
   assert.deepEqual(receivedNames(receiver.received, payment.id), [
     "payment_received",
@@ -235,7 +241,7 @@ Deno.test("webhook order: deliveries that waited for a resent delivery are sent 
 Deno.test("webhook order: only one instance at a time sends to an endpoint", async () => {
   const clock = manualClock();
   await using webhooks = await openWebhooks({ now: clock.now });
-  await using second = await openSecond(webhooks, clock.now);
+  await using secondApp = await openSecondApp(webhooks, clock.now);
   const { receiver, app } = webhooks;
   const { id } = await webhooks.endpoint();
   const payment = await webhooks.charge("gopay");
@@ -245,7 +251,7 @@ Deno.test("webhook order: only one instance at a time sends to an endpoint", asy
     await answer.promise;
     return {};
   });
-  const delivering = runDueJobs(second);
+  const delivering = runDueJobs(secondApp);
   try {
     await until("the attempt is under way", () => receiver.received.length === 1);
     await notifyAndRead(webhooks, buildNotification(payment, "settlement"));
@@ -272,40 +278,40 @@ Deno.test("webhook order: only one instance at a time sends to an endpoint", asy
 
 Deno.test("webhook delivery: an endpoint that hangs does not delay others, and uses a limited number of connections", async () => {
   await using webhooks = await openWebhooks({ poolSize: 8 });
-  await using quick = openWebhookReceiver();
+  await using quickReceiver = openWebhookReceiver();
   const { receiver } = webhooks;
   const hanging = Promise.withResolvers<void>();
   receiver.answer(async () => {
     await hanging.promise;
     return {};
   });
-  const slow = await webhooks.endpoint();
-  await webhooks.endpoint({ url: quick.url });
+  const slowEndpoint = await webhooks.endpoint();
+  await webhooks.endpoint({ url: quickReceiver.url });
   const payments = await Promise.all(Array.from({ length: 30 }, () => webhooks.charge()));
   const delivering = webhooks.deliver();
   try {
     await until(
       "the other endpoint has all events",
-      () => quick.received.length === payments.length,
+      () => quickReceiver.received.length === payments.length,
     );
-    const late = await webhooks.paid();
+    const latePayment = await webhooks.paid();
     await webhooks.deliver();
     await until(
       "the other endpoint also gets later events",
-      () => receivedNames(quick.received, late.id).length === 2,
+      () => receivedNames(quickReceiver.received, latePayment.id).length === 2,
     );
     assert.ok(
       receiver.received.length <= MAX_CONCURRENT,
       `${receiver.received.length} at the same time`,
     );
-    const pending = await webhooks.deliveries(slow.id, "?status=pending");
+    const pending = await webhooks.deliveries(slowEndpoint.id, "?status=pending");
     assert.equal(pending.length, payments.length + 2);
   } finally {
     hanging.resolve();
     await delivering;
   }
   await webhooks.deliver();
-  assert.deepEqual(await webhooks.deliveries(slow.id, "?status=pending"), []);
+  assert.deepEqual(await webhooks.deliveries(slowEndpoint.id, "?status=pending"), []);
   assert.equal(receiver.received.length, payments.length + 2);
 });
 
@@ -314,14 +320,14 @@ Deno.test("webhook delivery: a resource with many events does not delay others",
   await using webhooks = await openWebhooks({ now: clock.now });
   const { receiver } = webhooks;
   const { id } = await webhooks.endpoint();
-  const busy = await webhooks.charge();
+  const busyPayment = await webhooks.charge();
   // Adds events, as if the payment had changed many times.
   await webhooks.app.database.query((sql) =>
     sql`
       with copies as (
         insert into gateway.events (id, name, resource, resource_id, sequence, user_id, data, created_at)
         select gen_random_uuid(), name, resource, resource_id, sequence + more, user_id, data, created_at
-        from gateway.events, generate_series(1, 120) more where resource_id = ${busy.id}
+        from gateway.events, generate_series(1, 120) more where resource_id = ${busyPayment.id}
         returning *
       )
       insert into gateway.webhook_deliveries
@@ -329,32 +335,37 @@ Deno.test("webhook delivery: a resource with many events does not delay others",
       select id, ${id}, name, resource_id, sequence, created_at, created_at from copies`
   );
   clock.advance(1_000);
-  const other = await webhooks.charge();
-  receiver.answer((webhook) => ({ status: eventIn(webhook).data.id === busy.id ? 500 : 200 }));
+  const otherPayment = await webhooks.charge();
+  receiver.answer((webhook) => ({
+    status: eventIn(webhook).data.id === busyPayment.id ? 500 : 200,
+  }));
   await webhooks.deliver();
-  assert.equal(receivedNames(receiver.received, busy.id).length, 1);
-  assert.deepEqual(receivedNames(receiver.received, other.id), ["payment_received"]);
+  assert.equal(receivedNames(receiver.received, busyPayment.id).length, 1);
+  assert.deepEqual(receivedNames(receiver.received, otherPayment.id), ["payment_received"]);
   receiver.answer({});
   clock.advance(HOUR_MS);
   await webhooks.deliver();
   const receivedEvents = receiver.received.map(({ headers }) => headers["webhook-id"]!);
-  const events = await eventsOf(webhooks, busy.id);
-  const later = receivedEvents.filter((each) => events.includes(each)).slice(1);
-  assert.deepEqual(later, events);
+  const events = await eventsOf(webhooks, busyPayment.id);
+  const receivedAgain = receivedEvents.filter((each) => events.includes(each)).slice(1);
+  assert.deepEqual(receivedAgain, events);
 });
 
-/** Each has four events, which makes more deliveries than one query fetches. */
+/** Each payment has four events; together they need more deliveries than one query fetches. */
 const PAYMENTS = 50;
 
 Deno.test("webhook order: two instances send 200 events in order, one at a time per resource, although first attempts fail", async () => {
   const clock = manualClock();
   await using webhooks = await openWebhooks({ now: clock.now, poolSize: 8 });
   const { receiver, app } = webhooks;
-  await using second = await openSecond(webhooks, clock.now);
-  await using other = openWebhookReceiver();
-  const endpoints = [await webhooks.endpoint(), await webhooks.endpoint({ url: other.url })];
+  await using secondApp = await openSecondApp(webhooks, clock.now);
+  await using otherReceiver = openWebhookReceiver();
+  const endpoints = [
+    await webhooks.endpoint(),
+    await webhooks.endpoint({ url: otherReceiver.url }),
+  ];
   const violations: string[] = [];
-  const accepted = [receiver, other].map((each, index) => {
+  const accepted = [receiver, otherReceiver].map((each, index) => {
     const random = createRandom(seededState(8 + index));
     const underWay = new Set<string>();
     const accepted: ReceivedWebhook[] = [];
@@ -392,7 +403,7 @@ Deno.test("webhook order: two instances send 200 events in order, one at a time 
   let areEventsCreated = false;
   const delivering = (async () => {
     while (!areEventsCreated || await hasUndelivered()) {
-      await Promise.all([webhooks.deliver(), runDueJobs(second)]);
+      await Promise.all([webhooks.deliver(), runDueJobs(secondApp)]);
       // The clock advances only between jobs: during a job, its lease would expire.
       clock.advance(areEventsCreated ? 10_000 : 1_000);
     }

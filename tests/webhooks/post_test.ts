@@ -84,9 +84,9 @@ Deno.test("post: sends nothing to a server with an invalid certificate", async (
   await using poster = openPoster({ ca: undefined });
   const otherName = await trusting.post(post(`https://other.test:${receiver.port}/`));
   assert.match(otherName.error ?? "", /^The certificate is not valid: .*other\.test/);
-  const unknown = await poster.post(post(`https://hooks.test:${receiver.port}/`));
-  assert.match(unknown.error ?? "", /^The certificate is not valid: .*self-signed/);
-  for (const posted of [otherName, unknown]) assert.equal(posted.status_code, null);
+  const unknownIssuer = await poster.post(post(`https://hooks.test:${receiver.port}/`));
+  assert.match(unknownIssuer.error ?? "", /^The certificate is not valid: .*self-signed/);
+  for (const posted of [otherName, unknownIssuer]) assert.equal(posted.status_code, null);
   assert.deepEqual(receiver.received, []);
 });
 
@@ -264,12 +264,12 @@ Deno.test("post: times out if no response arrives", async () => {
 });
 
 Deno.test("post: the timeout includes DNS and the TLS handshake", async () => {
-  using silent = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  using silentListener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   await using withoutDns = openPoster({ timeoutMs: 200, resolve: () => new Promise(() => {}) });
   await using poster = openPoster({ timeoutMs: 200 });
   const posts = [
     withoutDns.post(post(UNREACHABLE_URL)),
-    poster.post(post(`https://hooks.test:${silent.addr.port}/`)),
+    poster.post(post(`https://hooks.test:${silentListener.addr.port}/`)),
   ];
   for (const { status_code, error } of await Promise.all(posts)) {
     assert.deepEqual([status_code, error], [null, "No response within 0.2 s"]);
@@ -316,8 +316,8 @@ Deno.test("post: reaches a receiver that was down once it is up again", async ()
   await using poster = openPoster();
   assert.equal((await poster.post(post(receiver.url))).status_code, 200);
   receiver.down();
-  const away = await poster.post(post(receiver.url));
-  assert.deepEqual([away.status_code, away.error], [null, "The connection was refused"]);
+  const whileDown = await poster.post(post(receiver.url));
+  assert.deepEqual([whileDown.status_code, whileDown.error], [null, "The connection was refused"]);
   receiver.up();
   assert.equal((await poster.post(post(receiver.url))).status_code, 200);
 });
@@ -372,8 +372,8 @@ Deno.test("post: a timeout on a kept-alive connection does not send the request 
   await using poster = openPoster({ timeoutMs: 300 });
   receiver.answer(({ number }) => number === 2 ? "hang" : {});
   await poster.post(post(receiver.url, "first"));
-  const late = await poster.post(post(receiver.url, "second"));
-  assert.equal(late.error, "No response within 0.3 s");
+  const timedOut = await poster.post(post(receiver.url, "second"));
+  assert.equal(timedOut.error, "No response within 0.3 s");
   await poster.post(post(receiver.url, "third"));
   const connections = receiver.received.map(({ connection }) => connection);
   assert.deepEqual(connections, [1, 1, 2]);
@@ -385,13 +385,16 @@ Deno.test("post: the caller's signal aborts one request, and closing the poster 
   receiver.answer("hang");
   const caller = new AbortController();
   const poster = openPoster();
-  const given = assert.rejects(poster.post(post(receiver.url), caller.signal), PostAborted);
-  const other = assert.rejects(poster.post(post(receiver.url)), PostAborted);
+  const abortedByCaller = assert.rejects(
+    poster.post(post(receiver.url), caller.signal),
+    PostAborted,
+  );
+  const abortedByClose = assert.rejects(poster.post(post(receiver.url)), PostAborted);
   await until("both have arrived", () => receiver.received.length === 2);
   caller.abort();
-  await given;
+  await abortedByCaller;
   await poster[Symbol.asyncDispose]();
-  await other;
+  await abortedByClose;
   await assert.rejects(poster.post(post(receiver.url)), PostAborted);
   assert.equal(receiver.received.length, 2);
 });
@@ -404,10 +407,10 @@ Deno.test("post: a thousand posts with any outcome leave no connection open", as
     if (number % 20 === 0) return "endless";
     return number % 10 === 0 ? "close" : { body: "thank you" };
   });
-  let left = 1_000;
+  let remaining = 1_000;
   const posted: (number | null)[] = [];
   async function work() {
-    while (left-- > 0) posted.push((await poster.post(post(receiver.url))).status_code);
+    while (remaining-- > 0) posted.push((await poster.post(post(receiver.url))).status_code);
   }
   await Promise.all(Array.from({ length: 16 }, work));
   assert.equal(posted.length, 1_000);
