@@ -86,13 +86,41 @@ export function wholeNumber(min: number, max: number) {
   return z.int(must(message)).check(({ value, issues }) => {
     if (value >= min && value <= max) return;
     issues.push({ code: "custom", input: value, message, continue: false });
-  }).openapi({ minimum: min, maximum: max });
+  }).openapi({ minimum: min, maximum: max, ...max > MAX_INT32 && { format: "int64" } });
+}
+
+/** Generated clients use 32 bits for integers without a format. */
+const MAX_INT32 = 2 ** 31 - 1;
+
+/** A time as in RFC 3339, which also allows lower-case letters and leap seconds. */
+export function time() {
+  const message = "must be a time such as 2026-12-31T09:00:00Z";
+  return z.string(must(message)).transform((text, context) => {
+    const time = parseTime(text);
+    if (time) return time;
+    context.addIssue({ code: "custom", message });
+    return z.NEVER;
+  }).openapi({ type: "string", format: "date-time" });
+}
+
+const TIME = /^(\d{4}-\d\d-\d\d)t(\d\d:\d\d):(\d\d)(\.\d{1,9})?(z|[+-]\d\d:\d\d)$/i;
+
+function parseTime(text: string): Date | null {
+  const [, day, minute, second, fraction = "", zone] = TIME.exec(text) ?? [];
+  // `Date` accepts February 30 and makes it March 2.
+  if (!day || new Date(`${day}T00:00Z`).toJSON()?.slice(0, 10) !== day) return null;
+  const isLeapSecond = second === "60";
+  const time = Date.parse(
+    `${day}T${minute}:${isLeapSecond ? "59" : second}${fraction}${zone!.toUpperCase()}`,
+  );
+  return Number.isNaN(time) ? null : new Date(isLeapSecond ? time + 1000 : time);
 }
 
 export function orderId(max: number) {
-  // The id is part of a gateway path, where "." and ".." would lead to another path.
+  // The id is part of a gateway path, where "." and ".." would lead to another path. Written without a
+  // look-ahead, which regular expressions of other languages do not have.
   return text(max).regex(
-    /^(?!\.{1,2}$)[A-Za-z0-9_~.-]+$/,
+    /^\.*[A-Za-z0-9_~-][A-Za-z0-9_~.-]*$/,
     "must contain only letters, digits and - _ ~ . and must not be only dots",
   );
 }
@@ -104,7 +132,7 @@ export function amount() {
   return z.int({
     ...rule,
     error: (issue) => issue.code === "too_big" ? tooLarge : rule.error(issue),
-  }).min(1, rule).max(MAX_AMOUNT, tooLarge);
+  }).min(1, rule).max(MAX_AMOUNT, tooLarge).openapi({ format: "int64" });
 }
 
 /** An object whose other members are ignored. */

@@ -2,7 +2,7 @@
 
 import { createRoute, z } from "@hono/zod-openapi";
 import type { Examples } from "../core/response_fields.ts";
-import { problems } from "./shared/problem_responses.ts";
+import { COMMON_ERRORS, problems } from "./shared/problem_responses.ts";
 import { callerOf, createRouter } from "./shared/router.ts";
 
 export const MeSchema = z.object({
@@ -50,7 +50,7 @@ const getMe = createRoute({
       description: "The caller",
       content: { "application/json": { schema: MeSchema, examples: CALLERS } },
     },
-    ...problems("unauthenticated", "rate_limited", "unavailable"),
+    ...problems(...COMMON_ERRORS),
   },
 });
 

@@ -76,7 +76,7 @@ export const InvoiceInputSchema = omitNulls(object({
       "the gateway rejects the invoice, you can use the id again.",
     example: "order-1893",
   }),
-  invoice_number: optionalText(40).openapi({
+  invoice_number: text(40).optional().openapi({
     description: "Invoice number shown to the customer; unique, and generated if omitted.",
     example: "2026/11/0042",
   }),

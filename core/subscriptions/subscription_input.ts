@@ -10,6 +10,7 @@ import {
   optionalIfEmpty,
   optionalText,
   text,
+  time,
   wholeNumber,
 } from "../input_fields.ts";
 import { MetadataSchema } from "../metadata.ts";
@@ -35,82 +36,92 @@ const RetryScheduleSchema = object({
     "the last retry the gateway ends the subscription.",
 });
 
+const commonFields = {
+  name: text(40).regex(
+    /^[A-Za-z0-9_~. -]+$/,
+    "must contain only letters, digits, spaces, - _ ~ and .",
+  ).openapi({
+    description: "Name of the subscription. The gateway uses it as a prefix of the order ids " +
+      "of its charges.",
+    example: "coffee-club",
+  }),
+  amount: wholeNumber(1, 99_999_999_999).openapi({
+    description: "Amount to charge each cycle, in whole rupiah.",
+    example: 150000,
+  }),
+  token: text(2000).openapi({
+    description: "Token of a saved card (`saved_token_id`) or a linked wallet. It is sent to the " +
+      "gateway and never stored.",
+    example: "481111xDUgxnnredRMAXuklkvAON1114",
+  }),
+  interval: wholeNumber(1, 1000).openapi({
+    description: "Length of a cycle, in `interval_unit`.",
+    example: 1,
+  }),
+  interval_unit: oneOf(INTERVAL_UNITS).openapi({
+    description: "Unit of `interval`.",
+    example: "month",
+  }),
+  max_interval: wholeNumber(0, 10_000).optional().openapi({
+    description: "Maximum number of cycles; unlimited if omitted.",
+    example: 12,
+  }),
+  start_time: time().optional().openapi({
+    description: "When the first cycle starts; defaults to one interval from now.",
+    example: "2099-01-01T02:00:00Z",
+  }),
+  retry_schedule: RetryScheduleSchema.optional(),
+  customer_details: object({
+    first_name: optionalText(255).openapi({
+      description: "First name.",
+      example: "Budi",
+    }),
+    last_name: optionalText(255).openapi({
+      description: "Last name.",
+      example: "Utomo",
+    }),
+    email: optionalIfEmpty(email()).openapi({ description: "Email address." }),
+    phone: optionalText(255).openapi({
+      description: "Phone number.",
+      example: "+628123456789",
+    }),
+  }).openapi("SubscriptionCustomer", { description: "The customer who is charged." }).optional(),
+  metadata: MetadataSchema.refine(
+    (metadata) => new TextEncoder().encode(JSON.stringify(metadata)).length <= MAX_METADATA,
+    `must be at most ${MAX_METADATA} bytes as JSON`,
+  ).optional(),
+};
+
+const accountId = text(255).openapi({
+  description: "Id of the linked GoPay account.",
+  example: "00000269-7836-49e5-bc65-e592afafec14",
+});
+
+function paymentType<const T extends string>(type: T) {
+  return z.literal(type).openapi({
+    description: "Payment method: a saved card or a linked GoPay account.",
+  });
+}
+
+const CardSubscription = object({
+  payment_type: paymentType("credit_card"),
+  ...commonFields,
+  gopay_account_id: accountId.optional(),
+}).openapi("CardSubscriptionRequest", { description: "Charges a saved card." });
+
+const GopaySubscription = object({
+  payment_type: paymentType("gopay"),
+  ...commonFields,
+  gopay_account_id: accountId,
+}).openapi("GopaySubscriptionRequest", { description: "Charges a linked GoPay account." });
+
 export const SubscriptionInputSchema = omitNulls(
-  object({
-    name: text(40).regex(
-      /^[A-Za-z0-9_~. -]+$/,
-      "must contain only letters, digits, spaces, - _ ~ and .",
-    ).openapi({
-      description: "Name of the subscription. The gateway uses it as a prefix of the order ids " +
-        "of its charges.",
-      example: "coffee-club",
-    }),
-    amount: wholeNumber(1, 99_999_999_999).openapi({
-      description: "Amount to charge each cycle, in whole rupiah.",
-      example: 150000,
-    }),
-    payment_type: oneOf(["credit_card", "gopay"]).openapi({
-      description: "Payment method: a saved card or a linked GoPay account.",
-      example: "credit_card",
-    }),
-    token: text(2000).openapi({
-      description:
-        "Token of a saved card (`saved_token_id`) or a linked wallet. It is sent to the " +
-        "gateway and never stored.",
-      example: "481111xDUgxnnredRMAXuklkvAON1114",
-    }),
-    gopay_account_id: text(255).optional().openapi({
-      description: "Id of the linked account; required for `gopay`.",
-      example: "00000269-7836-49e5-bc65-e592afafec14",
-    }),
-    interval: wholeNumber(1, 1000).openapi({
-      description: "Length of a cycle, in `interval_unit`.",
-      example: 1,
-    }),
-    interval_unit: oneOf(INTERVAL_UNITS).openapi({
-      description: "Unit of `interval`.",
-      example: "month",
-    }),
-    max_interval: wholeNumber(0, 10_000).optional().openapi({
-      description: "Maximum number of cycles; unlimited if omitted.",
-      example: 12,
-    }),
-    start_time: z.iso.datetime({
-      offset: true,
-      error: "must be a time such as 2026-12-31T09:00:00Z",
-    })
-      .transform((time) => new Date(time)).optional().openapi({
-        type: "string",
-        format: "date-time",
-        description: "When the first cycle starts; defaults to one interval from now.",
-        example: "2099-01-01T02:00:00Z",
-      }),
-    retry_schedule: RetryScheduleSchema.optional(),
-    customer_details: object({
-      first_name: optionalText(255).openapi({
-        description: "First name.",
-        example: "Budi",
-      }),
-      last_name: optionalText(255).openapi({
-        description: "Last name.",
-        example: "Utomo",
-      }),
-      email: optionalIfEmpty(email()).openapi({ description: "Email address." }),
-      phone: optionalText(255).openapi({
-        description: "Phone number.",
-        example: "+628123456789",
-      }),
-    }).openapi("SubscriptionCustomer", { description: "The customer who is charged." }).optional(),
-    metadata: MetadataSchema.refine(
-      (metadata) => new TextEncoder().encode(JSON.stringify(metadata)).length <= MAX_METADATA,
-      `must be at most ${MAX_METADATA} bytes as JSON`,
-    ).optional(),
-  }).refine(
-    ({ payment_type, gopay_account_id }) => payment_type !== "gopay" || gopay_account_id,
-    { path: ["gopay_account_id"], message: "is required if payment_type is gopay" },
-  ),
+  z.discriminatedUnion("payment_type", [CardSubscription, GopaySubscription], {
+    error: ({ code }) =>
+      code === "invalid_union" ? "must be one of credit_card, gopay" : "must be an object",
+  }),
 ).openapi("SubscriptionRequest", {
-  description: "The subscription to create.",
+  description: "The subscription to create; `payment_type` determines which fields it has.",
 });
 
 export type SubscriptionInput = z.output<typeof SubscriptionInputSchema>;

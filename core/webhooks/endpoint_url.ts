@@ -13,6 +13,7 @@ export interface EndpointRules {
 /** The normalized URL, or what is wrong with it. */
 export type EndpointUrl = { url: string } | { problem: string };
 
+/** Of the URL as sent. Percent-encoding can make the stored URL longer. */
 const MAX_LENGTH = 2_000;
 
 /** How long registering an endpoint waits for DNS. */
@@ -22,15 +23,13 @@ export async function checkEndpointUrl(
   text: string,
   { allowPrivate, resolve = resolveHost }: EndpointRules,
 ): Promise<EndpointUrl> {
-  if (text.length > MAX_LENGTH) return { problem: TOO_LONG };
+  if (text.length > MAX_LENGTH) return { problem: "must be at most 2,000 characters long" };
   const url = URL.parse(text);
   if (!url) return { problem: "must be a URL, such as https://example.com/webhooks" };
   const problem = syntaxProblem(url, allowPrivate) ??
     (allowPrivate ? null : await addressProblem(url, resolve));
   return problem ? { problem } : { url: url.href };
 }
-
-const TOO_LONG = "must be at most 2,000 characters long";
 
 function syntaxProblem(url: URL, allowPrivate: boolean): string | null {
   if (url.protocol !== "https:" && !(allowPrivate && url.protocol === "http:")) {
@@ -39,9 +38,7 @@ function syntaxProblem(url: URL, allowPrivate: boolean): string | null {
   if (url.username || url.password) return "must not contain a user name or password";
   // `url.hash` does not show an empty fragment; `href` does.
   if (url.href.includes("#")) return "must not contain a fragment (#…)";
-  if (url.port === "0") return "must not have the port 0";
-  // Normalizing can make it longer.
-  return url.href.length > MAX_LENGTH ? TOO_LONG : null;
+  return url.port === "0" ? "must not have the port 0" : null;
 }
 
 /**

@@ -40,7 +40,7 @@ export const PaymentEventSchema = z.object({
     example: "payment_settled",
   }),
   sequence,
-  data: PaymentSchema.extend({ notification_id }).openapi("PaymentEventData", {
+  data: z.object({ ...PaymentSchema.shape, notification_id }).openapi("PaymentEventData", {
     description: "The payment right after the change.",
   }),
 }).openapi("PaymentEvent", { description: "A change to a payment." });
@@ -49,7 +49,7 @@ export const InvoiceEventSchema = z.object({
   ...event,
   name: z.enum(INVOICE_EVENT_NAMES).openapi({ description: NAME, example: "invoice_paid" }),
   sequence,
-  data: InvoiceSchema.extend({ notification_id }).openapi("InvoiceEventData", {
+  data: z.object({ ...InvoiceSchema.shape, notification_id }).openapi("InvoiceEventData", {
     description: "The invoice right after the change.",
   }),
 }).openapi("InvoiceEvent", { description: "A change to an invoice." });
@@ -61,7 +61,8 @@ export const SubscriptionEventSchema = z.object({
     example: "subscription_charged",
   }),
   sequence,
-  data: SubscriptionSchema.extend({
+  data: z.object({
+    ...SubscriptionSchema.shape,
     notification_id,
     payment_id: id.optional().openapi({
       description: "With `subscription_charged`: the payment of the cycle.",
@@ -84,9 +85,12 @@ export const WebhookEndpointEventSchema = z.object({
       "Number of the event among the events of the endpoint: 1, 2, 3, … 0 in a test event.",
     example: 1,
   }),
-  data: WebhookEndpointSchema.extend({ notification_id }).openapi("WebhookEndpointEventData", {
-    description: "The endpoint right after the change.",
-  }),
+  data: z.object({ ...WebhookEndpointSchema.shape, notification_id }).openapi(
+    "WebhookEndpointEventData",
+    {
+      description: "The endpoint right after the change.",
+    },
+  ),
 }).openapi("WebhookEndpointEvent", {
   description: "A webhook endpoint was disabled by the service, or tested.",
 });

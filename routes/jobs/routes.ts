@@ -14,7 +14,7 @@ import { callerOf, createRouter, type Router } from "../shared/router.ts";
 
 const path = "/jobs/";
 
-const params = z.object({ id: pathId("The job's `id`.") });
+const params = z.object({ pk: pathId("The job's `id`.") });
 
 const listRoute = createRoute({
   method: "get",
@@ -51,7 +51,7 @@ const listRoute = createRoute({
 
 const readRoute = createRoute({
   method: "get",
-  path: "/jobs/{id}/",
+  path: "/jobs/{pk}/",
   operationId: "getJob",
   summary: "Get a job",
   description:
@@ -73,7 +73,7 @@ const readRoute = createRoute({
 
 const retryRoute = createRoute({
   method: "post",
-  path: "/jobs/{id}/retry/",
+  path: "/jobs/{pk}/retry/",
   operationId: "retryJob",
   summary: "Retry a failed job",
   description:
@@ -110,11 +110,11 @@ export function createJobRoutes(deps: RetryDeps): Router {
     return c.json(jobs, 200, linkHeader(basePathOf(c, path) + path, query, next));
   });
   router.openapi(readRoute, async (c) => {
-    const id = parsePathId(c.req.valid("param").id);
+    const id = parsePathId(c.req.valid("param").pk);
     return c.json(await readJob(deps, callerOf(c), id), 200);
   });
   router.openapi(retryRoute, async (c) => {
-    const id = parsePathId(c.req.valid("param").id);
+    const id = parsePathId(c.req.valid("param").pk);
     return c.json(await retryJob(deps, callerOf(c), id), 200);
   });
   return router;

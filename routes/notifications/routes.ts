@@ -1,7 +1,7 @@
 /** `/notifications/…`: lists and replays received notifications, for staff. */
 
 import { createRoute, z } from "@hono/zod-openapi";
-import { oneOf, text } from "../../core/input_fields.ts";
+import { oneOf, text, time } from "../../core/input_fields.ts";
 import type { NotificationDeps } from "../../core/notifications/confirm.ts";
 import {
   listNotifications,
@@ -68,13 +68,12 @@ const listRoute = createRoute({
 
 /** Times before 1970 become 1970: the ids that the list is filtered by start there. */
 function timeFilter() {
-  return z.iso.datetime({ offset: true, error: "must be a time such as 2026-03-05T04:12:09Z" })
-    .transform((time) => new Date(Math.max(0, Date.parse(time))));
+  return time().transform((time) => new Date(Math.max(0, time.getTime())));
 }
 
 const replayRoute = createRoute({
   method: "post",
-  path: "/notifications/{id}/replay/",
+  path: "/notifications/{pk}/replay/",
   operationId: "replayNotification",
   summary: "Replay a notification",
   description:
@@ -84,7 +83,7 @@ const replayRoute = createRoute({
     "(`gateway_timeout`, `gateway_unreachable`), the notification is unchanged: retry later. It " +
     "needs no body. Requires a staff key; otherwise the error is `forbidden`.",
   tags: ["Notifications"],
-  request: { params: z.object({ id: pathId("The notification's `id`.") }) },
+  request: { params: z.object({ pk: pathId("The notification's `id`.") }) },
   responses: {
     200: {
       description: "The notification with its new result",
@@ -123,7 +122,7 @@ export function createNotificationRoutes(deps: NotificationDeps): Router {
     return c.json(notifications, 200, linkHeader(basePathOf(c, path) + path, query, next));
   });
   router.openapi(replayRoute, async (c) => {
-    const id = parsePathId(c.req.valid("param").id);
+    const id = parsePathId(c.req.valid("param").pk);
     return c.json(await replayNotification(deps, callerOf(c), id), 200);
   });
   return router;

@@ -156,7 +156,7 @@ export const StatusSchema = z.object({
     failed: count(
       "Notifications that could not be confirmed: the gateway did not respond for 7 days, or its " +
         "response was not usable. The service checks their payments again. Replay a notification " +
-        `that has no payment with \`POST /notifications/{id}/replay/\`. ${BOUND}`,
+        `that has no payment with \`POST /notifications/{pk}/replay/\`. ${BOUND}`,
     ),
   }).openapi({ description: "Notifications from the gateway." }),
   unanswered: z.object({

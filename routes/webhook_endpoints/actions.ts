@@ -1,4 +1,4 @@
-/** `POST /webhook-endpoints/{id}/…/`: tests an endpoint, and rotates its secret. */
+/** `POST /webhook-endpoints/{pk}/…/`: tests an endpoint, and rotates its secret. */
 
 import { createRoute, z } from "@hono/zod-openapi";
 import {
@@ -16,14 +16,14 @@ import { WebhookEndpointWithSecretSchema, WebhookTestResultSchema } from "./sche
 const common = {
   method: "post" as const,
   tags: ["Webhooks"],
-  request: { params: z.object({ id: endpointId }) },
+  request: { params: z.object({ pk: endpointId }) },
 };
 
 const errorResponses = problems("forbidden", "not_found", ...EMPTY_BODY_ERRORS, ...COMMON_ERRORS);
 
 const testWebhookEndpointRoute = createRoute({
   ...common,
-  path: "/webhook-endpoints/{id}/test/",
+  path: "/webhook-endpoints/{pk}/test/",
   operationId: "testWebhookEndpoint",
   summary: "Test a webhook endpoint",
   description:
@@ -42,7 +42,7 @@ const testWebhookEndpointRoute = createRoute({
 
 const rotateWebhookSecretRoute = createRoute({
   ...common,
-  path: "/webhook-endpoints/{id}/rotate-secret/",
+  path: "/webhook-endpoints/{pk}/rotate-secret/",
   operationId: "rotateWebhookSecret",
   summary: "Rotate the secret of a webhook endpoint",
   description:
@@ -66,11 +66,11 @@ const rotateWebhookSecretRoute = createRoute({
 
 export function addActions(router: Router, deps: WebhookDeps): void {
   router.openapi(testWebhookEndpointRoute, async (c) => {
-    const id = parsePathId(c.req.valid("param").id);
+    const id = parsePathId(c.req.valid("param").pk);
     return c.json(await testWebhookEndpoint(deps, callerOf(c), id), 200);
   });
   router.openapi(rotateWebhookSecretRoute, async (c) => {
-    const id = parsePathId(c.req.valid("param").id);
+    const id = parsePathId(c.req.valid("param").pk);
     const endpoint = await rotateWebhookSecret(deps, callerOf(c), id);
     return c.json(endpoint, 200, { "Cache-Control": "no-store" });
   });

@@ -1,4 +1,4 @@
-/** `/webhook-endpoints/{id}/deliveries/`: lists and resends deliveries to an endpoint. */
+/** `/webhook-endpoints/{pk}/deliveries/`: lists and resends deliveries to an endpoint. */
 
 import { createRoute, z } from "@hono/zod-openapi";
 import { oneOf } from "../../core/input_fields.ts";
@@ -17,7 +17,7 @@ import { DELIVERIES, DELIVERY_PAGE } from "./examples.ts";
 import { endpointId } from "./input.ts";
 import { WebhookDeliverySchema } from "./schemas.ts";
 
-const path = "/webhook-endpoints/{id}/deliveries/";
+const path = "/webhook-endpoints/{pk}/deliveries/";
 
 const listWebhookDeliveriesRoute = createRoute({
   method: "get",
@@ -29,7 +29,7 @@ const listWebhookDeliveriesRoute = createRoute({
     "receiver. Follow `Link` until it is absent. Staff only; other callers get `forbidden`.",
   tags: ["Webhooks"],
   request: {
-    params: z.object({ id: endpointId }),
+    params: z.object({ pk: endpointId }),
     query: z.object({
       status: oneOf(DELIVERY_STATUSES).optional().openapi({
         description: "Return only deliveries with this `status`.",
@@ -63,7 +63,7 @@ const resendWebhookDeliveryRoute = createRoute({
     "only; other callers get `forbidden`.",
   tags: ["Webhooks"],
   request: {
-    params: z.object({ id: endpointId, delivery_id: pathId("The delivery's `id`.") }),
+    params: z.object({ pk: endpointId, delivery_id: pathId("The delivery's `id`.") }),
   },
   responses: {
     202: {
@@ -76,18 +76,18 @@ const resendWebhookDeliveryRoute = createRoute({
 
 export function addDeliveries(router: Router, deps: WebhookDeps): void {
   router.openapi(listWebhookDeliveriesRoute, async (c) => {
-    const id = parsePathId(c.req.valid("param").id);
+    const id = parsePathId(c.req.valid("param").pk);
     const { status, limit, cursor } = c.req.valid("query");
     const options = { status: status ?? null, limit, before: cursor ?? null };
     const { deliveries, next } = await listWebhookDeliveries(deps, callerOf(c), id, options);
     const routingPath = listWebhookDeliveriesRoute.getRoutingPath();
-    const listPath = basePathOf(c, routingPath) + path.replace("{id}", id);
+    const listPath = basePathOf(c, routingPath) + path.replace("{pk}", id);
     const link = linkHeader(listPath, { status, limit }, next);
     return c.json(deliveries, 200, link);
   });
   router.openapi(resendWebhookDeliveryRoute, async (c) => {
-    const { id, delivery_id } = c.req.valid("param");
-    const [endpointId, eventId] = [parsePathId(id), parsePathId(delivery_id)];
+    const { pk, delivery_id } = c.req.valid("param");
+    const [endpointId, eventId] = [parsePathId(pk), parsePathId(delivery_id)];
     const delivery = await resendWebhookDelivery(deps, callerOf(c), endpointId, eventId);
     return c.json(delivery, 202);
   });

@@ -25,9 +25,9 @@ import { WebhookEndpointSchema, WebhookEndpointWithSecretSchema } from "./schema
 
 const path = "/webhook-endpoints/";
 
-const endpointRoute = { path: "/webhook-endpoints/{id}/" as const, tags: ["Webhooks"] };
+const endpointRoute = { path: "/webhook-endpoints/{pk}/" as const, tags: ["Webhooks"] };
 
-const params = z.object({ id: endpointId });
+const params = z.object({ pk: endpointId });
 
 const endpointResponse = {
   description: "The endpoint",
@@ -169,16 +169,16 @@ export function addEndpoints(router: Router, deps: WebhookDeps): void {
     return c.json(endpoint, 201, { Location, "Cache-Control": "no-store" });
   });
   router.openapi(readWebhookEndpointRoute, async (c) => {
-    const id = parsePathId(c.req.valid("param").id);
+    const id = parsePathId(c.req.valid("param").pk);
     return c.json(await readWebhookEndpoint(deps, callerOf(c), id), 200);
   });
   router.openapi(updateWebhookEndpointRoute, async (c) => {
-    const id = parsePathId(c.req.valid("param").id);
+    const id = parsePathId(c.req.valid("param").pk);
     const changes = c.req.valid("json");
     return c.json(await updateWebhookEndpoint(deps, callerOf(c), id, changes), 200);
   });
   router.openapi(deleteWebhookEndpointRoute, async (c) => {
-    await deleteWebhookEndpoint(deps, callerOf(c), parsePathId(c.req.valid("param").id));
+    await deleteWebhookEndpoint(deps, callerOf(c), parsePathId(c.req.valid("param").pk));
     return c.body(null, 204);
   });
 }

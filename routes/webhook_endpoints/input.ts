@@ -8,6 +8,7 @@ import { pathId } from "../shared/paths.ts";
 export const endpointId = pathId("The endpoint's `id`.");
 
 const url = text(2000).openapi({
+  format: "uri",
   description: "A public `https://` URL. `http://` URLs and private networks are accepted only " +
     "if the setting `WEBHOOK_ALLOW_PRIVATE` is `true`, as in development.",
   example: "https://shop.example/webhooks",

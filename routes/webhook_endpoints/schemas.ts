@@ -28,7 +28,7 @@ export const WebhookEndpointSchema = z.object({
       "enabled again.",
     example: true,
   }),
-  disabled_reason: z.enum(DISABLED_REASONS).nullable().openapi({
+  disabled_reason: z.union([z.enum(DISABLED_REASONS), z.null()]).openapi({
     description: [
       "Why the endpoint is disabled:",
       "- `requested`: staff disabled it",
@@ -49,7 +49,8 @@ export const WebhookEndpointSchema = z.object({
   updated_at: timestamp("When the endpoint last changed."),
 }).openapi("WebhookEndpoint", { description: "A URL that events are sent to." });
 
-export const WebhookEndpointWithSecretSchema = WebhookEndpointSchema.extend({
+export const WebhookEndpointWithSecretSchema = z.object({
+  ...WebhookEndpointSchema.shape,
   secret: z.string().openapi({
     description: "Secret that signs the deliveries. Shown only once.",
     example: "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oDazB84nYq0mA=",

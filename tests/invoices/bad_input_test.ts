@@ -50,7 +50,6 @@ const BEYOND_LIMITS: Record<string, [field: string, more: Json][]> = {
   ],
   "an invalid customer_email": [
     ["customer_email", { customer_email: "budi" }],
-    ["customer_email", { customer_email: "" }],
     ["customer_email", { customer_email: `${"x".repeat(250)}@x.example` }],
     ["customer_email", { customer_email: ["budi@shop.example"] }],
   ],
@@ -133,7 +132,6 @@ const BEYOND_LIMITS: Record<string, [field: string, more: Json][]> = {
     ["invoice_number", { invoice_number: "a\u0000b" }],
     ["customer_id", { customer_id: "x".repeat(37) }],
     ["notes", { notes: "x".repeat(1001) }],
-    ["notes", { notes: "" }],
     ["notes", { notes: "a\u0000b" }],
     ["notes", { notes: { text: "x" } }],
   ],
@@ -203,7 +201,7 @@ const WITHIN_LIMITS: Json[] = [
   { notes: "two\nlines\tand\r\nmore" },
   { metadata: {} },
   { metadata: { anything: [1, { deep: null }] } },
-  { notes: "", customer_email: "", customer_phone: "", customer_id: "", invoice_number: "" },
+  { notes: "", customer_email: "", customer_phone: "", customer_id: "" },
 ];
 
 Deno.test("invoice: accepts values just within the limits, and the gateway accepts them", async () => {

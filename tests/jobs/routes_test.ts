@@ -65,7 +65,7 @@ async function idsOf(response: Response): Promise<string[]> {
   return z.array(JobSchema).parse(JSON.parse(text)).map(({ id }) => id);
 }
 
-Deno.test("GET /jobs/{id}/: returns the job to its owner and staff, 404 to others", async () => {
+Deno.test("GET /jobs/{pk}/: returns the job to its owner and staff, 404 to others", async () => {
   await using jobs = await openJobs();
   const { app, alice, bob, staff } = jobs;
   const aliceJob = await jobs.insert({ user_id: "alice", payload: { input: "hidden" } });
@@ -134,7 +134,7 @@ Deno.test("GET /jobs/: lists jobs for staff, newest first, in pages, filtered by
   }
 });
 
-Deno.test("POST /jobs/{id}/retry/: queues a failed job again for staff, and resets its attempts", async () => {
+Deno.test("POST /jobs/{pk}/retry/: queues a failed job again for staff, and resets its attempts", async () => {
   await using jobs = await openJobs();
   const { app } = jobs;
   const id = await jobs.insert({ task: "no_such_task", user_id: "alice" });
@@ -151,7 +151,7 @@ Deno.test("POST /jobs/{id}/retry/: queues a failed job again for staff, and rese
   assert.deepEqual([row!.status, row!.attempts], ["failed", 1]);
 });
 
-Deno.test("POST /jobs/{id}/retry/: rejects a job that has not failed", async () => {
+Deno.test("POST /jobs/{pk}/retry/: rejects a job that has not failed", async () => {
   await using jobs = await openJobs();
   for (const status of ["queued", "running", "succeeded"]) {
     const id = await jobs.insert();
@@ -163,7 +163,7 @@ Deno.test("POST /jobs/{id}/retry/: rejects a job that has not failed", async () 
   }
 });
 
-Deno.test("POST /jobs/{id}/retry/: of many concurrent retries one succeeds", async () => {
+Deno.test("POST /jobs/{pk}/retry/: of many concurrent retries one succeeds", async () => {
   await using jobs = await openJobs();
   const id = await jobs.insert();
   await jobs.setStatus(id, "failed");
@@ -172,7 +172,7 @@ Deno.test("POST /jobs/{id}/retry/: of many concurrent retries one succeeds", asy
   assert.deepEqual(statuses, [200, ...Array(9).fill(400)]);
 });
 
-Deno.test("POST /jobs/{id}/retry/: rejects a job if another job of the same task and subject is queued", async () => {
+Deno.test("POST /jobs/{pk}/retry/: rejects a job if another job of the same task and subject is queued", async () => {
   await using jobs = await openJobs();
   const subject_id = randomUUID();
   const failed = await jobs.insert({ subject_id });
@@ -203,7 +203,7 @@ async function createFailedCharge(payments: RelayedPayments, advance: (ms: numbe
   return id;
 }
 
-Deno.test("POST /jobs/{id}/retry/: finds a charge that an earlier attempt created, and does not repeat it", async () => {
+Deno.test("POST /jobs/{pk}/retry/: finds a charge that an earlier attempt created, and does not repeat it", async () => {
   let now = Date.now();
   await using payments = await openRelayed({
     now: () => now,
@@ -222,7 +222,7 @@ Deno.test("POST /jobs/{id}/retry/: finds a charge that an earlier attempt create
   assert.deepEqual(job.result, { payment });
 });
 
-Deno.test("POST /jobs/{id}/retry/: rejects a charge that was requested more than 23 hours ago, and keeps its error", async () => {
+Deno.test("POST /jobs/{pk}/retry/: rejects a charge that was requested more than 23 hours ago, and keeps its error", async () => {
   let now = Date.now();
   await using payments = await openRelayed({
     now: () => now,

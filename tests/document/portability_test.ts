@@ -1,0 +1,68 @@
+import assert from "node:assert/strict";
+import type { Json } from "../support/gateway/sandbox.ts";
+
+const { paths, webhooks, components } = JSON.parse(
+  await Deno.readTextFile(new URL("../../openapi/openapi.json", import.meta.url)),
+);
+
+interface Place {
+  path: string;
+  schema: Json;
+}
+
+/** Every schema in the document, with its path. Examples are not schemas. */
+function* schemasIn(value: Json, path = ""): Generator<Place> {
+  if (typeof value !== "object" || value === null) return;
+  if (!Array.isArray(value)) yield { path, schema: value };
+  for (const [name, member] of Object.entries(value)) {
+    if (!["example", "examples", "default"].includes(name)) {
+      yield* schemasIn(member, `${path}/${name}`);
+    }
+  }
+}
+
+const SCHEMAS = [...schemasIn({ paths, webhooks, schemas: components.schemas })];
+
+/** The paths of the schemas that a condition holds for. */
+function pathsWhere(isWrong: (schema: Json) => boolean): string[] {
+  return SCHEMAS.filter(({ schema }) => isWrong(schema)).map(({ path }) => path);
+}
+
+Deno.test("OpenAPI document: declares int64 for every integer that can exceed 32 bits", () => {
+  const isTooLarge = ({ type, format, minimum, maximum }: Json) =>
+    type === "integer" && format !== "int64" &&
+    (maximum > 2 ** 31 - 1 || minimum < -(2 ** 31));
+  assert.deepEqual(pathsWhere(isTooLarge), []);
+  const amounts = SCHEMAS.filter(({ schema }) => schema.format === "int64");
+  assert.ok(amounts.length >= 15, `${amounts.length} integers of 64 bits`);
+});
+
+Deno.test("OpenAPI document: has only patterns that other languages can compile", () => {
+  const patterns = SCHEMAS.filter(({ schema }) => typeof schema.pattern === "string");
+  assert.ok(patterns.length > 10);
+  // Look-arounds, back-references and Unicode classes, which Go and others do not have.
+  const isUnportable = ({ pattern }: Json) =>
+    typeof pattern === "string" && /\(\?[=!<]|\\[1-9]|\\[pP]\{/.test(pattern);
+  assert.deepEqual(pathsWhere(isUnportable), []);
+});
+
+Deno.test("OpenAPI document: has no inline allOf and no null in an enum, which generators reject", () => {
+  assert.deepEqual(pathsWhere(({ allOf }) => Array.isArray(allOf)), []);
+  assert.deepEqual(
+    pathsWhere((schema) => Array.isArray(schema.enum) && schema.enum.includes(null)),
+    [],
+  );
+});
+
+/** Registered formats that generators know. */
+const FORMATS = ["date", "date-time", "email", "int32", "int64", "uri", "uuid"];
+
+Deno.test("OpenAPI document: uses only well-known formats", () => {
+  const isUnknown = ({ format }: Json) => typeof format === "string" && !FORMATS.includes(format);
+  assert.deepEqual(pathsWhere(isUnknown), []);
+});
+
+Deno.test("OpenAPI document: names the id in every path pk", () => {
+  const names = Object.keys(paths).flatMap((path) => path.match(/\{\w+\}/g) ?? []);
+  assert.deepEqual([...new Set(names)].sort(), ["{action_name}", "{delivery_id}", "{pk}"]);
+});
