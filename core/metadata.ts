@@ -1,4 +1,7 @@
-/** `metadata`: a JSON object of the caller, stored with a record. The gateway gets it, except for invoices. */
+/**
+ * `metadata`: a JSON object of the caller, stored with a record. The metadata of charges and
+ * subscriptions is also sent to the gateway.
+ */
 
 import { anyObject } from "./input_fields.ts";
 

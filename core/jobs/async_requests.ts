@@ -46,8 +46,8 @@ const HOUR_MS = 3_600_000;
 const LIFETIME_MS = 23 * HOUR_MS;
 
 /**
- * Whether it is too late to run the request of a job; false for jobs without a request. It also ends one
- * hour before its key expires: without the key, nothing shows what an earlier attempt did.
+ * Whether it is too late to run the request of a job; false for jobs without a request. A request also
+ * ends one hour before its key expires: without the key, nothing shows what an earlier attempt did.
  */
 export function hasRequestExpired(
   deps: keys.KeyLifetime & { clock: Clock },
@@ -308,7 +308,7 @@ function postponement(error: unknown, now: number): PostponeJob | null {
   return until && new PostponeJob(until);
 }
 
-/** The caller reads the job's error, so an unexpected error becomes `internal_error`, with a cause. */
+/** The caller reads the job's error, so an unexpected error is only the cause of `internal_error`. */
 function callerError(error: unknown): ServiceError {
   if (error instanceof ServiceError) return error;
   return new ServiceError("internal_error", { cause: error });
