@@ -210,7 +210,7 @@ function jitterFor(id: string, attempt: number): number {
   return parseInt(id.replaceAll("-", "").slice(attempt, attempt + 7), 16) / 16 ** 7;
 }
 
-/** The gateway does not document this signature, so receivers cannot verify it: they query the account. */
+/** The gateway does not document this signature: receivers must query the account instead. */
 function accountNotification(world: Pick<World, "merchant">, { id, status }: PayAccount) {
   const isLinked = status === "ENABLED";
   const statusCode = isLinked ? "200" : "204";

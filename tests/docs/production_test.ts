@@ -172,7 +172,7 @@ Deno.test("production guide: the times to stop cover the longest request", async
   const needed = await secondsToStop();
   for (const [text, seconds] of texts) assert.ok(Number(seconds) >= needed, text);
   assert.match(guide, new RegExp(`requests up to ${GRACE_MS / 1_000} seconds to finish`));
-  assert.match(guide, /When Deno Deploy stops an instance,[^.]*kills\sit\safter\s5\sseconds/);
+  assert.match(guide, /When Deno Deploy stops an instance,[^.]*killed\safter\s5\sseconds/);
 });
 
 Deno.test({

@@ -199,7 +199,7 @@ export function chargedPaymentIds(events: Event[]): string[] {
   return ids;
 }
 
-/** Fails unless the owner has exactly one payment for each charge at the gateway. */
+/** Fails unless the owner has exactly one paid payment for each paid charge at the gateway. */
 export async function assertAllCharged(
   subscriptions: TestSubscriptions,
   subscription: Subscription,
