@@ -70,8 +70,8 @@ Deno.test("instance lock: of two remaining instances, one finds out that a third
   const thirdLock = await openLock(url);
   assert.equal((await instances(url)).length, 3);
   await thirdLock[Symbol.asyncDispose]();
-  await until("the third is removed", async () => (await instances(url)).length === 2);
-  await until("it was found gone", () => firstLock.gone() + secondLock.gone() > 0);
+  await until("the third instance is removed", async () => (await instances(url)).length === 2);
+  await until("an instance finds that it is gone", () => firstLock.gone() + secondLock.gone() > 0);
   assert.equal(firstLock.gone() + secondLock.gone(), 1);
 });
 
@@ -80,7 +80,7 @@ Deno.test("instance lock: a starting instance finds one that ended earlier", asy
   const endedLock = await openLock(url);
   await endedLock[Symbol.asyncDispose]();
   await using lock = await openLock(url);
-  await until("it is found gone", () => lock.gone() === 1);
+  await until("the ended instance is found gone", () => lock.gone() === 1);
   assert.deepEqual(await instances(url), [lock.token()]);
 });
 
