@@ -20,20 +20,20 @@ import { until } from "../support/until.ts";
 
 interface TestLock extends InstanceLock {
   /** How often this instance found that another one is gone. */
-  gone(): number;
+  goneInstances(): number;
   losses: unknown[];
 }
 
 async function openLock(url: string, options: Partial<InstanceLockOptions> = {}) {
-  let gone = 0;
+  let goneInstances = 0;
   const losses: unknown[] = [];
   const lock = await openInstanceLock({
     url,
-    onInstanceGone: () => gone++,
+    onInstanceGone: () => goneInstances++,
     onLost: (error) => losses.push(error),
     ...options,
   });
-  return { ...lock, gone: () => gone, losses } satisfies TestLock;
+  return { ...lock, goneInstances: () => goneInstances, losses } satisfies TestLock;
 }
 
 function createGates(): DatabaseGates {
@@ -71,8 +71,11 @@ Deno.test("instance lock: of two remaining instances, one finds out that a third
   assert.equal((await instances(url)).length, 3);
   await thirdLock[Symbol.asyncDispose]();
   await until("the third instance is removed", async () => (await instances(url)).length === 2);
-  await until("an instance finds that it is gone", () => firstLock.gone() + secondLock.gone() > 0);
-  assert.equal(firstLock.gone() + secondLock.gone(), 1);
+  await until(
+    "another instance finds that it is gone",
+    () => firstLock.goneInstances() + secondLock.goneInstances() > 0,
+  );
+  assert.equal(firstLock.goneInstances() + secondLock.goneInstances(), 1);
 });
 
 Deno.test("instance lock: a starting instance finds one that ended earlier", async () => {
@@ -80,7 +83,7 @@ Deno.test("instance lock: a starting instance finds one that ended earlier", asy
   const endedLock = await openLock(url);
   await endedLock[Symbol.asyncDispose]();
   await using lock = await openLock(url);
-  await until("the ended instance is found gone", () => lock.gone() === 1);
+  await until("the ended instance is found gone", () => lock.goneInstances() === 1);
   assert.deepEqual(await instances(url), [lock.token()]);
 });
 

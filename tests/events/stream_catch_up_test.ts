@@ -108,14 +108,14 @@ Deno.test("catch-up: an event that is pushed during the read and missing in the 
   const reading = setup.hold("result", READING);
   const resuming = setup.resume();
   await reading.arrived;
-  const meanwhile = await setup.write();
+  const pushedEvent = await setup.write();
   await setup.otherReader.untilReceived(2);
   reading.release();
   await using resumed = await resuming;
   await resumed.untilReceived(1);
   const nextEvent = await setup.write();
   await resumed.untilReceived(2);
-  assert.deepEqual(idsOf(resumed), [meanwhile, nextEvent]);
+  assert.deepEqual(idsOf(resumed), [pushedEvent, nextEvent]);
 });
 
 Deno.test("follower: events read for earlier subscribers are not passed to new ones", async () => {

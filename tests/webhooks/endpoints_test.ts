@@ -228,9 +228,16 @@ Deno.test("webhook secret: is returned only when it is created, and is in no row
   ].join("\n");
   assert.ok(everything.includes("webhook_endpoint_disabled"));
   for (const each of [secret, newSecret]) {
-    const bare = each.replace("whsec_", "");
-    const hex = Uint8Array.fromBase64(bare).toHex();
-    for (const form of [bare, bare.slice(0, 20), hex, JSON.stringify(bare).slice(1, -1)]) {
+    const encodedKey = each.replace("whsec_", "");
+    const hex = Uint8Array.fromBase64(encodedKey).toHex();
+    for (
+      const form of [
+        encodedKey,
+        encodedKey.slice(0, 20),
+        hex,
+        JSON.stringify(encodedKey).slice(1, -1),
+      ]
+    ) {
       assert.ok(!everything.includes(form), form);
     }
   }
@@ -328,8 +335,12 @@ Deno.test("webhook endpoints: null means absent for optional fields and is rejec
     { ...await webhooks.change(id, { id: UNKNOWN_ID, secret: "whsec_mine" }), updated_at: null },
     { ...named, updated_at: null },
   );
-  const bare = await webhooks.change(id, { event_names: null, description: null });
-  assert.deepEqual([bare.event_names, bare.description, bare.url], [null, null, created.url]);
+  const cleared = await webhooks.change(id, { event_names: null, description: null });
+  assert.deepEqual([cleared.event_names, cleared.description, cleared.url], [
+    null,
+    null,
+    created.url,
+  ]);
   for (const field of ["url", "enabled"]) {
     const path = `/webhook-endpoints/${id}/`;
     assert.equal(
