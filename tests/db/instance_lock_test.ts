@@ -108,7 +108,7 @@ Deno.test("instance lock: an instance whose session is ended has no token until 
   assert.deepEqual(await instances(url), [token]);
 });
 
-Deno.test("instance lock: the server frees the lock of a machine that has vanished", async () => {
+Deno.test("instance lock: the server frees the lock of a machine that it can no longer reach", async () => {
   const url = await createDatabase();
   const gates = createGates();
   await using gated = openGatedDatabase(url, gates);
