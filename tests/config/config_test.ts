@@ -8,6 +8,7 @@ import {
   settingsTable,
 } from "../../core/config/settings.ts";
 
+/** The names of the settings that are reported as wrong. */
 function problemsOf(env: Record<string, string>): string[] {
   try {
     parseConfig(env, "/project");
@@ -176,16 +177,18 @@ Deno.test("SANDBOX_PORT: must differ from PORT, and is rejected without a sandbo
 });
 
 Deno.test("config: JWT settings must be complete, with either a JWKS or a secret", () => {
-  const rest = { AUTH_JWT_ISSUER: "i", AUTH_JWT_AUDIENCE: "a" };
+  const jwtSettings = { AUTH_JWT_ISSUER: "i", AUTH_JWT_AUDIENCE: "a" };
   const AUTH_JWT_SECRET = "x".repeat(32);
   const AUTH_JWKS_URL = "https://id.example.com/jwks";
-  assert.deepEqual(problemsOf({ ...rest, AUTH_JWT_SECRET }), []);
-  assert.deepEqual(problemsOf({ ...rest, AUTH_JWKS_URL }), []);
-  assert.deepEqual(problemsOf({ ...rest, AUTH_JWKS_URL, AUTH_JWT_SECRET }), ["AUTH_JWT_SECRET"]);
+  assert.deepEqual(problemsOf({ ...jwtSettings, AUTH_JWT_SECRET }), []);
+  assert.deepEqual(problemsOf({ ...jwtSettings, AUTH_JWKS_URL }), []);
+  assert.deepEqual(problemsOf({ ...jwtSettings, AUTH_JWKS_URL, AUTH_JWT_SECRET }), [
+    "AUTH_JWT_SECRET",
+  ]);
   assert.deepEqual(problemsOf({ AUTH_JWKS_URL }), ["AUTH_JWT_ISSUER", "AUTH_JWT_AUDIENCE"]);
-  const withoutKey = { ...rest, AUTH_STAFF_CLAIM: "staff" };
+  const withoutKey = { ...jwtSettings, AUTH_STAFF_CLAIM: "staff" };
   assert.deepEqual(problemsOf(withoutKey), Object.keys(withoutKey));
-  const insecure = { ...rest, AUTH_JWKS_URL: "http://id.example.com/jwks" };
+  const insecure = { ...jwtSettings, AUTH_JWKS_URL: "http://id.example.com/jwks" };
   assert.deepEqual(problemsOf(insecure), ["AUTH_JWKS_URL"]);
 });
 

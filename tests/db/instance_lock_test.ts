@@ -20,20 +20,20 @@ import { until } from "../support/until.ts";
 
 interface TestLock extends InstanceLock {
   /** How often this instance found that another one is gone. */
-  gone(): number;
+  goneInstances(): number;
   losses: unknown[];
 }
 
 async function openLock(url: string, options: Partial<InstanceLockOptions> = {}) {
-  let gone = 0;
+  let goneInstances = 0;
   const losses: unknown[] = [];
   const lock = await openInstanceLock({
     url,
-    onInstanceGone: () => gone++,
+    onInstanceGone: () => goneInstances++,
     onLost: (error) => losses.push(error),
     ...options,
   });
-  return { ...lock, gone: () => gone, losses } satisfies TestLock;
+  return { ...lock, goneInstances: () => goneInstances, losses } satisfies TestLock;
 }
 
 function createGates(): DatabaseGates {
@@ -70,9 +70,12 @@ Deno.test("instance lock: of two remaining instances, one finds out that a third
   const thirdLock = await openLock(url);
   assert.equal((await instances(url)).length, 3);
   await thirdLock[Symbol.asyncDispose]();
-  await until("the third is removed", async () => (await instances(url)).length === 2);
-  await until("it was found gone", () => firstLock.gone() + secondLock.gone() > 0);
-  assert.equal(firstLock.gone() + secondLock.gone(), 1);
+  await until("the third instance is removed", async () => (await instances(url)).length === 2);
+  await until(
+    "another instance finds that it is gone",
+    () => firstLock.goneInstances() + secondLock.goneInstances() > 0,
+  );
+  assert.equal(firstLock.goneInstances() + secondLock.goneInstances(), 1);
 });
 
 Deno.test("instance lock: a starting instance finds one that ended earlier", async () => {
@@ -80,7 +83,7 @@ Deno.test("instance lock: a starting instance finds one that ended earlier", asy
   const endedLock = await openLock(url);
   await endedLock[Symbol.asyncDispose]();
   await using lock = await openLock(url);
-  await until("it is found gone", () => lock.gone() === 1);
+  await until("the ended instance is found gone", () => lock.goneInstances() === 1);
   assert.deepEqual(await instances(url), [lock.token()]);
 });
 
@@ -105,7 +108,7 @@ Deno.test("instance lock: an instance whose session is ended has no token until 
   assert.deepEqual(await instances(url), [token]);
 });
 
-Deno.test("instance lock: the server frees the lock of a machine that has vanished", async () => {
+Deno.test("instance lock: the server frees the lock of a machine that it can no longer reach", async () => {
   const url = await createDatabase();
   const gates = createGates();
   await using gated = openGatedDatabase(url, gates);

@@ -6,16 +6,16 @@ import { openPayments } from "../support/payments/payments.ts";
 
 /** A payment whose first event was skipped because its subscriber always failed. */
 async function openSkipped() {
-  let ahead = 0;
+  let aheadMs = 0;
   const handled: string[] = [];
-  const broken = new Set(["received"]);
+  const failingNames = new Set(["received"]);
   const events = createEvents();
   events.on(PAYMENT_EVENT_NAMES, ({ name }) => {
     const shortName = name.replace("payment_", "");
-    if (broken.has(shortName)) throw new Error("broken subscriber");
+    if (failingNames.has(shortName)) throw new Error("broken subscriber");
     handled.push(shortName);
   }, { as: "test" });
-  const payments = await openPayments({ events, now: () => Date.now() + ahead });
+  const payments = await openPayments({ events, now: () => Date.now() + aheadMs });
   const { app, post } = payments;
   const { id } = await payments.paid("gopay");
   const staff = await app.createKey({ isStaff: true });
@@ -24,13 +24,13 @@ async function openSkipped() {
     ...payments,
     id,
     handled,
-    broken,
+    failingNames,
     statuses,
     /** Runs due jobs, and lets hours pass, until no job is queued. */
     async runAll() {
       while ((await statuses()).includes("queued")) {
         await runDueJobs(app);
-        ahead += 3_600_000;
+        aheadMs += 3_600_000;
       }
     },
     async retry() {
@@ -51,7 +51,7 @@ async function openSkipped() {
 
 Deno.test("skipped event: a retry delivers it alone, without the later events", async () => {
   await using skipped = await openSkipped();
-  skipped.broken.clear();
+  skipped.failingNames.clear();
   await skipped.retry();
   await skipped.runAll();
   assert.deepEqual(skipped.handled, ["received"]);
@@ -70,7 +70,7 @@ Deno.test("skipped event: skipping it again repeats no later event", async () =>
 
 Deno.test("skipped event: an event that happens before the retry runs is not lost", async () => {
   await using skipped = await openSkipped();
-  skipped.broken.clear();
+  skipped.failingNames.clear();
   await skipped.retry();
   await skipped.refund();
   await skipped.runAll();

@@ -7,8 +7,9 @@ import { createDatabase } from "../support/database/database.ts";
 import { follow, type Follower, serveApp, writeEvent } from "../support/events/event_stream.ts";
 import { until } from "../support/until.ts";
 
-const READING = "catch up with events";
-const FOLLOWING = "follow events";
+// The names that the service gives to these queries.
+const CATCH_UP_QUERY = "catch up with events";
+const FOLLOW_QUERY = "follow events";
 
 interface Hold {
   arrived: Promise<void>;
@@ -73,12 +74,12 @@ function idsOf({ messages }: Follower): string[] {
 
 Deno.test("catch-up: an event pushed before the page was read is not sent twice", async () => {
   await using setup = await openCatchUp();
-  const reading = setup.hold("query", READING);
+  const heldRead = setup.hold("query", CATCH_UP_QUERY);
   const resuming = setup.resume();
-  await reading.arrived;
+  await heldRead.arrived;
   const event = await setup.write();
   await setup.otherReader.untilReceived(2);
-  reading.release();
+  heldRead.release();
   await using resumed = await resuming;
   await resumed.untilReceived(1);
   const nextEvent = await setup.write();
@@ -88,15 +89,15 @@ Deno.test("catch-up: an event pushed before the page was read is not sent twice"
 
 Deno.test("catch-up: an event pushed after the page was read is not sent twice", async () => {
   await using setup = await openCatchUp();
-  const reading = setup.hold("query", READING);
+  const heldRead = setup.hold("query", CATCH_UP_QUERY);
   const resuming = setup.resume();
-  await reading.arrived;
-  const following = setup.hold("query", FOLLOWING);
-  await following.arrived;
+  await heldRead.arrived;
+  const heldPoll = setup.hold("query", FOLLOW_QUERY);
+  await heldPoll.arrived;
   const event = await setup.write();
-  reading.release();
+  heldRead.release();
   await using resumed = await resuming;
-  following.release();
+  heldPoll.release();
   await resumed.untilReceived(1);
   const nextEvent = await setup.write();
   await resumed.untilReceived(2);
@@ -105,35 +106,35 @@ Deno.test("catch-up: an event pushed after the page was read is not sent twice",
 
 Deno.test("catch-up: an event that is pushed during the read and missing in the page is still sent", async () => {
   await using setup = await openCatchUp();
-  const reading = setup.hold("result", READING);
+  const heldRead = setup.hold("result", CATCH_UP_QUERY);
   const resuming = setup.resume();
-  await reading.arrived;
-  const meanwhile = await setup.write();
+  await heldRead.arrived;
+  const pushedEvent = await setup.write();
   await setup.otherReader.untilReceived(2);
-  reading.release();
+  heldRead.release();
   await using resumed = await resuming;
   await resumed.untilReceived(1);
   const nextEvent = await setup.write();
   await resumed.untilReceived(2);
-  assert.deepEqual(idsOf(resumed), [meanwhile, nextEvent]);
+  assert.deepEqual(idsOf(resumed), [pushedEvent, nextEvent]);
 });
 
 Deno.test("follower: events read for earlier subscribers are not passed to new ones", async () => {
   await using setup = await openCatchUp();
-  const polling = setup.hold("query", FOLLOWING);
-  await polling.arrived;
-  const polled = setup.hold("result", FOLLOWING);
-  const one = await setup.write();
-  polling.release();
-  await polled.arrived;
+  const heldPoll = setup.hold("query", FOLLOW_QUERY);
+  await heldPoll.arrived;
+  const heldPollResult = setup.hold("result", FOLLOW_QUERY);
+  const firstEvent = await setup.write();
+  heldPoll.release();
+  await heldPollResult.arrived;
   await setup.otherReader.close();
   await using resumed = await setup.resume();
-  const two = await setup.write();
+  const secondEvent = await setup.write();
   await resumed.untilReceived(2);
-  polled.release();
-  const three = await setup.write();
+  heldPollResult.release();
+  const thirdEvent = await setup.write();
   await resumed.untilReceived(3);
-  assert.deepEqual(idsOf(resumed), [one, two, three]);
+  assert.deepEqual(idsOf(resumed), [firstEvent, secondEvent, thirdEvent]);
 });
 
 Deno.test("event stream: a client that disconnects before the stream is open leaves no stream behind", async () => {

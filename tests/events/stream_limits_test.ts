@@ -10,7 +10,7 @@ import { inTime, until } from "../support/until.ts";
 
 const databaseUrl = await createDatabase();
 
-async function assertNoRoom(app: TestApp, key: string, detail: RegExp): Promise<void> {
+async function assertTooManyStreams(app: TestApp, key: string, detail: RegExp): Promise<void> {
   const response = await app.as(key, "/events/stream/");
   assert.ok(Number(response.headers.get("retry-after")) > 0);
   const problem = await assertProblem(response, 429, "rate_limited");
@@ -24,20 +24,22 @@ async function revoke(app: TestApp, key: string): Promise<void> {
 Deno.test("event stream: a caller with too many streams gets 429, and others are not affected", async () => {
   const env = { ...REAL_INSTALLATION, STREAMS_PER_CALLER: "2" };
   await using app = await openApp({ databaseUrl, env });
-  const [ada, alsoAda, bob] = [
+  const [ada, secondKeyOfAda, bob] = [
     await app.createKey({ userId: "ada" }),
     await app.createKey({ userId: "ada" }),
     await app.createKey({ userId: "bob" }),
   ];
   await using firstStream = await follow(app, ada);
-  await using _second = await follow(app, alsoAda);
-  for (const key of [ada, alsoAda]) await assertNoRoom(app, key, /You have 2 open event streams/);
+  await using _second = await follow(app, secondKeyOfAda);
+  for (const key of [ada, secondKeyOfAda]) {
+    await assertTooManyStreams(app, key, /You have 2 open event streams/);
+  }
   await using _other = await follow(app, bob);
   assert.equal(app.streams.count(), 3);
-  // A closed stream makes room.
+  // After a stream is closed, another one can be opened.
   await firstStream.close();
   await using _again = await follow(app, ada);
-  await assertNoRoom(app, ada, /limit is 2/);
+  await assertTooManyStreams(app, ada, /limit is 2/);
 });
 
 Deno.test("event stream: above the total limit, any caller gets 429", async () => {
@@ -48,7 +50,7 @@ Deno.test("event stream: above the total limit, any caller gets 429", async () =
   );
   await using _first = await follow(app, keys[0]!);
   await using secondStream = await follow(app, keys[1]!);
-  await assertNoRoom(app, keys[2]!, /no room for more event streams/);
+  await assertTooManyStreams(app, keys[2]!, /no room for more event streams/);
   await secondStream.close();
   await using _third = await follow(app, keys[2]!);
 });
@@ -104,14 +106,16 @@ Deno.test("event stream: ends when its key is revoked; one query checks all keys
 });
 
 Deno.test("event stream: stays open while its key cannot be checked in the database", async () => {
-  let isAway = false;
-  let failed = 0;
+  let isUnavailable = false;
+  let failedChecks = 0;
   const failChecks = (database: Database): Database => ({
     ...database,
     async query(work, name) {
-      if (!isAway || name !== "check keys of streams") return await database.query(work, name);
-      failed++;
-      throw new DatabaseUnavailable("The database is away");
+      if (!isUnavailable || name !== "check keys of streams") {
+        return await database.query(work, name);
+      }
+      failedChecks++;
+      throw new DatabaseUnavailable("The database is unavailable");
     },
   });
   await using app = await openApp({
@@ -121,14 +125,14 @@ Deno.test("event stream: stays open while its key cannot be checked in the datab
   });
   const key = await app.createKey();
   await using follower = await follow(app, key);
-  isAway = true;
-  // Checks run one after the other, so no check that began earlier is still running after this one.
-  await until("a check has failed", () => failed >= 1);
+  isUnavailable = true;
+  // Checks run one after the other: once one has failed, no check from before the outage is running.
+  await until("a check has failed", () => failedChecks >= 1);
   await revoke(app, key);
-  const before = failed;
-  await until("two more checks have failed", () => failed >= before + 2);
+  const before = failedChecks;
+  await until("two more checks have failed", () => failedChecks >= before + 2);
   assert.equal(app.streams.count(), 1);
-  isAway = false;
+  isUnavailable = false;
   assert.equal(await inTime("the stream ends", follower.ended), "ended");
   assert.ok(app.logged().every(({ level }) => level !== "error"));
 });

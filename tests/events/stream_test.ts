@@ -76,8 +76,8 @@ Deno.test("event stream: staff get all events, others their own only", async () 
 
   // The same holds for missed events.
   const unknownId = randomUUID();
-  await using again = await follow(app, bob, { after: unknownId });
-  assert.deepEqual((await again.untilReceived(2)).map(({ id }) => id), ids("bob"));
+  await using reconnected = await follow(app, bob, { after: unknownId });
+  assert.deepEqual((await reconnected.untilReceived(2)).map(({ id }) => id), ids("bob"));
   // The id of another user's event counts as unknown: the stream starts with the oldest event.
   await using afterForeignEvent = await follow(app, bob, { after: ids("alice").at(-1) });
   assert.deepEqual((await afterForeignEvent.untilReceived(2)).map(({ id }) => id), ids("bob"));
@@ -127,7 +127,7 @@ Deno.test("event stream: filters by names and resource apply to missed and new e
 Deno.test("event stream: an invalid id, name or resource returns 400 and opens no stream", async () => {
   const { payments, app, staff } = await openWithStaff();
   await using _ = payments;
-  const wrong = {
+  const invalidQueries = {
     "?name=payment_exploded": "name.0",
     "?name=payment_settled&name=x": "name.1",
     "?name=": "name.0",
@@ -135,7 +135,7 @@ Deno.test("event stream: an invalid id, name or resource returns 400 and opens n
     "?resource_id=": "resource_id",
     [`?resource_id=${randomUUID()}&resource_id=${randomUUID()}`]: "resource_id",
   };
-  for (const [query, field] of Object.entries(wrong)) {
+  for (const [query, field] of Object.entries(invalidQueries)) {
     const problem = await assertProblem(
       await app.as(staff, `/events/stream/${query}`),
       400,
@@ -170,14 +170,17 @@ Deno.test("event stream: sends heartbeats when idle, and is removed when its cli
   const { payments, app, staff } = await openWithStaff({ streamOptions: { heartbeatMs: 20 } });
   await using _ = payments;
   await using server = serveApp(app);
-  await using open = await follow(server.url, staff);
-  await using closing = await follow(server.url, staff);
-  await until("both get heartbeats", () => open.heartbeats() > 2 && closing.heartbeats() > 2);
+  await using openStream = await follow(server.url, staff);
+  await using closingStream = await follow(server.url, staff);
+  await until(
+    "both get heartbeats",
+    () => openStream.heartbeats() > 2 && closingStream.heartbeats() > 2,
+  );
   assert.equal(app.streams.count(), 2);
-  await closing.close();
+  await closingStream.close();
   await until("one stream is left", () => app.streams.count() === 1);
-  const before = open.heartbeats();
-  await until("more heartbeats arrive", () => open.heartbeats() > before);
+  const before = openStream.heartbeats();
+  await until("more heartbeats arrive", () => openStream.heartbeats() > before);
 });
 
 Deno.test("event stream: ends within 15 minutes, and a reconnect continues where it ended", async () => {
@@ -197,8 +200,8 @@ Deno.test("event stream: ends within 15 minutes, and a reconnect continues where
   assert.equal(await follower.ended, "ended");
   assert.equal(app.streams.count(), 0);
   const { id } = await payments.charge();
-  await using again = await follow(app, staff, { after: firstMessage!.id });
-  const [nextMessage] = await again.untilReceived(1);
+  await using reconnected = await follow(app, staff, { after: firstMessage!.id });
+  const [nextMessage] = await reconnected.untilReceived(1);
   assert.equal(parseMessage(nextMessage!).data.id, id);
 });
 

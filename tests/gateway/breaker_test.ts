@@ -118,8 +118,8 @@ Deno.test("client: sends nothing while the breaker is open, and calls again afte
   assert.equal(gateway.breakerState(), "open");
 
   await using fake = openFakeGateway(respondWith(OK));
-  const shared = clientFor(fake.url, { breakers });
-  for (const call of [shared.cancel, shared.getStatus]) {
+  const clientWithSameBreakers = clientFor(fake.url, { breakers });
+  for (const call of [clientWithSameBreakers.cancel, clientWithSameBreakers.getStatus]) {
     const error = await errorOf(call("order-101"));
     assert.equal(error.name, "GatewayAPIError");
     assert.equal(error.failure, "unreachable");
@@ -128,10 +128,10 @@ Deno.test("client: sends nothing while the breaker is open, and calls again afte
   assert.equal(fake.received.length, 0);
 
   advance(10_000);
-  assert.equal(shared.breakerState(), "half_open");
-  await shared.cancel("order-101");
-  assert.equal(shared.breakerState(), "closed");
-  await shared.getStatus("order-101");
+  assert.equal(clientWithSameBreakers.breakerState(), "half_open");
+  await clientWithSameBreakers.cancel("order-101");
+  assert.equal(clientWithSameBreakers.breakerState(), "closed");
+  await clientWithSameBreakers.getStatus("order-101");
   assert.equal(fake.received.length, 2);
 });
 

@@ -131,9 +131,9 @@ function openLock(): Promise<InstanceLock> {
 
 /** An app that acts as one instance, and after `replaceInstance` as another one. */
 async function openTwoInstances() {
-  const firstLock = await openLock();
-  const secondLock = await openLock();
-  let current = firstLock;
+  const first = await openLock();
+  const second = await openLock();
+  let current = first;
   const payments = await openRelayed({
     databaseUrl,
     leaseHolder: { token: () => current.token() },
@@ -141,9 +141,9 @@ async function openTwoInstances() {
   return {
     payments,
     async replaceInstance() {
-      current = secondLock;
-      const token = firstLock.token()!;
-      await firstLock[Symbol.asyncDispose]();
+      current = second;
+      const token = first.token()!;
+      await first[Symbol.asyncDispose]();
       await until("the first lock is free", async () => {
         const [row] = await payments.app.database.query((sql) =>
           sql`select pg_try_advisory_xact_lock_shared(${token}::bigint) as is_free`
@@ -153,8 +153,8 @@ async function openTwoInstances() {
     },
     async [Symbol.asyncDispose]() {
       await payments[Symbol.asyncDispose]();
-      await secondLock[Symbol.asyncDispose]();
-      await firstLock[Symbol.asyncDispose]();
+      await second[Symbol.asyncDispose]();
+      await first[Symbol.asyncDispose]();
     },
   };
 }

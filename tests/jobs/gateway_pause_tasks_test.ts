@@ -64,8 +64,8 @@ interface PendingWork extends RelayedPayments {
  * subscription), a notification to process, and an asynchronous charge and refund.
  */
 async function openPendingWork(): Promise<PendingWork> {
-  let ahead = 0;
-  const now = () => Date.now() + ahead;
+  let aheadMs = 0;
+  const now = () => Date.now() + aheadMs;
   const relayed = await openRelayed({
     now,
     gatewayOptions: { clock: now, wait: createWaits().wait },
@@ -84,7 +84,7 @@ async function openPendingWork(): Promise<PendingWork> {
   });
   await parseSubscription(subscription, 201);
   const paid = await relayed.paid("gopay");
-  ahead += 20 * MINUTE;
+  aheadMs += 20 * MINUTE;
 
   relay.intercept = () => new Response("busy", { status: 503 });
   assert.equal((await notify(relayed, buildNotification(authorized, "cancel"))).status, 200);
@@ -103,7 +103,7 @@ async function openPendingWork(): Promise<PendingWork> {
   await app.database.query((sql) => sql`update gateway.invoices set check_at = ${due}`);
   return {
     ...relayed,
-    advance: (ms) => void (ahead += ms),
+    advance: (ms) => void (aheadMs += ms),
     sweepAll: async () => [
       await checkPendingPayments(app.deps),
       await expireStalePayments(app.deps),
@@ -119,7 +119,7 @@ async function openPendingWork(): Promise<PendingWork> {
     },
     endPause() {
       relay.intercept = (_, pass) => pass();
-      ahead += MINUTE + 10 * SECOND;
+      aheadMs += MINUTE + 10 * SECOND;
     },
   };
 }

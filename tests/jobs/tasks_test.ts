@@ -110,14 +110,14 @@ Deno.test("process_refund_async: refunds once, as the caller of the request", as
 });
 
 Deno.test("check_payment_status: a failing check is retried three times with doubling delays, then fails", async () => {
-  let ahead = 0;
+  let aheadMs = 0;
   await using payments = await openRelayed({
-    now: () => Date.now() + ahead,
+    now: () => Date.now() + aheadMs,
     gatewayOptions: { wait: createWaits().wait },
   });
   const { app, relay } = payments;
   const { id } = await payments.charge("bca");
-  ahead += 6 * MINUTE;
+  aheadMs += 6 * MINUTE;
   assert.equal(await checkPendingPayments(app.deps), 1);
   // An error response does not pause background work.
   relay.intercept = () =>
@@ -129,7 +129,7 @@ Deno.test("check_payment_status: a failing check is retried three times with dou
     assert.deepEqual([job!.status, job!.attempts], ["queued", tries]);
     const delay = job!.run_at.getTime() - app.deps.clock();
     delays.push(Math.round(delay / 10 / SECOND) * 10);
-    ahead += delay;
+    aheadMs += delay;
   }
   assert.deepEqual(delays, [60, 120, 240]);
   assert.equal(await runDueJobs(app), 1);

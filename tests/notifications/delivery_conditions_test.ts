@@ -479,7 +479,7 @@ Deno.test("notification: a refund that cannot be checked yet is applied later, e
   await using payments = await openTwoInstances();
   const { relay, app, secondApp } = payments;
   const charged = await createRefundedAtGateway(payments);
-  relay.intercept = () => new Response("away", { status: 503 });
+  relay.intercept = () => new Response("unavailable", { status: 503 });
   const refund = await deliver(
     app,
     await findSentNotification(payments, charged.order_id, "partial_refund"),
@@ -610,7 +610,7 @@ Deno.test("notification: fails after 7 days and the last retry if the gateway ne
   const { app, relay } = payments;
   const staff = await app.createKey({ userId: "ops", isStaff: true });
   const [charged, body] = await createPaidAtGateway(payments);
-  relay.intercept = () => new Response("away", { status: 503 });
+  relay.intercept = () => new Response("unavailable", { status: 503 });
   const notification = await deliver(app, body);
   const replay = () =>
     payments.post(`/notifications/${notification.id}/replay/`, undefined, {}, staff);
@@ -648,7 +648,7 @@ Deno.test("notification: a job that runs after a replay does nothing", async () 
   const { app, relay } = payments;
   const staff = await app.createKey({ userId: "ops", isStaff: true });
   const [charged, body] = await createPaidAtGateway(payments);
-  relay.intercept = () => new Response("away", { status: 503 });
+  relay.intercept = () => new Response("unavailable", { status: 503 });
   const notification = await deliver(app, body);
   relay.intercept = (_request, pass) => pass();
   const response = await payments.post(

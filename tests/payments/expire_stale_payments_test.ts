@@ -26,18 +26,18 @@ interface StalePayments extends RelayedPayments {
 }
 
 async function openStalePayments(): Promise<StalePayments> {
-  let ahead = 0;
+  let aheadMs = 0;
   let callsBefore = 0;
   const relayed = await openRelayed({
-    now: () => Date.now() + ahead,
+    now: () => Date.now() + aheadMs,
     gatewayOptions: { wait: createWaits().wait },
   });
   const { app, relay } = relayed;
   return {
     ...relayed,
-    advance: (ms) => void (ahead += ms),
+    advance: (ms) => void (aheadMs += ms),
     advanceToExpiry: ({ expiry_time }, ms = MINUTE_MS) =>
-      void (ahead += Date.parse(expiry_time!) + ms - app.deps.clock()),
+      void (aheadMs += Date.parse(expiry_time!) + ms - app.deps.clock()),
     async sweep() {
       callsBefore = relay.received.length;
       const queued = await expireStalePayments(app.deps);

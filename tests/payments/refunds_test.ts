@@ -183,9 +183,9 @@ Deno.test("refund: fails and releases the reserved amount if the gateway rejects
   assert.deepEqual([problem.payment_id, problem.outcome], [payment.id, "refused"]);
   const [failed] = (await payments.read(payment.id)).refunds;
   assert.deepEqual([failed!.status, failed!.status_code], ["failed", "414"]);
-  const { payment: whole } = await parseRefunded(await refund(payments, payment));
-  assert.equal(whole.refund_amount, "44000.00");
-  assert.deepEqual(whole.refunds.map(({ status }) => status), ["failed", "succeeded"]);
+  const { payment: afterFullRefund } = await parseRefunded(await refund(payments, payment));
+  assert.equal(afterFullRefund.refund_amount, "44000.00");
+  assert.deepEqual(afterFullRefund.refunds.map(({ status }) => status), ["failed", "succeeded"]);
 });
 
 Deno.test("refund: is rejected for a payment type without refunds, and the payment stays settled", async () => {

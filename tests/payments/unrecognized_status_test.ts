@@ -39,10 +39,10 @@ interface AlteredPayments extends RelayedPayments {
 }
 
 async function openAltered(): Promise<AlteredPayments> {
-  let ahead = 0;
+  let aheadMs = 0;
   const payments = await openRelayed({
     databaseUrl: await createDatabase(),
-    now: () => Date.now() + ahead,
+    now: () => Date.now() + aheadMs,
   });
   const { app, relay, get } = payments;
   const staff = await app.createKey({ userId: "ops", isStaff: true });
@@ -58,7 +58,7 @@ async function openAltered(): Promise<AlteredPayments> {
       };
     },
     reportKnown: () => void (relay.intercept = (_request, pass) => pass()),
-    advance: (ms) => void (ahead += ms),
+    advance: (ms) => void (aheadMs += ms),
     async sweep() {
       await checkPendingPayments(app.deps);
       while (await runDueJobs(app) > 0);

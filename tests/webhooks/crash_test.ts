@@ -244,7 +244,7 @@ Deno.test("endpoint deletion: removes all rows, even during an attempt or if the
   });
   const delivering = webhooks.deliver();
   try {
-    await until("the attempt is under way", () => receiver.received.length === 1);
+    await until("the attempt is in progress", () => receiver.received.length === 1);
     for (const { id } of [busyEndpoint, disabled]) {
       await expectStatus(webhooks.requestAsStaff("DELETE", `/webhook-endpoints/${id}/`), 204);
     }
@@ -308,7 +308,7 @@ Deno.test("webhook delivery: an attempt aborted by a shutdown does not count aga
   receiver.answer("hang");
   const payment = await webhooks.charge();
   const delivering = webhooks.deliver();
-  await until("the attempt is under way", () => receiver.received.length === 1);
+  await until("the attempt is in progress", () => receiver.received.length === 1);
   await app.deps.poster[Symbol.asyncDispose]();
   await delivering;
   assert.deepEqual(await webhooks.deliverySummaries(id, payment.id), [

@@ -115,7 +115,7 @@ Deno.test("endpoint: many concurrent 410 responses write one event", async () =>
   webhooks.receiver.answer(respond);
   const delivering = webhooks.deliver();
   try {
-    await until("several attempts are under way", () => held.length >= 5);
+    await until("several attempts are in progress", () => held.length >= 5);
   } finally {
     webhooks.receiver.answer({ status: 410 });
     release(410);
@@ -258,7 +258,7 @@ Deno.test("endpoint: stays enabled if a concurrent attempt fails after a success
   receiver.answer(respond);
   const delivering = webhooks.deliver();
   try {
-    await until("both attempts are under way", () => held.length === 2);
+    await until("both attempts are in progress", () => held.length === 2);
     respondWith(succeeding.id, 200);
     await until(
       "one is delivered",
@@ -287,7 +287,7 @@ Deno.test("endpoint: a change by staff is not undone by an attempt that began be
   receiver.answer(respond);
   const delivering = webhooks.deliver();
   try {
-    await until("the attempt is under way", () => held.length === 1);
+    await until("the attempt is in progress", () => held.length === 1);
     await webhooks.change(id, { url: newReceiver.url });
   } finally {
     release(500);
@@ -318,7 +318,7 @@ for (
     const delivering = webhooks.deliver();
     let startedAttempts: number;
     try {
-      await until("some attempts are under way", () => held.length >= 5);
+      await until("some attempts are in progress", () => held.length >= 5);
       const answer = await webhooks.requestAsStaff(method, `/webhook-endpoints/${id}/`, body);
       assert.ok(answer.ok, await answer.text());
       startedAttempts = held.length;
@@ -346,7 +346,7 @@ Deno.test("secret rotation: the new secret signs all later attempts, including t
   const delivering = webhooks.deliver();
   let startedAttempts = 0;
   try {
-    await until("some attempts are under way", () => held.length >= 5);
+    await until("some attempts are in progress", () => held.length >= 5);
     await expectStatus(
       webhooks.requestAsStaff("POST", `/webhook-endpoints/${id}/rotate-secret/`),
       200,

@@ -227,9 +227,16 @@ Deno.test("webhook secret: is returned only when it is created, and is in no row
   ].join("\n");
   assert.ok(everything.includes("webhook_endpoint_disabled"));
   for (const each of [secret, newSecret]) {
-    const bare = each.replace("whsec_", "");
-    const hex = Uint8Array.fromBase64(bare).toHex();
-    for (const form of [bare, bare.slice(0, 20), hex, JSON.stringify(bare).slice(1, -1)]) {
+    const encodedKey = each.replace("whsec_", "");
+    const hex = Uint8Array.fromBase64(encodedKey).toHex();
+    for (
+      const form of [
+        encodedKey,
+        encodedKey.slice(0, 20),
+        hex,
+        JSON.stringify(encodedKey).slice(1, -1),
+      ]
+    ) {
       assert.ok(!everything.includes(form), form);
     }
   }

@@ -164,7 +164,7 @@ Deno.test("webhook order: an event that occurs while an earlier event of its res
   });
   const delivering = webhooks.deliver();
   try {
-    await until("the attempt is under way", () => receiver.received.length === 1);
+    await until("the attempt is in progress", () => receiver.received.length === 1);
     await notifyAndRead(webhooks, buildNotification(payment, "settlement"));
     const otherPayment = await webhooks.charge();
     await until(
@@ -253,7 +253,7 @@ Deno.test("webhook order: only one instance at a time sends to an endpoint", asy
   });
   const delivering = runDueJobs(secondApp);
   try {
-    await until("the attempt is under way", () => receiver.received.length === 1);
+    await until("the attempt is in progress", () => receiver.received.length === 1);
     await notifyAndRead(webhooks, buildNotification(payment, "settlement"));
     for (let i = 0; i < 3; i++) {
       await webhooks.deliver();
@@ -367,22 +367,24 @@ Deno.test("webhook order: two instances send 200 events in order, one at a time 
   const violations: string[] = [];
   const accepted = [receiver, otherReceiver].map((each, index) => {
     const random = createRandom(seededState(8 + index));
-    const underWay = new Set<string>();
+    const inProgress = new Set<string>();
     const accepted: ReceivedWebhook[] = [];
     /**
      * Events that failed once. They do not fail again: the delay after a second failure is so long that
      * later events of the resource would be sent first.
      */
     const failed = new Set<string>();
-    let maxUnderWay = 0;
+    let maxInProgress = 0;
     each.answer(async (webhook) => {
       const { id } = eventIn(webhook).data;
-      if (underWay.has(id)) violations.push(`two webhooks of ${id} at the same time`);
-      underWay.add(id);
-      maxUnderWay = Math.max(maxUnderWay, underWay.size);
-      if (maxUnderWay > MAX_CONCURRENT) violations.push(`${maxUnderWay} webhooks at the same time`);
+      if (inProgress.has(id)) violations.push(`two webhooks of ${id} at the same time`);
+      inProgress.add(id);
+      maxInProgress = Math.max(maxInProgress, inProgress.size);
+      if (maxInProgress > MAX_CONCURRENT) {
+        violations.push(`${maxInProgress} webhooks at the same time`);
+      }
       await delay(random.below(4));
-      underWay.delete(id);
+      inProgress.delete(id);
       const eventId = webhook.headers["webhook-id"]!;
       if (!failed.has(eventId) && random.below(3) === 0) {
         failed.add(eventId);
@@ -437,6 +439,6 @@ Deno.test("webhook order: two instances send 200 events in order, one at a time 
     }
     const { enabled, failing_since } = await webhooks.readEndpoint(endpointId);
     assert.equal(enabled, true);
-    assert.equal(failing_since, null, "the endpoint is healthy again");
+    assert.equal(failing_since, null, "the endpoint works again");
   }
 });

@@ -189,7 +189,7 @@ Deno.test("resend: during the last attempt, sends the delivery again although th
   });
   const delivering = webhooks.deliver();
   try {
-    await until("the last attempt is under way", () => receiver.received.length === 1);
+    await until("the last attempt is in progress", () => receiver.received.length === 1);
     const [delivery] = await webhooks.deliveries(id);
     const path = `/webhook-endpoints/${id}/deliveries/${delivery!.id}/resend/`;
     const { status, attempts } = await expectStatus(
