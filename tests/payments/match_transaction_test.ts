@@ -159,7 +159,7 @@ Deno.test("match transaction: a smaller amount belongs to the payment only if it
   assert.deepEqual(await matchTransaction(deps, notHeld, captured), other("amount"));
 });
 
-Deno.test("match transaction: a reference in the metadata decides, whatever the time is", async () => {
+Deno.test("match transaction: a reference in the metadata decides, and the time does not matter", async () => {
   await using payments = await openRelayed({ databaseUrl });
   const { payment, transaction } = await loseResponse(payments);
   const match = (metadata: Json, changes: Partial<Transaction> = {}) =>
