@@ -143,6 +143,44 @@ async function findReferencedPayments(
   return rows.map((row) => row.id === null ? null : parsePayment(row));
 }
 
+/** What the service has stored about the order id and the transaction of an unanswered charge. */
+export interface OrderUse {
+  /** The payment reserves the order id. If a later payment does, the gateway refused that one. */
+  is_reserved: boolean;
+  /** The order id of another payment that has the transaction; null: none has it. */
+  taken_by_order: string | null;
+}
+
+export async function readOrderUse(
+  sql: Sql,
+  { id, order_id }: Pick<GatewayPayment, "id" | "order_id">,
+  transactionId: string,
+): Promise<OrderUse> {
+  const [use] = await sql<[OrderUse]>`
+    select exists (
+      select from gateway.order_ids taken
+      where taken.order_id = ${order_id} and (taken.holder_id = ${id} or exists (
+        select from gateway.payments holder where holder.id = taken.holder_id and holder.is_refused))
+    ) as is_reserved, (
+      select known.order_id from gateway.payments known
+      where known.transaction_id = ${transactionId} and known.id <> ${id}
+    ) as taken_by_order`;
+  return use;
+}
+
+/** The payments of an order whose charge may have been made, although it was not answered. */
+export async function listUnansweredOfOrder(
+  sql: Sql,
+  orderId: string,
+): Promise<GatewayPayment[]> {
+  const rows = await sql<GatewayPayment[]>`
+    select ${sql.unsafe(WHOLE_PAYMENT)}
+    from gateway.payments payment
+    where order_id = ${orderId} and transaction_id is null and not is_refused
+    order by id`;
+  return rows.map(parsePayment);
+}
+
 /** Whether a payment that is linked to the invoice was paid at or after `since`. */
 export async function hasPaymentOfInvoice(
   sql: Sql,

@@ -16,6 +16,8 @@ const USAGE = `Emulator of the Midtrans Core API. It moves no money.
   --seed NUMBER       the same seed gives the same ids and numbers
   --speed NUMBER      sandbox seconds per real second; default: 1
   --public-url URL    URL that browsers use, if it differs from the listening address
+  --metadata-in-status
+                      return the merchant's metadata in status responses
   --help              show this text`;
 
 class UsageError extends Error {
@@ -69,6 +71,7 @@ function readOptions(args: string[]) {
       seed: { type: "string" },
       speed: { type: "string", default: "1" },
       "public-url": { type: "string" },
+      "metadata-in-status": { type: "boolean" },
       help: { type: "boolean", default: false },
     },
   });
@@ -83,6 +86,8 @@ function readOptions(args: string[]) {
     seed: values.seed === undefined ? undefined : parseNumber("seed", values.seed, 0, 2 ** 32 - 1),
     speed: parseNumber("speed", values.speed, 1, 1_000_000),
     publicUrl: values["public-url"] && parseBaseUrl("public-url", values["public-url"]),
+    // Without the option, the stored setting applies.
+    settings: values["metadata-in-status"] ? { metadata_in_status: true } : {},
     notify,
   };
 }

@@ -47,6 +47,7 @@ const DEFAULT_SETTINGS: Settings = {
   pay_account_notification_url: null,
   reuse_order_id_after_deny: true,
   denied_review_status: "cancel",
+  metadata_in_status: false,
 };
 
 export async function openWorld(options: WorldOptions): Promise<OpenWorld> {

@@ -17,10 +17,10 @@ import { checkInvoiceOfOrder, findInvoiceOf, linkToInvoice } from "../invoices/l
 import { adoptTransaction, canAdopt, isComplete, type Link } from "../payments/adopt.ts";
 import { type AppliedReport, applyReport } from "../payments/apply_report.ts";
 import { checkAtGateway } from "../payments/check_at_gateway.ts";
+import { matchTransaction } from "../payments/match_transaction.ts";
 import type { PaymentDeps } from "../payments/payment_record.ts";
-import { isOurs } from "../payments/transaction.ts";
 import { checkSubscriptionsByName } from "../subscriptions/notified.ts";
-import { linkToSubscription } from "../subscriptions/subscription_record.ts";
+import { isLikeCharge, linkToSubscription } from "../subscriptions/subscription_record.ts";
 
 export type NotificationDeps = PaymentDeps;
 
@@ -44,7 +44,9 @@ export async function confirmNotification(
     return await recordNotification(deps, { ...notification, status: "unmatched", error_message });
   }
   const report = { answer, source: SOURCE, notification } as const;
-  if (payment?.transaction_id === null && isOurs(payment, answer)) {
+  const isOurs = payment?.transaction_id === null &&
+    (await matchTransaction(deps, payment, answer)).kind === "ours";
+  if (isOurs) {
     const applied = await applyReport(deps, payment, {
       ...report,
       askedAtVersion: payment.version,
@@ -52,7 +54,7 @@ export async function confirmNotification(
     return await recordResult(deps, applied);
   }
   if (!canAdopt(answer)) throw unrecognizedStatus(answer);
-  const adopted = await adoptTransaction(deps, report, await findLink(deps, answer));
+  const adopted = await adoptTransaction(deps, report, await findLink(deps, notification, answer));
   await checkInvoiceOfOrder(deps, adopted.payment);
   await checkSubscriptionsByName(deps, adopted.payment);
   return await recordResult(deps, adopted);
@@ -101,13 +103,22 @@ function unrecognizedStatus({ order_id, transaction_status }: Transaction): Gate
 }
 
 /** The subscription or invoice that the gateway says the transaction belongs to; null: neither. */
-async function findLink(deps: NotificationDeps, answer: Transaction): Promise<Link | null> {
-  const ref = answer.metadata?.subscription_ref;
+async function findLink(
+  deps: NotificationDeps,
+  { raw_payload }: GatewayNotification,
+  answer: Transaction,
+): Promise<Link | null> {
   // Callers cannot set this member, so only the service can have put its id there.
+  const confirmed = answer.metadata?.subscription_ref ?? null;
+  const notified = raw_payload.metadata as { subscription_ref?: unknown } | null | undefined;
+  const ref = confirmed ?? notified?.subscription_ref;
   const subscription = typeof ref === "string" && isUuid(ref)
     ? await deps.database.query((sql) => findSubscription(sql, ref), "find subscription")
     : null;
-  if (subscription) return linkToSubscription(subscription);
+  // The signature of a notification does not cover its metadata.
+  const isConfirmed = subscription !== null &&
+    (confirmed !== null || isLikeCharge(subscription, answer));
+  if (isConfirmed) return linkToSubscription(subscription);
   const invoice = await findInvoiceOf(deps, answer);
   return invoice && linkToInvoice(invoice);
 }

@@ -1,7 +1,6 @@
 /** `createCharge`: creates a payment and charges it at the gateway. */
 
-import { validate as isUuid } from "uuid";
-import { findPayment } from "../../db/payment_statements.ts";
+import { listUnansweredOfOrder } from "../../db/payment_statements.ts";
 import type { GatewayPayment } from "../../db/payments.ts";
 import type { Caller } from "../auth/caller.ts";
 import type { ServiceError } from "../errors.ts";
@@ -214,14 +213,19 @@ async function classifyError(
   const isOrderIdInUse = error instanceof GatewayDuplicateOrderError;
   const found = isOrderIdInUse || wasSentBefore ? await tryFindByOrder(deps, payment) : null;
   if (found?.kind === "failed") return { kind: "unknown", problem: found.problem };
-  if (found?.kind === "ours") {
+  const isListed = found?.kind === "ours" || found?.kind === "other";
+  const earlier = isListed ? await listEarlierPayments(deps, payment) : [];
+  // If the service sent this order for the first time, another system has created the transaction,
+  // unless the transaction names this payment.
+  const wasOrderSentBefore = wasSentBefore || earlier.length > 0;
+  if (found?.kind === "ours" && (wasOrderSentBefore || found.evidence === "payment_ref")) {
     return { kind: "made", transaction: found.answer.body, askedAtVersion: payment.version };
   }
-  if (found?.kind === "other") await checkOtherPayment(deps, found.answer.body);
+  if (isListed) await checkEarlierPayments(deps, earlier, found.answer.body);
   // After an earlier attempt, the refusal is certain only if another payment has the order id: then no
   // attempt of this payment can have succeeded. Otherwise the gateway may still list the earlier
   // attempt later.
-  const isCertainlyRefused = !wasSentBefore || (isOrderIdInUse && found?.kind === "other");
+  const isCertainlyRefused = !wasSentBefore || (isOrderIdInUse && isListed);
   if (!isCertainlyRefused) return unknownOutcome;
   const problem = isOrderIdInUse
     ? problems.orderIdInUse(payment, error)
@@ -241,18 +245,37 @@ async function tryFindByOrder(deps: PaymentDeps, payment: GatewayPayment): Promi
   }
 }
 
+/** Earlier payments of the same order that were given up, although their charge may have been made. */
+async function listEarlierPayments(
+  { database }: PaymentDeps,
+  { id, order_id }: GatewayPayment,
+): Promise<GatewayPayment[]> {
+  const unanswered = await database.query(
+    (sql) => listUnansweredOfOrder(sql, order_id),
+    "list payments of order",
+  );
+  return unanswered.filter((each) => each.id !== id);
+}
+
 /**
- * The transaction may belong to an earlier payment of this service, whose charge reached the gateway
- * only after the payment was given up. Enqueues a check of that payment.
+ * The transaction may belong to an earlier payment, whose charge reached the gateway only after the
+ * payment was given up. Enqueues a check of that payment. If the transaction names no payment, the
+ * check runs after the new payment is stored as refused: before, the order id is not reserved for the
+ * earlier one.
  */
-async function checkOtherPayment(deps: PaymentDeps, { metadata }: Transaction): Promise<void> {
-  const ref = metadata?.payment_ref;
-  if (typeof ref !== "string" || !isUuid(ref)) return;
-  const other = await deps.database.query((sql) => findPayment(sql, ref), "find payment");
-  if (!other || other.transaction_id !== null) return;
+async function checkEarlierPayments(
+  deps: PaymentDeps,
+  earlier: GatewayPayment[],
+  { metadata }: Transaction,
+): Promise<void> {
+  const ref = metadata?.payment_ref ?? null;
   const now = new Date(deps.clock());
-  const job = { ...checkPaymentJob(other, now), run_at: now };
-  await changePayment(deps, other, () => ({ jobs: [job] }));
+  for (const payment of earlier) {
+    if (ref !== null && ref !== payment.id) continue;
+    const job = checkPaymentJob(payment, now);
+    const run_at = ref === null ? job.run_at : now;
+    await changePayment(deps, payment, () => ({ jobs: [{ ...job, run_at }] }));
+  }
 }
 
 /** Applies the response and stores the reply in one statement. */

@@ -9,8 +9,9 @@ import type { GatewayResponse, Transaction } from "../gateway/responses.ts";
 import { MAX_CHECKS } from "../records/check_times.ts";
 import { findOwn } from "../records/read.ts";
 import { type AppliedReport, applyReport, type Source } from "./apply_report.ts";
+import { type Evidence, matchTransaction } from "./match_transaction.ts";
 import { notAtGatewayYet, type PaymentDeps, paymentKind, problems } from "./payment_record.ts";
-import { isAboutPayment, isOurs, namesPayment } from "./transaction.ts";
+import { isAboutPayment } from "./transaction.ts";
 import { type PaymentView, viewPayment } from "./views.ts";
 
 export interface CheckedPayment {
@@ -82,7 +83,7 @@ async function getById(
 }
 
 export type FoundByOrder =
-  | { kind: "ours"; answer: GatewayResponse<Transaction> }
+  | { kind: "ours"; answer: GatewayResponse<Transaction>; evidence: Evidence }
   /** The gateway has no such order, or does not have it yet. */
   | { kind: "none" }
   /** Another payment, or another system, has a transaction with this order id. */
@@ -93,19 +94,21 @@ export type FoundByOrder =
  * gives no usable response.
  */
 export async function findByOrder(
-  { gateway, log }: PaymentDeps,
+  deps: PaymentDeps,
   payment: GatewayPayment,
 ): Promise<FoundByOrder> {
+  const { gateway, log } = deps;
   try {
     const answer = await gateway.getStatus(payment.order_id);
-    if (isOurs(payment, answer.body)) return { kind: "ours", answer };
-    if (!namesPayment(payment, answer.body)) return { kind: "other", answer };
+    const match = await matchTransaction(deps, payment, answer.body);
+    if (match.kind !== "unclear") return { ...match, answer };
     const error = new GatewayAPIError("The gateway's charge differs from the one that was sent", {
       failure: "answered",
       outcome: "unknown",
       statusCode: answer.statusCode,
     });
-    log.error("charge_differs", error, { payment_id: payment.id });
+    const { difference } = match;
+    log.error("charge_differs", error, { payment_id: payment.id, difference });
     throw error;
   } catch (error) {
     if (isTransactionNotFound(error)) return { kind: "none" };

@@ -1,4 +1,4 @@
-/** Reads a transaction of the gateway: what it reports, and whether it belongs to a payment. */
+/** Reads a transaction of the gateway: what it reports, and whether it answers a request. */
 
 import type { GatewayPayment } from "../../db/payments.ts";
 import type { Transaction } from "../gateway/responses.ts";
@@ -140,31 +140,4 @@ export function isAboutPayment(payment: GatewayPayment, answer: Transaction): bo
 /** Whether a response is about the transaction of this payment, and its status is known. */
 export function matchesPayment(payment: GatewayPayment, answer: Transaction): boolean {
   return isAboutPayment(payment, answer) && isStatus(answer.transaction_status);
-}
-
-/**
- * Whether a transaction found by its order id was created for this payment. Other systems can use the
- * same order id, so the transaction must contain the payment's id.
- */
-export function isOurs(payment: GatewayPayment, found: Transaction): boolean {
-  return Boolean(found.transaction_id) && Boolean(found.transaction_status) &&
-    namesPayment(payment, found) &&
-    (found.currency ?? payment.currency) === payment.currency &&
-    isSameType(payment.payment_type, found.payment_type) && hasExpectedAmount(payment, found);
-}
-
-/** An authorization may have been captured in part, here or elsewhere. */
-function hasExpectedAmount({ gross_amount, is_hold }: GatewayPayment, found: Transaction): boolean {
-  const amount = amountOf(found) ?? NaN;
-  return amount === gross_amount || (is_hold && amount > 0 && amount < gross_amount);
-}
-
-/** Whether the transaction's metadata names this payment. Only this service can have put it there. */
-export function namesPayment({ id }: GatewayPayment, { metadata }: Transaction): boolean {
-  return metadata?.payment_ref === id;
-}
-
-/** A GoPay charge that the customer paid by scanning its QR code is reported as QRIS. */
-function isSameType(ours: string, theirs: string | null): boolean {
-  return ours === theirs || (ours === "gopay" && theirs === "qris");
 }

@@ -12,7 +12,7 @@ import {
 } from "../../db/subscriptions.ts";
 import { id as idField, type JsonObject } from "../gateway/json.ts";
 import type { RecordDeps } from "../records/record.ts";
-import { checkSubscriptionJob } from "./subscription_record.ts";
+import { checkSubscriptionJob, subscriptionNameIn } from "./subscription_record.ts";
 
 /** Any client can send unsigned notifications, so the requests they cause are limited. */
 const MIN_INTERVAL_MS = 60_000;
@@ -53,15 +53,15 @@ async function findNotified(
 const MAX_CANDIDATES = 10;
 
 /**
- * For a payment without a link: the order id of a subscription's charge is the subscription's name and
- * 32 digits. The check finds out whether the gateway lists the charge for one of these subscriptions.
+ * For a payment without a link: the order id may contain the name of a subscription. The check finds
+ * out whether the gateway lists the charge for one of the subscriptions with this name.
  */
 export async function checkSubscriptionsByName(
   deps: RecordDeps,
   { user_id, order_id }: GatewayPayment,
 ): Promise<void> {
-  const [, name] = order_id.match(/^(.{1,40})\d{32}$/s) ?? [];
-  if (user_id !== null || name === undefined) return;
+  const name = subscriptionNameIn(order_id);
+  if (user_id !== null || name === null) return;
   const candidates = await deps.database.query(
     (sql) => listSubscriptionsOfName(sql, name, MAX_CANDIDATES),
     "list subscriptions of name",

@@ -7,9 +7,11 @@ import {
   subscriptionInserts,
   subscriptionWrites,
 } from "../../db/subscriptions.ts";
+import type { Transaction } from "../gateway/responses.ts";
 import { CHECK_SUBSCRIPTION_STATUS } from "../jobs/task_names.ts";
 import { type JobSubject, newJob } from "../outbox.ts";
 import type { Link } from "../payments/adopt.ts";
+import { amountOf } from "../payments/transaction.ts";
 import { UNANSWERED_CHECK_MS } from "../records/check_times.ts";
 import { createProblems } from "../records/problems.ts";
 import type { RecordKind } from "../records/record.ts";
@@ -58,4 +60,19 @@ export function gatewayMetadata(
   { id, metadata }: Pick<GatewaySubscription, "id" | "metadata">,
 ): object {
   return { ...metadata, subscription_ref: id };
+}
+
+/** The name in the order id of a subscription's charge, which is the name and 32 digits; null: none. */
+export function subscriptionNameIn(orderId: string): string | null {
+  return orderId.match(/^(.{1,40})\d{32}$/s)?.[1] ?? null;
+}
+
+/** Whether a transaction that names no subscription is as a charge of this one. */
+export function isLikeCharge(
+  { name, payment_type, amount, currency }: GatewaySubscription,
+  answer: Transaction,
+): boolean {
+  return subscriptionNameIn(answer.order_id ?? "") === name &&
+    answer.payment_type === payment_type && amountOf(answer) === amount &&
+    (answer.currency ?? currency) === currency;
 }

@@ -6,10 +6,10 @@ import { findTransaction, transitionTo, updateTransaction } from "../transaction
 import type { Transaction } from "../world/transaction.ts";
 import type { World } from "../world/world.ts";
 import { cardFields } from "./methods/credit_card.ts";
-import { actionResponse, statusResponse } from "./responses.ts";
+import { actionResponse, statusForMerchant } from "./responses.ts";
 
 export function getStatus(world: World, id: string) {
-  return statusResponse(world, findTransaction(world, id));
+  return statusForMerchant(world, findTransaction(world, id));
 }
 
 const Page = object({ page: integer(0, 1_000_000), per_page: integer(1, 100) });
@@ -30,7 +30,7 @@ export function getStatusB2b(world: World, id: string, query: Record<string, str
     status_code: "200",
     status_message: "Success, transactions are retrieved",
     transactions: all.slice(page * per_page, (page + 1) * per_page).map((each) =>
-      statusResponse(world, each)
+      statusForMerchant(world, each)
     ),
   };
 }

@@ -6,7 +6,7 @@
 import { formatWib } from "../engine/time.ts";
 import { sign } from "../transactions/signature.ts";
 import { formatMoney, sumRefunds, type Transaction } from "../world/transaction.ts";
-import type { Identity } from "../world/world.ts";
+import type { Identity, World } from "../world/world.ts";
 import type { View } from "./methods/method.ts";
 import { METHODS } from "./methods/methods.ts";
 
@@ -30,7 +30,28 @@ export function actionResponse(world: Identity, transaction: Transaction, status
   };
 }
 
-/** Response to a status request. */
+/** Response to a status request. A setting decides whether it contains the merchant's metadata. */
+export function statusForMerchant(
+  world: Pick<World, keyof Identity | "settings">,
+  transaction: Transaction,
+) {
+  const { metadata } = transaction;
+  const isShown = metadata === null || world.settings.metadata_in_status;
+  return statusResponse(
+    world,
+    isShown ? transaction : { ...transaction, metadata: gatewayMembers(metadata) },
+  );
+}
+
+/** The members of the metadata that the gateway itself adds; null: there are none. */
+function gatewayMembers(metadata: Record<string, unknown>): Record<string, unknown> | null {
+  const added = Object.entries(metadata).filter(([name]) => GATEWAY_MEMBERS.includes(name));
+  return added.length > 0 ? Object.fromEntries(added) : null;
+}
+
+const GATEWAY_MEMBERS = ["extra_info", "midtrans_invoice_id"];
+
+/** Everything that the sandbox knows about a transaction, in the format of a status response. */
 export function statusResponse(world: Identity, transaction: Transaction) {
   // The gateway reports pending DANA transactions with 200 and in capitals.
   const isPendingDana = transaction.method === "dana" && transaction.status === "pending";

@@ -73,6 +73,7 @@ const NewSettings = object({
   pay_account_notification_url: webhookUrl,
   reuse_order_id_after_deny: flag(),
   denied_review_status: oneOf(["cancel", "deny"]),
+  metadata_in_status: flag(),
 }).partial();
 
 const InvoicePayment = object({

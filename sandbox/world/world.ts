@@ -65,4 +65,6 @@ export interface Settings {
   reuse_order_id_after_deny: boolean;
   /** The status after the merchant denied a challenge: `cancel` as recorded in 2021, `deny` before. */
   denied_review_status: "cancel" | "deny";
+  /** Whether status responses contain the merchant's metadata. No recorded response does. */
+  metadata_in_status: boolean;
 }

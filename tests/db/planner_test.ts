@@ -10,8 +10,10 @@ import { listPaidPayments } from "../../db/paid_checks.ts";
 import {
   findPayment,
   listPayments,
+  listUnansweredOfOrder,
   paymentLookups,
   paymentWrites,
+  readOrderUse,
 } from "../../db/payment_statements.ts";
 import { findUnrecognized } from "../../db/status.ts";
 import { takeDue } from "../../db/webhook_deliveries.ts";
@@ -40,6 +42,8 @@ const STATEMENTS: Record<string, (sql: Sql) => Promise<unknown>> = {
   "find a payment": (sql) => findPayment(sql, idOf(7)),
   "find payments of notifications": (sql) =>
     paymentLookups.run(sql, [{ order_id: "o7", transaction_id: "t7", payment_ref: null }]),
+  "read the use of an order id": (sql) => readOrderUse(sql, payment(), "t7"),
+  "list unanswered payments of an order": (sql) => listUnansweredOfOrder(sql, "o7"),
   // With a version that is not the stored one, the statement finds the payment and writes nothing.
   "update a payment": (sql) =>
     paymentWrites.run(sql, [{ ...NO_SIDE_EFFECTS, record: { ...payment(), version: 9 } }]),

@@ -99,7 +99,8 @@ for (const [name, killPoint] of Object.entries(KILL_POINTS)) {
   Deno.test(`async jobs: if the service is killed ${name}, the jobs finish after the restart and no operation happens twice`, async () => {
     await using service = await openInstallation();
     await service.start();
-    for (let round = 0; round < (killPoint.rounds ?? 1); round++) {
+    for (let round = 0; round < (killPoint.rounds ?? 2); round++) {
+      await service.sandbox.showMetadata(round % 2 === 1);
       const { operations, assertDone } = await prepareOperations(service);
       killPoint.prepare(service);
       const jobIds = Promise.all(operations.map((operation) => requestJob(service, operation)));

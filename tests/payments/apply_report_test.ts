@@ -305,7 +305,7 @@ Deno.test("charge: returns a settled payment if it was paid before the response 
   const charge = payments.charge("gopay", { order_id });
   await held.arrived;
   await sandbox.control(`transactions/${order_id}/pay`);
-  const { metadata: { payment_ref } } = await sandbox.status(order_id);
+  const [{ metadata: { payment_ref } }] = await payments.transactions(order_id);
   const settled = await payments.refresh(payment_ref);
   held.release();
   const answered = await charge;
@@ -758,7 +758,8 @@ async function chargeDuringChecks(
   const held = payments.proxy.holdAnswer(/^POST \/v2\/charge$/);
   const charge = payments.charge(kind, { ...more, order_id });
   await held.arrived;
-  const { transaction_id, metadata: { payment_ref } } = await payments.sandbox.status(order_id);
+  const [transaction] = await payments.transactions(order_id);
+  const { transaction_id, metadata: { payment_ref } } = transaction;
   const checks = Array.from({ length: 20 }, () => payments.refresh(payment_ref));
   for (const check of await Promise.all(checks)) assert.equal(check.transaction_id, transaction_id);
   held.release();

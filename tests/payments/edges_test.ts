@@ -406,6 +406,7 @@ Deno.test("charge: a second charge of an order finds that the first one, marked 
   assert.equal((await payments.read(firstProblem.payment_id)).transaction_status, "failure");
   await payments.sandbox.post("/v2/charge", sent);
   await assertProblem(await payments.post("/charge/", body), 400, "duplicate_order");
+  time.now += MINUTE_MS;
   await runDueJobs(payments.app);
   const found = await payments.read(firstProblem.payment_id);
   assert.equal(found.transaction_status, "pending");

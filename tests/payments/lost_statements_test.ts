@@ -51,10 +51,17 @@ async function loseEach(
   ) => Promise<void>,
 ): Promise<void> {
   const lossy = createLossyDatabase();
-  let now = Date.now();
-  await using payments = await openRelayed({ databaseUrl, now: () => now, ...lossy });
-  for (const loss of LOSSES) {
+  let aheadMs = 0;
+  let gatewayBehindMs = 0;
+  const now = () => Date.now() + aheadMs;
+  await using payments = await openRelayed({ databaseUrl, now, ...lossy });
+  for (
+    const [loss, hasMetadata] of LOSSES.flatMap((each) => [[each, false], [each, true]] as const)
+  ) {
+    await payments.sandbox.showMetadata(hasMetadata);
     for (let number = 1;; number++) {
+      await payments.sandbox.advance(gatewayBehindMs / 1_000);
+      gatewayBehindMs = 0;
       const prepared = await operation.prepare(payments);
       const headers = newKey();
       const send = () => payments.post(prepared.path, prepared.body, headers);
@@ -73,7 +80,10 @@ async function loseEach(
       }
       // An operation may succeed without the lost query, but never fails with an internal error.
       assert.ok([operation.status, 400, 502, 503].includes(answer.status), await answer.text());
-      await after(payments, { number, send, prepared }, (ms) => now += ms);
+      await after(payments, { number, send, prepared }, (ms) => {
+        aheadMs += ms;
+        gatewayBehindMs += ms;
+      });
     }
   }
 }

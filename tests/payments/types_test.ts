@@ -308,7 +308,7 @@ Deno.test("charge: returns items, customer, custom fields and metadata unchanged
     },
   ]);
   assert.deepEqual(await payments.read(payment.id), payment);
-  const transaction = await payments.sandbox.status(payment.transaction_id!);
+  const [transaction] = await payments.transactions(payment.order_id);
   assert.deepEqual(transaction.metadata, { ...metadata, payment_ref: payment.id });
   assert.equal(transaction.custom_field1, "branch 12");
   assert.equal(transaction.custom_field2, "till 3");
@@ -324,8 +324,8 @@ Deno.test("charge: the payment_ref sent to the gateway is not part of the return
   await using payments = await openPayments({ databaseUrl });
   for (const metadata of [undefined, {}, { cart: "c-1" }]) {
     const payment = await payments.charge("gopay", { metadata });
-    const { id, transaction_id } = payment;
-    const transaction = await payments.sandbox.status(transaction_id!);
+    const { id, order_id, transaction_id } = payment;
+    const [transaction] = await payments.transactions(order_id);
     assert.equal(transaction.metadata.payment_ref, id, "the gateway has it");
     await payments.sandbox.control(`transactions/${transaction_id}/pay`);
     const settled = await payments.refresh(id);

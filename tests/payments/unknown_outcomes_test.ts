@@ -53,10 +53,10 @@ const UNUSABLE_RESPONSES: Record<string, (answer: Json) => Response> = {
 for (const operation of OPERATIONS) {
   Deno.test(`${operation.name}: after each gateway fault the caller gets the outcome, and a job resolves an unknown one`, async (t) => {
     const waits = createWaits();
-    let now = Date.now();
+    let aheadMs = 0;
     await using payments = await openRelayed({
       gatewayOptions: { wait: waits.wait },
-      now: () => now,
+      now: () => Date.now() + aheadMs,
     });
     for (const [fault, expected] of Object.entries(FAULTS)) {
       await t.step(fault, async () => {
@@ -69,7 +69,8 @@ for (const operation of OPERATIONS) {
           return;
         }
         await assertJobWaits(payments, id);
-        now += 2 * MINUTE_MS;
+        aheadMs += 2 * MINUTE_MS;
+        await payments.sandbox.advance(2 * 60);
         await runDueJobs(payments.app);
         await assertMatchesGateway(payments, operation, prepared, id);
       });
@@ -77,8 +78,8 @@ for (const operation of OPERATIONS) {
   });
 
   Deno.test(`${operation.name}: an unusable response leaves the outcome unknown until a job resolves it`, async (t) => {
-    let now = Date.now();
-    await using payments = await openRelayed({ now: () => now });
+    let aheadMs = 0;
+    await using payments = await openRelayed({ now: () => Date.now() + aheadMs });
     const { relay } = payments;
     for (const [caseName, replace] of Object.entries(UNUSABLE_RESPONSES)) {
       await t.step(caseName, async () => {
@@ -92,7 +93,8 @@ for (const operation of OPERATIONS) {
         relay.intercept = intercept;
         const id = await assertError(prepared, answer, [400, "gateway_error", "unknown"]);
         await assertJobWaits(payments, id);
-        now += 2 * MINUTE_MS;
+        aheadMs += 2 * MINUTE_MS;
+        await payments.sandbox.advance(2 * 60);
         await runDueJobs(payments.app);
         await assertMatchesGateway(payments, operation, prepared, id);
         assert.equal(await timesDone(payments, operation, prepared), 1);

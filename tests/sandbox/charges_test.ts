@@ -399,8 +399,8 @@ Deno.test("ovo charge: test phones decline, fail or let the payment expire", asy
   assert.equal(await finalStatus("+628242974268"), "expire");
 });
 
-Deno.test("custom fields and metadata: are returned in the status and in every webhook", async () => {
-  await using box = await openSandbox();
+Deno.test("custom fields and metadata: are returned in the status and in every webhook with metadata_in_status", async () => {
+  await using box = await openSandbox({ settings: { metadata_in_status: true } });
   const more = { custom_field1: "one", custom_field3: "three", metadata: { a: { b: [1, null] } } };
   const { transaction_id } = await box.charge("bca", more);
   await box.control(`transactions/${transaction_id}/pay`);
@@ -411,6 +411,24 @@ Deno.test("custom fields and metadata: are returned in the status and in every w
     assert.equal(custom_field2, undefined);
   }
   assert.equal(box.hooks.length, 2);
+});
+
+Deno.test("metadata: without metadata_in_status, the status contains only the members that the gateway adds", async () => {
+  await using box = await openSandbox();
+  const more = { custom_field1: "one", metadata: { a: 1 } };
+  const { transaction_id } = await box.charge("gopay", more);
+  const pending = await box.status(transaction_id);
+  assert.equal(pending.custom_field1, "one");
+  assert.equal("metadata" in pending, false);
+  await box.control(`transactions/${transaction_id}/pay`, { fee: 2_500 });
+  assert.deepEqual(Object.keys((await box.status(transaction_id)).metadata), ["extra_info"]);
+  // Webhooks and the control API contain everything.
+  const known = await box.control(`transactions/${transaction_id}`, undefined, "GET");
+  for (const { metadata } of [known, box.hooks.at(-1)!.body]) {
+    assert.deepEqual(Object.keys(metadata), ["a", "extra_info"]);
+  }
+  await box.control("settings", { metadata_in_status: true }, "PATCH");
+  assert.equal((await box.status(transaction_id)).metadata.a, 1);
 });
 
 Deno.test("order id: can be reused after cancel and expiry, but not while the payment is pending or paid", async () => {

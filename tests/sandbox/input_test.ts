@@ -326,7 +326,7 @@ for (const { operation, method, path, family } of ENDPOINTS) {
 Deno.test("metadata: unusual and deeply nested values are stored and returned unchanged", async () => {
   const path = await Deno.makeTempFile();
   try {
-    await using box = await openSandbox({ path });
+    await using box = await openSandbox({ path, settings: { metadata_in_status: true } });
     const deep = (depth: number) => JSON.parse(`${"[".repeat(depth)}${"]".repeat(depth)}`);
     const all: Json[] = [
       { a: deep(99) },

@@ -55,7 +55,7 @@ Deno.test("sandbox task: flags set keys, public URL and webhook URL", async () =
   await using sandbox = await startSandboxTask(
     ...["--memory", "--server-key", "Mid-server-mine", "--client-key", "Mid-client-mine"],
     ...["--notify", `http://127.0.0.1:${receiver.addr.port}/hook`],
-    ...["--public-url", "http://gateway.test/"],
+    ...["--public-url", "http://gateway.test/", "--metadata-in-status"],
   );
   const charge = (key: string) =>
     fetch(`${sandbox.url}/v2/charge`, {
@@ -72,6 +72,8 @@ Deno.test("sandbox task: flags set keys, public URL and webhook URL", async () =
   const { actions } = await (await charge("Mid-server-mine")).json();
   assert.match(actions[0].url, /^http:\/\/gateway\.test\/v2\//);
   assert.equal((await notified).order_id, "one");
+  const settings = await (await fetch(`${sandbox.url}/_sandbox/settings`)).json();
+  assert.equal(settings.metadata_in_status, true);
 });
 
 Deno.test("sandbox task: reports invalid flags with a message", async () => {

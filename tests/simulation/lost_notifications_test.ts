@@ -44,9 +44,16 @@ interface NamedRecord<T> {
   record: T;
 }
 
-Deno.test(`schedule: if all notifications of a day are lost, it brings every record to the gateway's state (seed ${SEED})`, async () => {
+for (const hasMetadata of [false, true]) {
+  const title = hasMetadata ? "with metadata in status responses" : "without metadata";
+  Deno.test(`schedule: if all notifications of a day are lost, it brings every record to the gateway's state, ${title} (seed ${SEED})`, () =>
+    runDay(hasMetadata));
+}
+
+async function runDay(hasMetadata: boolean): Promise<void> {
   const { below } = createRandom(seededState(SEED));
   await using day = await openSimulatedDay();
+  await day.sandbox.showMetadata(hasMetadata);
   const sinceMorning = (day.app.deps.clock() - MORNING_MS) % (DAY_MINUTES * 60_000);
   await day.advance(DAY_MINUTES * 60 - sinceMorning / 1000);
   const actionsByMinute = new Map<number, (() => Promise<void>)[]>();
@@ -108,7 +115,7 @@ Deno.test(`schedule: if all notifications of a day are lost, it brings every rec
   );
   assert.deepEqual([...unfinished], [], "every job has succeeded");
   assert.deepEqual((await day.lastRuns()).filter(({ error }) => error !== null), []);
-});
+}
 
 /** The last transition of payments that were first paid, and later reversed or refunded. */
 const LAST_TRANSITIONS: Record<string, string> = {

@@ -173,6 +173,36 @@ Deno.test("subscription: becomes inactive after the last retry fails, and stores
   }
 });
 
+Deno.test("subscription: a reference that only the notification contains links a payment only if it is like a charge of the subscription", async (t) => {
+  await using subscriptions = await openSubscriptions();
+  const { app, sandbox } = subscriptions;
+  const subscription = await subscriptions.create();
+  const digits = (digit: number) => String(digit).repeat(32);
+  const cases: Record<string, ["card" | "gopay", order_id: string, gross_amount: number, number]> =
+    {
+      "another amount": ["card", `coffee-club${digits(1)}`, 149_999, 0],
+      "another type": ["gopay", `coffee-club${digits(2)}`, 150_000, 0],
+      "the order id of another subscription": ["card", `tea-club${digits(3)}`, 150_000, 0],
+      "another form of order id": ["card", "coffee-club", 150_000, 0],
+      "like a charge": ["card", `coffee-club${digits(4)}`, 150_000, 1],
+    };
+  for (const [caseName, [kind, order_id, gross_amount, linked]] of Object.entries(cases)) {
+    await t.step(caseName, async () => {
+      await sandbox.charge(kind, { transaction_details: { order_id, gross_amount } });
+      await sandbox.waitForWebhooks();
+      const { body } = sandbox.hooks.findLast((hook) => hook.body.order_id === order_id)!;
+      const named = { ...body, metadata: { subscription_ref: subscription.id } };
+      const answer = await app.request("/notification/", {
+        method: "POST",
+        headers: { "Content-Type": "application/json" },
+        body: JSON.stringify(named),
+      });
+      assert.equal(answer.status, 200);
+      assert.equal((await subscriptions.payments(subscription)).length, linked);
+    });
+  }
+});
+
 Deno.test("subscription: an invalid token makes it inactive without a payment", async () => {
   await using subscriptions = await openSubscriptions();
   subscriptions.delivery = "both";

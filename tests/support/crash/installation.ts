@@ -109,9 +109,9 @@ export async function openInstallation(options: InstallationOptions = {}): Promi
   }
 
   await using resources = new AsyncDisposableStack();
-  // Captures settle at a fixed hour. The sandbox's clock is stopped, so that none settles in a test.
+  // The service recognizes its transactions by their time, so the sandbox's clock must run.
   const sandbox = resources.use(
-    await openSandbox({ serverKey: SERVER_KEY, speed: 0, settings: sandboxSettings }),
+    await openSandbox({ serverKey: SERVER_KEY, settings: sandboxSettings }),
   );
   const relay = resources.use(openRelay());
   const forwardedCalls: Received[] = [];

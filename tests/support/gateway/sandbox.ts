@@ -76,6 +76,8 @@ export interface TestSandbox extends AsyncDisposable {
   /** Resolves when all webhooks so far have been attempted. */
   waitForWebhooks(): Promise<void>;
   fault(operation: string, fault: string, more?: Json): Promise<Json>;
+  /** Whether status responses contain the merchant's metadata from now on; by default they do not. */
+  showMetadata(isShown: boolean): Promise<void>;
 }
 
 /** Internal errors of the sandbox fail the test when it closes. */
@@ -139,6 +141,8 @@ export async function openSandbox(
     advance: async (advance_seconds) => void await box.control("clock", { advance_seconds }),
     waitForWebhooks: async () => void await box.control("webhooks/settle"),
     fault: (operation, fault, more) => box.control("faults", { operation, fault, ...more }),
+    showMetadata: async (metadata_in_status) =>
+      void await box.control("settings", { metadata_in_status }, "PATCH"),
     async [Symbol.asyncDispose]() {
       await sandbox[Symbol.asyncDispose]();
       await receiver[Symbol.asyncDispose]();

@@ -43,8 +43,13 @@ const ENV = {
   RATE_LIMIT_BURST: "1000000",
 };
 
-export async function openSimulation(databaseUrl: string): Promise<Simulation> {
-  const sandbox = await openSandbox({ seed: undefined });
+/** `hasMetadata`: whether the gateway's status responses contain the metadata. */
+export async function openSimulation(
+  databaseUrl: string,
+  hasMetadata: boolean,
+): Promise<Simulation> {
+  const settings = { metadata_in_status: hasMetadata };
+  const sandbox = await openSandbox({ seed: undefined, settings });
   const byOrder = new Map<string, Hook[]>();
   sandbox.receiver.answer = (hook) => {
     const own = byOrder.get(hook.body.order_id);
