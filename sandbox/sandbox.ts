@@ -15,7 +15,8 @@ import { openWorld, type WorldOptions } from "./open_world.ts";
 import { createPages } from "./pages/pages.ts";
 import type { OpenWorld } from "./world/world.ts";
 
-export interface SandboxOptions extends Pick<WorldOptions, "path" | "seed" | "speed" | "settings"> {
+export interface SandboxOptions
+  extends Pick<WorldOptions, "path" | "seed" | "speed" | "settings" | "finalInMemory"> {
   serverKey?: string;
   clientKey?: string;
   hostname?: string;
@@ -35,6 +36,8 @@ export interface Sandbox extends AsyncDisposable {
   notify(url: string): void;
   /** The webhook URL for payments, if one is set. */
   notifiedUrl(): string | null;
+  /** How many records and scheduled actions are in memory. */
+  sizeInMemory(): { records: number; scheduled: number };
 }
 
 /** Public keys: safe only because the sandbox moves no money. */
@@ -103,6 +106,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
       world.saveState();
     },
     notifiedUrl: () => world.settings.notification_url,
+    sizeInMemory: world.sizeInMemory,
     async [Symbol.asyncDispose]() {
       closing.abort();
       // Control requests wait for deliveries, and a delivery may wait for a receiver that does not

@@ -116,7 +116,7 @@ export function createControl({ world, subscribe, closing }: Control): Hono {
   });
 
   control.post("/settle", async (c) => {
-    const captured = [...world.transactions.newest()].filter(({ status }) => status === "capture");
+    const captured = [...world.transactions.find("status:capture")];
     const ended = await runAndDeliver(() =>
       captured.reverse().map((each) => {
         const settled = settle(world, each);
@@ -185,8 +185,7 @@ export function createControl({ world, subscribe, closing }: Control): Hono {
   control.post("/webhooks/settle", async (c) => {
     await runAndDeliver(() => world.notifier.release());
     await world.notifier.idle();
-    const left = [...world.webhooks.newest()].filter(({ state }) => state === "waiting");
-    return c.json({ waiting: left.length });
+    return c.json({ waiting: [...world.webhooks.find("state:waiting")].length });
   });
   control.post("/webhooks/:id/resend", async (c) => {
     const webhook = world.webhooks.get(c.req.param("id"));

@@ -11,9 +11,6 @@ import { retriesFor, retryDelay, send } from "./deliver.ts";
 
 /** Maximum number of concurrent deliveries. */
 const MAX_SENDING = 50;
-/** Maximum number of stored webhooks; the oldest finished ones are deleted first. */
-const MAX_STORED = 20_000;
-const PRUNE_BATCH = 100;
 const MAX_STORED_ATTEMPTS = 50;
 const DISK_RETRY_MS = 10 * SECOND;
 
@@ -33,7 +30,7 @@ export function createNotifier(
   let sending = 0;
   /** Deliveries caused by the function that `trackDeliveries` is running. */
   let caused: Promise<void>[] | null = null;
-  for (const webhook of [...world.webhooks.newest()].reverse()) {
+  for (const webhook of [...world.webhooks.inMemory()].reverse()) {
     if (webhook.state === "held") held.add(webhook.id);
     // Created by an earlier run and not attempted.
     if (webhook.state === "waiting" && webhook.nextAt === null) enqueue(webhook);
@@ -56,7 +53,6 @@ export function createNotifier(
       tries: 0,
       attempts: [],
     });
-    pruneOldest();
     if (webhook.state === "held") held.add(webhook.id);
     if (webhook.state === "waiting") enqueue(webhook, fault === "webhook_twice" ? 2 : 1);
   }
@@ -134,18 +130,6 @@ export function createNotifier(
       if (transactionId !== undefined && webhook?.transactionId !== transactionId) continue;
       held.delete(id);
       if (webhook) enqueue(world.webhooks.put({ ...webhook, state: "waiting" }));
-    }
-  }
-
-  /** Runs once per batch: with many undelivered webhooks it has to scan all of them. */
-  function pruneOldest() {
-    let surplus = world.webhooks.size - MAX_STORED;
-    if (surplus < PRUNE_BATCH || surplus % PRUNE_BATCH !== 0) return;
-    for (const { id, state } of world.webhooks.oldest()) {
-      if (surplus <= 0) return;
-      if (state === "waiting" || state === "held") continue;
-      world.webhooks.delete(id);
-      surplus--;
     }
   }
 

@@ -20,8 +20,6 @@ export interface World {
   faults: Faults;
   notifier: Notifier;
   transactions: Table<Transaction>;
-  /** The latest transaction of each order id. */
-  orders: Map<string, { id: string; number: number }>;
   /** Numbers that can currently be paid (virtual accounts, bill keys, payment codes). */
   payNumbers: Set<string>;
   cards: Table<Card>;
@@ -43,6 +41,8 @@ export interface OpenWorld extends World {
   saveState(): void;
   /** Stops deliveries; those in progress are repeated after the next start. */
   stopNotifications(): Promise<void>;
+  /** How many records and scheduled actions are in memory. */
+  sizeInMemory(): { records: number; scheduled: number };
   close(): Promise<void>;
 }
 

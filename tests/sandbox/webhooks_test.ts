@@ -484,15 +484,15 @@ Deno.test("clock jump: ends while other requests add new entries", async () => {
   const ran: string[] = [];
   const schedule = createSchedule(clock, async (key) => {
     ran.push(key);
-    if (key === "first") schedule.add(clock.now() + 1, "consequence");
+    if (key === "first") schedule.set("consequence", clock.now() + 1);
     await Promise.resolve();
     // Like entries of other requests: added during the jump and due within it.
-    if (ran.length < 100) schedule.add(clock.now() + 1, "deferred");
-    if (key === "first") schedule.add(clock.now() + 2, "joins jump", true);
+    if (ran.length < 100) schedule.set("deferred", clock.now() + 1);
+    if (key === "first") schedule.set("joins jump", clock.now() + 2, true);
   }, () => Promise.resolve());
   schedule.start();
   const start = clock.now() + 60_000;
-  schedule.add(start, "first");
+  schedule.set("first", start);
   await schedule.advance(start + 1_000);
   assert.deepEqual(ran, ["first", "consequence", "joins jump"]);
   assert.ok(clock.now() >= start + 1_000);

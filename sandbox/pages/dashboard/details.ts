@@ -10,7 +10,7 @@ import type { Markup } from "../shared/layout.ts";
 import { webhooksOf } from "./table.ts";
 
 export function details(world: World, transaction: Transaction): Markup {
-  const webhooks = webhooksOf(world, transaction);
+  const webhooks = [...webhooksOf(world, transaction)];
   return html`
     <section>
       <h2>Transaction</h2>

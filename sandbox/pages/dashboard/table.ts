@@ -3,6 +3,7 @@
 import { html } from "hono/html";
 import { isWaitingForThreeDs } from "../../cards/authorization.ts";
 import { SIMULATED_ACTIONS, type SimulatedActionName } from "../../charges/simulate.ts";
+import { first } from "../../engine/table.ts";
 import { formatWib } from "../../engine/time.ts";
 import type { Transaction } from "../../world/transaction.ts";
 import type { Webhook } from "../../world/webhook.ts";
@@ -24,39 +25,24 @@ export interface Row {
 export const MAX_ROWS = 100;
 
 export function findRows(world: World, { order, status }: Filter): Row[] {
-  const wanted = order.trim().toLowerCase();
-  const found: Transaction[] = [];
-  for (const transaction of world.transactions.newest()) {
+  const { transactions } = world;
+  const candidates = order.trim()
+    ? transactions.search("order:", order.trim())
+    : status
+    ? transactions.find(`status:${status}`)
+    : transactions.newest();
+  const found: Row[] = [];
+  for (const transaction of candidates) {
     if (status && transaction.status !== status) continue;
-    if (wanted && !transaction.orderId.toLowerCase().includes(wanted)) continue;
-    found.push(transaction);
+    found.push({ transaction, webhook: first(webhooksOf(world, transaction)) });
     if (found.length >= MAX_ROWS) break;
   }
-  const webhooks = lastWebhooks(world, found);
-  return found.map((transaction) => ({ transaction, webhook: webhooks.get(transaction.id) }));
+  return found;
 }
 
 /** All webhooks of a transaction, newest first. */
-export function webhooksOf(world: World, { id, createdAt }: Transaction): Webhook[] {
-  const found: Webhook[] = [];
-  for (const webhook of world.webhooks.newest()) {
-    if (webhook.createdAt < createdAt) break;
-    if (webhook.transactionId === id) found.push(webhook);
-  }
-  return found;
-}
-
-function lastWebhooks(world: World, transactions: Transaction[]): Map<string, Webhook> {
-  const missing = new Set(transactions.map(({ id }) => id));
-  // Webhooks older than the oldest transaction in the list cannot belong to any of them.
-  const since = transactions.at(-1)?.createdAt ?? 0;
-  const found = new Map<string, Webhook>();
-  for (const webhook of world.webhooks.newest()) {
-    if (missing.size === 0 || webhook.createdAt < since) break;
-    const id = webhook.transactionId ?? "";
-    if (missing.delete(id)) found.set(id, webhook);
-  }
-  return found;
+export function webhooksOf(world: World, { id }: Transaction): Iterable<Webhook> {
+  return world.webhooks.find(`transaction:${id}`);
 }
 
 export function table(rows: Row[]): Markup {

@@ -1,7 +1,12 @@
 /** A sandbox for tests, with the calls of a merchant and a receiver of its webhooks. */
 
 import assert from "node:assert/strict";
-import { DEFAULT_KEYS, type SandboxOptions, startSandbox } from "../../../sandbox/sandbox.ts";
+import {
+  DEFAULT_KEYS,
+  type Sandbox,
+  type SandboxOptions,
+  startSandbox,
+} from "../../../sandbox/sandbox.ts";
 
 export const SERVER_KEY = DEFAULT_KEYS.server;
 export const CLIENT_KEY = DEFAULT_KEYS.client;
@@ -76,6 +81,7 @@ export interface TestSandbox extends AsyncDisposable {
   /** Resolves when all webhooks so far have been attempted. */
   waitForWebhooks(): Promise<void>;
   fault(operation: string, fault: string, more?: Json): Promise<Json>;
+  sandbox: Sandbox;
 }
 
 /** Internal errors of the sandbox fail the test when it closes. */
@@ -139,6 +145,7 @@ export async function openSandbox(
     advance: async (advance_seconds) => void await box.control("clock", { advance_seconds }),
     waitForWebhooks: async () => void await box.control("webhooks/settle"),
     fault: (operation, fault, more) => box.control("faults", { operation, fault, ...more }),
+    sandbox,
     async [Symbol.asyncDispose]() {
       await sandbox[Symbol.asyncDispose]();
       await receiver[Symbol.asyncDispose]();
