@@ -8,9 +8,10 @@ import type { Transaction } from "../world/transaction.ts";
 import type { Attempt, Notifier, Webhook } from "../world/webhook.ts";
 import type { World } from "../world/world.ts";
 import { retriesFor, retryDelay, send } from "./deliver.ts";
+import { createSlots } from "./slots.ts";
 
 /** Maximum number of concurrent deliveries. */
-const MAX_SENDING = 50;
+const MAX_SENDING = { perReceiver: 50, total: 500 };
 const MAX_STORED_ATTEMPTS = 50;
 const DISK_RETRY_MS = 10 * SECOND;
 
@@ -26,8 +27,7 @@ export function createNotifier(
   /** Webhooks whose event could not be committed yet. */
   const uncommitted = new Set<string>();
   let timer: ReturnType<typeof setTimeout> | undefined;
-  const waitingForSlot: (() => void)[] = [];
-  let sending = 0;
+  const slots = createSlots(MAX_SENDING);
   /** Deliveries caused by the function that `trackDeliveries` is running. */
   let caused: Promise<void>[] | null = null;
   for (const webhook of [...world.webhooks.inMemory()].reverse()) {
@@ -61,7 +61,7 @@ export function createNotifier(
     const queueKey = webhook.transactionId ?? webhook.url;
     const before = queues.get(queueKey) ?? Promise.resolve();
     const sent = before.then(async () => {
-      for (let time = 1; time <= times; time++) await attempt(webhook.id, time === 1);
+      for (let time = 1; time <= times; time++) await attempt(webhook, time === 1);
       release(webhook.transactionId);
     }).catch(onError).finally(() => {
       inFlight.delete(sent);
@@ -72,12 +72,11 @@ export function createNotifier(
     caused?.push(sent);
   }
 
-  async function attempt(id: string, isCounted: boolean): Promise<void> {
+  async function attempt({ id, url }: Webhook, isCounted: boolean): Promise<void> {
     const isCommitted = await world.committed().then(() => true, () => false);
     // Lets the response of the current request go out first, if possible.
     await new Promise((resolve) => setTimeout(resolve));
-    if (sending < MAX_SENDING) sending++;
-    else await new Promise<void>((resolve) => waitingForSlot.push(resolve));
+    const release = await slots.acquire(url);
     try {
       const webhook = world.webhooks.get(id);
       if (!webhook || stop.signal.aborted) return;
@@ -88,10 +87,7 @@ export function createNotifier(
       if (stop.signal.aborted) return;
       recordAttempt(world.webhooks.get(id) ?? webhook, { at, ...outcome }, isCounted);
     } finally {
-      // Hands the slot over directly, so that no later delivery takes it.
-      const next = waitingForSlot.shift();
-      if (next) next();
-      else sending--;
+      release();
     }
   }
 

@@ -479,6 +479,27 @@ Deno.test("webhook redirect: is not followed to a URL that is not http", async (
   assert.deepEqual([webhook.state, webhook.attempts[0].status], ["waiting", 307]);
 });
 
+Deno.test("webhook: receivers that do not respond do not delay those of other receivers", async () => {
+  const { promise: released, resolve: release } = Promise.withResolvers<void>();
+  await using dead = openReceiver();
+  dead.answer = async () => {
+    await released;
+    return new Response();
+  };
+  await using box = await openSandbox();
+  const headers = { "X-Override-Notification": dead.url };
+  await Promise.all(Array.from({ length: 120 }, () => box.charge("bca", {}, headers)));
+  await until("the dead receiver has as many as it may", () => dead.hooks.length === 50);
+  // The control call returns after the webhook was attempted, so it would wait for the dead receiver.
+  await box.paid("gopay");
+  const healthy = box.hooks.map(({ body }) => body.transaction_status);
+  assert.deepEqual(healthy, ["pending", "settlement"]);
+  assert.equal(dead.hooks.length, 50);
+  release();
+  await until("the others are delivered", () => dead.hooks.length === 120);
+  await box.waitForWebhooks();
+});
+
 Deno.test("clock jump: ends while other requests add new entries", async () => {
   const clock = createClock();
   const ran: string[] = [];
