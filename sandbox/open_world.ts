@@ -111,6 +111,7 @@ async function readWorld(
   const baseWorld = {
     merchant: { id: merchantId, serverKey: options.serverKey, clientKey: options.clientKey },
     publicUrl: options.publicUrl,
+    service: null,
     settings,
     clock,
     random,

@@ -13,7 +13,7 @@ import { Refusal } from "./http/refusal.ts";
 import { render } from "./http/response.ts";
 import { openWorld, type WorldOptions } from "./open_world.ts";
 import { createPages } from "./pages/pages.ts";
-import type { OpenWorld } from "./world/world.ts";
+import type { OpenWorld, ServiceAddress } from "./world/world.ts";
 
 export interface SandboxOptions
   extends Pick<WorldOptions, "path" | "seed" | "speed" | "settings" | "finalInMemory"> {
@@ -34,6 +34,8 @@ export interface Sandbox extends AsyncDisposable {
   url: string;
   /** Sends all webhooks to this URL from now on. */
   notify(url: string): void;
+  /** Makes the empty list show a command that calls the service, instead of the sandbox. */
+  showService(service: ServiceAddress): void;
   /** The webhook URL for payments, if one is set. */
   notifiedUrl(): string | null;
   /** How many records and scheduled actions are in memory. */
@@ -104,6 +106,9 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
       world.settings.recurring_notification_url = url;
       world.settings.pay_account_notification_url = url;
       world.saveState();
+    },
+    showService(service) {
+      world.service = service;
     },
     notifiedUrl: () => world.settings.notification_url,
     sizeInMemory: world.sizeInMemory,

@@ -12,13 +12,21 @@ import { invalid, Refusal } from "../http/refusal.ts";
 import { isCrossOrigin, readBody } from "../http/request.ts";
 import { flag, integer, object, oneOf, rupiah, text, validate } from "../http/validate.ts";
 import {
+  convertInvoice,
   findInvoice,
   getInvoice,
   INVOICE_METHODS,
   startInvoicePayment,
+  voidInvoice,
 } from "../invoices/invoices.ts";
 import { runCycle } from "../subscriptions/cycle.ts";
-import { findSubscription, getSubscription } from "../subscriptions/subscriptions.ts";
+import {
+  cancelSubscription,
+  disableSubscription,
+  enableSubscription,
+  findSubscription,
+  getSubscription,
+} from "../subscriptions/subscriptions.ts";
 import { findTransaction } from "../transactions/transactions.ts";
 import type { MethodName } from "../world/transaction.ts";
 import { CAUSES } from "../world/webhook.ts";
@@ -154,6 +162,31 @@ export function createControl({ world, subscribe, closing }: Control): Hono {
       invoice: getInvoice(world, invoice.id),
       transaction: describeTransaction(world, world.transactions.get(id)!),
     });
+  });
+
+  const invoiceActions = { void: voidInvoice, convert: convertInvoice };
+  control.post("/invoices/:id/:action", async (c) => {
+    const { id, action } = c.req.param();
+    if (!Object.hasOwn(invoiceActions, action)) throw new Refusal(404, "Unknown action");
+    const body = await readBody(c.req.raw);
+    await runAndDeliver(() =>
+      invoiceActions[action as keyof typeof invoiceActions](world, id, body)
+    );
+    return c.json(getInvoice(world, id));
+  });
+
+  const subscriptionActions = {
+    disable: disableSubscription,
+    enable: enableSubscription,
+    cancel: cancelSubscription,
+  };
+  control.post("/subscriptions/:id/:action", async (c) => {
+    const { id, action } = c.req.param();
+    if (!Object.hasOwn(subscriptionActions, action)) throw new Refusal(404, "Unknown action");
+    await runAndDeliver(() =>
+      subscriptionActions[action as keyof typeof subscriptionActions](world, id)
+    );
+    return c.json(getSubscription(world, id));
   });
 
   control.post("/accounts/:id/activate", async (c) => {

@@ -13,6 +13,8 @@ export interface World {
   merchant: Merchant;
   /** URL of this sandbox for browsers; links in responses start with it. */
   publicUrl(): string;
+  /** The service that runs with this sandbox and uses it as its gateway; null: none is known. */
+  service: ServiceAddress | null;
   settings: Settings;
   clock: Clock;
   random: Random;
@@ -44,6 +46,13 @@ export interface OpenWorld extends World {
   /** How many records and scheduled actions are in memory. */
   sizeInMemory(): { records: number; scheduled: number };
   close(): Promise<void>;
+}
+
+/** Where a merchant calls the service. */
+export interface ServiceAddress {
+  url: string;
+  /** An API key of the service for development; null: the user has to fill it in. */
+  key: string | null;
 }
 
 /** The part of the world that responses need. */
