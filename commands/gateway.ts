@@ -14,8 +14,8 @@ import type { Sandbox } from "../sandbox/sandbox.ts";
 import { explainListenErrors } from "./listen.ts";
 import { Failure } from "./terminal.ts";
 
-/** In the data folder: the sandbox's state, and its lock file. */
-export const SANDBOX_FILES = ["sandbox.kv", "sandbox.kv.lock"];
+/** In the data folder: the sandbox's state, its lock file, and the archive of final records. */
+export const SANDBOX_FILES = ["sandbox.kv", "sandbox.kv.lock", "sandbox.kv.archive"];
 
 /** The sandbox is only reachable from this machine, even if the service listens on all addresses. */
 export const SANDBOX_HOST = "127.0.0.1";

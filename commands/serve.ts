@@ -136,6 +136,7 @@ export async function serve(readConfig: () => Config, options: ServeOptions = {}
   jobs.start();
   const url = addressOf(http.addr) + config.basePath;
   sandbox?.notify(`${url}/notification/`);
+  sandbox?.showService({ url, key: developmentKeys?.user ?? null });
   if (developmentKeys) printStartMessage(url, sandbox?.url ?? null, developmentKeys);
   else log.info("started", { url });
 

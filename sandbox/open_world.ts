@@ -1,6 +1,7 @@
 /** Opens a world (the state of a sandbox): reads the stored records and starts the schedule. */
 
-import { DUE_ACTIONS, type DueAction, type RecordOf, runIfDue } from "./due_actions.ts";
+import { RECORD_RULES, type RecordOf, type RecordRules, runIfDue } from "./record_rules.ts";
+import { type Archive, openArchive } from "./engine/archive.ts";
 import { type Journal, openJournal, unusableJournal } from "./engine/journal.ts";
 import { createRandom, type RandomState, seededState } from "./engine/random.ts";
 import { createSchedule, type Schedule } from "./engine/schedule.ts";
@@ -8,7 +9,6 @@ import { openTable, type Stored } from "./engine/table.ts";
 import { createClock } from "./engine/time.ts";
 import { createFaults } from "./faults/faults.ts";
 import { createNotifier } from "./webhooks/notifier.ts";
-import type { Transaction } from "./world/transaction.ts";
 import type { OpenWorld, Settings, World } from "./world/world.ts";
 
 export interface WorldOptions {
@@ -21,6 +21,11 @@ export interface WorldOptions {
   serverKey: string;
   clientKey: string;
   settings?: Partial<Settings>;
+  /**
+   * How many final records of each kind stay in memory. With a state file, the others are read from
+   * its archive; without, they are deleted. Default: 1,000 with a file, 10,000 without.
+   */
+  finalInMemory?: number;
   publicUrl: () => string;
   /** Called after every change of a record. */
   onChange: () => void;
@@ -52,19 +57,37 @@ const DEFAULT_SETTINGS: Settings = {
 
 export async function openWorld(options: WorldOptions): Promise<OpenWorld> {
   const { path } = options;
-  if (path === null) return await readWorld(options, null);
+  if (path === null) return await readWorld(options, null, null);
   const journal = await openJournal(path);
+  const archive = await openArchiveOf(path, journal);
   try {
-    return await readWorld(options, journal);
+    return await readWorld(options, journal, archive);
   } catch (error) {
+    archive.close();
     await journal.close();
     throw unusableJournal(path, error);
   }
 }
 
-async function readWorld(options: WorldOptions, journal: Journal | null): Promise<OpenWorld> {
-  const worldStates = await openTable<WorldState>(TABLE, journal);
+async function openArchiveOf(path: string, journal: Journal): Promise<Archive> {
+  const archivePath = `${path}.archive`;
+  try {
+    return openArchive(archivePath);
+  } catch (error) {
+    await journal.close();
+    throw unusableJournal(archivePath, error);
+  }
+}
+
+async function readWorld(
+  options: WorldOptions,
+  journal: Journal | null,
+  archive: Archive | null,
+): Promise<OpenWorld> {
+  const worldStates = await openTable<WorldState>(TABLE, { journal });
   const known = worldStates.get(ID);
+  // The user deleted the state file to start fresh.
+  if (!known) archive?.clear();
   const clock = createClock({ ahead: known?.ahead, speed: options.speed });
   const seed = options.seed ?? crypto.getRandomValues(new Uint32Array(1))[0]!;
   const random = createRandom(known?.random ?? seededState(seed));
@@ -78,17 +101,25 @@ async function readWorld(options: WorldOptions, journal: Journal | null): Promis
   // Every commit contains the random state that its ids came from, so that no id repeats.
   if (journal) journal.beforeCommit = saveState;
 
-  const committed = () => journal?.committed() ?? Promise.resolve();
+  const committed = () => {
+    const commit = journal?.committed() ?? Promise.resolve();
+    for (const table of Object.values(tables)) table.trim(commit).catch(options.onError);
+    return commit;
+  };
   const schedule = createSchedule(clock, runDueAction, () => world.notifier.idle());
+  const { payNumbers, ...tables } = await openTables(options, schedule, journal, archive);
+  for (const table of Object.values(tables)) await table.trim(Promise.resolve());
   const baseWorld = {
     merchant: { id: merchantId, serverKey: options.serverKey, clientKey: options.clientKey },
     publicUrl: options.publicUrl,
+    service: null,
     settings,
     clock,
     random,
     schedule,
     faults: createFaults(random),
-    ...await openTables(schedule, journal, options.onChange),
+    payNumbers,
+    ...tables,
     checkpoint: () => journal?.checkpoint(),
     committed,
   };
@@ -102,15 +133,20 @@ async function readWorld(options: WorldOptions, journal: Journal | null): Promis
     notifier,
     saveState,
     stopNotifications,
+    sizeInMemory() {
+      const sizes = Object.values(tables).map(({ sizeInMemory }) => sizeInMemory);
+      return { records: sizes.reduce((sum, size) => sum + size, 0), scheduled: schedule.size };
+    },
     async close() {
       await stopNotifications();
-      await journal?.close();
+      // A failed commit must not leave the archive open.
+      await (journal?.close() ?? Promise.resolve()).finally(() => archive?.close());
     },
   };
 
   /** Reports an error instead of throwing it: one failing action must not stop the schedule. */
   async function runDueAction(key: string): Promise<void> {
-    const [table, ...id] = key.split("/") as [keyof typeof DUE_ACTIONS, ...string[]];
+    const [table, ...id] = key.split("/") as [keyof typeof RECORD_RULES, ...string[]];
     try {
       const { delivered } = notifier.trackDeliveries(() => runIfDue(world, table, id.join("/")));
       // Callers that need the commit await it themselves and receive its error.
@@ -128,7 +164,6 @@ async function readWorld(options: WorldOptions, journal: Journal | null): Promis
 type Tables = Pick<
   World,
   | "transactions"
-  | "orders"
   | "payNumbers"
   | "cards"
   | "answers"
@@ -138,40 +173,48 @@ type Tables = Pick<
   | "webhooks"
 >;
 
+/** Final webhooks that are kept; a busy sandbox creates several for each transaction. */
+const MAX_WEBHOOKS = 20_000;
+const FINAL_IN_MEMORY = { withArchive: 1_000, alone: 10_000 };
+
 async function openTables(
+  options: WorldOptions,
   schedule: Schedule,
   journal: Journal | null,
-  onChange: () => void,
+  archive: Archive | null,
 ): Promise<Tables> {
-  const orders: World["orders"] = new Map();
   const payNumbers: World["payNumbers"] = new Set();
+  const maxInMemory = options.finalInMemory ??
+    (archive ? FINAL_IN_MEMORY.withArchive : FINAL_IN_MEMORY.alone);
 
-  function index({ orderId, id, number, status, details }: Transaction) {
-    const latest = orders.get(orderId);
-    if (!latest || latest.number <= number) orders.set(orderId, { id, number });
-    const payNumber = details.number as string | undefined;
-    if (payNumber && status === "pending") payNumbers.add(payNumber);
-    else if (payNumber) payNumbers.delete(payNumber);
-  }
-
-  function open<K extends keyof typeof DUE_ACTIONS>(
+  function open<K extends keyof typeof RECORD_RULES>(
     name: K,
-    index?: (record: RecordOf<K>) => void,
+    onPut: (record: RecordOf<K>) => void = () => {},
   ) {
-    return openTable<RecordOf<K>>(name, journal, (record) => {
-      index?.(record);
-      const at = (DUE_ACTIONS[name] as DueAction<RecordOf<K>>).at(record);
-      // A webhook retry belongs to an event that already happened. So a clock jump also runs retries
-      // that are added during the jump.
-      if (at !== null) schedule.add(at, `${name}/${record.id}`, name === "webhooks");
-      onChange();
+    const { at, isFinal, keysOf } = RECORD_RULES[name] as RecordRules<RecordOf<K>>;
+    const max = name === "webhooks" ? MAX_WEBHOOKS : archive ? Infinity : maxInMemory;
+    return openTable<RecordOf<K>>(name, {
+      journal,
+      archive: isFinal ? archive : null,
+      keysOf,
+      ...isFinal && { final: { isFinal, maxInMemory, max } },
+      onPut(record) {
+        onPut(record);
+        // A webhook retry belongs to an event that already happened. So a clock jump also runs
+        // retries that are added during the jump.
+        schedule.set(`${name}/${record.id}`, at(record), name === "webhooks");
+        options.onChange();
+      },
     });
   }
 
   return {
-    orders,
     payNumbers,
-    transactions: await open("transactions", index),
+    transactions: await open("transactions", ({ status, details }) => {
+      const payNumber = details.number as string | undefined;
+      if (payNumber && status === "pending") payNumbers.add(payNumber);
+      else if (payNumber) payNumbers.delete(payNumber);
+    }),
     cards: await open("cards"),
     answers: await open("answers"),
     accounts: await open("accounts"),

@@ -13,9 +13,10 @@ import { Refusal } from "./http/refusal.ts";
 import { render } from "./http/response.ts";
 import { openWorld, type WorldOptions } from "./open_world.ts";
 import { createPages } from "./pages/pages.ts";
-import type { OpenWorld } from "./world/world.ts";
+import type { OpenWorld, ServiceAddress } from "./world/world.ts";
 
-export interface SandboxOptions extends Pick<WorldOptions, "path" | "seed" | "speed" | "settings"> {
+export interface SandboxOptions
+  extends Pick<WorldOptions, "path" | "seed" | "speed" | "settings" | "finalInMemory"> {
   serverKey?: string;
   clientKey?: string;
   hostname?: string;
@@ -33,8 +34,12 @@ export interface Sandbox extends AsyncDisposable {
   url: string;
   /** Sends all webhooks to this URL from now on. */
   notify(url: string): void;
+  /** Makes the empty list show a command that calls the service, instead of the sandbox. */
+  showService(service: ServiceAddress): void;
   /** The webhook URL for payments, if one is set. */
   notifiedUrl(): string | null;
+  /** How many records and scheduled actions are in memory. */
+  sizeInMemory(): { records: number; scheduled: number };
 }
 
 /** Public keys: safe only because the sandbox moves no money. */
@@ -102,7 +107,11 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
       world.settings.pay_account_notification_url = url;
       world.saveState();
     },
+    showService(service) {
+      world.service = service;
+    },
     notifiedUrl: () => world.settings.notification_url,
+    sizeInMemory: world.sizeInMemory,
     async [Symbol.asyncDispose]() {
       closing.abort();
       // Control requests wait for deliveries, and a delivery may wait for a receiver that does not

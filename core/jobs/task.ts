@@ -1,5 +1,6 @@
 /** Tasks: the functions that run jobs, by name, and how each task retries after a failure. */
 
+import type { Database } from "../../db/database.ts";
 import type { GatewayJob } from "../../db/jobs.ts";
 import type { Clock } from "../clock.ts";
 import { ServiceError } from "../errors.ts";
@@ -18,6 +19,8 @@ export interface Task {
   longestDelayMs?: number;
   /** How many jobs of this task may run at a time, in a lane of their own. Without it: the common lane. */
   concurrency?: number;
+  /** Used by the worker for jobs of this task. Without it: the worker's own. Needs `concurrency`. */
+  database?: Database;
   /**
    * A job can run more than once, so `run` has to be idempotent. The return value is stored as JSON.
    * An error is a failure, except `PostponeJob`.

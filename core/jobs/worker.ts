@@ -78,8 +78,10 @@ export function createWorker(options: WorkerOptions): Worker {
   // Sweeps enqueue thousands of checks, so these have a smaller lane of their own.
   const checks = createLane(Math.ceil(maxRunning / 2), run);
   const taskLanes = new Map<string, Lane>();
-  for (const [name, { concurrency }] of Object.entries(tasks)) {
-    if (concurrency !== undefined) taskLanes.set(name, createLane(concurrency, run));
+  for (const [name, { concurrency, database = options.database }] of Object.entries(tasks)) {
+    if (concurrency === undefined) continue;
+    const taskDeps = { ...deps, database };
+    taskLanes.set(name, createLane(concurrency, (jobId) => runJob(taskDeps, jobId)));
   }
 
   function laneFor({ task, rank, turn = 0 }: JobKind): Lane {

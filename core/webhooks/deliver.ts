@@ -6,6 +6,7 @@
 import { waitAtMost } from "../../concurrency/deadlines.ts";
 import type { Database } from "../../db/database.ts";
 import { type GatewayJob, hasToWait } from "../../db/jobs.ts";
+import { limitStatements } from "../../db/limit_statements.ts";
 import { deleteDeliveries, type DueDelivery, takeDue } from "../../db/webhook_deliveries.ts";
 import {
   findEndpoint,
@@ -34,16 +35,26 @@ const DELETE_BATCH = 1_000;
 /** How many endpoints are served at a time: more than installations usually have. */
 const MAX_ENDPOINTS = 256;
 
+/**
+ * Statements of all these jobs at a time, including those of the worker. Without this limit, hundreds of
+ * endpoints that are due at the same time fill the queue of the pool, and requests and scheduled tasks
+ * behind them exceed their deadline.
+ */
+const MAX_STATEMENTS = 3;
+
 export interface DeliverWebhooksDeps extends AttemptDeps, HealthDeps {
   database: Database;
 }
 
-export function createDeliverWebhooks(deps: DeliverWebhooksDeps): Task {
+export function createDeliverWebhooks(options: DeliverWebhooksDeps): Task {
+  const database = limitStatements(options.database, MAX_STATEMENTS);
+  const deps = { ...options, database };
   return {
     retries: 30,
     firstDelayMs: 5_000,
     longestDelayMs: 3_600_000,
     concurrency: MAX_ENDPOINTS,
+    database,
     run: (job, context) => deliverWebhooks(deps, job, context),
   };
 }

@@ -1,5 +1,6 @@
 /** Authorization of card charges: the decision of bank and fraud detection, and 3-D Secure. */
 
+import { first } from "../engine/table.ts";
 import { DAY, MINUTE } from "../engine/time.ts";
 import { transitionTo } from "../transactions/transactions.ts";
 import type { CardBehaviour } from "../world/records.ts";
@@ -75,10 +76,7 @@ function bankDenial(bank: string, code: string, message: string): string {
 }
 
 export function findByRedirectToken(world: World, token: string): Transaction | undefined {
-  for (const transaction of world.transactions.newest()) {
-    if (cardDetails(transaction).threeDs?.token === token) return transaction;
-  }
-  return undefined;
+  return first(world.transactions.find(`redirect:${token}`));
 }
 
 /** Ends the 3-D Secure authentication of a pending card transaction. */

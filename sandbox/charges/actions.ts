@@ -23,9 +23,8 @@ export function getStatusB2b(world: World, id: string, query: Record<string, str
     per_page: Number(query.per_page ?? 10),
   });
   const parentId = transaction.parentId ?? transaction.id;
-  const all = [...world.transactions.newest()].filter((each) =>
-    each.id === parentId || each.parentId === parentId
-  );
+  const parent = world.transactions.get(parentId);
+  const all = [...world.transactions.find(`parent:${parentId}`), ...parent ? [parent] : []];
   return {
     status_code: "200",
     status_message: "Success, transactions are retrieved",

@@ -4,6 +4,7 @@ import { AUTHORIZATION_HOLD } from "../cards/authorization.ts";
 import { addInterval, parseTime, SECOND } from "../engine/time.ts";
 import { invalid, ProxyError, Refusal } from "../http/refusal.ts";
 import { validate } from "../http/validate.ts";
+import { latestOfOrder } from "../transactions/transactions.ts";
 import type { InitialTransaction, MethodName, Transaction } from "../world/transaction.ts";
 import type { Cause } from "../world/webhook.ts";
 import type { World } from "../world/world.ts";
@@ -83,7 +84,7 @@ function checkItemTotal({ item_details, transaction_details }: ChargeRequest): v
 
 /** An order id is in use while its transaction can be paid, and permanently once it was paid. */
 export function isOrderIdFree(world: World, orderId: string): boolean {
-  const latest = world.transactions.get(world.orders.get(orderId)?.id ?? "");
+  const latest = latestOfOrder(world, orderId);
   if (!latest) return true;
   const { status, details } = latest;
   if (status === "deny") return world.settings.reuse_order_id_after_deny;

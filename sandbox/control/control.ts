@@ -12,13 +12,21 @@ import { invalid, Refusal } from "../http/refusal.ts";
 import { isCrossOrigin, readBody } from "../http/request.ts";
 import { flag, integer, object, oneOf, rupiah, text, validate } from "../http/validate.ts";
 import {
+  convertInvoice,
   findInvoice,
   getInvoice,
   INVOICE_METHODS,
   startInvoicePayment,
+  voidInvoice,
 } from "../invoices/invoices.ts";
 import { runCycle } from "../subscriptions/cycle.ts";
-import { findSubscription, getSubscription } from "../subscriptions/subscriptions.ts";
+import {
+  cancelSubscription,
+  disableSubscription,
+  enableSubscription,
+  findSubscription,
+  getSubscription,
+} from "../subscriptions/subscriptions.ts";
 import { findTransaction } from "../transactions/transactions.ts";
 import type { MethodName } from "../world/transaction.ts";
 import { CAUSES } from "../world/webhook.ts";
@@ -117,7 +125,7 @@ export function createControl({ world, subscribe, closing }: Control): Hono {
   });
 
   control.post("/settle", async (c) => {
-    const captured = [...world.transactions.newest()].filter(({ status }) => status === "capture");
+    const captured = [...world.transactions.find("status:capture")];
     const ended = await runAndDeliver(() =>
       captured.reverse().map((each) => {
         const settled = settle(world, each);
@@ -157,6 +165,31 @@ export function createControl({ world, subscribe, closing }: Control): Hono {
     });
   });
 
+  const invoiceActions = { void: voidInvoice, convert: convertInvoice };
+  control.post("/invoices/:id/:action", async (c) => {
+    const { id, action } = c.req.param();
+    if (!Object.hasOwn(invoiceActions, action)) throw new Refusal(404, "Unknown action");
+    const body = await readBody(c.req.raw);
+    await runAndDeliver(() =>
+      invoiceActions[action as keyof typeof invoiceActions](world, id, body)
+    );
+    return c.json(getInvoice(world, id));
+  });
+
+  const subscriptionActions = {
+    disable: disableSubscription,
+    enable: enableSubscription,
+    cancel: cancelSubscription,
+  };
+  control.post("/subscriptions/:id/:action", async (c) => {
+    const { id, action } = c.req.param();
+    if (!Object.hasOwn(subscriptionActions, action)) throw new Refusal(404, "Unknown action");
+    await runAndDeliver(() =>
+      subscriptionActions[action as keyof typeof subscriptionActions](world, id)
+    );
+    return c.json(getSubscription(world, id));
+  });
+
   control.post("/accounts/:id/activate", async (c) => {
     const { id, status } = await runAndDeliver(() => activateAccount(world, c.req.param("id")));
     return c.json({ account_id: id, account_status: status });
@@ -186,8 +219,7 @@ export function createControl({ world, subscribe, closing }: Control): Hono {
   control.post("/webhooks/settle", async (c) => {
     await runAndDeliver(() => world.notifier.release());
     await world.notifier.idle();
-    const left = [...world.webhooks.newest()].filter(({ state }) => state === "waiting");
-    return c.json({ waiting: left.length });
+    return c.json({ waiting: [...world.webhooks.find("state:waiting")].length });
   });
   control.post("/webhooks/:id/resend", async (c) => {
     const webhook = world.webhooks.get(c.req.param("id"));

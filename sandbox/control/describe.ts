@@ -9,9 +9,14 @@ const LIST_LIMIT = 100;
 
 export function listTransactions(world: World, query: Record<string, string>) {
   const found = [];
-  for (const transaction of world.transactions.newest()) {
+  const { transactions } = world;
+  const candidates = query.order_id
+    ? transactions.find(`order:${query.order_id}`)
+    : query.status
+    ? transactions.find(`status:${query.status}`)
+    : transactions.newest();
+  for (const transaction of candidates) {
     if (query.status && transaction.status !== query.status) continue;
-    if (query.order_id && transaction.orderId !== query.order_id) continue;
     found.push(describeTransaction(world, transaction));
     if (found.length >= LIST_LIMIT) break;
   }
@@ -20,8 +25,13 @@ export function listTransactions(world: World, query: Record<string, string>) {
 
 export function listWebhooks(world: World, query: Record<string, string>) {
   const found = [];
-  for (const webhook of world.webhooks.newest()) {
-    if (query.transaction_id && webhook.transactionId !== query.transaction_id) continue;
+  const { webhooks } = world;
+  const candidates = query.transaction_id
+    ? webhooks.find(`transaction:${query.transaction_id}`)
+    : query.state
+    ? webhooks.find(`state:${query.state}`)
+    : webhooks.newest();
+  for (const webhook of candidates) {
     if (query.state && webhook.state !== query.state) continue;
     found.push(describeWebhook(webhook));
     if (found.length >= LIST_LIMIT) break;

@@ -48,11 +48,16 @@ interface Entry {
 export function settlementReport(world: World, date: string): string {
   const from = parseTime(`${date} 00:00:00 +0700`);
   if (from === null) throw invalid("date must be a day such as 2026-11-16");
-  const entries = [...world.transactions.newest()].flatMap(entriesOf)
+  const entries = [...world.transactions.find(`day:${date}`)].flatMap(entriesOf)
     .filter(({ at }) => at >= from && at < from + DAY)
     .toSorted((a, b) => a.at - b.at);
   return [COLUMNS, ...entries.map((entry) => cells(date, entry))]
     .map((row) => row.map(quote).join(",") + "\r\n").join("");
+}
+
+/** The days of a transaction's report entries, as `yyyy-MM-dd`. */
+export function reportDays(transaction: Transaction): string[] {
+  return [...new Set(entriesOf(transaction).map(({ at }) => formatWib(at).slice(0, 10)))];
 }
 
 function entriesOf(transaction: Transaction): Entry[] {

@@ -4,11 +4,13 @@ import type { Clock } from "./time.ts";
 
 export interface Schedule {
   /**
-   * Schedules `key` for the time `at`; earlier entries of the same key stay. Entries that other
-   * requests add during a clock jump wait until the jump ends, because a steady stream of new entries
-   * could keep it from ending. With `joinsJump`, the entry does not wait.
+   * Schedules `key` for the time `at` instead of the time set before; null cancels it. Entries that
+   * other requests add during a clock jump wait until the jump ends, because a steady stream of new
+   * entries could keep it from ending. With `joinsJump`, the entry does not wait.
    */
-  add(at: number, key: string, joinsJump?: boolean): void;
+  set(key: string, at: number | null, joinsJump?: boolean): void;
+  /** Number of entries in memory, including cancelled ones that were not removed yet. */
+  readonly size: number;
   /** Moves the clock to `to` and runs all entries that are due on the way. */
   advance(to: number): Promise<void>;
   /** No entry runs before this call, because an entry needs the complete `World`. */
@@ -20,7 +22,11 @@ interface Entry {
   at: number;
   order: number;
   key: string;
+  isCancelled: boolean;
 }
+
+/** Cancelled entries stay until they are this many, and half of all entries. */
+const MAX_CANCELLED = 1000;
 
 /** Maximum delay of a timer. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
@@ -34,7 +40,10 @@ export function createSchedule(
   runDue: (key: string) => Promise<void>,
   waitForInFlight: () => Promise<void>,
 ): Schedule {
-  const heap: Entry[] = [];
+  let heap: Entry[] = [];
+  /** The entry of each key that is not cancelled. */
+  const current = new Map<string, Entry>();
+  let cancelled = 0;
   let nextOrder = 0;
   let timer: { at: number; id: ReturnType<typeof setTimeout> } | null = null;
   let running: Promise<void> = Promise.resolve();
@@ -74,7 +83,12 @@ export function createSchedule(
 
   async function runEntriesUntil(to: number, isJump: boolean): Promise<void> {
     while (isRunning && heap[0] && heap[0].at <= to) {
-      const { at, key } = pop(heap);
+      const { at, key, isCancelled } = pop(heap);
+      if (isCancelled) {
+        cancelled--;
+        continue;
+      }
+      current.delete(key);
       clock.set(at);
       isRunningEntry = true;
       const finished = runDue(key);
@@ -83,15 +97,34 @@ export function createSchedule(
     }
   }
 
+  function cancel(entry: Entry) {
+    entry.isCancelled = true;
+    current.delete(entry.key);
+    cancelled++;
+    if (cancelled < MAX_CANCELLED || cancelled * 2 < heap.length) return;
+    const before = heap.length;
+    // A sorted list is a valid heap.
+    heap = heap.filter(({ isCancelled }) => !isCancelled).sort((a, b) => isBefore(a, b) ? -1 : 1);
+    cancelled -= before - heap.length;
+  }
+
   return {
-    add(at, key, joinsJump = false) {
-      const entry = { at, order: nextOrder++, key };
+    set(key, at, joinsJump = false) {
+      const known = current.get(key);
+      if (known?.at === at) return;
+      if (known) cancel(known);
+      if (at === null) return;
+      const entry = { at, order: nextOrder++, key, isCancelled: false };
+      current.set(key, entry);
       if (deferred && !isRunningEntry && !joinsJump) {
         deferred.push(entry);
         return;
       }
       push(heap, entry);
       arm();
+    },
+    get size() {
+      return heap.length + (deferred?.length ?? 0);
     },
     async advance(to) {
       await runUntil(to, true);

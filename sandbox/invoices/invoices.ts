@@ -3,6 +3,7 @@
 import { isOrderIdFree, startTransaction } from "../charges/charge.ts";
 import { METHODS } from "../charges/methods/methods.ts";
 import { choosePayNumber } from "../charges/methods/pay_by_number.ts";
+import { first } from "../engine/table.ts";
 import { formatWibWithOffset, parseTime } from "../engine/time.ts";
 import { invalid, Refusal } from "../http/refusal.ts";
 import { object, text, validate } from "../http/validate.ts";
@@ -14,8 +15,8 @@ import { taxes, total } from "./totals.ts";
 
 export function createInvoice(world: World, body: unknown) {
   const request = parseRequest(body);
-  for (const each of world.invoices.newest()) {
-    if (each.orderId === request.order_id) throw new Refusal(409, "Duplicate order id");
+  if (first(world.invoices.find(`order:${request.order_id}`))) {
+    throw new Refusal(409, "Duplicate order id");
   }
   const documentType = request.document_type ?? "invoice";
   const invoice = world.invoices.put({

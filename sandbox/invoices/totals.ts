@@ -41,6 +41,8 @@ function percent(amount: number, rate: number): number {
 export interface InvoiceLine {
   description: string;
   quantity: number;
+  /** Of one piece, before the discount. */
+  price: number;
   /** Percent. */
   discount: number;
   sum: number;
@@ -71,6 +73,7 @@ export function summarizeInvoice(invoice: Invoice) {
       sum: itemTotal(item),
     })),
     adjustments: adjustments.filter((each) => each.amount !== 0),
+    notes: request.notes ?? null,
     finishUrl: request.payment_link?.callbacks?.finish ?? null,
   };
 }

@@ -5,6 +5,7 @@ import { Refusal } from "../http/refusal.ts";
 import type { OpenWorld } from "../world/world.ts";
 import base from "./assets/base.css" with { type: "text" };
 import cardScript from "./assets/card_script.js" with { type: "text" };
+import copy from "./assets/copy.js" with { type: "text" };
 import details from "./assets/details.js" with { type: "text" };
 import dom from "./assets/dom.js" with { type: "text" };
 import list from "./assets/list.css" with { type: "text" };
@@ -18,6 +19,8 @@ import { addPay } from "./customer/pay.ts";
 import { addPaymentLink } from "./customer/payment_link.ts";
 import { addThreeDs } from "./customer/three_ds.ts";
 import { addDashboard } from "./dashboard/dashboard.ts";
+import { addInvoiceList } from "./dashboard/invoices.ts";
+import { addSubscriptionList } from "./dashboard/subscriptions.ts";
 import { addInvoicePdf } from "./documents/invoice_pdf.ts";
 import { addQrImages } from "./documents/qr_images.ts";
 import { message } from "./shared/layout.ts";
@@ -27,6 +30,8 @@ export function createPages(world: OpenWorld): Hono {
   // No middleware for all paths: the gateway's endpoints share the path space with the pages.
   serveAssets(pages);
   addDashboard(pages, world);
+  addInvoiceList(pages, world);
+  addSubscriptionList(pages, world);
   addPay(pages, world);
   addThreeDs(pages, world);
   addLinkAccount(pages, world);
@@ -59,7 +64,7 @@ function serveAssets(pages: Hono): void {
         "Cache-Control": "no-cache",
         "X-Content-Type-Options": "nosniff",
       }));
-  const scripts = { details, dom, refresh, sandbox, three_ds: threeDs };
+  const scripts = { copy, details, dom, refresh, sandbox, three_ds: threeDs };
   for (const [name, text] of Object.entries(scripts)) {
     serve(`/assets/${name}.js`, "text/javascript", text);
   }

@@ -1,5 +1,6 @@
 /** Finds transactions and changes their state. */
 
+import { first } from "../engine/table.ts";
 import { Refusal } from "../http/refusal.ts";
 import type { Status, Transaction } from "../world/transaction.ts";
 import type { Cause } from "../world/webhook.ts";
@@ -12,9 +13,14 @@ export function findTransaction(world: World, id: string): Transaction {
 }
 
 function findByOrder(world: World, orderId: string): Transaction | undefined {
-  const transaction = world.transactions.get(world.orders.get(orderId)?.id ?? "");
+  const transaction = latestOfOrder(world, orderId);
   // The gateway finds DANA transactions by transaction id only.
   return transaction?.method === "dana" ? undefined : transaction;
+}
+
+/** The latest transaction with this order id. */
+export function latestOfOrder(world: World, orderId: string): Transaction | undefined {
+  return first(world.transactions.find(`order:${orderId}`));
 }
 
 /** Every change of status that a transaction can make. */

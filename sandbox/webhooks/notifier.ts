@@ -8,12 +8,10 @@ import type { Transaction } from "../world/transaction.ts";
 import type { Attempt, Notifier, Webhook } from "../world/webhook.ts";
 import type { World } from "../world/world.ts";
 import { retriesFor, retryDelay, send } from "./deliver.ts";
+import { createSlots } from "./slots.ts";
 
 /** Maximum number of concurrent deliveries. */
-const MAX_SENDING = 50;
-/** Maximum number of stored webhooks; the oldest finished ones are deleted first. */
-const MAX_STORED = 20_000;
-const PRUNE_BATCH = 100;
+const MAX_SENDING = { perReceiver: 50, total: 500 };
 const MAX_STORED_ATTEMPTS = 50;
 const DISK_RETRY_MS = 10 * SECOND;
 
@@ -29,11 +27,10 @@ export function createNotifier(
   /** Webhooks whose event could not be committed yet. */
   const uncommitted = new Set<string>();
   let timer: ReturnType<typeof setTimeout> | undefined;
-  const waitingForSlot: (() => void)[] = [];
-  let sending = 0;
+  const slots = createSlots(MAX_SENDING);
   /** Deliveries caused by the function that `trackDeliveries` is running. */
   let caused: Promise<void>[] | null = null;
-  for (const webhook of [...world.webhooks.newest()].reverse()) {
+  for (const webhook of [...world.webhooks.inMemory()].reverse()) {
     if (webhook.state === "held") held.add(webhook.id);
     // Created by an earlier run and not attempted.
     if (webhook.state === "waiting" && webhook.nextAt === null) enqueue(webhook);
@@ -56,7 +53,6 @@ export function createNotifier(
       tries: 0,
       attempts: [],
     });
-    pruneOldest();
     if (webhook.state === "held") held.add(webhook.id);
     if (webhook.state === "waiting") enqueue(webhook, fault === "webhook_twice" ? 2 : 1);
   }
@@ -65,7 +61,7 @@ export function createNotifier(
     const queueKey = webhook.transactionId ?? webhook.url;
     const before = queues.get(queueKey) ?? Promise.resolve();
     const sent = before.then(async () => {
-      for (let time = 1; time <= times; time++) await attempt(webhook.id, time === 1);
+      for (let time = 1; time <= times; time++) await attempt(webhook, time === 1);
       release(webhook.transactionId);
     }).catch(onError).finally(() => {
       inFlight.delete(sent);
@@ -76,12 +72,11 @@ export function createNotifier(
     caused?.push(sent);
   }
 
-  async function attempt(id: string, isCounted: boolean): Promise<void> {
+  async function attempt({ id, url }: Webhook, isCounted: boolean): Promise<void> {
     const isCommitted = await world.committed().then(() => true, () => false);
     // Lets the response of the current request go out first, if possible.
     await new Promise((resolve) => setTimeout(resolve));
-    if (sending < MAX_SENDING) sending++;
-    else await new Promise<void>((resolve) => waitingForSlot.push(resolve));
+    const release = await slots.acquire(url);
     try {
       const webhook = world.webhooks.get(id);
       if (!webhook || stop.signal.aborted) return;
@@ -92,10 +87,7 @@ export function createNotifier(
       if (stop.signal.aborted) return;
       recordAttempt(world.webhooks.get(id) ?? webhook, { at, ...outcome }, isCounted);
     } finally {
-      // Hands the slot over directly, so that no later delivery takes it.
-      const next = waitingForSlot.shift();
-      if (next) next();
-      else sending--;
+      release();
     }
   }
 
@@ -134,18 +126,6 @@ export function createNotifier(
       if (transactionId !== undefined && webhook?.transactionId !== transactionId) continue;
       held.delete(id);
       if (webhook) enqueue(world.webhooks.put({ ...webhook, state: "waiting" }));
-    }
-  }
-
-  /** Runs once per batch: with many undelivered webhooks it has to scan all of them. */
-  function pruneOldest() {
-    let surplus = world.webhooks.size - MAX_STORED;
-    if (surplus < PRUNE_BATCH || surplus % PRUNE_BATCH !== 0) return;
-    for (const { id, state } of world.webhooks.oldest()) {
-      if (surplus <= 0) return;
-      if (state === "waiting" || state === "held") continue;
-      world.webhooks.delete(id);
-      surplus--;
     }
   }
 

@@ -126,6 +126,7 @@ export interface InvoiceRequest extends Priced {
   due_date: string;
   customer_details: { name: string; email?: string | null };
   payment_type: "payment_link" | "virtual_account";
+  notes?: string | null;
   payment_link?: { callbacks?: { finish?: string | null } | null } | null;
 }
 

@@ -13,6 +13,8 @@ export interface World {
   merchant: Merchant;
   /** URL of this sandbox for browsers; links in responses start with it. */
   publicUrl(): string;
+  /** The service that runs with this sandbox and uses it as its gateway; null: none is known. */
+  service: ServiceAddress | null;
   settings: Settings;
   clock: Clock;
   random: Random;
@@ -20,8 +22,6 @@ export interface World {
   faults: Faults;
   notifier: Notifier;
   transactions: Table<Transaction>;
-  /** The latest transaction of each order id. */
-  orders: Map<string, { id: string; number: number }>;
   /** Numbers that can currently be paid (virtual accounts, bill keys, payment codes). */
   payNumbers: Set<string>;
   cards: Table<Card>;
@@ -43,7 +43,16 @@ export interface OpenWorld extends World {
   saveState(): void;
   /** Stops deliveries; those in progress are repeated after the next start. */
   stopNotifications(): Promise<void>;
+  /** How many records and scheduled actions are in memory. */
+  sizeInMemory(): { records: number; scheduled: number };
   close(): Promise<void>;
+}
+
+/** Where a merchant calls the service. */
+export interface ServiceAddress {
+  url: string;
+  /** An API key of the service for development; null: the user has to fill it in. */
+  key: string | null;
 }
 
 /** The part of the world that responses need. */

@@ -130,6 +130,39 @@ Deno.test("check_payment_status: a duplicate refund_key means that the refund su
   await assertRefundsMatchGateway(payments, payment.id);
 });
 
+Deno.test("check_payment_status: the first response again for a used refund_key means that the refund succeeded", async () => {
+  let now = Date.now();
+  await using payments = await openRelayed({ databaseUrl, now: () => now });
+  const { relay, sandbox } = payments;
+  const payment = await payments.paid("gopay");
+  await sandbox.fault("refund", "answer_lost");
+  assert.equal((await refund(payments, payment, { amount: 40_000 })).status, 502);
+  await sandbox.advance(301);
+  now += 2 * MINUTE_MS;
+  const { intercept } = relay;
+  relay.intercept = async (request, pass) => {
+    const { refunds: _, refund_amount: __, ...status } = await sandbox.status(payment.order_id);
+    if (request.method === "GET") {
+      return Response.json({ ...status, transaction_status: "settlement" });
+    }
+    assert.equal((await (await pass()).json()).status_code, "406");
+    return Response.json({
+      ...status,
+      status_code: "200",
+      status_message: "Success, refund request is approved",
+      refund_amount: "40000.00",
+      refund_key: refundKeysSent(payments)[0],
+    });
+  };
+  await payments.check(payment.id);
+  const after = await payments.read(payment.id);
+  assert.deepEqual(after.refunds.map(({ status }) => status), ["succeeded"]);
+  assert.equal(after.refund_amount, "40000.00");
+  relay.intercept = intercept;
+  await payments.refresh(payment.id);
+  await assertRefundsMatchGateway(payments, payment.id);
+});
+
 Deno.test("refund: only a response about the refund itself releases the reserved amount", async () => {
   let now = Date.now();
   await using payments = await openRelayed({ databaseUrl, now: () => now });

@@ -24,6 +24,11 @@ Deno.test("charge: converts numbers to text, and text to numbers and booleans", 
     gopay: { enable_callback: "true" },
   });
   assert.equal(gopay.status_code, "201");
+  const card = await box.charge("card_3ds", { credit_card: { authentication: "true" } });
+  assert.match(card.redirect_url, /3ds/);
+  await box.paid("gopay", { transaction_details: { order_id: "refunded" } });
+  const refund = await box.post("/v2/refunded/refund", { amount: "1000" });
+  assert.deepEqual([refund.status_code, refund.refund_amount], ["200", "1000.00"]);
 });
 
 Deno.test("charge: a value that cannot be converted to its type gets 413", async () => {
@@ -62,6 +67,34 @@ Deno.test("charge: an amount with decimals gets 400, as a number and as text", a
       "transaction_details.gross_amount must not have decimals",
     ]);
   }
+});
+
+Deno.test("charge: an amount of zero gets 400 with a text that names it", async () => {
+  await using box = await openSandbox();
+  const { http, body } = await box.call("POST", "/v2/charge", {
+    ...BCA,
+    transaction_details: { order_id: "a", gross_amount: 0 },
+  });
+  assert.deepEqual([http, body.status_code], [400, "400"]);
+  assert.match(body.validation_messages[0], /gross_amount/);
+});
+
+Deno.test("bank transfer without an object: gets 400, because a bank is required since 2023", async () => {
+  await using box = await openSandbox();
+  const { http, body } = await box.call("POST", "/v2/charge", {
+    payment_type: "bank_transfer",
+    transaction_details: { order_id: "a", gross_amount: 44_000 },
+  });
+  assert.deepEqual([http, body.status_code], [400, "400"]);
+});
+
+Deno.test("402: comes under HTTP 200", async () => {
+  await using box = await openSandbox();
+  const { http, body } = await box.call("POST", "/v2/charge", {
+    payment_type: "cimb_clicks",
+    transaction_details: { order_id: "a", gross_amount: 44_000 },
+  });
+  assert.deepEqual([http, body.status_code], [200, "402"]);
 });
 
 Deno.test("charge: null item_details and customer_details count as absent", async () => {
@@ -103,8 +136,10 @@ Deno.test("unknown id: gets 404 before the body is validated", async () => {
     gross_amount: "265.000",
   });
   assert.equal(capture.status_code, "404");
-  const patch = await box.call("PATCH", "/v1/subscriptions/unknown", {});
-  assert.equal(patch.http, 404);
+  for (const body of [{}, undefined]) {
+    const patch = await box.call("PATCH", "/v1/subscriptions/unknown", body);
+    assert.equal(patch.http, 404);
+  }
 });
 
 Deno.test("refund: an empty refund_key counts as absent", async () => {
@@ -143,8 +178,11 @@ Deno.test("expire: has another text for Permata", async () => {
   await box.charge("gopay", { transaction_details: { order_id: "gopay" } });
   const permata = await box.post("/v2/permata/expire", {});
   assert.equal(permata.status_message, "Success, transaction has expired");
-  const gopay = await box.post("/v2/gopay/expire", {});
-  assert.equal(gopay.status_message, "Success, transaction is expired");
+  for (const kind of ["gopay", "bca"] as const) {
+    if (kind === "bca") await box.charge("bca", { transaction_details: { order_id: "bca" } });
+    const expired = await box.post(`/v2/${kind}/expire`, {});
+    assert.equal(expired.status_message, "Success, transaction is expired", kind);
+  }
 });
 
 Deno.test("card: both challenge cards are challenged, and an approval returns the card's fields", async () => {
@@ -190,6 +228,10 @@ Deno.test("BIN lookup: returns bank codes in capitals", async () => {
   assert.equal(await bankOf("45563300"), "BCA");
   assert.equal(await bankOf("461700"), "MANDIRI");
   assert.equal(await bankOf("499999"), "OTHER");
+  const { registration_required } = (await box.get("/v1/bins/45563300")).data;
+  assert.equal(registration_required, false);
+  const { brand, country_name } = (await box.get("/v1/bins/420191")).data;
+  assert.deepEqual([brand, country_name], ["VISA", "INDONESIA"]);
 });
 
 Deno.test("account: can be linked without a country code, with the phone as a number", async () => {
@@ -226,6 +268,31 @@ Deno.test("subscription: PATCH changes the metadata if it is given, and keeps it
   };
   assert.deepEqual(await metadataAfter({}), { plan: "gold" });
   assert.deepEqual(await metadataAfter({ metadata: { plan: "silver" } }), { plan: "silver" });
+});
+
+Deno.test("subscription: times are in Jakarta time without a zone, and no cycle has run", async () => {
+  await using box = await openSandbox();
+  const { now } = await box.get("/_sandbox/clock");
+  const created = await box.post("/v1/subscriptions", {
+    name: "GOLD",
+    amount: "44000",
+    currency: "IDR",
+    payment_type: "credit_card",
+    token: "saved-token",
+    schedule: { interval: 1, interval_unit: "month", start_time: "2099-01-31 07:00:00 +0700" },
+  });
+  const format = /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/;
+  assert.match(created.created_at, format);
+  const age = Date.parse(`${created.created_at.replace(" ", "T")}+07:00`) - Date.parse(now);
+  assert.ok(Math.abs(age) < 60 * 60_000, created.created_at);
+  const { schedule, transaction_ids } = created;
+  assert.deepEqual([schedule.start_time, schedule.next_execution_at], [
+    "2099-01-31 07:00:00",
+    "2099-01-31 07:00:00",
+  ]);
+  assert.deepEqual([schedule.current_interval, transaction_ids], [0, []]);
+  assert.equal(schedule.previous_execution_at, undefined);
+  assert.deepEqual((await box.get(`/v1/subscriptions/${created.id}`)).schedule, schedule);
 });
 
 Deno.test("webhook: has a pop_id, and the customer's e-mail and name", async () => {

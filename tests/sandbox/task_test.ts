@@ -110,7 +110,7 @@ Deno.test("sandbox task: reports a port in use and a state file in use", async (
     assert.equal(inUse.code, 1);
     assert.match(inUse.stderr, /Another sandbox is using/);
   } finally {
-    for (const suffix of ["", ".lock", "-shm", "-wal"]) {
+    for (const suffix of ["", ".archive", ".lock", "-shm", "-wal"]) {
       await Deno.remove(join(PROJECT, data + suffix)).catch(() => {});
     }
   }
@@ -120,6 +120,12 @@ Deno.test("service with sandbox: uses the default keys and receives its webhooks
   await using folder = await createDataFolder();
   await using service = await startService({ settings: { DATA_DIR: folder.path } });
   assert.match(service.sandbox, /^http:\/\/127\.0\.0\.1:\d+$/);
+  const page = await (await fetch(service.sandbox)).text();
+  assert.ok(
+    page.includes(`${service.url}/charge/`),
+    "the empty list shows how to call the service",
+  );
+  assert.ok(page.includes(`Bearer ${service.keys.user}`));
   const charged = await fetch(`${service.sandbox}/v2/charge`, {
     method: "POST",
     headers: { Authorization: `Basic ${btoa("SB-Mid-server-sandbox:")}` },

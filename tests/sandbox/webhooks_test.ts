@@ -479,20 +479,41 @@ Deno.test("webhook redirect: is not followed to a URL that is not http", async (
   assert.deepEqual([webhook.state, webhook.attempts[0].status], ["waiting", 307]);
 });
 
+Deno.test("webhook: receivers that do not respond do not delay those of other receivers", async () => {
+  const { promise: released, resolve: release } = Promise.withResolvers<void>();
+  await using dead = openReceiver();
+  dead.answer = async () => {
+    await released;
+    return new Response();
+  };
+  await using box = await openSandbox();
+  const headers = { "X-Override-Notification": dead.url };
+  await Promise.all(Array.from({ length: 120 }, () => box.charge("bca", {}, headers)));
+  await until("the dead receiver has as many as it may", () => dead.hooks.length === 50);
+  // The control call returns after the webhook was attempted, so it would wait for the dead receiver.
+  await box.paid("gopay");
+  const healthy = box.hooks.map(({ body }) => body.transaction_status);
+  assert.deepEqual(healthy, ["pending", "settlement"]);
+  assert.equal(dead.hooks.length, 50);
+  release();
+  await until("the others are delivered", () => dead.hooks.length === 120);
+  await box.waitForWebhooks();
+});
+
 Deno.test("clock jump: ends while other requests add new entries", async () => {
   const clock = createClock();
   const ran: string[] = [];
   const schedule = createSchedule(clock, async (key) => {
     ran.push(key);
-    if (key === "first") schedule.add(clock.now() + 1, "consequence");
+    if (key === "first") schedule.set("consequence", clock.now() + 1);
     await Promise.resolve();
     // Like entries of other requests: added during the jump and due within it.
-    if (ran.length < 100) schedule.add(clock.now() + 1, "deferred");
-    if (key === "first") schedule.add(clock.now() + 2, "joins jump", true);
+    if (ran.length < 100) schedule.set("deferred", clock.now() + 1);
+    if (key === "first") schedule.set("joins jump", clock.now() + 2, true);
   }, () => Promise.resolve());
   schedule.start();
   const start = clock.now() + 60_000;
-  schedule.add(start, "first");
+  schedule.set("first", start);
   await schedule.advance(start + 1_000);
   assert.deepEqual(ran, ["first", "consequence", "joins jump"]);
   assert.ok(clock.now() >= start + 1_000);

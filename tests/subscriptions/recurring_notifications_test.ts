@@ -404,3 +404,19 @@ Deno.test("subscription with an unknown outcome: is adopted and charged if the f
     "subscription_charged",
   ]);
 });
+
+Deno.test("recurring notification: a signed one with the fields of the payment and subscription_id reports the charge", async () => {
+  await using subscriptions = await openSubscriptions();
+  subscriptions.delivery = "signed";
+  const subscription = await subscriptions.create();
+  let count = 0;
+  subscriptions.intercept = (body) => {
+    count++;
+    return { ...body, subscription_id: subscription.gateway_subscription_id };
+  };
+  await subscriptions.advanceToNextCycle(subscription);
+  await subscriptions.sandbox.waitForWebhooks();
+  await subscriptions.runJobs();
+  assert.equal(count, 1);
+  await assertAllCharged(subscriptions, subscription, 1);
+});

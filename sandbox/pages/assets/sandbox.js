@@ -1,5 +1,6 @@
 /** Updates the pages when something changes, and reacts to clicks and input. */
 
+import "./copy.js";
 import { toggleDetails } from "./details.js";
 import { refresh, tick } from "./refresh.js";
 
@@ -30,12 +31,11 @@ function listen() {
 }
 
 function onClick(event) {
-  const target = event.target.closest("[data-post], [data-copy], [data-open]");
+  const target = event.target.closest("[data-post], [data-open]");
   if (!target || event.ctrlKey || event.metaKey || event.shiftKey) return;
   event.preventDefault();
-  const { post, method = "POST", body, copy, open } = target.dataset;
+  const { post, method = "POST", body, open } = target.dataset;
   if (open) toggleDetails(open);
-  else if (copy) copyText(copy);
   else sendAction(target, post, method, body);
 }
 
@@ -57,17 +57,8 @@ function onSubmit(event) {
 function onFilter(event) {
   const fields = [...new FormData(event.currentTarget)].filter(([, value]) => value);
   const query = new URLSearchParams(fields).toString();
-  history.replaceState(null, "", query ? `/?${query}` : "/");
+  history.replaceState(null, "", query ? `?${query}` : location.pathname);
   refresh();
-}
-
-async function copyText(id) {
-  try {
-    await navigator.clipboard.writeText(document.getElementById(id).textContent);
-    showNotice("Copied.");
-  } catch {
-    showNotice("The browser blocked copying.", true);
-  }
 }
 
 /** Ignores a second click while the first request is running. */
@@ -105,7 +96,14 @@ function describeError({ status_message, validation_messages }) {
 
 function describeResult(result) {
   if (result.transaction_status) return `${result.order_id} is now: ${result.transaction_status}`;
+  if (result.invoice) return describeResult(result.invoice);
+  if (result.invoice_number) return `${result.invoice_number} is now: ${result.status}`;
+  if (result.schedule) return `${result.name}: ${describeCycles(result)}`;
   if ("settled" in result) return `Settled: ${result.settled}`;
   if (result.attempts) return `Webhook resent: ${result.state}`;
   return "Done.";
+}
+
+function describeCycles({ status, schedule }) {
+  return `${status}, cycles charged: ${schedule.current_interval}`;
 }

@@ -38,6 +38,7 @@ export function addPay(pages: Hono, world: OpenWorld): void {
       const isOpen = transaction.status === "pending" && transaction.method !== "credit_card";
       return render(c, {
         title: METHOD_NAMES[transaction.method],
+        script: "copy",
         body: isOpen
           ? payScreen(transaction, c.req.query("wrong") !== undefined)
           : resultScreen(transaction),
@@ -110,7 +111,7 @@ function isPinRequired({ method, details }: Transaction): boolean {
 function bankScreen({ details, amount }: Transaction): ScreenContent {
   return {
     brand: `${displayName(details.bank)} virtual account`,
-    facts: [["Account number", digits(details.number)]],
+    facts: [["Account number", digits("account number", details.number)]],
     body: payForm(`Transfer ${formatRupiah(amount)}`),
   };
 }
@@ -120,8 +121,8 @@ function billScreen({ details, amount }: Transaction): ScreenContent {
   return {
     brand: "Mandiri bill payment",
     facts: [
-      ["Biller code", digits("70012")],
-      ["Bill key", digits(details.number)],
+      ["Biller code", digits("biller code", "70012")],
+      ["Bill key", digits("bill key", details.number)],
       [label, value],
     ],
     body: payForm(`Pay ${formatRupiah(amount)}`),
@@ -131,7 +132,7 @@ function billScreen({ details, amount }: Transaction): ScreenContent {
 function storeScreen({ details }: Transaction): ScreenContent {
   return {
     brand: displayName(details.store),
-    facts: [["Payment code", digits(details.number)]],
+    facts: [["Payment code", digits("payment code", details.number)]],
     body: payForm("Pay at the store"),
   };
 }

@@ -7,37 +7,48 @@ import { summarizeInvoice } from "../../invoices/totals.ts";
 import type { Invoice, InvoiceStatus } from "../../world/records.ts";
 import type { MethodName } from "../../world/transaction.ts";
 import type { OpenWorld } from "../../world/world.ts";
-import { formatRupiah, formatTime, METHOD_NAMES } from "../shared/format.ts";
+import { displayName, formatRupiah, formatTime, METHOD_NAMES } from "../shared/format.ts";
 import { type Markup, readField, render, safeUrl, sameOriginForm } from "../shared/layout.ts";
-import { screen } from "./screens.ts";
+import { digits, screen } from "./screens.ts";
 
-const TITLES: Record<InvoiceStatus, string> = {
+/** Why an invoice cannot be paid; empty if it can. */
+const NOT_PAYABLE: Record<InvoiceStatus, string> = {
   pending: "",
-  published: "Quotation: no payment due yet",
+  published: "This is a quotation. No payment is due yet.",
   overdue: "",
-  paid: "Paid",
-  voided: "Voided: no payment due",
-  rejected: "Rejected: no payment due",
-  canceled: "Cancelled: no payment due",
+  paid: "This invoice is paid. Thank you.",
+  voided: "The merchant voided this invoice. No payment is due.",
+  rejected: "The customer rejected this quotation. No payment is due.",
+  canceled: "The merchant canceled this quotation. No payment is due.",
 };
 
 export function addPaymentLink(pages: Hono, world: OpenWorld): void {
   pages.get("/payment-links/:id", (c) => {
     const invoice = findInvoice(world, c.req.param("id"));
     const { number, customer } = summarizeInvoice(invoice);
-    const isPayable = TITLES[invoice.status] === "";
+    const reason = NOT_PAYABLE[invoice.status];
+    const name = `${invoice.documentType === "quotation" ? "Quotation" : "Invoice"} ${number}`;
     return render(c, {
-      title: `Invoice ${number}`,
+      title: name,
+      script: "copy",
       body: screen({
-        brand: `Invoice ${number}`,
-        title: isPayable ? formatRupiah(invoice.amount) : TITLES[invoice.status],
+        brand: name,
+        title: formatRupiah(invoice.amount),
         facts: [
-          ["For", customer],
-          ["Due", formatTime(invoice.dueAt)],
           ["Status", html`<span class="badge ${invoice.status}">${invoice.status}</span>`],
+          ["For", customer],
+          ["Order", invoice.orderId],
+          ["Due", formatTime(invoice.dueAt)],
+          ...invoice.virtualAccounts.map(({ bank, number }): [string, Markup] => [
+            `${displayName(bank.replace(/_(va|bill)$/, ""))} ${
+              bank.endsWith("_bill") ? "bill key" : "virtual account"
+            }`,
+            digits("account number", number),
+          ]),
         ],
         body: html`
-          ${items(invoice)} ${isPayable ? methodForm() : backLink(invoice)}
+          ${items(invoice)} ${notes(invoice)}
+          ${reason === "" ? methodForm() : html`<p>${reason}</p>${backLink(invoice)}`}
           <p><a href="/invoices/${invoice.id}.pdf">Download PDF</a></p>
         `,
       }),
@@ -56,11 +67,16 @@ function items(invoice: Invoice): Markup {
   const { items, adjustments } = summarizeInvoice(invoice);
   return html`
     <table class="items">
+      <caption>Items</caption>
       <tbody>
-        ${items.map(({ description, quantity, discount, sum }) =>
+        ${items.map(({ description, quantity, price, discount, sum }) =>
           html`
             <tr>
-              <td>${quantity} × ${description}${discount > 0 && ` (−${discount}%)`}</td>
+              <td>
+                ${description}
+                <small>${quantity} × ${formatRupiah(price)}${discount > 0 &&
+                  `, −${discount}%`}</small>
+              </td>
               <td class="number">${formatRupiah(sum)}</td>
             </tr>
           `
@@ -81,6 +97,15 @@ function items(invoice: Invoice): Markup {
         </tr>
       </tfoot>
     </table>
+  `;
+}
+
+function notes(invoice: Invoice): Markup {
+  const { notes } = summarizeInvoice(invoice);
+  if (!notes) return "";
+  return html`
+    <h2>Notes</h2>
+    <p class="notes">${notes}</p>
   `;
 }
 

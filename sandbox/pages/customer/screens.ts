@@ -2,6 +2,7 @@
 
 import { html } from "hono/html";
 import type { Status, Transaction } from "../../world/transaction.ts";
+import { copyButton } from "../shared/copy.ts";
 import { formatRupiah, formatTime, METHOD_NAMES, methodDetail } from "../shared/format.ts";
 import { type Markup, safeUrl } from "../shared/layout.ts";
 
@@ -33,11 +34,16 @@ export function screen({ brand, title, facts, body }: Screen): Markup {
   `;
 }
 
-/** Digits to copy by hand; long numbers are grouped by four. */
-export function digits(number: unknown): Markup {
+/** A number to copy; long numbers are grouped by four. */
+export function digits(name: string, number: unknown): Markup {
   const text = String(number);
   const groups = text.length > 6 ? text.match(/.{1,4}/g)! : [text];
-  return html`<span class="digits">${groups.map((group) => html`<span>${group}</span>`)}</span>`;
+  return html`
+    <span class="copyable">
+      <span class="digits">${groups.map((group) => html`<span>${group}</span>`)}</span>
+      ${copyButton(name, text)}
+    </span>
+  `;
 }
 
 /** A six-digit code; the sandbox shows the correct one. */

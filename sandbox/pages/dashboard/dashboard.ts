@@ -5,34 +5,22 @@ import { html } from "hono/html";
 import { Refusal } from "../../http/refusal.ts";
 import { STATUSES } from "../../world/transaction.ts";
 import type { OpenWorld, World } from "../../world/world.ts";
+import { copyButton } from "../shared/copy.ts";
 import { type Markup, render } from "../shared/layout.ts";
 import { details } from "./details.ts";
-import { connectionDetails, panels } from "./panels.ts";
-import { type Filter, findRows, MAX_ROWS, type Row, table } from "./table.ts";
+import { describeCount, renderList } from "./frame.ts";
+import { connectionDetails, testCards } from "./panels.ts";
+import { type Filter, findRows, type Row, table } from "./table.ts";
 
 export function addDashboard(pages: Hono, world: OpenWorld): void {
   pages.get("/", (c) => {
     const filter = { order: c.req.query("order") ?? "", status: c.req.query("status") ?? "" };
     const rows = findRows(world, filter);
-    return render(c, {
+    return renderList(c, world, {
       title: "Transactions",
-      hasScript: true,
-      body: html`
-        <header class="top">
-                <h1>Transactions</h1>
-        <span id="count" class="hint" data-live>${count(world, rows)}</span>
-                <span id="connection" class="hint" role="status">Connecting…</span>
-                ${filterForm(filter)}
-              </header>
-        <noscript><p class="wrong">Enable JavaScript to see changes without reloading.</p></noscript>
-        <div class="columns">
-          <section aria-label="Transactions">
-            <div id="transactions" data-live>${list(world, rows)}</div>
-          </section>
-          <aside aria-label="Controls">${panels(world)}</aside>
-        </div>
-        <div id="notices" role="status" aria-live="polite"></div>
-      `,
+      count: describeCount(rows.length, world.transactions.size),
+      filter: filterForm(filter),
+      list: list(world, rows),
     });
   });
 
@@ -71,16 +59,6 @@ function filterForm({ order, status }: Filter): Markup {
   `;
 }
 
-function count(world: OpenWorld, { length }: Row[]): string {
-  const { size } = world.transactions;
-  if (size === 0) return "";
-  return length === MAX_ROWS && size > length
-    ? `Latest ${length} of ${size}`
-    : length === size
-    ? `${size} total`
-    : `${length} of ${size}`;
-}
-
 function list(world: OpenWorld, rows: Row[]): Markup {
   if (world.transactions.size === 0) return firstCharge(world);
   if (rows.length > 0) return table(rows);
@@ -88,38 +66,42 @@ function list(world: OpenWorld, rows: Row[]): Markup {
 }
 
 function firstCharge(world: World): Markup {
+  const command = world.service ? serviceCurl(world.service) : sandboxCurl(world);
   return html`
     <section class="card empty">
       <h2>No transactions yet</h2>
       <p>Run this command in a terminal. The transaction appears here automatically:</p>
-      <pre id="curl" tabindex="0">${curl(world)}</pre>
-      <p><button data-copy="curl" data-key="copy">Copy</button></p>
-      <dl class="keys">
-        ${connectionDetails(world)}
-        <div>
-          <dt>Test card (accepted)</dt>
-          <dd><code>4811 1111 1111 1114</code></dd>
-        </div>
-        <div>
-          <dt>CVV and OTP</dt>
-          <dd><code>123</code> and <code>112233</code></dd>
-        </div>
-      </dl>
+      <pre id="curl" tabindex="0">${command}</pre>
+      <p>${copyButton("command", command)}</p>
+      ${world.service && html`
+        <p class="hint">The command calls the service at ${world.service.url}, which calls this
+          sandbox${world.service.key === null && ". Replace gk_… with your API key"}.</p>
+      `}
+      <dl class="keys">${connectionDetails(world)} ${testCards()}</dl>
     </section>
   `;
 }
 
-function curl({ merchant, publicUrl }: World): string {
-  const body = JSON.stringify({
+/** The command that the service prints at startup. */
+function serviceCurl({ url, key }: NonNullable<World["service"]>): string {
+  const body = { payment_type: "bank_transfer", bank: "bca", gross_amount: 44_000 };
+  return curl(`${url}/charge/`, `-H ${quote(`Authorization: Bearer ${key ?? "gk_…"}`)}`, body);
+}
+
+function sandboxCurl({ merchant, publicUrl }: World): string {
+  return curl(`${publicUrl()}/v2/charge`, `-u ${quote(`${merchant.serverKey}:`)}`, {
     payment_type: "bank_transfer",
     transaction_details: { order_id: "my-first-order", gross_amount: 44_000 },
     bank_transfer: { bank: "bca" },
   });
+}
+
+function curl(url: string, authorization: string, body: unknown): string {
   return [
-    `curl ${quote(`${publicUrl()}/v2/charge`)}`,
-    `-u ${quote(`${merchant.serverKey}:`)}`,
+    `curl ${quote(url)}`,
+    authorization,
     "-H 'Content-Type: application/json'",
-    `-d ${quote(body)}`,
+    `-d ${quote(JSON.stringify(body))}`,
   ].join(" \\\n  ");
 }
 

@@ -10,10 +10,10 @@ import type { Markup } from "../shared/layout.ts";
 import { webhooksOf } from "./table.ts";
 
 export function details(world: World, transaction: Transaction): Markup {
-  const webhooks = webhooksOf(world, transaction);
+  const webhooks = [...webhooksOf(world, transaction)];
   return html`
     <section>
-      <h2>Transaction</h2>
+      <h2>Payment: <span class="badge ${transaction.status}">${transaction.status}</span></h2>
       <pre tabindex="0">${pretty(statusResponse(world, transaction))}</pre>
       <p><a href="/pay/${transaction.id}">Customer payment page</a></p>
     </section>
@@ -31,7 +31,7 @@ function webhookDetails(webhook: Webhook): Markup {
   return html`
     <article>
       <header>
-        <h3>${event} <span class="state ${state}">${state}</span></h3>
+        <h3>Webhook about “${event}”: <span class="state ${state}">${state}</span></h3>
         <button data-post="/_sandbox/webhooks/${id}/resend" data-key="resend ${id}">Resend</button>
       </header>
       <p class="address">${url}</p>

@@ -2,16 +2,19 @@
 
 import { html } from "hono/html";
 import { ENDPOINTS } from "../../api/endpoints.ts";
+import { OTP } from "../../cards/authorization.ts";
 import { DAY, formatWib, HOUR, MINUTE, SECOND } from "../../engine/time.ts";
 import { type Fault, RESPONSE_FAULTS, WEBHOOK_FAULTS } from "../../faults/faults.ts";
 import { CAUSES } from "../../world/webhook.ts";
 import type { Identity, OpenWorld, Settings } from "../../world/world.ts";
+import { copyable } from "../shared/copy.ts";
 import type { Markup } from "../shared/layout.ts";
 
 export function panels(world: OpenWorld): Markup {
   return html`
     ${clock(world)} ${webhookUrls(world.settings)} ${faults(world.faults.list())}
     <div id="keys" data-live>${world.transactions.size > 0 ? keys(world) : ""}</div>
+    <div id="cards" data-live>${world.transactions.size > 0 ? cards() : ""}</div>
   `;
 }
 
@@ -144,15 +147,48 @@ export function connectionDetails({ merchant, publicUrl }: Identity): Markup {
   return html`
     <div>
       <dt>Base URL</dt>
-      <dd><code>${publicUrl()}</code></dd>
+      <dd>${copyable("base URL", publicUrl())}</dd>
     </div>
     <div>
       <dt>Server key</dt>
-      <dd><code>${merchant.serverKey}</code></dd>
+      <dd>${copyable("server key", merchant.serverKey)}</dd>
     </div>
     <div>
       <dt>Client key</dt>
-      <dd><code>${merchant.clientKey}</code></dd>
+      <dd>${copyable("client key", merchant.clientKey)}</dd>
+    </div>
+  `;
+}
+
+function cards(): Markup {
+  return html`
+    <section class="card">
+      <h2>Test cards</h2>
+      <dl class="keys">${testCards()}</dl>
+    </section>
+  `;
+}
+
+const TEST_CARDS: [result: string, number: string][] = [
+  ["accepted", "4811 1111 1111 1114"],
+  ["denied by the bank", "4911 1111 1111 1113"],
+  ["accepted, but challenged", "4511 1111 1111 1117"],
+];
+
+/** Entries of a `<dl>`, as `connectionDetails`. */
+export function testCards(): Markup {
+  return html`
+    ${TEST_CARDS.map(([result, number]) =>
+      html`
+        <div>
+          <dt>Card: ${result}</dt>
+          <dd>${copyable(`card number: ${result}`, number.replaceAll(" ", ""), number)}</dd>
+        </div>
+      `
+    )}
+    <div>
+      <dt>CVV and one-time password</dt>
+      <dd><code>123</code> and <code>${OTP}</code></dd>
     </div>
   `;
 }

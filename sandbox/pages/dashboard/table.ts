@@ -3,12 +3,15 @@
 import { html } from "hono/html";
 import { isWaitingForThreeDs } from "../../cards/authorization.ts";
 import { SIMULATED_ACTIONS, type SimulatedActionName } from "../../charges/simulate.ts";
+import { first } from "../../engine/table.ts";
 import { formatWib } from "../../engine/time.ts";
 import type { Transaction } from "../../world/transaction.ts";
 import type { Webhook } from "../../world/webhook.ts";
 import type { World } from "../../world/world.ts";
+import { copyButton } from "../shared/copy.ts";
 import { formatRupiah, METHOD_NAMES, methodDetail } from "../shared/format.ts";
 import type { Markup } from "../shared/layout.ts";
+import { MAX_ROWS, rowButton } from "./frame.ts";
 
 export interface Filter {
   /** Part of the order id; empty matches all. */
@@ -21,42 +24,25 @@ export interface Row {
   webhook: Webhook | undefined;
 }
 
-export const MAX_ROWS = 100;
-
 export function findRows(world: World, { order, status }: Filter): Row[] {
-  const wanted = order.trim().toLowerCase();
-  const found: Transaction[] = [];
-  for (const transaction of world.transactions.newest()) {
+  const { transactions } = world;
+  const candidates = order.trim()
+    ? transactions.search("order:", order.trim())
+    : status
+    ? transactions.find(`status:${status}`)
+    : transactions.newest();
+  const found: Row[] = [];
+  for (const transaction of candidates) {
     if (status && transaction.status !== status) continue;
-    if (wanted && !transaction.orderId.toLowerCase().includes(wanted)) continue;
-    found.push(transaction);
+    found.push({ transaction, webhook: first(webhooksOf(world, transaction)) });
     if (found.length >= MAX_ROWS) break;
   }
-  const webhooks = lastWebhooks(world, found);
-  return found.map((transaction) => ({ transaction, webhook: webhooks.get(transaction.id) }));
+  return found;
 }
 
 /** All webhooks of a transaction, newest first. */
-export function webhooksOf(world: World, { id, createdAt }: Transaction): Webhook[] {
-  const found: Webhook[] = [];
-  for (const webhook of world.webhooks.newest()) {
-    if (webhook.createdAt < createdAt) break;
-    if (webhook.transactionId === id) found.push(webhook);
-  }
-  return found;
-}
-
-function lastWebhooks(world: World, transactions: Transaction[]): Map<string, Webhook> {
-  const missing = new Set(transactions.map(({ id }) => id));
-  // Webhooks older than the oldest transaction in the list cannot belong to any of them.
-  const since = transactions.at(-1)?.createdAt ?? 0;
-  const found = new Map<string, Webhook>();
-  for (const webhook of world.webhooks.newest()) {
-    if (missing.size === 0 || webhook.createdAt < since) break;
-    const id = webhook.transactionId ?? "";
-    if (missing.delete(id)) found.set(id, webhook);
-  }
-  return found;
+export function webhooksOf(world: World, { id }: Transaction): Iterable<Webhook> {
+  return world.webhooks.find(`transaction:${id}`);
 }
 
 export function table(rows: Row[]): Markup {
@@ -67,8 +53,8 @@ export function table(rows: Row[]): Markup {
           <th scope="col">Order</th>
           <th scope="col">Method</th>
           <th scope="col" class="number">Amount</th>
-          <th scope="col">Status</th>
-          <th scope="col">Webhook</th>
+          <th scope="col">Payment</th>
+          <th scope="col">Latest webhook</th>
           <th scope="col">Actions</th>
         </tr>
       </thead>
@@ -88,13 +74,19 @@ function tableRow({ transaction, webhook }: Row): Markup {
             data-key="open ${id}">${orderId}</a>
           <small>${formatWib(createdAt)} WIB</small>
         </td>
-        <td>${METHOD_NAMES[method]}<small>${methodDetail(transaction)}</small></td>
+        <td>
+          ${METHOD_NAMES[method]}<small>${methodDetail(transaction)}</small>
+          ${numberOf(transaction)}
+        </td>
         <td class="number">${formatRupiah(amount)}</td>
         <td>
-          <span class="badge ${status}">${status}</span>
+          <span class="label">Payment:</span> <span class="badge ${status}">${status}</span>
           ${fraud === "challenge" && html`<small>challenge</small>`}
         </td>
-        <td>${webhook ? lastWebhook(webhook) : html`<span class="hint">none</span>`}</td>
+        <td>
+          <span class="label">Webhook:</span>
+          ${webhook ? lastWebhook(webhook) : html`<span class="hint">none</span>`}
+        </td>
         <td>
           <div class="actions">${rowButtons(transaction)}</div>
         </td>
@@ -103,11 +95,18 @@ function tableRow({ transaction, webhook }: Row): Markup {
   `;
 }
 
+/** What the customer needs to pay, to copy. */
+function numberOf({ status, details }: Transaction): Markup {
+  if (status !== "pending" || !details.number) return "";
+  const number = String(details.number);
+  return html`<small class="copyable">${number} ${copyButton("payment number", number)}</small>`;
+}
+
 function lastWebhook({ state, event, attempts }: Webhook): Markup {
   const result = attempts.length > 0 && ` · ${attempts.at(-1)!.status ?? "no response"}`;
   return html`
     <span class="state ${state}">${state}${result}</span>
-    <small>${event}</small>
+    <small>about “${event}”</small>
   `;
 }
 
@@ -116,14 +115,7 @@ function rowButtons(transaction: Transaction): Markup {
   const screen = method === "credit_card" ? "3-D Secure page" : "Payment screen";
   return html`
     ${actionsOf(transaction).map(({ label, action, body }) =>
-      html`
-        <button
-          data-post="/_sandbox/transactions/${id}/${action}"
-          data-body="${JSON.stringify(body ?? {})}"
-          data-key="${label} ${id}"
-          aria-label="${label} ${orderId}"
-        >${label}</button>
-      `
+      rowButton({ label, path: `transactions/${id}/${action}`, body }, id, orderId)
     )}
     ${transaction.status === "pending" &&
       html`

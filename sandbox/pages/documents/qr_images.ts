@@ -5,6 +5,7 @@ import { Buffer } from "node:buffer";
 import { crc32, deflateSync } from "node:zlib";
 import { encode } from "uqr";
 import { qrString } from "../../charges/methods/qris.ts";
+import { first } from "../../engine/table.ts";
 import { Refusal } from "../../http/refusal.ts";
 import type { MethodName, Transaction } from "../../world/transaction.ts";
 import type { World } from "../../world/world.ts";
@@ -35,11 +36,8 @@ function findById(world: World, id: string, method: MethodName): Transaction | u
 }
 
 function findByReference(world: World, reference: string) {
-  for (const transaction of world.transactions.newest()) {
-    const { details, method } = transaction;
-    if (details.reference === reference && method === "qris") return transaction;
-  }
-  return undefined;
+  const transaction = first(world.transactions.find(`reference:${reference}`));
+  return transaction?.method === "qris" ? transaction : undefined;
 }
 
 function image(c: Context, transaction: Transaction | undefined) {

@@ -18,7 +18,7 @@ export interface Page {
   /** The wide layout of the dashboard, with its script. */
   hasScript?: boolean;
   /** Name of another script of this page. */
-  script?: "three_ds";
+  script?: "three_ds" | "copy";
   /** Whether other sites may show the page in a frame. */
   canBeFramed?: boolean;
   /** The origin of another site to which the page sends a form. */

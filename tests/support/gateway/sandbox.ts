@@ -1,7 +1,12 @@
 /** A sandbox for tests, with the calls of a merchant and a receiver of its webhooks. */
 
 import assert from "node:assert/strict";
-import { DEFAULT_KEYS, type SandboxOptions, startSandbox } from "../../../sandbox/sandbox.ts";
+import {
+  DEFAULT_KEYS,
+  type Sandbox,
+  type SandboxOptions,
+  startSandbox,
+} from "../../../sandbox/sandbox.ts";
 
 export const SERVER_KEY = DEFAULT_KEYS.server;
 export const CLIENT_KEY = DEFAULT_KEYS.client;
@@ -78,6 +83,7 @@ export interface TestSandbox extends AsyncDisposable {
   fault(operation: string, fault: string, more?: Json): Promise<Json>;
   /** Whether status responses contain the merchant's metadata from now on; by default they do not. */
   showMetadata(isShown: boolean): Promise<void>;
+  sandbox: Sandbox;
 }
 
 /** Internal errors of the sandbox fail the test when it closes. */
@@ -143,6 +149,7 @@ export async function openSandbox(
     fault: (operation, fault, more) => box.control("faults", { operation, fault, ...more }),
     showMetadata: async (metadata_in_status) =>
       void await box.control("settings", { metadata_in_status }, "PATCH"),
+    sandbox,
     async [Symbol.asyncDispose]() {
       await sandbox[Symbol.asyncDispose]();
       await receiver[Symbol.asyncDispose]();

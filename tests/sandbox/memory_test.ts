@@ -1,0 +1,294 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { openArchive } from "../../sandbox/engine/archive.ts";
+import { createSchedule } from "../../sandbox/engine/schedule.ts";
+import { createClock } from "../../sandbox/engine/time.ts";
+import { startSandbox } from "../../sandbox/sandbox.ts";
+import {
+  call,
+  type Json,
+  openReceiver,
+  openSandbox,
+  type TestSandbox,
+} from "../support/gateway/sandbox.ts";
+import { INVOICE } from "../support/gateway/sandbox_requests.ts";
+import { PROJECT } from "../support/project.ts";
+import { until } from "../support/until.ts";
+
+/** Final records of each kind in these tests; the sandbox moves them a quarter of it at a time. */
+const LIMIT = 8;
+
+async function createStateFile(): Promise<{ path: string; folder: string } & AsyncDisposable> {
+  const folder = await Deno.makeTempDir({ prefix: "sandbox-" });
+  return {
+    folder,
+    path: join(folder, "state.kv"),
+    [Symbol.asyncDispose]: () => Deno.remove(folder, { recursive: true }),
+  };
+}
+
+/** Charges and pays transactions with the order ids `NAME-0`, `NAME-1`, …, one after another. */
+async function payMany(box: TestSandbox, name: string, count: number): Promise<Json[]> {
+  const paid: Json[] = [];
+  for (let index = 0; index < count; index++) {
+    const transaction_details = { order_id: `${name}-${index}`, gross_amount: 10_000 };
+    paid.push(await box.paid("gopay", { transaction_details }));
+  }
+  await box.waitForWebhooks();
+  return paid;
+}
+
+/** Returns when the sandbox has moved what it can out of memory. */
+async function assertBounded(box: TestSandbox): Promise<void> {
+  // Two kinds of records become final: transactions and webhooks.
+  const limit = 2 * (LIMIT * 1.25 + 1);
+  await until("final records leave the memory", async () => {
+    await box.control("webhooks/settle");
+    return box.sandbox.sizeInMemory().records <= limit;
+  });
+}
+
+Deno.test("sandbox memory: final transactions leave it, and every call still finds them", async () => {
+  await using file = await createStateFile();
+  await using box = await openSandbox({ path: file.path, finalInMemory: LIMIT });
+  const pending = await box.charge("bca", { transaction_details: { order_id: "pending-1" } });
+  const paid = await payMany(box, "paid", 60);
+  await assertBounded(box);
+  assert.equal((await box.status(pending.transaction_id)).transaction_status, "pending");
+  const [oldest] = paid;
+  for (const id of [oldest.transaction_id, "paid-0"]) {
+    assert.deepEqual(await box.status(id), oldest);
+    assert.equal((await box.control(`transactions/${id}`, undefined, "GET")).order_id, "paid-0");
+  }
+  const orders = (list: Json[]) => list.map(({ order_id }) => order_id);
+  const newestFirst = orders(paid).toReversed();
+  assert.deepEqual(orders(await box.get("/_sandbox/transactions")), [...newestFirst, "pending-1"]);
+  const settled = await box.get("/_sandbox/transactions?status=settlement");
+  assert.deepEqual(orders(settled), newestFirst);
+  assert.deepEqual(orders(await box.get("/_sandbox/transactions?order_id=paid-3")), ["paid-3"]);
+  const webhooks = await box.get(`/_sandbox/webhooks?transaction_id=${oldest.transaction_id}`);
+  assert.deepEqual(webhooks.map(({ event }: Json) => event), ["settlement", "pending"]);
+  const page = await box.call("GET", "/?order=PAID-3");
+  assert.deepEqual(
+    [...page.text.matchAll(/data-open="[^"]+"[^>]*>([^<]+)</g)].map(([, order]) => order),
+    [...newestFirst.filter((order) => order.startsWith("paid-3"))],
+  );
+  assert.match(page.text, /11 of 61/);
+  const duplicate = await box.charge("gopay", { transaction_details: { order_id: "paid-0" } });
+  assert.equal(duplicate.status_code, "406");
+  const day = oldest.settlement_time.slice(0, 10);
+  const report = await box.call("GET", `/_sandbox/reports/settlement.csv?date=${day}`);
+  assert.equal(report.text.trim().split("\r\n").length, 1 + 60);
+});
+
+Deno.test("sandbox memory: a final transaction that changes again is listed once, in its new state", async () => {
+  await using file = await createStateFile();
+  const options = { path: file.path, finalInMemory: LIMIT };
+  const refund = { amount: 1_000, refund_key: "first" };
+  {
+    await using box = await openSandbox(options);
+    await payMany(box, "paid", 40);
+    await assertBounded(box);
+    await box.post("/v2/paid-0/refund", refund);
+    await check(box, "partial_refund");
+    // Its bank confirms the refund, and it is final again.
+    await box.advance(60);
+    await payMany(box, "later", 20);
+    await assertBounded(box);
+    await check(box, "partial_refund");
+    await box.control("transactions/paid-0/chargeback").catch(() => {});
+    await box.post("/v2/paid-0/refund", { amount: 9_000, refund_key: "second" });
+    await check(box, "refund");
+  }
+  await using box = await openSandbox(options);
+  await check(box, "refund");
+  await assertBounded(box);
+  assert.equal((await box.post("/v2/paid-0/refund", refund)).status_code, "406");
+
+  async function check(box: TestSandbox, status: string) {
+    assert.equal((await box.status("paid-0")).transaction_status, status);
+    const all: Json[] = await box.get("/_sandbox/transactions");
+    const found = all.filter(({ order_id }) => order_id === "paid-0");
+    assert.deepEqual(found.map(({ transaction_status }) => transaction_status), [status]);
+    // It keeps its place: only the first transaction is older than the second.
+    assert.deepEqual(all.slice(-2).map(({ order_id }) => order_id), ["paid-1", "paid-0"]);
+    const listed = await box.get(`/_sandbox/transactions?status=${status}`);
+    assert.deepEqual(listed.map(({ order_id }: Json) => order_id), ["paid-0"]);
+    assert.match((await box.call("GET", "/")).text, new RegExp(`${all.length} total`));
+  }
+});
+
+Deno.test("sandbox memory: restart finds what left it, and keeps the limit", async () => {
+  await using file = await createStateFile();
+  const paid = await (async () => {
+    // Everything stays in memory, as in a state file of an earlier version.
+    await using box = await openSandbox({ path: file.path, finalInMemory: 1_000 });
+    const paid = await payMany(box, "paid", 40);
+    assert.ok(box.sandbox.sizeInMemory().records > 100);
+    return paid;
+  })();
+  for (let start = 0; start < 2; start++) {
+    await using box = await openSandbox({ path: file.path, finalInMemory: LIMIT });
+    await assertBounded(box);
+    for (const { order_id, transaction_id } of [paid[0], paid[39]]) {
+      const status = await box.status(order_id);
+      assert.deepEqual(
+        [status.transaction_id, status.transaction_status],
+        [transaction_id, "settlement"],
+      );
+    }
+    const [{ transaction_id }] = await payMany(box, `start-${start}`, 1);
+    assert.ok(!paid.some((each) => each.transaction_id === transaction_id));
+  }
+});
+
+Deno.test("sandbox memory: a paid invoice that left it is found, and its order id stays in use", async () => {
+  await using file = await createStateFile();
+  await using box = await openSandbox({ path: file.path, finalInMemory: 2 });
+  const ids: string[] = [];
+  for (let index = 0; index < 8; index++) {
+    const { id } = await box.post("/v1/invoices", { ...INVOICE, order_id: `invoice-${index}` });
+    await box.control(`invoices/${id}/pay`);
+    ids.push(id);
+  }
+  await until("final records leave the memory", async () => {
+    await box.control("webhooks/settle");
+    return box.sandbox.sizeInMemory().records <= 3 * 3;
+  });
+  assert.equal((await box.get(`/v1/invoices/${ids[0]}`)).status, "paid");
+  const { http } = await box.call("POST", "/v1/invoices", { ...INVOICE, order_id: "invoice-0" });
+  assert.equal(http, 409);
+});
+
+Deno.test("sandbox memory: without a state file, the oldest final transactions are deleted", async () => {
+  await using box = await openSandbox({ finalInMemory: LIMIT });
+  await box.charge("bca", { transaction_details: { order_id: "pending-1" } });
+  await payMany(box, "paid", 60);
+  await assertBounded(box);
+  assert.equal((await box.status("paid-0")).status_code, "404");
+  assert.equal((await box.status("paid-59")).transaction_status, "settlement");
+  assert.equal((await box.status("pending-1")).transaction_status, "pending");
+});
+
+Deno.test("sandbox memory: an interrupted move leaves one record, in its latest state", async () => {
+  await using file = await createStateFile();
+  const options = { path: file.path, finalInMemory: LIMIT };
+  const { transaction_id } = await (async () => {
+    await using box = await openSandbox(options);
+    return (await payMany(box, "paid", 1))[0];
+  })();
+  // The archive has the record, and the journal too: the process ended before it deleted its copy.
+  const archive = openArchive(`${file.path}.archive`);
+  const value = JSON.stringify({ id: transaction_id, number: 0, orderId: "paid-0" });
+  const keys = ["order:paid-0", "status:pending"];
+  archive.store("transactions", [{ id: transaction_id, number: 0, keys, value }]);
+  archive.close();
+  await using box = await openSandbox(options);
+  assert.equal((await box.status("paid-0")).transaction_status, "settlement");
+  assert.equal((await box.get("/_sandbox/transactions")).length, 1);
+  assert.deepEqual(await box.get("/_sandbox/transactions?status=pending"), []);
+  assert.match((await box.call("GET", "/")).text, /1 total/);
+});
+
+Deno.test("kill -9 while final transactions leave the memory: none is lost or listed twice", async () => {
+  await using file = await createStateFile();
+  await using receiver = openReceiver();
+  const paid: string[] = [];
+  for (let run = 0; run < 3; run++) {
+    const process = await startProcess(file.folder, file.path, receiver.url);
+    const pay = async (order_id: string) => {
+      await call(process.url, "POST", "/v2/charge", {
+        payment_type: "gopay",
+        transaction_details: { order_id, gross_amount: 1_000 },
+      });
+      const { http } = await call(process.url, "POST", `/_sandbox/transactions/${order_id}/pay`);
+      if (http === 200) paid.push(order_id);
+    };
+    const before = paid.length;
+    const orders = Array.from({ length: 60 }, (_, index) => `run-${run}-${index}`);
+    const all = Promise.all(orders.map((order) => pay(order).catch(() => {})));
+    await until("some are paid", () => paid.length >= before + 20 + run * 7);
+    await process.kill();
+    await all;
+  }
+  await using box = await openSandbox({ path: file.path, finalInMemory: LIMIT });
+  for (const order of paid) {
+    assert.equal((await box.status(order)).transaction_status, "settlement", order);
+    assert.equal((await box.get(`/_sandbox/transactions?order_id=${order}`)).length, 1, order);
+  }
+});
+
+/** A sandbox in its own process, which the test kills. */
+async function startProcess(folder: string, path: string, notification_url: string) {
+  const script = join(folder, "sandbox.ts");
+  const options = { path, port: 0, finalInMemory: LIMIT, settings: { notification_url } };
+  await Deno.writeTextFile(
+    script,
+    `import { startSandbox } from ${JSON.stringify(`file://${PROJECT}/sandbox/sandbox.ts`)};
+const sandbox = await startSandbox(${JSON.stringify(options)});
+console.log(sandbox.url);`,
+  );
+  const process = new Deno.Command(Deno.execPath(), {
+    args: ["run", "-A", "--unstable-kv", "--config", join(PROJECT, "deno.json"), script],
+    stdout: "piped",
+    stderr: "inherit",
+  }).spawn();
+  const reader = process.stdout.pipeThrough(new TextDecoderStream()).getReader();
+  const { value = "" } = await reader.read();
+  return {
+    url: value.trim(),
+    async kill() {
+      process.kill("SIGKILL");
+      await reader.cancel();
+      await process.status;
+    },
+  };
+}
+
+Deno.test("state file: deleting it starts fresh, even if the archive is still there", async () => {
+  await using file = await createStateFile();
+  const options = { path: file.path, finalInMemory: LIMIT };
+  {
+    await using box = await openSandbox(options);
+    await payMany(box, "paid", 30);
+    await assertBounded(box);
+  }
+  for (const name of ["", "-wal", "-shm"]) {
+    await Deno.remove(file.path + name).catch(() => {});
+  }
+  await using box = await openSandbox(options);
+  assert.deepEqual(await box.get("/_sandbox/transactions"), []);
+  assert.equal((await box.status("paid-0")).status_code, "404");
+});
+
+Deno.test("state file: a damaged archive is reported and the state is not left locked", async () => {
+  await using file = await createStateFile();
+  await Deno.writeTextFile(`${file.path}.archive`, "no database".repeat(1000));
+  await assert.rejects(startSandbox({ path: file.path, port: 0 }), {
+    name: "JournalError",
+    message: /cannot read its state in .*state\.kv\.archive .* Delete the file to start fresh/,
+  });
+  await Deno.remove(`${file.path}.archive`);
+  await using _box = await openSandbox({ path: file.path });
+});
+
+Deno.test("schedule: cancelled entries leave the memory, and the others run in order", async () => {
+  const clock = createClock();
+  const ran: string[] = [];
+  const schedule = createSchedule(clock, (key) => {
+    ran.push(key);
+    return Promise.resolve();
+  }, () => Promise.resolve());
+  schedule.start();
+  const start = clock.now() + 60_000;
+  for (let index = 0; index < 5_000; index++) {
+    schedule.set(`${index}`, start + index);
+    if (index % 1_000 !== 0) schedule.set(`${index}`, null);
+  }
+  schedule.set("0", start + 4_500);
+  assert.ok(schedule.size <= 2_100, `${schedule.size} entries`);
+  await schedule.advance(start + 10_000);
+  assert.deepEqual(ran, ["1000", "2000", "3000", "4000", "0"]);
+  assert.equal(schedule.size, 0);
+  schedule.close();
+});

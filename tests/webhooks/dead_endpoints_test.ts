@@ -1,0 +1,67 @@
+import assert from "node:assert/strict";
+import type { Database } from "../../db/database.ts";
+import { openWebhooks } from "../support/events/webhooks.ts";
+
+/** Statements of delivery jobs that may run at the same time. */
+const MAX_STATEMENTS = 3;
+
+/** The statements of a delivery job and of the worker that runs it. */
+const STATEMENTS = [
+  "claim job",
+  "find running delivery",
+  "find endpoint",
+  "take due deliveries",
+  "record webhook attempts",
+  "store health of endpoint",
+  "release job",
+];
+
+/** Counts the statements of delivery jobs that run at the same time; `most` is the highest count. */
+function countStatements() {
+  const counts = { running: 0, most: 0 };
+  async function counted<T>(run: () => Promise<T>, name = ""): Promise<T> {
+    if (!STATEMENTS.includes(name)) return await run();
+    counts.most = Math.max(counts.most, ++counts.running);
+    try {
+      return await run();
+    } finally {
+      counts.running--;
+    }
+  }
+  const wrapDatabase = (database: Database): Database => ({
+    query: (work, name) => counted(() => database.query(work, name), name),
+    transaction: (work, name) => counted(() => database.transaction(work, name), name),
+    close: () => database.close(),
+  });
+  return { counts, wrapDatabase };
+}
+
+Deno.test("webhook delivery: many dead endpoints leave connections to other work", async () => {
+  const { counts, wrapDatabase } = countStatements();
+  await using webhooks = await openWebhooks({ wrapDatabase, posting: { timeoutMs: 300 } });
+  const { receiver, app } = webhooks;
+  receiver.answer((webhook) =>
+    // A third refuses, a third does not respond in time, and a third is healthy.
+    webhook.path.endsWith("/hangs")
+      ? "hang"
+      : { status: webhook.path.endsWith("/refuses") ? 503 : 200 }
+  );
+  const ids: string[] = [];
+  for (let index = 0; index < 60; index++) {
+    const path = ["refuses", "hangs", "healthy"][index % 3]!;
+    ids.push((await webhooks.endpoint({ url: `${receiver.url}/${path}` })).id);
+  }
+  await webhooks.charge("gopay");
+  counts.most = 0;
+  await webhooks.deliver();
+  assert.equal(counts.most, MAX_STATEMENTS);
+  const rows = await app.database.query((sql) =>
+    sql<{ status: string; count: number }[]>`
+      select status, count(*)::integer as count from gateway.webhook_deliveries
+      where attempts > 0 group by status order by status`
+  );
+  assert.deepEqual(rows.map(({ status, count }) => [status, count]), [
+    ["delivered", 20],
+    ["pending", 40],
+  ]);
+});
