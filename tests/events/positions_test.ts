@@ -24,15 +24,18 @@ import { until } from "../support/until.ts";
 const STAFF: Caller = { userId: "ops", isStaff: true, credential: "api_key", keyPrefix: null };
 
 /** A transaction that has a transaction id and stays open until `end`. */
-async function openTransaction(url: string, write = async (_: postgres.ISql) => {}) {
+async function openTransaction(
+  url: string,
+  { writeAtEnd = async (_: postgres.ISql) => {} } = {},
+) {
   const sql = postgres(url, { max: 1, onnotice: () => {} });
   const begun = Promise.withResolvers<void>();
   const ending = Promise.withResolvers<void>();
   const done = sql.begin(async (sql) => {
     await sql`select pg_current_xact_id()`;
-    await write(sql);
     begun.resolve();
     await ending.promise;
+    await writeAtEnd(sql);
   });
   await begun.promise;
   return {
@@ -94,7 +97,7 @@ Deno.test("event publisher: status and list show how many events wait for a posi
   await payments.charge();
   assert.deepEqual(await readLag(), { unpublished: 2, oldest_unpublished_seconds: 60 });
   assert.deepEqual(await listAll(app, staff), []);
-  await using _ = startPositionPublisher({ databaseUrl, log: app.deps.log });
+  await using _ = startPositionPublisher({ ...app.deps, databaseUrl });
   await untilPublished(app);
   assert.deepEqual(await readLag(), { unpublished: 0, oldest_unpublished_seconds: null });
   assert.equal((await listAll(app, staff)).length, 2);
@@ -181,7 +184,6 @@ Deno.test("event publisher: two sessions at the same time publish each event onc
 Deno.test("event publisher: another instance takes over when the publishing instance ends", async () => {
   const databaseUrl = await createDatabase();
   await using second = await openApp({ databaseUrl, hasPositionPublisher: false });
-  const { log } = second.deps;
   const writers = postgres(databaseUrl, { max: 1, onnotice: () => {} });
   const sessions = async () =>
     await runSql(
@@ -191,11 +193,11 @@ Deno.test("event publisher: another instance takes over when the publishing inst
         and activity.datname = current_database()
         and application_name = 'payment-gateway publisher'`,
     );
-  const first = startPositionPublisher({ databaseUrl, log });
+  const first = startPositionPublisher({ ...second.deps, databaseUrl });
   try {
     await until("the first one has the lock", async () => (await sessions()).length === 1);
     const [{ pid }] = await sessions() as unknown as [{ pid: number }];
-    await using _ = startPositionPublisher({ databaseUrl, log });
+    await using _ = startPositionPublisher({ ...second.deps, databaseUrl });
     await writeEvent(writers);
     await untilPublished(second);
     assert.deepEqual((await sessions()).map((row) => row.pid), [pid], "one instance publishes");
@@ -229,7 +231,7 @@ Deno.test("event cursor: an event without a position gives an empty list, and a 
       assert.deepEqual(await listAfter(app, cursor, order), [], order);
     }
     const opening = follow(app, staff, { after: cursor });
-    await using _ = startPositionPublisher({ databaseUrl, log: app.deps.log });
+    await using _ = startPositionPublisher({ ...app.deps, databaseUrl });
     await using follower = await opening;
     const messages = await follower.untilReceived(1);
     assert.deepEqual(messages.map(({ id }) => id), [later]);
@@ -239,7 +241,11 @@ Deno.test("event cursor: an event without a position gives an empty list, and a 
   }
 });
 
-/** A database before this migration, with events of three transactions; one of them is still open. */
+/**
+ * A database before this migration, with events of two transactions. A third transaction begins before
+ * the last event, and writes its event at its end. Until then it locks no table, because a migration
+ * waits for table locks.
+ */
 async function openPreviousVersion() {
   const url = await createDatabase({ template: null });
   const migrations = await loadMigrations();
@@ -247,12 +253,18 @@ async function openPreviousVersion() {
   const writers = postgres(url, { max: 2, onnotice: () => {} });
   const before = [await writeEvent(writers), await writeEvent(writers)];
   let openId = "";
-  const open = await openTransaction(url, async (sql) => {
-    openId = await writeEvent(sql);
+  const open = await openTransaction(url, {
+    async writeAtEnd(sql) {
+      openId = await writeEvent(sql);
+    },
   });
   const after = await writeEvent(writers);
   await migrateDatabase(url, migrations, "kv");
-  return { url, writers, open, before, openId, after };
+  const endOpen = async () => {
+    await open.end();
+    return openId;
+  };
+  return { url, writers, endOpen, before, after };
 }
 
 /** The order in which the previous version shows events. */
@@ -262,7 +274,7 @@ async function previousOrder(url: string): Promise<string[]> {
 }
 
 Deno.test("upgrade: existing events keep their order, and a cursor of the previous version continues without loss or repetition", async () => {
-  const { url, writers, open, before, openId, after } = await openPreviousVersion();
+  const { url, writers, endOpen, before, after } = await openPreviousVersion();
   await using app = await openApp({ databaseUrl: url });
   const staff = await app.createKey({ isStaff: true });
   try {
@@ -271,7 +283,7 @@ Deno.test("upgrade: existing events keep their order, and a cursor of the previo
     assert.deepEqual(await listAfter(app, before[0]!), before.slice(1));
     // An instance of the previous version still runs. It shows events in the order of their start.
     const during = await writeEvent(writers);
-    await open.end();
+    const openId = await endOpen();
     await until("all events are published", async () => (await ids()).length === 5);
     assert.deepEqual(await ids(), await previousOrder(url));
     assert.deepEqual(await ids(), [...before, openId, after, during]);
@@ -284,7 +296,7 @@ Deno.test("upgrade: existing events keep their order, and a cursor of the previo
 });
 
 Deno.test("upgrade: ten minutes later, an open transaction no longer delays events", async () => {
-  const { url, writers, open, before, openId, after } = await openPreviousVersion();
+  const { url, writers, endOpen, before, after } = await openPreviousVersion();
   await using app = await openApp({ databaseUrl: url });
   const ids = async () => (await positionsIn(url)).map(({ event_id }) => event_id);
   try {
@@ -293,7 +305,7 @@ Deno.test("upgrade: ten minutes later, an open transaction no longer delays even
     );
     await until("the later event is published", async () => (await ids()).length === 3);
     assert.deepEqual(await ids(), [...before, after]);
-    await open.end();
+    const openId = await endOpen();
     await until("all events are published", async () => (await ids()).length === 4);
     assert.deepEqual(await ids(), [...before, after, openId]);
   } finally {
