@@ -31,7 +31,7 @@ export interface Jobs extends AsyncDisposable {
   poster: Poster;
   /** Starts running jobs, including those that an earlier process did not finish. */
   start(): void;
-  /** Runs the jobs that an instance left behind when it ended. Does nothing before `start`. */
+  /** Runs the jobs and deliveries that an instance left behind when it ended; not before `start`. */
   recover(): void;
   /** Starts no more jobs, and waits up to `graceMs` for running ones. */
   stop(graceMs: number): Promise<void>;
@@ -77,7 +77,9 @@ export async function openJobs(config: JobsConfig, deps: JobsDeps): Promise<Jobs
       Promise.all(sweeps.map((sweep) => sweep(scheduleDeps))).catch(logFailure);
     },
     recover() {
-      if (isStarted && !cronAbort.signal.aborted) sweepJobs(scheduleDeps).catch(logFailure);
+      if (!isStarted || cronAbort.signal.aborted) return;
+      Promise.all([sweepJobs, sweepDeliveries].map((sweep) => sweep(scheduleDeps)))
+        .catch(logFailure);
     },
     async stop(graceMs) {
       cronAbort.abort();

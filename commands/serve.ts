@@ -103,7 +103,8 @@ export async function serve(readConfig: () => Config, options: ServeOptions = {}
   const jobsDeps = { ...shared, gateway: background, invoicePayments, keep, recheck };
   resources.use(registerStatusMetrics({ database, clock, log }));
   jobs = resources.use(await openJobs({ ...config, databaseUrl }, jobsDeps));
-  resources.use(startPositionPublisher({ databaseUrl, log }));
+  const { jobQueue, publisher } = jobs;
+  resources.use(startPositionPublisher({ databaseUrl, publisher, jobQueue, events, log }));
   const streamDeps = { database, databaseUrl, clock, log };
   const streams = resources.use(createEventStreams(streamDeps, { limits: config.streams }));
 
@@ -121,8 +122,8 @@ export async function serve(readConfig: () => Config, options: ServeOptions = {}
     background,
     events,
     streams,
-    jobQueue: jobs.jobQueue,
-    publisher: jobs.publisher,
+    jobQueue,
+    publisher,
     poster: jobs.poster,
     log,
     clock,

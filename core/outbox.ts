@@ -1,6 +1,6 @@
 /** The interfaces that publish a committed change: jobs to a queue, events to their readers. */
 
-import type { GatewayEvent } from "../db/events.ts";
+import type { SubscribedEvent } from "../db/event_publication.ts";
 import type { DueJob, NewJob } from "../db/jobs.ts";
 import { newId } from "./ids.ts";
 
@@ -13,18 +13,30 @@ export interface JobQueue extends AsyncDisposable {
   enqueue(job: DueJob): void;
 }
 
-/** Notifies the readers of events outside this process after the events are committed. */
+/** Notifies the position publisher of committed events, and delivery jobs of due deliveries. */
 export interface EventPublisher extends AsyncDisposable {
   /**
-   * Notifies the position publisher (core/events/position_publisher.ts) of new events, and wakes the
-   * delivery jobs of these endpoints. Returns at once. If it fails, the position publisher finds the
-   * events by polling, and `sweepDeliveries` finds the due deliveries.
+   * Notifies the position publisher (core/events/position_publisher.ts), on this or another instance,
+   * that events were committed. Returns at once. If it fails, polling finds the events.
    */
-  publish(endpointIds: Iterable<string>): void;
+  publish(): void;
+  /** Registers the position publisher of this instance, which is notified first. */
+  usePositionPublisher(positionPublisher: PositionPublisher): void;
+  /**
+   * Wakes the delivery jobs of these endpoints. Returns at once. If it fails, the schedule finds the due
+   * deliveries.
+   */
+  wakeEndpoints(endpointIds: Iterable<string>): void;
   /** Notifies the running delivery job of an endpoint that the endpoint was changed. */
   publishEndpointChange(endpointId: string): void;
   /** Registers the running delivery job of an endpoint; no other job is woken for it until disposal. */
   subscribe(endpointId: string, subscriber: EndpointSubscriber): Disposable;
+}
+
+/** Assigns positions to committed events, on one instance at a time. */
+export interface PositionPublisher extends AsyncDisposable {
+  /** Looks for new events now; false: another instance assigns the positions. */
+  wake(): boolean;
 }
 
 export interface EndpointSubscriber {
@@ -34,8 +46,13 @@ export interface EndpointSubscriber {
 
 /** The subscribers of this process. */
 export interface EventSubscribers {
-  /** Returns the jobs that deliver these events. Write them in the transaction of the events. */
-  jobsFor(events: GatewayEvent[], now: Date): NewJob[];
+  /** The tasks that deliver events of this name. They are stored with the event. */
+  tasksFor(eventName: string): string[];
+  /**
+   * Returns the jobs that deliver these events. Insert them in the transaction that assigns the
+   * positions. The subscribers are those of the instance that wrote the event.
+   */
+  jobsFor(events: readonly SubscribedEvent[]): NewJob[];
 }
 
 export interface JobSubject {

@@ -1,16 +1,20 @@
 /**
- * Assigns positions to committed events. A position is assigned after the commit, in the order in which
- * commits become visible, so no transaction that is still open can delay other events.
+ * Assigns positions to committed events and inserts their webhook deliveries. A position is assigned
+ * after the commit, in the order in which commits become visible, so no transaction that is still open
+ * can delay other events.
  */
 
 import postgres from "postgres";
 import { MAX, NIL } from "uuid";
 import type { Sql } from "./database.ts";
-import { currentGeneration, PUBLISHED_CHANNEL } from "./events.ts";
+import { currentGeneration, type NewEvent, PUBLISHED_CHANNEL } from "./events.ts";
 import { MAX_COUNTED, type Waiting } from "./status.ts";
 
 /** How many events get positions in one statement. */
 const PUBLISH_LIMIT = 1_000;
+
+/** Deliveries inserted by one statement, so that many endpoints do not make it exceed its timeout. */
+const DELIVERY_LIMIT = 10_000;
 
 /** In this snapshot every transaction is visible. */
 const ALL_VISIBLE = "9223372036854775807:9223372036854775807:";
@@ -23,10 +27,22 @@ export interface PublishedBatch {
   count: number;
   /** Whether there may be more events. */
   hasMore: boolean;
+  /** The endpoints that got deliveries, disabled ones included. */
+  endpoints: string[];
+  /** Those events that have in-process subscribers, in the order of their positions. */
+  subscribed: SubscribedEvent[];
 }
 
+/** The part of an event that its delivery jobs need. */
+export type SubscribedEvent = Pick<
+  NewEvent,
+  "resource_id" | "sequence" | "created_at" | "subscribers"
+>;
+
 /**
- * Assigns positions to up to `limit` events and notifies followers.
+ * Assigns positions to up to `limit` events, inserts their deliveries to the webhook endpoints that
+ * exist now, and notifies followers. Disabled endpoints get deliveries, too, which wait until they are
+ * enabled again. The caller inserts the jobs of in-process subscribers in the same transaction.
  *
  * All events whose transactions are visible in the stored snapshot have positions. A new event belongs
  * to a transaction that is visible now and not in that snapshot: it ran when the snapshot was taken, or
@@ -38,7 +54,10 @@ export interface PublishedBatch {
  */
 export async function publishBatch(sql: Sql, limit = PUBLISH_LIMIT): Promise<PublishedBatch> {
   const inOrder = sql`event.generation, event.xact_id, event.id`;
-  const [{ count, has_more }] = await sql<[{ count: number; has_more: boolean }]>`
+  const found = sql`event.id, event.xact_id, event.name, event.user_id, event.resource_id,
+    event.sequence, event.created_at, event.subscribers`;
+  const batchSize = sql`(select batch_size from state)`;
+  const [row] = await sql<[PublishedRow]>`
     with state as materialized (
       select publication.*, current.generation as current_generation,
         coalesce(target, case
@@ -48,23 +67,25 @@ export async function publishBatch(sql: Sql, limit = PUBLISH_LIMIT): Promise<Pub
             then format('%1$s:%1$s:', pg_snapshot_xmin(pg_current_snapshot()))::pg_snapshot
           else pg_current_snapshot()
         end) as wanted,
-        coalesce(after_xact_id, '0'::xid8) as low_xact_id, coalesce(after_id, ${NIL}) as low_id
+        coalesce(after_xact_id, '0'::xid8) as low_xact_id, coalesce(after_id, ${NIL}) as low_id,
+        (select greatest(1, least(${limit}::int, ${DELIVERY_LIMIT} / greatest(1, count(*))))
+          from gateway.webhook_endpoints) as batch_size
       from gateway.event_publication publication,
         (select ${currentGeneration(sql)} as generation) current
     ), candidate as materialized (
       select found.* from state, lateral (
         (
-          select event.id, event.xact_id, event.name, event.user_id
+          select ${found}
           from pg_snapshot_xip(state.snapshot) running (xact_id), lateral (
             select * from gateway.events event
             where (${inOrder}) > (state.generation, running.xact_id, ${NIL}::uuid)
               and (${inOrder}) <= (state.generation, running.xact_id, ${MAX}::uuid)
               and (event.xact_id, event.id) > (state.low_xact_id, state.low_id)
               and pg_visible_in_snapshot(event.xact_id, state.wanted)
-            order by ${inOrder} limit ${limit}
+            order by ${inOrder} limit ${batchSize}
           ) event
         ) union all (
-          select event.id, event.xact_id, event.name, event.user_id from gateway.events event
+          select ${found} from gateway.events event
           where (${inOrder}) > (
               state.generation,
               greatest(pg_snapshot_xmax(state.snapshot), state.low_xact_id),
@@ -73,17 +94,26 @@ export async function publishBatch(sql: Sql, limit = PUBLISH_LIMIT): Promise<Pub
             and (${inOrder})
               < (state.generation, pg_snapshot_xmax(state.wanted), ${NIL}::uuid)
             and pg_visible_in_snapshot(event.xact_id, state.wanted)
-          order by ${inOrder} limit ${limit}
+          order by ${inOrder} limit ${batchSize}
         )
       ) found
-      order by found.xact_id, found.id limit ${limit}
+      order by found.xact_id, found.id limit ${batchSize}
     ), published as (
       insert into gateway.published_events (position, event_id, name, user_id)
       select state.last_position + row_number() over (order by candidate.xact_id, candidate.id),
         candidate.id, candidate.name, candidate.user_id
       from state, candidate
+    ), delivery as (
+      insert into gateway.webhook_deliveries
+        (event_id, endpoint_id, event_name, resource_id, sequence, next_attempt_at, created_at)
+      select event.id, endpoint.id, event.name, event.resource_id, event.sequence,
+        event.created_at, event.created_at
+      from candidate event, gateway.webhook_endpoints endpoint
+      where event.subscribers is not null and endpoint.deleted_at is null
+        and (endpoint.event_names is null or event.name = any(endpoint.event_names))
+      returning endpoint_id
     ), result as materialized (
-      select count(*) as count, count(*) = ${limit} as is_full,
+      select count(*) as count, count(*) = ${batchSize} as is_full,
         (array_agg(xact_id order by xact_id desc, id desc))[1] as last_xact_id,
         (array_agg(id order by xact_id desc, id desc))[1] as last_id
       from candidate
@@ -105,9 +135,27 @@ export async function publishBatch(sql: Sql, limit = PUBLISH_LIMIT): Promise<Pub
     )
     select result.count, case when result.count > 0 then pg_notify(${PUBLISHED_CHANNEL}, '') end,
       result.is_full or state.target is not null
-        or state.generation < state.current_generation as has_more
+        or state.generation < state.current_generation as has_more,
+      -- As JSON, because the driver does not parse arrays in the publisher's session.
+      to_json(array(select distinct endpoint_id from delivery)) as endpoints,
+      to_json(array(
+        select json_build_object('resource_id', resource_id, 'sequence', sequence,
+          'created_at', created_at, 'subscribers', subscribers)
+        from candidate where subscribers <> '{}' order by xact_id, id)) as subscribed
     from state, result`;
-  return { count, hasMore: has_more };
+  return {
+    count: row.count,
+    hasMore: row.has_more,
+    endpoints: row.endpoints,
+    subscribed: row.subscribed.map((each) => ({ ...each, created_at: new Date(each.created_at) })),
+  };
+}
+
+interface PublishedRow {
+  count: number;
+  has_more: boolean;
+  endpoints: string[];
+  subscribed: (Omit<SubscribedEvent, "created_at"> & { created_at: string })[];
 }
 
 /** Indexes of the table `events` that the indexes of `published_events` replace. */

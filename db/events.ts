@@ -23,6 +23,17 @@ export const EVENT_COLUMNS = {
 
 export interface GatewayEvent extends RowOf<typeof EVENT_COLUMNS> {}
 
+export const NEW_EVENT_COLUMNS = {
+  ...EVENT_COLUMNS,
+  /**
+   * The tasks that deliver the event to in-process subscribers. Null: an instance of version 1.0 wrote
+   * the event together with all its deliveries.
+   */
+  subscribers: fixed<string[]>(),
+};
+
+export interface NewEvent extends RowOf<typeof NEW_EVENT_COLUMNS> {}
+
 /** Null: any value. */
 export interface EventFilter {
   name: string | null;
@@ -117,16 +128,18 @@ export interface EventsFrom {
   limit: number;
 }
 
-/** A resource's events of these names, from one sequence number on, in that order. */
+/** A resource's published events of these names, from one sequence number on, in that order. */
 export async function listEventsFrom(
   sql: Sql,
   { resourceId, sequence, names, limit }: EventsFrom,
 ): Promise<GatewayEvent[]> {
   return await sql<GatewayEvent[]>`
-    select ${sql(columnNames(EVENT_COLUMNS))} from gateway.events
+    select ${foundColumns(sql, "event")} from gateway.events event
     where (resource_id, sequence) >= (${resourceId}::uuid, ${sequence})
       and (resource_id, sequence) < (${resourceId}::uuid, ${LAST_SEQUENCE})
       and name = any(${sql.array([...names])}::text[])
+      -- Each event gets its delivery job together with its position, so an unpublished one must wait.
+      and (select position from gateway.published_events where event_id = event.id) is not null
     order by resource_id, sequence limit ${limit}`;
 }
 

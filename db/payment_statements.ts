@@ -50,11 +50,10 @@ export async function adoptPayment(
   sql: Sql,
   write: SideEffects & { record: GatewayPayment },
 ): Promise<WriteResult> {
-  const buildInsert: BuildRecordWrite = (statement, condition) => [
+  const buildInsert: BuildRecordWrite = (statement) => [
     `changed as (
       insert into gateway.payments (${COLUMN_LIST})
       select ${COLUMN_LIST} from ${statement.rows("payments", [write.record])}
-      where true ${condition}
       on conflict (transaction_id) do nothing
       returning id
     )`,

@@ -213,7 +213,7 @@ async function updateRecords<R extends Versioned>(
   const records = writes.map(({ record }) => record).sort((a, b) => a.id < b.id ? -1 : 1);
   const keys = writes.flatMap(({ key }) => key ?? []);
   const hasKeys = keys.length > 0;
-  const buildUpdate: BuildRecordWrite = (statement, condition) => [
+  const buildUpdate: BuildRecordWrite = (statement) => [
     `wanted as (select * from ${statement.rows(table, records, columns)})`,
     ...hasKeys ? [`key_update as (${keyUpdateRows(statement, keys)})`] : [],
     ...hasKeys ? [`held as (${LOCK_KEYS})`] : [],
@@ -221,7 +221,7 @@ async function updateRecords<R extends Versioned>(
       update gateway.${table} record set version = record.version + 1, ${assignments}
       from wanted
       where record.id = wanted.id and record.version = wanted.version
-        ${hasKeys ? `and ${IS_HELD}` : ""} ${condition}
+        ${hasKeys ? `and ${IS_HELD}` : ""}
       returning record.id
     )`,
     ...hasKeys ? [`with_keys as (${UPDATE_KEYS})`] : [],

@@ -17,7 +17,7 @@ export interface SoleSessionOptions {
    * Called when the session is obtained, after each notification, and every `pollMs`; returns whether
    * there is more to do at once.
    */
-  work(sql: Sql): Promise<boolean>;
+  work(sql: postgres.Sql): Promise<boolean>;
   /** The shortest and the longest pause between two calls. */
   pauseMs: number;
   pollMs: number;
@@ -36,31 +36,52 @@ const STATEMENT_TIMEOUT_MS = 10_000;
 /** A connection without a response for this long is considered dead. */
 const RESPONSE_TIMEOUT_MS = 12_000;
 
-/** The server ends the session of a machine that does not answer for about 15 seconds. */
+/**
+ * The server ends the session of a machine that does not answer for about 15 seconds, and of a process
+ * that is paused: all others wait for its lock.
+ */
 const DETECT_DEAD_CLIENT = {
+  idle_session_timeout: 10_000,
+  idle_in_transaction_session_timeout: 10_000,
   tcp_keepalives_idle: 5,
   tcp_keepalives_interval: 3,
   tcp_keepalives_count: 3,
   tcp_user_timeout: 15_000,
 };
 
-export function runInSoleSession(options: SoleSessionOptions): AsyncDisposable {
+export interface SoleSession extends AsyncDisposable {
+  /** Calls `work` soon; false: another instance has the session. */
+  wake(): boolean;
+}
+
+export function runInSoleSession(options: SoleSessionOptions): SoleSession {
   const stop = Promise.withResolvers<void>();
+  /** Wakes the session up; null: this instance does not have it. */
+  let wakeUp: (() => void) | null = null;
   let isStopped = false;
 
   async function keepTrying(): Promise<void> {
     while (!isStopped) {
       try {
-        await runSession(options, stop.promise, () => isStopped);
+        await runSession(options, {
+          stopped: stop.promise,
+          isStopped: () => isStopped,
+          onLocked: (wake) => wakeUp = wake,
+        });
       } catch (error) {
         if (!isStopped) options.onError(error);
       }
+      wakeUp = null;
       if (!isStopped) await waitAtMost(TRY_MS, stop.promise);
     }
   }
 
   const trying = keepTrying();
   return {
+    wake() {
+      wakeUp?.();
+      return wakeUp !== null;
+    },
     async [Symbol.asyncDispose]() {
       isStopped = true;
       stop.resolve();
@@ -69,11 +90,17 @@ export function runInSoleSession(options: SoleSessionOptions): AsyncDisposable {
   };
 }
 
+interface SessionControls {
+  stopped: Promise<void>;
+  isStopped(): boolean;
+  /** This instance has the session now. */
+  onLocked(wake: () => void): void;
+}
+
 /** Ends when the connection is lost, the work fails, or the caller stops it. */
 async function runSession(
   options: SoleSessionOptions,
-  stopped: Promise<void>,
-  isStopped: () => boolean,
+  { stopped, isStopped, onLocked }: SessionControls,
 ): Promise<void> {
   const lost = Promise.withResolvers<never>();
   lost.promise.catch(() => {});
@@ -103,6 +130,7 @@ async function runSession(
     }
     if (isStopped()) return;
     await orLost(sql.unsafe(`listen ${options.channel}`));
+    onLocked(() => wakeUp.resolve());
     while (!isStopped()) {
       wakeUp = Promise.withResolvers();
       const hasMore = await orLost(options.work(sql));

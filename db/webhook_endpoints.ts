@@ -2,8 +2,7 @@
 
 import { MAX } from "uuid";
 import type { Sql } from "./database.ts";
-import type { GatewayEvent } from "./events.ts";
-import type { NewJob } from "./jobs.ts";
+import type { NewEvent } from "./events.ts";
 import { type BuildRecordWrite, type WriteResult, writeWithSideEffects } from "./side_effects.ts";
 
 export interface GatewayWebhookEndpoint {
@@ -88,10 +87,10 @@ export async function removeEndpoint(sql: Sql, id: string): Promise<void> {
 export async function disableEndpoint(
   sql: Sql,
   endpoint: GatewayWebhookEndpoint,
-  { event, jobs }: { event: GatewayEvent; jobs: NewJob[] },
+  event: NewEvent,
 ): Promise<WriteResult> {
   const { id, url, event_count, failing_since, disabled_reason, updated_at } = endpoint;
-  const buildUpdate: BuildRecordWrite = (statement, condition) => [
+  const buildUpdate: BuildRecordWrite = (statement) => [
     `changed as (
       update gateway.webhook_endpoints
       set disabled_reason = ${statement.value(disabled_reason)}, event_count = event_count + 1,
@@ -101,7 +100,7 @@ export async function disableEndpoint(
     }::int
         and disabled_reason is null and deleted_at is null
         and url = ${statement.value(url)}
-        and failing_since is not distinct from ${statement.value(failing_since)} ${condition}
+        and failing_since is not distinct from ${statement.value(failing_since)}
       returning id
     )`,
   ];
@@ -112,7 +111,7 @@ export async function disableEndpoint(
     refunds: [],
     charges: [],
     notifications: [],
-    jobs,
+    jobs: [],
   };
   const [written] = await writeWithSideEffects(sql, buildUpdate, [write]);
   return written!;

@@ -1,13 +1,23 @@
-/** Assigns positions to committed events, on one instance at a time, and notifies followers. */
+/**
+ * Assigns positions to committed events, on one instance at a time, and notifies followers. Inserts the
+ * deliveries of each event to webhook endpoints and in-process subscribers in the same transaction, so
+ * that an event with a position always has its deliveries.
+ */
 
-import { publishBatch } from "../../db/event_publication.ts";
+import type { Sql } from "../../db/database.ts";
+import { publishBatch, type PublishedBatch } from "../../db/event_publication.ts";
 import { COMMITTED_CHANNEL } from "../../db/events.ts";
+import { type DueJob, insertJobs } from "../../db/jobs.ts";
 import { runInSoleSession } from "../../db/sole_session.ts";
 import type { Log } from "../log.ts";
+import type { EventPublisher, EventSubscribers, JobQueue, PositionPublisher } from "../outbox.ts";
 
 export interface PositionPublisherDeps {
   /** The publisher needs a connection of its own. */
   databaseUrl: string;
+  publisher: EventPublisher;
+  events: EventSubscribers;
+  jobQueue: JobQueue;
   log: Log;
 }
 
@@ -24,18 +34,24 @@ const PAUSE_MS = 10;
 const PUBLISH_FAILED = "event_publisher_failed";
 
 /** Every instance calls this. The instance that gets the lock assigns positions until it ends. */
-export function startPositionPublisher(
-  { databaseUrl, log }: PositionPublisherDeps,
-): AsyncDisposable {
+export function startPositionPublisher(deps: PositionPublisherDeps): PositionPublisher {
+  const { databaseUrl, publisher, events, jobQueue, log } = deps;
   let isFailing = false;
-  return runInSoleSession({
+  const session = runInSoleSession({
     url: databaseUrl,
     name: "payment-gateway publisher",
     lock: LOCK,
     channel: COMMITTED_CHANNEL,
     pauseMs: PAUSE_MS,
     pollMs: POLL_MS,
-    work: async (sql) => (await publishBatch(sql)).hasMore,
+    async work(sql) {
+      const { hasMore, endpoints, jobs } = await sql.begin((sql) =>
+        publishWithDeliveries(sql, events)
+      );
+      if (endpoints.length > 0) publisher.wakeEndpoints(endpoints);
+      for (const job of jobs) jobQueue.enqueue(job);
+      return hasMore;
+    },
     // Logged when it starts, not again while it lasts.
     onError(error) {
       if (!isFailing) log.error(PUBLISH_FAILED, error);
@@ -43,4 +59,24 @@ export function startPositionPublisher(
     },
     onSuccess: () => isFailing = false,
   });
+  publisher.usePositionPublisher(session);
+  return session;
+}
+
+export interface PublishedWithDeliveries extends PublishedBatch {
+  /** The queued jobs of in-process subscribers. */
+  jobs: DueJob[];
+}
+
+/** Call it in a transaction. */
+export async function publishWithDeliveries(
+  sql: Sql,
+  events: EventSubscribers,
+  limit?: number,
+): Promise<PublishedWithDeliveries> {
+  const batch = await publishBatch(sql, limit);
+  const jobs = batch.subscribed.length > 0
+    ? await insertJobs(sql, events.jobsFor(batch.subscribed))
+    : [];
+  return { ...batch, jobs };
 }

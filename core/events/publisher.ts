@@ -1,4 +1,4 @@
-/** Notifies the position publisher and webhook delivery jobs of events after their commit. */
+/** Notifies the position publisher of committed events, and webhook delivery jobs of deliveries. */
 
 import { context, ROOT_CONTEXT } from "@opentelemetry/api";
 import { waitAtMost } from "../../concurrency/deadlines.ts";
@@ -7,12 +7,18 @@ import { notifyPublisher } from "../../db/events.ts";
 import { JOB_RANKS, type RankedJob, wakeJobs } from "../../db/jobs.ts";
 import type { Clock } from "../clock.ts";
 import type { Log } from "../log.ts";
-import { type EndpointSubscriber, type EventPublisher, type JobQueue, newJob } from "../outbox.ts";
+import {
+  type EndpointSubscriber,
+  type EventPublisher,
+  type JobQueue,
+  newJob,
+  type PositionPublisher,
+} from "../outbox.ts";
 
 /** The name of the task that sends the due deliveries of one webhook endpoint. */
 export const DELIVER_WEBHOOKS = "deliver_webhooks";
 
-/** The first event is published at once; the events of the next 100 ms are published together. */
+/** The first notification is sent at once; those of the next 100 ms are sent together. */
 const PAUSE_MS = 100;
 
 export interface EventPublisherDeps {
@@ -27,24 +33,44 @@ export function createEventPublisher(
 ): EventPublisher {
   const subscribers = new Map<string, EndpointSubscriber>();
   const closing = Promise.withResolvers<void>();
-  /** The endpoints of the next notification; null: there is nothing to publish. */
-  let pending: Set<string> | null = null;
-  let publishing: Promise<void> | null = null;
+  let positionPublisher: PositionPublisher | null = null;
+  let hasNewEvents = false;
+  const waitingEndpoints = new Set<string>();
 
-  async function publishPending(): Promise<void> {
-    while (pending) {
-      const now = new Date(clock());
-      const jobs = [...pending].map((id) => deliverWebhooksJob(id, now));
-      pending = null;
-      try {
-        await database.query(notifyPublisher, "notify publisher");
-        if (jobs.length > 0) await wakeDeliveries(jobs);
-      } catch (error) {
-        log.error("events_not_published", error);
+  const notifications = createBatchedSender(async () => {
+    if (!hasNewEvents) return false;
+    hasNewEvents = false;
+    await database.query(notifyPublisher, "notify publisher");
+    return true;
+  });
+  const wakeUps = createBatchedSender(async () => {
+    if (waitingEndpoints.size === 0) return false;
+    const now = new Date(clock());
+    const jobs = [...waitingEndpoints].map((id) => deliverWebhooksJob(id, now));
+    waitingEndpoints.clear();
+    await wakeDeliveries(jobs);
+    return true;
+  });
+
+  /** Calls `sendAll` until it has nothing to send, with pauses. */
+  function createBatchedSender(sendAll: () => Promise<boolean>) {
+    let sending: Promise<void> | null = null;
+    async function send(): Promise<void> {
+      for (let hasSent = true; hasSent;) {
+        try {
+          hasSent = await sendAll();
+        } catch (error) {
+          log.error("events_not_published", error);
+        }
+        if (hasSent) await waitAtMost(PAUSE_MS, closing.promise);
       }
-      await waitAtMost(PAUSE_MS, closing.promise);
+      sending = null;
     }
-    publishing = null;
+    return {
+      // One run serves many callers, so it must not be part of one caller's trace.
+      start: () => void (sending ??= context.with(ROOT_CONTEXT, send)),
+      finished: () => sending,
+    };
   }
 
   async function wakeDeliveries(jobs: RankedJob[]): Promise<void> {
@@ -53,15 +79,19 @@ export function createEventPublisher(
   }
 
   return {
-    publish(endpointIds) {
-      pending ??= new Set();
+    publish() {
+      if (positionPublisher?.wake()) return;
+      hasNewEvents = true;
+      notifications.start();
+    },
+    usePositionPublisher: (used) => void (positionPublisher = used),
+    wakeEndpoints(endpointIds) {
       for (const id of endpointIds) {
         const subscriber = subscribers.get(id);
         if (subscriber) subscriber.onDelivery();
-        else pending.add(id);
+        else waitingEndpoints.add(id);
       }
-      // One run publishes events of many callers, so it must not be part of one caller's trace.
-      publishing ??= context.with(ROOT_CONTEXT, publishPending);
+      wakeUps.start();
     },
     publishEndpointChange(endpointId) {
       subscribers.get(endpointId)?.onChange();
@@ -72,7 +102,8 @@ export function createEventPublisher(
     },
     async [Symbol.asyncDispose]() {
       closing.resolve();
-      await publishing;
+      await notifications.finished();
+      await wakeUps.finished();
     },
   };
 }

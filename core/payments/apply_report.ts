@@ -253,6 +253,8 @@ function buildChange(
 ): PaymentChange | null {
   const isApplied = step === "forward" || step === "revived" || step === "same";
   const state = isApplied ? to : knownState(current);
+  // The customer can pay a new charge, whatever its status is called.
+  const isFirstUnrecognized = step === "unrecognized" && current.transaction_id === null;
   const set: PaymentChange["set"] = {
     ...refunds.changed.length > 0 && {
       reserved_amount: sumByStatus(refunds.all, "pending"),
@@ -261,7 +263,8 @@ function buildChange(
         : Math.max(current.refunded_amount, sumByStatus(refunds.all, "succeeded")),
     },
     ...isApplied && appliedMembers(current, report, reported, to, now),
-    ...step === "duplicate" && missingFields(current, reportedFields(report, reported)),
+    ...(step === "duplicate" || isFirstUnrecognized) &&
+      missingFields(current, reportedFields(report, reported)),
     ...unrecognizedMembers(current, reported, step, isApplied || to.isLatest),
   };
   const checkAt = report.followUp?.run_at ??

@@ -122,9 +122,9 @@ export function amountOf(answer: Transaction): number | null {
   return text === null ? null : parseMoney(text) ?? NaN;
 }
 
-/** Whether the response to a charge matches the payment and has a transaction in a known status. */
+/** Whether the response to a charge is about this order and has a transaction, in any status. */
 export function answersCharge(payment: GatewayPayment, answer: Transaction): boolean {
-  return Boolean(answer.transaction_id) && isStatus(answer.transaction_status) &&
+  return Boolean(answer.transaction_id) && Boolean(answer.transaction_status) &&
     (answer.order_id ?? payment.order_id) === payment.order_id &&
     (answer.currency ?? payment.currency) === payment.currency &&
     (amountOf(answer) ?? payment.gross_amount) === payment.gross_amount;

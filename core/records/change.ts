@@ -2,7 +2,7 @@
 
 import { serializeByKey } from "../../concurrency/serialize_by_key.ts";
 import { batched } from "../../db/batched.ts";
-import type { GatewayEvent } from "../../db/events.ts";
+import type { NewEvent } from "../../db/events.ts";
 import type { RecordWrite } from "../../db/record_writes.ts";
 import type { SideEffects, WriteResult } from "../../db/side_effects.ts";
 import { newId } from "../ids.ts";
@@ -77,7 +77,7 @@ export function buildWrite<R extends GatewayRecord>(
     event_count: current.event_count + names.length,
     updated_at: now,
   };
-  const events = names.map((name, index): GatewayEvent => ({
+  const events = names.map((name, index): NewEvent => ({
     id: newId(now),
     name,
     resource: kind.resource,
@@ -86,6 +86,7 @@ export function buildWrite<R extends GatewayRecord>(
     user_id: record.user_id,
     data: { ...kind.view(record), notification_id: notification?.id ?? null, ...change.eventData },
     created_at: now,
+    subscribers: subscribers.tasksFor(name),
   }));
   return {
     record,
@@ -95,7 +96,6 @@ export function buildWrite<R extends GatewayRecord>(
     jobs: [
       ...change.jobs ?? [],
       ...kind.followUps(current, record, { now, notificationId: notification?.id ?? null }),
-      ...subscribers.jobsFor(events, now),
     ],
     history: transition && kind.isHistoric(current, record)
       ? [{
@@ -117,8 +117,8 @@ export function buildWrite<R extends GatewayRecord>(
 export function dispatchAfterCommit(
   { jobQueue, publisher }: Pick<RecordDeps, "jobQueue" | "publisher">,
   { events }: Pick<SideEffects, "events">,
-  { jobs, endpoints }: WriteResult,
+  { jobs }: WriteResult,
 ): void {
   for (const job of jobs) jobQueue.enqueue(job);
-  if (events.length > 0) publisher.publish(endpoints);
+  if (events.length > 0) publisher.publish();
 }

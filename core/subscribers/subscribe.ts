@@ -1,6 +1,6 @@
 /** `events.on(name, handler)`: subscribers in the program that embeds the service. */
 
-import type { GatewayEvent } from "../../db/events.ts";
+import type { SubscribedEvent } from "../../db/event_publication.ts";
 import { DELIVER, JOB_RANKS, type NewJob } from "../../db/jobs.ts";
 import type {
   EventName,
@@ -98,7 +98,10 @@ export function createEvents(): Events {
       }
       subscribers.push({ task, names, handler: handler as EventHandler });
     },
-    jobsFor: (events, now) => subscribers.flatMap((each) => jobsOf(each, events, now)),
+    tasksFor: (eventName) =>
+      subscribers.filter(({ names }) => names.some((name) => name === eventName))
+        .map(({ task }) => task),
+    jobsFor,
     close() {
       isClosed = true;
       return subscribers;
@@ -106,13 +109,16 @@ export function createEvents(): Events {
   };
 }
 
-/** One job for each resource: it starts with the first event and then continues in order. */
-function jobsOf({ task, names }: Subscriber, events: GatewayEvent[], now: Date): NewJob[] {
-  const wanted = events.filter(({ name }) => names.some((each) => each === name));
-  const byResource = Map.groupBy(wanted, ({ resource_id }) => resource_id);
-  return [...byResource].map(([resourceId, [first]]) =>
-    deliveryJob(task, resourceId, first!.sequence, now)
-  );
+/** One job for each task and resource: it starts with the first event and then continues in order. */
+function jobsFor(events: readonly SubscribedEvent[]): NewJob[] {
+  const jobs = new Map<string, NewJob>();
+  for (const { subscribers, resource_id, sequence, created_at } of events) {
+    for (const task of subscribers) {
+      const key = `${task} ${resource_id}`;
+      if (!jobs.has(key)) jobs.set(key, deliveryJob(task, resource_id, sequence, created_at));
+    }
+  }
+  return [...jobs.values()];
 }
 
 /** Visible to staff only: the owner of the resource must not see the subscribers. */

@@ -112,10 +112,10 @@ async function disable(
     user_id: null,
     data: { ...viewEndpoint(disabled), notification_id: null },
     created_at: now,
+    subscribers: deps.events.tasksFor("webhook_endpoint_disabled"),
   };
-  const jobs = deps.events.jobsFor([event], now);
   const written = await deps.database.query(
-    (sql) => disableEndpoint(sql, disabled, { event, jobs }),
+    (sql) => disableEndpoint(sql, disabled, event),
     "disable endpoint",
   );
   if (!written.isWritten) return endpoint;

@@ -140,7 +140,7 @@ export async function deleteWebhookEndpoint(
   const deletion = { deleted_at: new Date(deps.clock()) };
   await deps.database.query((sql) => changeEndpoint(sql, id, deletion), "delete endpoint");
   deps.publisher.publishEndpointChange(id);
-  deps.publisher.publish([id]);
+  deps.publisher.wakeEndpoints([id]);
 }
 
 /** For a day deliveries are signed with both secrets, so that receivers have time to switch. */

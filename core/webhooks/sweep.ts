@@ -23,7 +23,7 @@ export async function sweepDeliveries(
     (sql) => listEndpointsWithWork(sql, now),
     "list endpoints to serve",
   );
-  if (ids.length > 0) publisher.publish(ids);
+  if (ids.length > 0) publisher.wakeEndpoints(ids);
   return ids.length;
 }
 
@@ -48,7 +48,7 @@ export function createExpediteWebhooks({ database, clock, publisher }: DeliveryS
       const expediteBatch = () =>
         database.query((sql) => expediteDeliveries(sql, batch), "expedite deliveries");
       while (await expediteBatch() === BATCH);
-      publisher.publish([endpointId]);
+      publisher.wakeEndpoints([endpointId]);
       return null;
     },
   };

@@ -51,7 +51,8 @@ async function runAll(app: TestApp, advance: (ms: number) => void): Promise<void
   }
 }
 
-async function hasOpenJobs({ database }: TestApp): Promise<boolean> {
+async function hasOpenJobs({ database, publishEvents }: TestApp): Promise<boolean> {
+  await publishEvents();
   const open = await database.query((sql) =>
     sql`select from gateway.jobs where status in ('queued', 'running') limit 1`
   );
@@ -224,6 +225,7 @@ Deno.test("subscriber: if it exceeds the time limit, it is aborted and retried",
   await using payments = await openPayments({ events, now });
   const { app } = payments;
   await payments.charge();
+  await until("the delivery is enqueued", () => app.enqueued.length === 1);
   const [{ id }] = app.enqueued as [DueJob];
   const tasks = createDeliveryTasks(app.deps, { limitMs: 10 });
   const worker = createWorker({ ...app.deps, tasks, maxRunning: 1 });
@@ -247,6 +249,7 @@ Deno.test("subscriber: if it is slow, other subscribers, other jobs and requests
   await using payments = await openPayments({ events });
   const { app } = payments;
   await Promise.all(Array.from({ length: 12 }, () => payments.charge()));
+  await until("all deliveries are enqueued", () => app.enqueued.length === 24);
   let isDone = false;
   const tasks = {
     ...createTasks(app.deps),

@@ -24,15 +24,18 @@ import { until } from "../support/until.ts";
 const STAFF: Caller = { userId: "ops", isStaff: true, credential: "api_key", keyPrefix: null };
 
 /** A transaction that has a transaction id and stays open until `end`. */
-async function openTransaction(url: string, write = async (_: postgres.ISql) => {}) {
+async function openTransaction(
+  url: string,
+  { writeAtEnd = async (_: postgres.ISql) => {} } = {},
+) {
   const sql = postgres(url, { max: 1, onnotice: () => {} });
   const begun = Promise.withResolvers<void>();
   const ending = Promise.withResolvers<void>();
   const done = sql.begin(async (sql) => {
     await sql`select pg_current_xact_id()`;
-    await write(sql);
     begun.resolve();
     await ending.promise;
+    await writeAtEnd(sql);
   });
   await begun.promise;
   return {
@@ -94,7 +97,7 @@ Deno.test("event publisher: status and list show how many events wait for a posi
   await payments.charge();
   assert.deepEqual(await readLag(), { unpublished: 2, oldest_unpublished_seconds: 60 });
   assert.deepEqual(await listAll(app, staff), []);
-  await using _ = startPositionPublisher({ databaseUrl, log: app.deps.log });
+  await using _ = startPositionPublisher({ ...app.deps, databaseUrl });
   await untilPublished(app);
   assert.deepEqual(await readLag(), { unpublished: 0, oldest_unpublished_seconds: null });
   assert.equal((await listAll(app, staff)).length, 2);
@@ -182,7 +185,6 @@ Deno.test("event publisher: several sessions at the same time publish each event
 Deno.test("event publisher: another instance takes over when the publishing instance ends", async () => {
   const databaseUrl = await createDatabase();
   await using app = await openApp({ databaseUrl, hasPositionPublisher: false });
-  const { log } = app.deps;
   const writers = postgres(databaseUrl, { max: 1, onnotice: () => {} });
   const sessions = async () =>
     await runSql(
@@ -192,11 +194,11 @@ Deno.test("event publisher: another instance takes over when the publishing inst
         and activity.datname = current_database()
         and application_name = 'payment-gateway publisher'`,
     );
-  const firstPublisher = startPositionPublisher({ databaseUrl, log });
+  const firstPublisher = startPositionPublisher({ ...app.deps, databaseUrl });
   try {
     await until("the first publisher has the lock", async () => (await sessions()).length === 1);
     const [{ pid }] = await sessions() as unknown as [{ pid: number }];
-    await using _ = startPositionPublisher({ databaseUrl, log });
+    await using _ = startPositionPublisher({ ...app.deps, databaseUrl });
     await writeEvent(writers);
     await untilPublished(app);
     assert.deepEqual((await sessions()).map((row) => row.pid), [pid], "one instance publishes");
@@ -230,7 +232,7 @@ Deno.test("event cursor: an event without a position gives an empty list, and a 
       assert.deepEqual(await listAfter(app, cursor, order), [], order);
     }
     const opening = follow(app, staff, { after: cursor });
-    await using _ = startPositionPublisher({ databaseUrl, log: app.deps.log });
+    await using _ = startPositionPublisher({ ...app.deps, databaseUrl });
     await using follower = await opening;
     const messages = await follower.untilReceived(1);
     assert.deepEqual(messages.map(({ id }) => id), [laterEvent]);
@@ -241,8 +243,9 @@ Deno.test("event cursor: an event without a position gives an empty list, and a 
 });
 
 /**
- * A database that was migrated from the version before event positions (migration 0012). Its events
- * are older than the migration, and the transaction of one of them is still open.
+ * A database before this migration, with events of two transactions. A third transaction begins before
+ * the last event, and writes its event at its end. Until then it locks no table, because a migration
+ * waits for table locks.
  */
 async function openPreviousVersion() {
   const url = await createDatabase({ template: null });
@@ -251,12 +254,18 @@ async function openPreviousVersion() {
   const writers = postgres(url, { max: 2, onnotice: () => {} });
   const before = [await writeEvent(writers), await writeEvent(writers)];
   let openId = "";
-  const open = await openTransaction(url, async (sql) => {
-    openId = await writeEvent(sql);
+  const open = await openTransaction(url, {
+    async writeAtEnd(sql) {
+      openId = await writeEvent(sql);
+    },
   });
   const after = await writeEvent(writers);
   await migrateDatabase(url, migrations, "kv");
-  return { url, writers, open, before, openId, after };
+  const endOpen = async () => {
+    await open.end();
+    return openId;
+  };
+  return { url, writers, endOpen, before, after };
 }
 
 /** The order in which the previous version shows events. */
@@ -266,7 +275,7 @@ async function previousOrder(url: string): Promise<string[]> {
 }
 
 Deno.test("upgrade: existing events keep their order, and a cursor of the previous version continues without loss or repetition", async () => {
-  const { url, writers, open, before, openId, after } = await openPreviousVersion();
+  const { url, writers, endOpen, before, after } = await openPreviousVersion();
   await using app = await openApp({ databaseUrl: url });
   const staff = await app.createKey({ isStaff: true });
   try {
@@ -276,7 +285,7 @@ Deno.test("upgrade: existing events keep their order, and a cursor of the previo
     // An instance of the previous version still runs. It orders events by the start of their
     // transactions.
     const during = await writeEvent(writers);
-    await open.end();
+    const openId = await endOpen();
     await until("all events are published", async () => (await ids()).length === 5);
     assert.deepEqual(await ids(), await previousOrder(url));
     assert.deepEqual(await ids(), [...before, openId, after, during]);
@@ -289,7 +298,7 @@ Deno.test("upgrade: existing events keep their order, and a cursor of the previo
 });
 
 Deno.test("upgrade: ten minutes later, an open transaction no longer delays events", async () => {
-  const { url, writers, open, before, openId, after } = await openPreviousVersion();
+  const { url, writers, endOpen, before, after } = await openPreviousVersion();
   await using app = await openApp({ databaseUrl: url });
   const ids = async () => (await positionsIn(url)).map(({ event_id }) => event_id);
   try {
@@ -298,7 +307,7 @@ Deno.test("upgrade: ten minutes later, an open transaction no longer delays even
     );
     await until("the later event is published", async () => (await ids()).length === 3);
     assert.deepEqual(await ids(), [...before, after]);
-    await open.end();
+    const openId = await endOpen();
     await until("all events are published", async () => (await ids()).length === 4);
     assert.deepEqual(await ids(), [...before, after, openId]);
   } finally {

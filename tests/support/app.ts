@@ -30,6 +30,7 @@ import { loadMigrations, type Migration } from "../../db/migrations.ts";
 import { type App, createApp } from "../../routes/app.ts";
 import type { Router } from "../../routes/shared/router.ts";
 import { checkResponse } from "./document/contract.ts";
+import { publishAll, untilPublished } from "./events/event_stream.ts";
 
 export interface TestAppOptions {
   databaseUrl: string;
@@ -78,6 +79,8 @@ export interface TestApp extends App, AsyncDisposable {
   fetchUnchecked: App["fetch"];
   /** The log so far, one object per line. */
   logged(): Record<string, unknown>[];
+  /** Ensures that all committed events have positions and deliveries. */
+  publishEvents(): Promise<void>;
   createKey(owner?: Partial<KeyOwner>): Promise<string>;
   /** Sends a request with an API key. */
   as(key: string, path: string, init?: RequestInit): Promise<Response>;
@@ -138,7 +141,7 @@ export async function openApp(options: TestAppOptions): Promise<TestApp> {
   const { databaseUrl } = options;
   const positions = options.hasPositionPublisher === false
     ? null
-    : startPositionPublisher({ databaseUrl, log });
+    : startPositionPublisher({ ...deps, databaseUrl });
   const streams = createEventStreams(
     { database, databaseUrl, clock, log },
     { limits: config.streams, ...options.streamOptions },
@@ -178,6 +181,10 @@ export async function openApp(options: TestAppOptions): Promise<TestApp> {
       log.flush();
       return text.split("\n").filter(Boolean).map((line) => JSON.parse(line));
     },
+    async publishEvents() {
+      if (positions) await untilPublished({ database: opened });
+      else await publishAll(opened, undefined, deps.events);
+    },
     createKey: (owner) =>
       createKey(opened, { userId: "alice", isStaff: false, name: null, ...owner }),
     as: (key, path, init = {}) =>
@@ -185,8 +192,8 @@ export async function openApp(options: TestAppOptions): Promise<TestApp> {
     async [Symbol.asyncDispose]() {
       await streams[Symbol.asyncDispose]();
       await poster[Symbol.asyncDispose]();
-      await publisher[Symbol.asyncDispose]();
       await positions?.[Symbol.asyncDispose]();
+      await publisher[Symbol.asyncDispose]();
       log.flush();
       await opened.close();
     },

@@ -44,14 +44,28 @@ const random = createRandom(seededState(28));
 /** About as many messages as the service sends to the database in one round. */
 const MESSAGES_PER_ROUND = 60;
 
+/** Holds back statements with this text. */
+function holdStatements(text: RegExp): KillPoint {
+  return ({ statements }) => {
+    const isHeld = (packets: Packet[]) => text.test(textOf(packets));
+    statements.hold((packet) => isHeld([packet]));
+    return { arrived: () => isHeld(statements.held()) };
+  };
+}
+
 const KILL_POINTS: [string, KillPoint][] = [
-  ["after the commit, before the notification", ({ statements }) => {
-    // The service sends the notification alone, or in the statement that inserts the job.
-    const isNotification = (packets: Packet[]) =>
-      /notify\('gateway_events|deliver_webhooks/.test(textOf(packets));
-    statements.hold((packet) => isNotification([packet]));
-    return { arrived: () => isNotification(statements.held()) };
+  // The channel is a parameter of the statement that assigns positions and inserts deliveries.
+  ["after the commit, before publication", holdStatements(/gateway_published_events/)],
+  ["during publication, before its commit", ({ statements }) => {
+    let publishing: number | null = null;
+    statements.hold((packet) => {
+      const text = textOf([packet]);
+      if (/gateway_published_events/.test(text)) publishing = packet.connection;
+      return packet.connection === publishing && /commit/.test(text);
+    });
+    return { arrived: () => statements.held().length > 0 };
   }],
+  ["after publication, before the delivery job is queued", holdStatements(/deliver_webhooks/)],
   ["before the endpoint responds", ({ receiver }) => {
     receiver.answer("hang");
     const before = receiver.received.length;
@@ -84,7 +98,12 @@ Deno.test("webhook delivery: all events arrive in order if the service is killed
   const databaseUrl = await createDatabase();
   await using sandbox = await openSandbox({ serverKey: SERVER_KEY, speed: 0 });
   await using gatedDatabase = openGatedDatabase(databaseUrl, { statements, results });
-  await using otherApp = await openApp({ databaseUrl, serverKey: SERVER_KEY });
+  await using otherApp = await openApp({
+    databaseUrl,
+    serverKey: SERVER_KEY,
+    // The service itself has to publish.
+    hasPositionPublisher: false,
+  });
   await using receiver = openWebhookReceiver();
   const key = await otherApp.createKey({ userId: "ops", isStaff: true });
   const { database } = otherApp;
@@ -133,7 +152,8 @@ Deno.test("webhook delivery: all events arrive in order if the service is killed
   }
   const countUndelivered = async () =>
     (await database.query((sql) =>
-      sql`select from gateway.webhook_deliveries where status <> 'delivered'`
+      sql`select from gateway.events
+        where id not in (select event_id from gateway.webhook_deliveries where status = 'delivered')`
     )).length;
 
   await start();

@@ -232,6 +232,7 @@ Deno.test("publisher: a committed event queues one job for each enabled endpoint
   await using webhooks = await openWebhooks();
   const { app } = webhooks;
   const queuedEndpoints = async () => {
+    await app.publishEvents();
     await app.deps.publisher[Symbol.asyncDispose]();
     const rows = await app.database.query((sql) =>
       sql`select id, subject_id from gateway.jobs
@@ -248,6 +249,7 @@ Deno.test("publisher: a committed event queues one job for each enabled endpoint
   await webhooks.endpoint({ enabled: false });
   await webhooks.endpoint({ event_names: ["invoice_paid"] });
   await Promise.all(Array.from({ length: 10 }, () => webhooks.charge()));
+  await until("both jobs are queued", async () => (await queuedEndpoints()).length === 2);
   assert.deepEqual(await queuedEndpoints(), [id, otherEndpoint.id]);
 });
 

@@ -4,8 +4,11 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import type { z } from "@hono/zod-openapi";
 import type postgres from "postgres";
+import { publishWithDeliveries } from "../../../core/events/position_publisher.ts";
+import type { EventSubscribers } from "../../../core/outbox.ts";
+import { createEvents } from "../../../core/subscribers/subscribe.ts";
 import type { Database } from "../../../db/database.ts";
-import { findUnpublished, publishBatch } from "../../../db/event_publication.ts";
+import { findUnpublished } from "../../../db/event_publication.ts";
 import { EventSchema } from "../../../routes/events/schemas.ts";
 import type { TestApp } from "../app.ts";
 import { callService } from "../client.ts";
@@ -146,9 +149,15 @@ export async function listAll(app: TestApp, staffKey: string): Promise<Event[]> 
 }
 
 /** Publishes all committed events, without the lock of a publisher; returns their number. */
-export async function publishAll(database: Database, limit?: number): Promise<number> {
+export async function publishAll(
+  database: Database,
+  limit?: number,
+  events: EventSubscribers = createEvents(),
+): Promise<number> {
   for (let total = 0;;) {
-    const { count, hasMore } = await database.query((sql) => publishBatch(sql, limit));
+    const { count, hasMore } = await database.transaction((sql) =>
+      publishWithDeliveries(sql, events, limit)
+    );
     total += count;
     if (!hasMore) return total;
   }

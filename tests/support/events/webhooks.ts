@@ -87,13 +87,15 @@ export async function openWebhooks(options: Partial<TestAppOptions> = {}): Promi
       WebhookEndpointSchema.parse(
         await expectStatus(requestAsStaff("PATCH", `/webhook-endpoints/${id}/`, changes), 200),
       ),
-    deliveries: async (id, query = "") =>
-      WebhookDeliverySchema.array().parse(
+    async deliveries(id, query = "") {
+      await app.publishEvents();
+      return WebhookDeliverySchema.array().parse(
         await expectStatus(
           requestAsStaff("GET", `/webhook-endpoints/${id}/deliveries/${query}`),
           200,
         ),
-      ),
+      );
+    },
     deliverySummaries: async (endpointId, resourceId) =>
       (await webhooks.deliveries(endpointId)).filter(({ resource_id }) =>
         resource_id === resourceId
@@ -101,6 +103,7 @@ export async function openWebhooks(options: Partial<TestAppOptions> = {}): Promi
         .map(({ event_name, status, attempts }) => `${event_name} ${status} ${attempts}`)
         .reverse(),
     async deliver() {
+      await app.publishEvents();
       await sweepDeliveries(app.deps);
       for (let rounds = 0; rounds < MAX_ROUNDS; rounds++) {
         // Waits for the publisher, which queues the jobs.

@@ -6,8 +6,12 @@ import { listDueJobs, listDueRequests } from "../../../db/job_queries.ts";
 import { type GatewayJob, JOB_RANKS } from "../../../db/jobs.ts";
 import type { TestApp } from "../app.ts";
 
-/** Runs the jobs that are due by the app's clock, oldest first; returns their number. */
-export async function runDueJobs({ deps }: TestApp): Promise<number> {
+/**
+ * Publishes events and runs the jobs that are due by the app's clock, oldest first; returns the number
+ * of jobs.
+ */
+export async function runDueJobs({ deps, publishEvents }: TestApp): Promise<number> {
+  await publishEvents();
   const worker = createWorker({ ...deps, tasks: createTasks(deps), maxRunning: 4 });
   const now = new Date(deps.clock());
   const due = await Promise.all(
@@ -23,8 +27,12 @@ export async function runDueJobs({ deps }: TestApp): Promise<number> {
   return inOrder.length;
 }
 
-/** All jobs of a payment, oldest first. */
-export async function jobsOf({ database }: TestApp, paymentId: string): Promise<GatewayJob[]> {
+/** All jobs of a payment, oldest first, with those of its events. */
+export async function jobsOf(
+  { database, publishEvents }: TestApp,
+  paymentId: string,
+): Promise<GatewayJob[]> {
+  await publishEvents();
   const rows = await database.query((sql) =>
     sql<GatewayJob[]>`
       select * from gateway.jobs where subject_id = ${paymentId} order by created_at, id`

@@ -1,0 +1,205 @@
+import assert from "node:assert/strict";
+import postgres from "postgres";
+import { migrateDatabase } from "../../commands/migrate.ts";
+import { publishWithDeliveries } from "../../core/events/position_publisher.ts";
+import { createWorker } from "../../core/jobs/worker.ts";
+import { createEvents } from "../../core/subscribers/subscribe.ts";
+import { createTasks } from "../../core/tasks.ts";
+import { loadMigrations, migrate } from "../../db/migrations.ts";
+import { openApp } from "../support/app.ts";
+import { createDatabase, runSql } from "../support/database/database.ts";
+import { writeEvent } from "../support/events/event_stream.ts";
+import { openWebhooks, type TestWebhooks } from "../support/events/webhooks.ts";
+import { jobsOf, runDueJobs } from "../support/jobs/due_jobs.ts";
+import { openPayments } from "../support/payments/payments.ts";
+import { until } from "../support/until.ts";
+
+async function countRows({ databaseUrl }: Pick<TestWebhooks, "databaseUrl">) {
+  const [row] = await runSql(
+    databaseUrl,
+    `select (select count(*)::int from gateway.events) as events,
+      (select count(*)::int from gateway.published_events) as positions,
+      (select count(*)::int from gateway.webhook_deliveries) as deliveries,
+      (select count(*)::int from gateway.jobs where starts_with(task, 'deliver ')) as jobs`,
+  );
+  return { ...row };
+}
+
+function eventsWithSubscriber(received: string[]) {
+  const events = createEvents();
+  events.on("payment_received", ({ id }) => void received.push(id), { as: "shipping" });
+  return events;
+}
+
+Deno.test("event publication: a charge writes only the event; its position and its deliveries are written together", async () => {
+  const events = eventsWithSubscriber([]);
+  await using webhooks = await openWebhooks({ hasPositionPublisher: false, events });
+  await webhooks.endpoint();
+  await webhooks.charge();
+  assert.deepEqual(await countRows(webhooks), { events: 1, positions: 0, deliveries: 0, jobs: 0 });
+  await webhooks.app.publishEvents();
+  assert.deepEqual(await countRows(webhooks), { events: 1, positions: 1, deliveries: 1, jobs: 1 });
+  await webhooks.app.publishEvents();
+  assert.deepEqual(await countRows(webhooks), { events: 1, positions: 1, deliveries: 1, jobs: 1 });
+});
+
+Deno.test("event publication: if it fails before its commit, the next one writes each position and delivery once", async () => {
+  const events = eventsWithSubscriber([]);
+  await using webhooks = await openWebhooks({ hasPositionPublisher: false, events });
+  await webhooks.endpoint();
+  await webhooks.charge();
+  const crash = new Error("crash");
+  await assert.rejects(
+    webhooks.app.database.transaction(async (sql) => {
+      const { endpoints, jobs } = await publishWithDeliveries(sql, events);
+      assert.deepEqual([endpoints.length, jobs.length], [1, 1]);
+      throw crash;
+    }),
+    crash,
+  );
+  assert.deepEqual(await countRows(webhooks), { events: 1, positions: 0, deliveries: 0, jobs: 0 });
+  await webhooks.app.publishEvents();
+  assert.deepEqual(await countRows(webhooks), { events: 1, positions: 1, deliveries: 1, jobs: 1 });
+});
+
+Deno.test("event publication: delivers to the endpoints that exist at that time, disabled ones included", async () => {
+  await using webhooks = await openWebhooks({ hasPositionPublisher: false });
+  const deleted = await webhooks.endpoint();
+  await webhooks.charge();
+  const late = await webhooks.endpoint();
+  const disabled = await webhooks.endpoint({ enabled: false });
+  const other = await webhooks.endpoint({ event_names: ["invoice_paid"] });
+  await webhooks.requestAsStaff("DELETE", `/webhook-endpoints/${deleted.id}/`);
+  await webhooks.app.publishEvents();
+  await webhooks.endpoint();
+  await webhooks.app.publishEvents();
+  const rows = await runSql(
+    webhooks.databaseUrl,
+    "select endpoint_id from gateway.webhook_deliveries",
+  );
+  assert.deepEqual(
+    rows.map(({ endpoint_id }) => endpoint_id).sort(),
+    [late.id, disabled.id].sort(),
+  );
+  assert.ok(!rows.some(({ endpoint_id }) => endpoint_id === other.id));
+});
+
+Deno.test("event publication: many endpoints make the batches smaller, and each event gets all its deliveries", async () => {
+  await using webhooks = await openWebhooks({ hasPositionPublisher: false });
+  await webhooks.endpoint();
+  await runSql(
+    webhooks.databaseUrl,
+    `insert into gateway.webhook_endpoints (id, url, secret, created_at, updated_at)
+    select gen_random_uuid(), url, secret, created_at, updated_at
+    from gateway.webhook_endpoints, generate_series(1, 4000)`,
+  );
+  for (let i = 0; i < 3; i++) await webhooks.charge();
+  const { database } = webhooks.app;
+  const publish = () =>
+    database.transaction((sql) => publishWithDeliveries(sql, createEvents(), 1_000));
+  assert.equal((await publish()).count, 2);
+  assert.equal((await publish()).count, 1);
+  assert.equal((await countRows(webhooks)).deliveries, 3 * 4_001);
+});
+
+Deno.test("event publication: an event goes to the subscribers of the instance that wrote it, even if another instance publishes it", async () => {
+  const received: string[] = [];
+  await using writer = await openPayments({
+    hasPositionPublisher: false,
+    events: eventsWithSubscriber(received),
+  });
+  const { id } = await writer.charge();
+  await using publisher = await openApp({ databaseUrl: writer.databaseUrl });
+  await publisher.publishEvents();
+  assert.equal((await jobsOf(writer.app, id)).length, 1);
+  await until("the publishing instance queued the job", () => publisher.enqueued.length === 1);
+  await runDueJobs(writer.app);
+  await runDueJobs(writer.app);
+  const events = await runSql(writer.databaseUrl, "select id from gateway.events");
+  assert.deepEqual(received, events.map(({ id }) => id));
+});
+
+Deno.test("subscriber: an event that is committed but not published waits for its own job", async () => {
+  const received: string[] = [];
+  const events = createEvents();
+  const names = ["payment_received", "payment_settled"] as const;
+  events.on(names, ({ name }) => void received.push(name), { as: "shipping" });
+  await using payments = await openPayments({ hasPositionPublisher: false, events });
+  const { app } = payments;
+  const { id, transaction_id } = await payments.charge("gopay");
+  await app.publishEvents();
+  await payments.sandbox.control(`transactions/${transaction_id}/pay`);
+  await payments.refresh(id);
+  // The job of the first event runs while the second one has no position.
+  const worker = createWorker({ ...app.deps, tasks: createTasks(app.deps), maxRunning: 1 });
+  for (const job of await jobsOf(app, id)) {
+    if (job.task.startsWith("deliver ")) await worker.run(job.id);
+  }
+  assert.deepEqual(received, ["payment_received"]);
+  while (await runDueJobs(app) > 0);
+  assert.deepEqual(received, ["payment_received", "payment_settled"]);
+});
+
+Deno.test("event publisher: an instance that assigns the positions itself sends no notification through the database", async () => {
+  await using payments = await openPayments();
+  const { app } = payments;
+  await payments.charge();
+  await app.publishEvents();
+  const { publisher } = app.deps;
+  const notified: string[] = [];
+  const sql = postgres(payments.databaseUrl, { max: 1, onnotice: () => {} });
+  try {
+    await sql.listen("gateway_events", (payload) => void notified.push(payload));
+    await payments.charge();
+    await app.publishEvents();
+    await publisher[Symbol.asyncDispose]();
+    await sql`select 1`;
+    assert.deepEqual(notified, []);
+  } finally {
+    await sql.end();
+  }
+});
+
+Deno.test("upgrade: an event of the previous version keeps its delivery and job, and gets no others", async () => {
+  const databaseUrl = await createDatabase({ template: null });
+  const migrations = await loadMigrations();
+  await migrate(databaseUrl, migrations.filter(({ name }) => name < "0017"));
+  const endpointId = "01900000-0000-7000-8000-000000000001";
+  const sql = postgres(databaseUrl, { max: 1, onnotice: () => {} });
+  // The previous version writes the event, its delivery and the job of its subscriber together.
+  const writeAsPreviousVersion = () =>
+    sql.begin(async (sql) => {
+      const id = await writeEvent(sql);
+      await sql`
+        insert into gateway.webhook_deliveries
+          (event_id, endpoint_id, event_name, resource_id, sequence, next_attempt_at, created_at)
+        select id, ${endpointId}, name, resource_id, sequence, created_at, created_at
+        from gateway.events where id = ${id}`;
+      return id;
+    });
+  try {
+    await sql`
+      insert into gateway.webhook_endpoints (id, url, secret, created_at, updated_at)
+      values (${endpointId}, 'http://127.0.0.1:2', '', now(), now())`;
+    const before = await writeAsPreviousVersion();
+    await migrateDatabase(databaseUrl, migrations, "kv");
+    // An instance of the previous version still runs.
+    const during = await writeAsPreviousVersion();
+    await using app = await openApp({ databaseUrl });
+    await app.publishEvents();
+    const rows = await sql`
+      select event_id, status from gateway.webhook_deliveries order by event_id`;
+    assert.deepEqual(
+      rows.map(({ event_id, status }) => [event_id, status]),
+      [before, during].sort().map((id) => [id, "pending"]),
+    );
+    assert.deepEqual(await countRows({ databaseUrl }), {
+      events: 2,
+      positions: 2,
+      deliveries: 2,
+      jobs: 0,
+    });
+  } finally {
+    await sql.end();
+  }
+});
