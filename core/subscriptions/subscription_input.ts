@@ -117,8 +117,11 @@ const GopaySubscription = object({
 
 export const SubscriptionInputSchema = omitNulls(
   z.discriminatedUnion("payment_type", [CardSubscription, GopaySubscription], {
-    error: ({ code }) =>
-      code === "invalid_union" ? "must be one of credit_card, gopay" : "must be an object",
+    error({ code, input }) {
+      if (code !== "invalid_union") return "must be an object";
+      const { payment_type } = input as { payment_type?: unknown };
+      return payment_type === undefined ? "is required" : "must be one of credit_card, gopay";
+    },
   }),
 ).openapi("SubscriptionRequest", {
   description: "The subscription to create; `payment_type` determines which fields it has.",
