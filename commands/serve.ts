@@ -56,7 +56,7 @@ export async function serve(readConfig: () => Config, options: ServeOptions = {}
   logUncaughtErrors(log);
   const stop = listenForStop();
   // Before the service accepts requests there is nothing to finish. An embedded database server ends
-  // with this process (`db/embedded/leash.sh`).
+  // with this process (`db/embedded/run_server.sh`).
   let isServing = false;
   stop.received.then(() => isServing || Deno.exit(0));
 
