@@ -131,6 +131,7 @@ export async function serve(readConfig: () => Config, options: ServeOptions = {}
     load,
     isDraining: () => isDraining,
     developmentKey: developmentKeys?.user ?? null,
+    sandboxUrl: sandbox?.url ?? null,
   });
   const http = await listen(config, app.fetch);
   isServing = true;

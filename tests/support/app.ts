@@ -62,6 +62,8 @@ export interface TestAppOptions {
   /** Whether this app may assign positions to events; default: true. */
   hasPositionPublisher?: boolean;
   wrapDatabase?: (database: Database) => Database;
+  /** The address of the sandbox on the service's pages. */
+  sandboxUrl?: string;
   /** By default an instance without a lock: its leases end only when their time is over. */
   leaseHolder?: LeaseHolder;
 }
@@ -155,6 +157,7 @@ export async function openApp(options: TestAppOptions): Promise<TestApp> {
     load: options.load ?? createLoad(log),
     isDraining: options.isDraining ?? (() => false),
     developmentKey: null,
+    sandboxUrl: options.sandboxUrl ?? null,
     resources: options.resources,
   });
   const { basePath } = config;
