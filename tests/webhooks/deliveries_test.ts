@@ -373,6 +373,7 @@ Deno.test("endpoint: creation and deletion on another instance apply to the next
   await using first = await openWebhooks();
   await using second = await openWebhooks({ databaseUrl: first.databaseUrl });
   await first.charge();
+  await first.app.publishEvents();
   const { id } = await second.endpoint();
   const delivered = await first.charge();
   assert.deepEqual((await second.deliveries(id)).map(({ resource_id }) => resource_id), [
@@ -382,6 +383,7 @@ Deno.test("endpoint: creation and deletion on another instance apply to the next
   await second.deliver();
   await first.charge();
   await first.charge();
+  await first.app.publishEvents();
   const { id: another } = await second.endpoint();
   const last = await first.charge();
   const receivedEvents = await second.deliveries(another);
