@@ -128,9 +128,9 @@ export async function publishBatch(sql: Sql, limit = PUBLISH_LIMIT): Promise<Pub
         target = case when result.is_full then state.wanted end,
         after_xact_id = case when result.is_full then result.last_xact_id end,
         after_id = case when result.is_full then result.last_id end,
-        batch = state.batch + 1
+        batch_number = state.batch_number + 1
       from state, result
-      where publication.batch = state.batch and (result.count > 0
+      where publication.batch_number = state.batch_number and (result.count > 0
         or state.target is not null or state.generation < state.current_generation)
     )
     select result.count, case when result.count > 0 then pg_notify(${PUBLISHED_CHANNEL}, '') end,

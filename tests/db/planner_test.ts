@@ -18,7 +18,7 @@ import {
 import { findUnrecognized } from "../../db/status.ts";
 import { takeDue } from "../../db/webhook_deliveries.ts";
 import { createDatabase, runSql } from "../support/database/database.ts";
-import { publishAll } from "../support/events/event_stream.ts";
+import { publishAll } from "../support/events/publication.ts";
 import { newJob } from "../support/jobs/jobs.ts";
 
 const ROWS = 3_000;

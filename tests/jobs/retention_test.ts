@@ -11,7 +11,7 @@ import { EventSchema } from "../../routes/events/schemas.ts";
 import { openApp, REAL_INSTALLATION, type TestApp, type TestAppOptions } from "../support/app.ts";
 import { createDatabase, runSql } from "../support/database/database.ts";
 import { rowsRead } from "../support/database/rows_read.ts";
-import { publishAll, untilPublished } from "../support/events/event_stream.ts";
+import { publishAll, untilPublished } from "../support/events/publication.ts";
 import { isReplayed, newKey } from "../support/idempotency.ts";
 import { runDueJobs } from "../support/jobs/due_jobs.ts";
 import { openPayments, type TestPayments } from "../support/payments/payments.ts";

@@ -30,7 +30,7 @@ import { loadMigrations, type Migration } from "../../db/migrations.ts";
 import { type App, createApp } from "../../routes/app.ts";
 import type { Router } from "../../routes/shared/router.ts";
 import { checkResponse } from "./document/contract.ts";
-import { publishAll, untilPublished } from "./events/event_stream.ts";
+import { publishAll, untilPublished } from "./events/publication.ts";
 
 export interface TestAppOptions {
   databaseUrl: string;
