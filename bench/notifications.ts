@@ -281,7 +281,7 @@ async function measurePgbenchPaced(
 
 /** Cleans up after earlier rounds, so that autovacuum and checkpoints do not disturb the next ones. */
 async function vacuum({ databaseUrl }: Table): Promise<void> {
-  const tables = ["payments", "notifications", "events", "history"];
+  const tables = ["payments", "payment_filters", "notifications", "events", "history"];
   await runSql(databaseUrl, `vacuum analyze ${tables.map((name) => `gateway.${name}`)}`);
   await runSql(databaseUrl, "checkpoint");
 }

@@ -3,7 +3,6 @@
  * commits become visible, so no transaction that is still open can delay other events.
  */
 
-import postgres from "postgres";
 import { MAX, NIL } from "uuid";
 import type { Sql } from "./database.ts";
 import { currentGeneration, PUBLISHED_CHANNEL } from "./events.ts";
@@ -108,26 +107,6 @@ export async function publishBatch(sql: Sql, limit = PUBLISH_LIMIT): Promise<Pub
         or state.generation < state.current_generation as has_more
     from state, result`;
   return { count, hasMore: has_more };
-}
-
-/** Indexes of events that those of published events replace. */
-const REPLACED_INDEXES = ["gateway.events_by_name", "gateway.events_by_user"];
-
-/**
- * Drops replaced indexes, so that new events no longer write them. Writers are not blocked. Throws if an
- * open transaction uses the table for too long; the index then stays until the next call.
- */
-export async function dropReplacedIndexes(url: string): Promise<void> {
-  const connection = { lock_timeout: 2_000 };
-  const sql = postgres(url, { max: 1, connect_timeout: 5, onnotice: () => {}, connection });
-  try {
-    for (const name of REPLACED_INDEXES) {
-      const [row] = await sql`select to_regclass(${name}) as index`;
-      if (row?.index) await sql.unsafe(`drop index concurrently if exists ${name}`);
-    }
-  } finally {
-    await sql.end({ timeout: 5 });
-  }
 }
 
 /** Committed events without a position, up to the limit of counts, and the time of the oldest. */

@@ -135,9 +135,11 @@ function isApplied(known: Map<string, string>, { name, checksum }: Migration): b
 }
 
 /**
- * Applies a migration in one transaction, except for indexes of tables that have rows: they are built
- * afterwards, without blocking writes, which no transaction can do. A row of its own records that only
- * these indexes are missing, so that an interrupted migration continues there.
+ * Applies a migration in one transaction, except for two kinds of statements that run afterwards without
+ * blocking writes, which no transaction can do: indexes of tables that have rows, and procedures
+ * (`call …`), which commit after each batch of rows. A row of its own records that only these are
+ * missing, so that an interrupted migration continues there. It calls a procedure again, which must
+ * then skip the rows that are done.
  */
 async function applyOnce(session: Sql, migration: Migration): Promise<boolean> {
   const known = await readApplied(session);
@@ -145,12 +147,13 @@ async function applyOnce(session: Sql, migration: Migration): Promise<boolean> {
   const { checksum } = migration;
   const withoutIndexes = { ...migration, name: `${migration.name} without indexes` };
   const isInterrupted = known !== null && isApplied(known, withoutIndexes);
-  const { indexes, rest } = await separateIndexes(session, migration, isInterrupted);
-  if (indexes.length === 0) {
+  const { indexes, calls, rest } = await separate(session, migration, isInterrupted);
+  if (indexes.length + calls.length === 0) {
     await applyStatements(session, migration, migration.sql);
     return true;
   }
   if (!isInterrupted) await applyStatements(session, withoutIndexes, rest.join(";\n"));
+  for (const call of calls) await session.unsafe(call);
   for (const index of indexes) await buildConcurrently(session, index);
   await session`
     update gateway.migrations set name = ${migration.name}, applied_at = now()
@@ -158,20 +161,29 @@ async function applyOnce(session: Sql, migration: Migration): Promise<boolean> {
   return true;
 }
 
-/** `indexes`: those to build concurrently; of an interrupted migration all, since existing ones are kept. */
-async function separateIndexes(
+interface Separated {
+  /** Those to build concurrently; of an interrupted migration all, since existing ones are kept. */
+  indexes: IndexBuild[];
+  /** Calls of procedures. */
+  calls: string[];
+  rest: string[];
+}
+
+async function separate(
   session: Sql,
   { sql }: Migration,
   isInterrupted: boolean,
-): Promise<{ indexes: IndexBuild[]; rest: string[] }> {
+): Promise<Separated> {
   const indexes: IndexBuild[] = [];
+  const calls: string[] = [];
   const rest: string[] = [];
   for (const statement of splitStatements(sql)) {
     const index = parseIndexBuild(statement);
     if (index && (isInterrupted || await hasRows(session, index))) indexes.push(index);
+    else if (/^call\s/i.test(statement)) calls.push(statement);
     else rest.push(statement);
   }
-  return { indexes, rest };
+  return { indexes, calls, rest };
 }
 
 /** While a statement waits for a table's lock, all other statements for that table wait behind it. */
