@@ -51,7 +51,7 @@ async function instances(url: string): Promise<number[]> {
 }
 
 Deno.test("instance lock: it is held while the instance runs, and free when it has ended", async () => {
-  const url = await createDatabase();
+  const url = await createDatabase({ isNew: true });
   const lock = await openLock(url);
   const token = lock.token()!;
   assert.ok(Number.isSafeInteger(token));
@@ -64,7 +64,7 @@ Deno.test("instance lock: it is held while the instance runs, and free when it h
 });
 
 Deno.test("instance lock: of two remaining instances, one finds out that a third has ended", async () => {
-  const url = await createDatabase();
+  const url = await createDatabase({ isNew: true });
   await using first = await openLock(url);
   await using second = await openLock(url);
   const third = await openLock(url);
@@ -76,7 +76,7 @@ Deno.test("instance lock: of two remaining instances, one finds out that a third
 });
 
 Deno.test("instance lock: an instance that starts finds an instance that has ended before", async () => {
-  const url = await createDatabase();
+  const url = await createDatabase({ isNew: true });
   const before = await openLock(url);
   await before[Symbol.asyncDispose]();
   await using lock = await openLock(url);
@@ -85,7 +85,7 @@ Deno.test("instance lock: an instance that starts finds an instance that has end
 });
 
 Deno.test("instance lock: an instance whose session is ended has no token until it has the lock again", async () => {
-  const url = await createDatabase();
+  const url = await createDatabase({ isNew: true });
   await using lock = await openLock(url);
   const token = lock.token()!;
   const findSession = async () => {
@@ -106,7 +106,7 @@ Deno.test("instance lock: an instance whose session is ended has no token until 
 });
 
 Deno.test("instance lock: the server frees the lock of a machine that has vanished", async () => {
-  const url = await createDatabase();
+  const url = await createDatabase({ isNew: true });
   const gates = createGates();
   await using gated = openGatedDatabase(url, gates);
   await using lock = await openLock(gated.url);
@@ -120,7 +120,7 @@ Deno.test("instance lock: the server frees the lock of a machine that has vanish
 });
 
 Deno.test("instance lock: its session has short TCP timeouts", async () => {
-  const url = await createDatabase();
+  const url = await createDatabase({ isNew: true });
   const gates = createGates();
   const sent: Packet[] = [];
   gates.statements.hold((packet) => {
@@ -145,7 +145,7 @@ Deno.test("instance lock: its session has short TCP timeouts", async () => {
 });
 
 Deno.test("instance lock: without a session of its own the instance has no token", async () => {
-  const url = await createDatabase();
+  const url = await createDatabase({ isNew: true });
   await using pooler = openTransactionPooler(url);
   await using lock = await openLock(pooler.url);
   const token = lock.token()!;
@@ -162,7 +162,7 @@ Deno.test("instance lock: without a session of its own the instance has no token
 });
 
 Deno.test("instance lock: while another session holds the lock, the instance has no token", async () => {
-  const url = await createDatabase();
+  const url = await createDatabase({ isNew: true });
   const token = randomInt(2 ** 40);
   const other = postgres(url, { max: 1 });
   await other`select pg_advisory_lock(${token}::bigint)`;
@@ -174,7 +174,7 @@ Deno.test("instance lock: while another session holds the lock, the instance has
 });
 
 Deno.test("instance lock: while the database is unreachable, the instance has no token", async () => {
-  const url = await createDatabase();
+  const url = await createDatabase({ isNew: true });
   const { proxy, url: proxied } = throughProxy(url);
   await using _ = proxy;
   proxy.cut();
