@@ -2,6 +2,7 @@
 
 import { randomUUID } from "node:crypto";
 import postgres from "postgres";
+import { isTestRunning, lend } from "./lent_databases.ts";
 import { keepPools } from "./pools.ts";
 
 export const TEMPLATE = "template_gateway";
@@ -18,10 +19,13 @@ export interface NewDatabase {
   isNew?: boolean;
 }
 
-/** Creates a database and returns its URL. The whole server is deleted when the tests end. */
+/**
+ * Creates a database, or takes one that a test has returned, and returns its URL. A test returns its
+ * databases when it ends. The whole server is deleted when the tests end.
+ */
 export async function createDatabase(options: NewDatabase = {}): Promise<string> {
   if (Object.keys(options).length > 0) return await createNew(options);
-  const url = await createNew();
+  const url = isTestRunning() ? await lend(createNew) : await createNew();
   keepPools(url);
   return url;
 }
