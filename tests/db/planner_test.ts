@@ -153,7 +153,7 @@ async function readSoFar(sql: Sql): Promise<number> {
 }
 
 Deno.test("planner settings: statements that were planned on small tables read few rows of large ones", async () => {
-  const url = await createDatabase();
+  const url = await createDatabase({ isNew: true });
   const tables = [
     ...[
       "payments",

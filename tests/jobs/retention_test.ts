@@ -28,7 +28,7 @@ function daysAgo(days: number): Date {
 async function openWithFixedClock(
   options: Partial<TestAppOptions> = {},
 ): Promise<{ url: string; app: TestApp } & AsyncDisposable> {
-  const url = await createDatabase();
+  const url = options.databaseUrl ?? await createDatabase();
   const fixed = { databaseUrl: url, now: () => NOW, hasPositionPublisher: false };
   const app = await openApp({ ...fixed, ...options });
   return { url, app, [Symbol.asyncDispose]: () => app[Symbol.asyncDispose]() };
@@ -407,7 +407,8 @@ Deno.test("prune: five concurrent runs delete every row once", async () => {
 });
 
 Deno.test("prune: does not read rows that are kept", async () => {
-  await using opened = await openWithFixedClock();
+  const databaseUrl = await createDatabase({ isNew: true });
+  await using opened = await openWithFixedClock({ databaseUrl });
   const { app, url } = opened;
   await runSql(
     url,

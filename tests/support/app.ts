@@ -23,12 +23,13 @@ import { createSecretBox } from "../../core/secret_box.ts";
 import { createEvents, type Events } from "../../core/subscribers/subscribe.ts";
 import type { TaskDeps } from "../../core/tasks.ts";
 import { createPoster, type PosterOptions } from "../../core/webhooks/post.ts";
-import { type Database, openDatabase } from "../../db/database.ts";
+import type { Database } from "../../db/database.ts";
 import { type LeaseHolder, NO_LOCK } from "../../db/instance_lock.ts";
 import type { DueJob } from "../../db/jobs.ts";
 import { loadMigrations, type Migration } from "../../db/migrations.ts";
 import { type App, createApp } from "../../routes/app.ts";
 import type { Router } from "../../routes/shared/router.ts";
+import { openPool } from "./database/pools.ts";
 import { checkResponse } from "./document/contract.ts";
 import { publishAll, untilPublished } from "./events/publication.ts";
 
@@ -101,7 +102,7 @@ export async function openApp(options: TestAppOptions): Promise<TestApp> {
   const { serverKey = settings.gateway.serverKey } = options;
   const config = { ...settings, gateway: { ...settings.gateway, serverKey } };
   const poolSize = options.poolSize ?? 4;
-  const opened = openDatabase({ url: options.databaseUrl, poolSize });
+  const opened = openPool({ url: options.databaseUrl, poolSize });
   const database = options.wrapDatabase?.(opened) ?? opened;
   let text = "";
   const log = createLog((lines) => text += lines);
