@@ -134,8 +134,12 @@ Deno.test("subscriber: an event that is committed but not published waits for it
   await payments.refresh(id);
   // The job of the first event runs while the second one has no position.
   const worker = createWorker({ ...app.deps, tasks: createTasks(app.deps), maxRunning: 1 });
-  for (const job of await jobsOf(app, id)) {
-    if (job.task.startsWith("deliver ")) await worker.run(job.id);
+  for (let rounds = 0; rounds < 2; rounds++) {
+    const jobs = await runSql(
+      payments.databaseUrl,
+      "select id from gateway.jobs where starts_with(task, 'deliver ') and status = 'queued'",
+    );
+    for (const job of jobs) await worker.run(job.id);
   }
   assert.deepEqual(received, ["payment_received"]);
   while (await runDueJobs(app) > 0);
