@@ -176,8 +176,8 @@ export function orderId(max: number) {
   // The id is part of a gateway path, where "." and ".." would lead to another path. Written without a
   // look-ahead, which regular expressions of other languages do not have.
   return text(max).regex(
-    /^\.*[A-Za-z0-9_~-][A-Za-z0-9_~.-]*$/,
-    "must contain only letters, digits and - _ ~ . and must not be only dots",
+    /^(\.{3,}|\.*[A-Za-z0-9_~-][A-Za-z0-9_~.-]*)$/,
+    "must contain only letters, digits and - _ ~ . and must not be . or ..",
   );
 }
 

@@ -40,6 +40,8 @@ const GUIDES: Record<string, () => Promise<{ default: string }>> = {
     import("../docs/decisions/money-as-integers.md", { with: { type: "text" } }),
   "decisions/order-ids-in-a-table.md": () =>
     import("../docs/decisions/order-ids-in-a-table.md", { with: { type: "text" } }),
+  "decisions/payment-filters.md": () =>
+    import("../docs/decisions/payment-filters.md", { with: { type: "text" } }),
   "decisions/sandbox-as-a-separate-program.md": () =>
     import("../docs/decisions/sandbox-as-a-separate-program.md", { with: { type: "text" } }),
   "decisions/streamed-request-bodies.md": () =>

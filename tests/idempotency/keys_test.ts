@@ -86,7 +86,7 @@ for (const operation of OPERATIONS) {
   });
 }
 
-Deno.test("idempotency key: different white space, field order and unknown fields count as the same request", async () => {
+Deno.test("idempotency key: different white space, field order and ignored fields count as the same request", async () => {
   await using payments = await openRelayed({ databaseUrl });
   const { app, key } = payments;
   const send = (body: string, id: string) =>
@@ -103,7 +103,7 @@ Deno.test("idempotency key: different white space, field order and unknown field
   assert.equal(firstResponse.status, 201);
   const sameRequest = await send(
     `{ "metadata": {"b": [1, 2], "a": {"y": 2, "x": 1}},\n "gross_amount": 1e3,
-       "colour": "red", "payment_type": "gopay" }`,
+       "bank": "bca", "payment_type": "gopay" }`,
     id,
   );
   assert.equal(isReplayed(sameRequest), true);
@@ -178,10 +178,10 @@ Deno.test("idempotency key: is separate for each route", async () => {
   await using payments = await openRelayed({ databaseUrl });
   const { post, sandbox } = payments;
   const headers = newKey();
-  const body = await chargeRequest(sandbox, "card_auth");
-  const charged = await parsePayment(await post("/charge/", body, headers), 201);
+  const charge = await chargeRequest(sandbox, "card_auth");
+  const charged = await parsePayment(await post("/charge/", charge, headers), 201);
   const path = `/payments/${charged.id}`;
-  // Every route gets the body of the charge and ignores fields that it does not know.
+  const body = {};
   const captured = await post(`${path}/capture/`, body, headers);
   assert.equal((await parsePayment(captured, 200)).transaction_status, "capture");
   await sandbox.control(`transactions/${charged.transaction_id}/settle`);
