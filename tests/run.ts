@@ -133,8 +133,13 @@ async function runGroups(groups: string[][], options: RunOptions = {}): Promise<
       if (!await canStart(group)) return;
       const { output, files } = await runGroup(group, options, isAlone);
       if (signal?.aborted) return;
-      show(output, files);
-      results.push(...files);
+      // An error outside of tests ends the process. The files that it kept from running run alone.
+      const cancelled = group.length > 1 ? files.filter(({ isCancelled }) => isCancelled) : [];
+      const done = files.filter((file) => !cancelled.includes(file));
+      if (cancelled.length > 0) done.push({ ...cancelled[0]!, path: "an error outside of tests" });
+      queue.push(...cancelled.map(({ path }) => [path]));
+      show(output, done);
+      results.push(...done);
     }
   }
   await Promise.all(Array.from({ length: PROCESSES }, work));
@@ -155,6 +160,8 @@ interface Result {
   path: string;
   counts: Counts;
   seconds: number;
+  /** Whether tests did not run, because of an error outside of tests. */
+  isCancelled: boolean;
 }
 
 /**
@@ -209,6 +216,7 @@ function readResult(path: string, report: string): Result {
   return {
     path,
     counts: { passed, failed, skipped },
+    isCancelled: suite.includes('<error message="Cancelled"'),
     seconds: times.reduce((sum, time) => sum + time, 0),
   };
 }

@@ -21,7 +21,17 @@ export const LONGEST = [
   "tests/db/embedded_server_test.ts",
   "tests/simulation/lost_notifications_test.ts",
   "tests/records/lost_statements_test.ts",
+  "tests/events/stream_load_test.ts",
+  "tests/events/stream_resume_test.ts",
+  "tests/payments/check_paid_payments_test.ts",
+  "tests/jobs/postgres_test.ts",
+  "tests/events/positions_test.ts",
+  "tests/db/database_away_test.ts",
   "tests/payments/bad_input_test.ts",
+  "tests/jobs/gateway_pause_sweeps_test.ts",
+  "tests/db/database_lost_test.ts",
+  "tests/db/migration_load_test.ts",
+  "tests/invoices/life_cycles_test.ts",
 ];
 
 export interface TestFiles {
