@@ -185,6 +185,7 @@ Deno.test("webhook endpoints: Link of a list of deliveries includes BASE_PATH", 
   ) as Json;
   const charge = { payment_type: "qris", gross_amount: 44_000 };
   for (let i = 0; i < 2; i++) await expectStatus(webhooks.post("/pay/charge/", charge), 201);
+  await webhooks.app.publishEvents();
   const path = `/pay/webhook-endpoints/${id}/deliveries/`;
   const response = await webhooks.requestAsStaff("GET", `${path}?limit=1`);
   assert.match(response.headers.get("Link")!, new RegExp(`^<${path}[?]`));
