@@ -30,6 +30,8 @@ begin
     insert into gateway.payment_filters
       (payment_id, user_id, transaction_status, payment_type, check_at, paid_at)
     select id, user_id, transaction_status, payment_type, check_at, paid_at from written;
+  elsif tg_op = 'DELETE' then
+    delete from gateway.payment_filters known using written where known.payment_id = written.id;
   else
     update gateway.payment_filters known
     set user_id = written.user_id, transaction_status = written.transaction_status,
@@ -48,6 +50,10 @@ create trigger write_payment_filters_of_new after insert on gateway.payments
   for each statement execute function gateway.write_payment_filters();
 create trigger write_payment_filters_of_changed after update on gateway.payments
   referencing new table as written
+  for each statement execute function gateway.write_payment_filters();
+
+create trigger write_payment_filters_of_deleted after delete on gateway.payments
+  referencing old table as written
   for each statement execute function gateway.write_payment_filters();
 
 -- Copies the payments that existed before the triggers, 500 in each transaction. Their row locks make
