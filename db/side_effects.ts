@@ -3,14 +3,18 @@
  * events, deliveries, refunds, subscription charges, notifications and jobs.
  */
 
-import { columnNames, fixed, overwriteMutable, type RowOf } from "./columns.ts";
+import { columnNames, fixed, overwriteMutable, type RowOf, typesOf } from "./columns.ts";
 import type { Sql } from "./database.ts";
 import { EVENT_COLUMNS, type GatewayEvent } from "./events.ts";
 import { type DueJob, insertJobsSql, type NewJob } from "./jobs.ts";
-import { type GatewayNotification, NOTIFICATION_COLUMNS } from "./notifications.ts";
+import {
+  type GatewayNotification,
+  NOTIFICATION_COLUMNS,
+  NOTIFICATION_TYPES,
+} from "./notifications.ts";
 import { type GatewayRefund, REFUND_COLUMNS } from "./payments.ts";
 import { HISTORY_COLUMNS, type NewHistory } from "./records.ts";
-import { Statement, type StatementOptions } from "./statement.ts";
+import { type ColumnType, Statement, type StatementOptions } from "./statement.ts";
 
 export interface SideEffects {
   history: NewHistory[];
@@ -48,26 +52,46 @@ interface SideTable {
   /** The column with the record's id. */
   recordId: string;
   columns: Parameters<typeof columnNames>[0];
+  /** The types of all columns, for frequent rows; null: the rows are sent as JSON. */
+  types: Record<string, ColumnType> | null;
   /** SQL that follows the insert. */
   suffix: string;
 }
 
 const TABLES = {
-  history: { recordId: "resource_id", columns: HISTORY_COLUMNS, suffix: "" },
+  history: {
+    recordId: "resource_id",
+    columns: HISTORY_COLUMNS,
+    types: typesOf(HISTORY_COLUMNS, { uuid: ["resource_id"], timestamptz: ["created_at"] }),
+    suffix: "",
+  },
   events: {
     recordId: "resource_id",
     columns: EVENT_COLUMNS,
+    types: typesOf(EVENT_COLUMNS, {
+      uuid: ["id", "resource_id"],
+      integer: ["sequence"],
+      json: ["data"],
+      timestamptz: ["created_at"],
+    }),
     suffix: "returning id, name, resource_id, sequence, created_at",
   },
   refunds: {
     recordId: "payment_id",
     columns: REFUND_COLUMNS,
+    types: null,
     suffix: overwriteMutable(REFUND_COLUMNS),
   },
-  subscription_charges: { recordId: "subscription_id", columns: CHARGE_COLUMNS, suffix: "" },
+  subscription_charges: {
+    recordId: "subscription_id",
+    columns: CHARGE_COLUMNS,
+    types: null,
+    suffix: "",
+  },
   notifications: {
     recordId: "payment_id",
     columns: NOTIFICATION_COLUMNS,
+    types: NOTIFICATION_TYPES,
     suffix: overwriteMutable(NOTIFICATION_COLUMNS),
   },
 } satisfies Record<string, SideTable>;
@@ -83,8 +107,10 @@ const INSERT_DELIVERIES = `
         and (endpoint.event_names is null or event.name = any(endpoint.event_names))
       returning endpoint_id`;
 
-const IS_JOB_OF_CHANGED =
-  "coalesce((payload ->> 'payment_id')::uuid, subject_id) in (select id from changed)";
+/** As an array: joined to the rows, the rows would be read again for each changed record. */
+const CHANGED = "any(array(select id from changed))";
+
+const IS_JOB_OF_CHANGED = `coalesce((payload ->> 'payment_id')::uuid, subject_id) = ${CHANGED}`;
 
 const HAS_ENDPOINTS = "exists (select from gateway.webhook_endpoints)";
 
@@ -114,12 +140,15 @@ function insertRows(
   rows: readonly object[],
 ): string[] {
   if (rows.length === 0) return [];
-  const { recordId, columns, suffix } = TABLES[table];
+  const { recordId, columns, types, suffix }: SideTable = TABLES[table];
   const names = columnNames(columns).join(", ");
+  const sent = types
+    ? statement.arrays(rows as Record<string, unknown>[], types)
+    : statement.rows(table, rows);
   return [`with_${table} as (
       insert into gateway.${table} (${names})
-      select ${names} from ${statement.rows(table, rows)}
-      where ${recordId} in (select id from changed)
+      select ${names} from ${sent}
+      where ${recordId} = ${CHANGED}
       ${suffix}
     )`];
 }
