@@ -1,7 +1,8 @@
 /**
  * Combines calls of the same statement under load. A call runs at once if none is running; calls that
  * arrive while one runs are combined into the next. PostgreSQL then executes fewer statements and
- * commits, and no call waits for a batch to fill.
+ * commits, and no call waits for a batch to fill. Under high load two batches run at a time, so that
+ * PostgreSQL has work while this process builds the next batch.
  */
 
 import { context, ROOT_CONTEXT } from "@opentelemetry/api";
@@ -26,6 +27,9 @@ export interface Batched<Item, Result> {
 
 /** Larger batches are hardly faster, and each item waits for the whole batch. */
 const MAX_ITEMS = 64;
+
+/** While one batch runs, this many waiting items start a second one. */
+const OVERLAP_ITEMS = 16;
 
 /** If a batch takes longer, for example because a row is locked, the next batch runs in parallel. */
 const PARALLEL_AFTER_MS = 20;
@@ -62,6 +66,8 @@ function createBatcher<Item, Result>(
   let parallelTimer: ReturnType<typeof setTimeout> | undefined;
   /** The items that run alone, by their keys. Other items with these keys wait for them. */
   const aloneByKey = new Map<string, Waiting<Item, Result>>();
+  /** The keys of the items in running batches. */
+  const runningKeys = new Set<string>();
 
   /** Runs the waiting calls as one batch, and then those that arrived during it. */
   async function runNext(): Promise<void> {
@@ -70,12 +76,20 @@ function createBatcher<Item, Result>(
     scheduleParallel();
     if (batch.length === 0) return;
     running++;
+    const keys = batch.flatMap(({ item }) => conflictKeys(item));
+    for (const key of keys) runningKeys.add(key);
     const deadline = performance.now() + DEADLINE_MS;
     const error = await runBatch(batch);
     running--;
+    for (const key of keys) runningKeys.delete(key);
     if (error !== null) retryOrReject(batch, error, deadline);
     // A batch serves several requests, so it belongs to no single trace; each request has its own span.
-    if (running === 0 && waiting.length > 0) context.with(ROOT_CONTEXT, runNext);
+    if (canRunNext()) context.with(ROOT_CONTEXT, runNext);
+  }
+
+  function canRunNext(): boolean {
+    if (running === 0) return waiting.length > 0;
+    return running === 1 && waiting.length >= OVERLAP_ITEMS;
   }
 
   function scheduleParallel(): void {
@@ -166,8 +180,8 @@ function createBatcher<Item, Result>(
   }
 
   function takeBatch(): Waiting<Item, Result>[] {
-    if (waiting.length === 1 && aloneByKey.size === 0) return waiting.splice(0);
-    const takenKeys = new Set(aloneByKey.keys());
+    if (waiting.length === 1 && aloneByKey.size + runningKeys.size === 0) return waiting.splice(0);
+    const takenKeys = new Set([...aloneByKey.keys(), ...runningKeys]);
     let size = 0;
     const { batch = [], rest = [] } = Object.groupBy(waiting, ({ item }) => {
       const keys = conflictKeys(item);
@@ -187,7 +201,8 @@ function createBatcher<Item, Result>(
       runNext();
       return await promise;
     }
-    scheduleParallel();
+    if (canRunNext()) context.with(ROOT_CONTEXT, runNext);
+    else scheduleParallel();
     return await inDatabaseSpan(name, () => promise);
   };
 }

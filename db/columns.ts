@@ -1,5 +1,7 @@
 /** Describes the columns of a table once; its row type, column lists and defaults derive from that. */
 
+import type { ColumnType } from "./statement.ts";
+
 /** `T` is the type of the column's values. */
 export interface Column<T, HasDefault extends boolean> {
   /** True: updates write it. False: only the insert does. */
@@ -45,6 +47,19 @@ export function columnNames<C extends Columns>(columns: C): Name<C>[] {
 
 export function mutableNames<C extends Columns>(columns: C): Name<C>[] {
   return columnNames(columns).filter((name) => columns[name]!.isMutable);
+}
+
+/** The type of each column; those that are not named are text. */
+export function typesOf<C extends Columns>(
+  columns: C,
+  others: Partial<Record<ColumnType, Name<C>[]>>,
+): Record<string, ColumnType> {
+  const types: Record<string, ColumnType> = {};
+  for (const name of columnNames(columns)) types[name] = "text";
+  for (const [type, names] of Object.entries(others)) {
+    for (const name of names) types[name] = type as ColumnType;
+  }
+  return types;
 }
 
 export function defaultsOf<C extends Columns>(columns: C): Pick<RowOf<C>, Defaulted<C>> {

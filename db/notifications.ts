@@ -2,7 +2,7 @@
 
 import { MAX, NIL } from "uuid";
 import type { Batched } from "./batched.ts";
-import { columnNames, fixed, mutable, overwriteMutable, type RowOf } from "./columns.ts";
+import { columnNames, fixed, mutable, overwriteMutable, type RowOf, typesOf } from "./columns.ts";
 import type { Sql } from "./database.ts";
 import { type DueJob, insertJobsSql, type NewJob } from "./jobs.ts";
 import { Statement } from "./statement.ts";
@@ -45,6 +45,12 @@ export const NOTIFICATION_COLUMNS = {
   created_at: fixed<Date>(),
 };
 
+export const NOTIFICATION_TYPES = typesOf(NOTIFICATION_COLUMNS, {
+  uuid: ["id", "payment_id"],
+  json: ["raw_payload"],
+  timestamptz: ["created_at"],
+});
+
 export interface GatewayNotification extends RowOf<typeof NOTIFICATION_COLUMNS> {}
 
 export interface NotificationWrite {
@@ -66,7 +72,7 @@ async function writeNotifications(sql: Sql, writes: NotificationWrite[]): Promis
   const names = columnNames(NOTIFICATION_COLUMNS).join(", ");
   const insert = `
       insert into gateway.notifications (${names})
-      select ${names} from ${statement.rows("notifications", notifications)}
+      select ${names} from ${statement.arrays(notifications, NOTIFICATION_TYPES)}
       order by id ${overwriteMutable(NOTIFICATION_COLUMNS)}`;
   if (jobs.length === 0) {
     await statement.run(sql, insert);

@@ -35,9 +35,25 @@ export const paymentInserts = batchedInsert<GatewayPayment>({
   },
 });
 
+/** The columns that a notification changes. */
+const REPORTED_COLUMNS = {
+  transaction_status: "text",
+  fraud_status: "text",
+  status_code: "text",
+  status_message: "text",
+  captured_amount: "bigint",
+  refunded_amount: "bigint",
+  settlement_time: "timestamptz",
+  paid_at: "timestamptz",
+  check_at: "timestamptz",
+  event_count: "integer",
+  updated_at: "timestamptz",
+} as const;
+
 export const paymentWrites = batchedUpdate<GatewayPayment>(
   "payments",
   mutableNames(PAYMENT_COLUMNS),
+  REPORTED_COLUMNS,
 );
 
 const COLUMN_LIST = columnNames(PAYMENT_COLUMNS).join(", ");

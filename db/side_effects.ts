@@ -4,14 +4,18 @@
  * the events later (`event_publication.ts`).
  */
 
-import { columnNames, fixed, overwriteMutable, type RowOf } from "./columns.ts";
+import { columnNames, fixed, overwriteMutable, type RowOf, typesOf } from "./columns.ts";
 import type { Sql } from "./database.ts";
 import { NEW_EVENT_COLUMNS, type NewEvent } from "./events.ts";
 import { type DueJob, insertJobsSql, type NewJob } from "./jobs.ts";
-import { type GatewayNotification, NOTIFICATION_COLUMNS } from "./notifications.ts";
+import {
+  type GatewayNotification,
+  NOTIFICATION_COLUMNS,
+  NOTIFICATION_TYPES,
+} from "./notifications.ts";
 import { type GatewayRefund, REFUND_COLUMNS } from "./payments.ts";
 import { HISTORY_COLUMNS, type NewHistory } from "./records.ts";
-import { Statement, type StatementOptions } from "./statement.ts";
+import { type ColumnType, Statement, type StatementOptions } from "./statement.ts";
 
 export interface SideEffects {
   history: NewHistory[];
@@ -47,28 +51,55 @@ interface SideTable {
   /** The column with the record's id. */
   recordId: string;
   columns: Parameters<typeof columnNames>[0];
+  /** The types of all columns, for frequent rows; null: the rows are sent as JSON. */
+  types: Record<string, ColumnType> | null;
   /** SQL that follows the insert. */
   suffix: string;
 }
 
 const TABLES = {
-  history: { recordId: "resource_id", columns: HISTORY_COLUMNS, suffix: "" },
-  events: { recordId: "resource_id", columns: NEW_EVENT_COLUMNS, suffix: "" },
+  history: {
+    recordId: "resource_id",
+    columns: HISTORY_COLUMNS,
+    types: typesOf(HISTORY_COLUMNS, { uuid: ["resource_id"], timestamptz: ["created_at"] }),
+    suffix: "",
+  },
+  events: {
+    recordId: "resource_id",
+    columns: NEW_EVENT_COLUMNS,
+    types: typesOf(NEW_EVENT_COLUMNS, {
+      uuid: ["id", "resource_id"],
+      integer: ["sequence"],
+      json: ["data"],
+      "text[]": ["subscribers"],
+      timestamptz: ["created_at"],
+    }),
+    suffix: "",
+  },
   refunds: {
     recordId: "payment_id",
     columns: REFUND_COLUMNS,
+    types: null,
     suffix: overwriteMutable(REFUND_COLUMNS),
   },
-  subscription_charges: { recordId: "subscription_id", columns: CHARGE_COLUMNS, suffix: "" },
+  subscription_charges: {
+    recordId: "subscription_id",
+    columns: CHARGE_COLUMNS,
+    types: null,
+    suffix: "",
+  },
   notifications: {
     recordId: "payment_id",
     columns: NOTIFICATION_COLUMNS,
+    types: NOTIFICATION_TYPES,
     suffix: overwriteMutable(NOTIFICATION_COLUMNS),
   },
 } satisfies Record<string, SideTable>;
 
-const IS_JOB_OF_CHANGED =
-  "coalesce((payload ->> 'payment_id')::uuid, subject_id) in (select id from changed)";
+/** As an array: joined to the rows, the rows would be read again for each changed record. */
+const CHANGED = "any(array(select id from changed))";
+
+const IS_JOB_OF_CHANGED = `coalesce((payload ->> 'payment_id')::uuid, subject_id) = ${CHANGED}`;
 
 /** CTEs that insert the rows of those records whose ids are in the CTE `changed`. */
 function buildSideEffects(statement: Statement, writes: readonly SideEffects[]): string[] {
@@ -91,12 +122,16 @@ function insertRows(
   rows: readonly object[],
 ): string[] {
   if (rows.length === 0) return [];
-  const { recordId, columns, suffix } = TABLES[table];
-  const names = columnNames(columns).join(", ");
+  const { recordId, columns, types, suffix }: SideTable = TABLES[table];
+  const names = columnNames(columns);
+  const selected = names.map((name) => types?.[name] === "text[]" ? `${name}::text[]` : name);
+  const sent = types
+    ? statement.arrays(rows as Record<string, unknown>[], types)
+    : statement.rows(table, rows);
   return [`with_${table} as (
-      insert into gateway.${table} (${names})
-      select ${names} from ${statement.rows(table, rows)}
-      where ${recordId} in (select id from changed)
+      insert into gateway.${table} (${names.join(", ")})
+      select ${selected.join(", ")} from ${sent}
+      where ${recordId} = ${CHANGED}
       ${suffix}
     )`];
 }

@@ -27,6 +27,14 @@ export interface StatementOptions {
   isBatch?: boolean;
 }
 
+/**
+ * The PostgreSQL types of columns that `arrays` can send. A `text[]` is sent as text, which the statement
+ * must cast, because PostgreSQL has no arrays of arrays.
+ */
+export type ColumnType = "uuid" | "text" | "text[]" | "integer" | "bigint" | "timestamptz" | "json";
+
+type Scalar = string | number | Date | null;
+
 export class Statement {
   readonly #values: unknown[] = [];
   readonly #isBatch: boolean;
@@ -58,21 +66,68 @@ export class Statement {
     return `json_populate_recordset(null::gateway.${table}, ${json})`;
   }
 
-  /**
-   * A parameter of type json. A batch reads the rows that it locks from such a parameter, so the lock
-   * timeout is set before the first lock. It is set as by `set local`, but without a transaction block,
-   * which would cost two more round trips; PostgreSQL resets it when the statement ends.
-   */
+  /** A parameter of type json. */
   json(value: unknown): string {
-    const json = `${this.value(JSON.stringify(value))}::text::json`;
+    return this.#limitLockTime(`${this.value(JSON.stringify(value))}::text::json`);
+  }
+
+  /**
+   * A batch reads the rows that it locks from its parameters, so the lock timeout is set before the
+   * first lock. It is set as by `set local`, but without a transaction block, which would cost two more
+   * round trips; PostgreSQL resets it when the statement ends.
+   */
+  #limitLockTime(parameter: string): string {
     return this.#isBatch
-      ? `case when set_config('lock_timeout', '${BATCH_LOCK_TIMEOUT}', true) <> '' then ${json} end`
-      : json;
+      ? `case when set_config('lock_timeout', '${BATCH_LOCK_TIMEOUT}', true) <> '' then ${parameter} end`
+      : parameter;
+  }
+
+  /**
+   * Rows to select from, with these columns. Each column is one array parameter: building and reading
+   * these takes less than half the time of JSON rows, so frequent statements use them.
+   */
+  arrays<Row extends object>(
+    rows: readonly Row[],
+    types: { readonly [Name in keyof Row & string]?: ColumnType },
+  ): string {
+    const names = Object.keys(types) as (keyof Row & string)[];
+    const sources = names.map((name, index) => {
+      const values = rows.map((row) => row[name]);
+      const type = types[name]!;
+      if (type === "json") return `json_array_elements(${this.json(values)})`;
+      const array = this.#array(values as Scalar[], type);
+      return `unnest(${index === 0 ? this.#limitLockTime(array) : array})`;
+    });
+    return `rows from (${sources.join(", ")}) as sent (${names.join(", ")})`;
+  }
+
+  #array(values: readonly Scalar[], type: ColumnType): string {
+    if (type === "text[]") {
+      return this.#array((values as unknown as string[][]).map(listOf), "text");
+    }
+    const literal = `{${values.map(type === "text" ? quoted : unquoted).join(",")}}`;
+    return `${this.value(literal)}::text::${type}[]`;
   }
 
   async run<Row extends object>(sql: Sql, text: string): Promise<Row[]> {
     return await sql.unsafe<Row[]>(text, this.#values as never[], { prepare: true });
   }
+}
+
+function listOf(texts: string[]): string {
+  return `{${texts.map(quoted).join(",")}}`;
+}
+
+/** An element of an array literal. */
+function quoted(text: Scalar): string {
+  if (text === null) return "null";
+  return `"${(text as string).replaceAll("\\", "\\\\").replaceAll('"', '\\"')}"`;
+}
+
+/** An id, a number or a time, which needs no quotes. */
+function unquoted(value: Scalar): string {
+  if (value === null) return "null";
+  return value instanceof Date ? value.toISOString() : String(value);
 }
 
 /** PostgreSQL reads a missing member as null. Half of a payment's columns are null, so this saves bytes. */

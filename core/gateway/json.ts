@@ -42,11 +42,18 @@ type OutputOf<F extends Fields> = { [Name in keyof F]: ReturnType<F[Name]> } & {
  * and notification, and most of those fields are absent.
  */
 export function looseObject<F extends Fields>(fields: F): ResponseSchema<OutputOf<F>> {
-  const readers = Object.entries(fields);
+  const readers = new Map(Object.entries(fields));
+  // Most fields are absent. Their values are shared by all results, so lists are frozen.
+  const absent = Object.fromEntries(
+    [...readers].map(([name, read]) => [name, Object.freeze(read(undefined))]),
+  );
   return {
     parse(body) {
-      const result: Record<string, unknown> = { ...body as object };
-      for (const [name, read] of readers) result[name] = read(result[name]);
+      const result: Record<string, unknown> = { ...absent, ...body as object };
+      for (const name of Object.keys(body as object)) {
+        const read = readers.get(name);
+        if (read) result[name] = read(result[name]);
+      }
       return result as OutputOf<F>;
     },
   };

@@ -135,9 +135,16 @@ function clean(data: Json, depth: number): Json {
   // Without a prototype: a member called `__proto__` must be an ordinary member.
   const kept: JsonObject = Object.create(null);
   for (const name in data) {
-    if (!isSecretName(name)) kept[cleanText(name)] = cleanMember(name, data[name]!, depth);
+    if (!isSecretName(name)) kept[cleanName(name)] = cleanMember(name, data[name]!, depth);
   }
   return kept;
+}
+
+/** Every secret contains another character, and nearly every name is one of these. */
+const PLAIN_NAME = /^[a-z_]+$/;
+
+function cleanName(name: string): string {
+  return PLAIN_NAME.test(name) ? name : cleanText(name);
 }
 
 function cleanMember(name: string, value: Json, depth: number): Json {

@@ -50,7 +50,14 @@ export interface ReportedTransaction {
   fields: GatewayFields;
 }
 
+/** A notification is read when it is verified, and again when it is applied. */
+const alreadyRead = new WeakMap<Transaction, ReportedTransaction>();
+
 export function readTransaction(answer: Transaction): ReportedTransaction {
+  return alreadyRead.getOrInsertComputed(answer, () => readFields(answer));
+}
+
+function readFields(answer: Transaction): ReportedTransaction {
   return {
     id: answer.transaction_id,
     status: answer.transaction_status,

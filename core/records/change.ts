@@ -90,6 +90,7 @@ export function buildWrite<R extends GatewayRecord>(
   }));
   return {
     record,
+    previous: current,
     events,
     refunds: change.refunds ?? [],
     charges: change.charges ?? [],

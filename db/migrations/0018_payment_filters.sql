@@ -31,7 +31,7 @@ begin
       (payment_id, user_id, transaction_status, payment_type, check_at, paid_at)
     select id, user_id, transaction_status, payment_type, check_at, paid_at from written;
   elsif tg_op = 'DELETE' then
-    delete from gateway.payment_filters where payment_id in (select id from written);
+    delete from gateway.payment_filters known using written where known.payment_id = written.id;
   else
     update gateway.payment_filters known
     set user_id = written.user_id, transaction_status = written.transaction_status,

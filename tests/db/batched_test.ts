@@ -66,6 +66,22 @@ Deno.test("batched: items with the same conflict key run in separate batches, in
   assert.deepEqual(counter.batches, [[1], [2, 3, 4], [2], [2]]);
 });
 
+Deno.test("batched: many waiting items start a second batch, without those whose key is in the first", async () => {
+  const { promise: isReleased, resolve: release } = Promise.withResolvers<void>();
+  await using counter = await openCounter((_, [first]) =>
+    first === 1 ? isReleased : Promise.resolve()
+  );
+  const first = counter.count(1);
+  const others = Array.from({ length: 15 }, (_, index) => counter.count(index + 2));
+  const again = counter.count(1);
+  await Promise.all(others);
+  assert.deepEqual(counter.batches[0], [1]);
+  assert.deepEqual(counter.batches[1], Array.from({ length: 15 }, (_, index) => index + 2));
+  release();
+  assert.deepEqual([await first, await again], [10, 10]);
+  assert.deepEqual(counter.batches.slice(2), [[1]]);
+});
+
 Deno.test("batched: limits the size of a batch", async () => {
   await using counter = await openCounter();
   const items = Array.from({ length: 1_000 }, (_, index) => index);

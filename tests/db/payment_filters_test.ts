@@ -98,6 +98,8 @@ Deno.test("payment filters: equal the payments after every kind of change", asyn
   await expectEqual("a postponed check");
   await runSql(databaseUrl, "update gateway.payments set user_id = 'bob', check_at = null");
   await expectEqual("an update by another program");
+  await runSql(databaseUrl, `delete from gateway.payments where id = '${id}'`);
+  await expectEqual("a deletion by another program");
 });
 
 /** A database with the tables of the previous version and this many payments. */
