@@ -173,9 +173,12 @@ Deno.test("an unknown member of any other body: is rejected, also in a body that
     [`/payments/${ID}/expire/`]: { reason: "x" },
     "/invoices/": { itmes: [] },
     [`/invoices/${ID}/void/`]: { raeson: "x" },
-    "/subscriptions/": { intervall: 1 },
+    "/subscriptions/": { intervall: 1, payment_type: "gopay" },
     [`/subscriptions/${ID}/disable/`]: { force: true },
     "/webhook-endpoints/": { uri: "https://shop.example" },
+    [`/reviews/${ID}/approve/`]: { reason: "x" },
+    [`/reviews/${ID}/deny/`]: { reason: "x" },
+    "/keys/": { user: "shop" },
   };
   for (const [path, body] of Object.entries(bodies)) {
     const errors = await errorsOf(await payments.post(path, body, {}, key));
