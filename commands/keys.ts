@@ -2,8 +2,8 @@
 
 import { parseArgs } from "node:util";
 import { displayPrefix } from "../core/api_key.ts";
-import { createKey } from "../core/auth/api_keys.ts";
-import { isPrintableText } from "../core/auth/caller.ts";
+import { createKey, type KeyOwner } from "../core/auth/api_keys.ts";
+import { isPrintableText, roleOf } from "../core/auth/caller.ts";
 import type { Config } from "../core/config/config.ts";
 import { type ApiKey, listApiKeys, revokeApiKey } from "../db/api_keys.ts";
 import type { Database } from "../db/database.ts";
@@ -11,9 +11,10 @@ import { openCommandDatabase } from "./migrate.ts";
 import { Failure } from "./terminal.ts";
 
 const USAGE = `Usage:
-  keys create --user ID [--staff] [--name TEXT]   create a key and print it once
-  keys list                                       list all keys
-  keys revoke PREFIX                              revoke a key; takes effect within 5 seconds`;
+  keys create --user ID [--staff | --viewer] [--name TEXT]
+                       create a key and print it once; a viewer sees what staff see, and changes nothing
+  keys list            list all keys
+  keys revoke PREFIX   revoke a key; takes effect within 5 seconds`;
 
 type Action = (database: Database) => Promise<void>;
 
@@ -27,7 +28,8 @@ function parseAction([verb, ...rest]: string[]): Action {
   const { values, positionals } = parse(rest);
   const [prefix, ...more] = positionals;
   if (verb === "create" && values.user !== undefined && positionals.length === 0) {
-    return create(values.user, values.staff ?? false, values.name ?? null);
+    const { user: userId, staff: isStaff = false, viewer: isViewer = false, name = null } = values;
+    return create({ userId, isStaff, isViewer, name });
   }
   const hasOptions = Object.keys(values).length > 0;
   if (verb === "list" && positionals.length === 0 && !hasOptions) return list;
@@ -43,6 +45,7 @@ function parse(args: string[]) {
       options: {
         user: { type: "string" },
         staff: { type: "boolean" },
+        viewer: { type: "boolean" },
         name: { type: "string" },
       },
     });
@@ -51,12 +54,14 @@ function parse(args: string[]) {
   }
 }
 
-function create(userId: string, isStaff: boolean, name: string | null): Action {
+function create(owner: KeyOwner): Action {
+  const { userId, isStaff, isViewer, name } = owner;
+  if (isStaff && isViewer) throw new Failure("A key is either --staff or --viewer. Send only one.");
   if (!isPrintableText(userId) || (name !== null && !isPrintableText(name))) {
     throw new Failure("--user and --name must be 1-255 printable characters.");
   }
   return async (database) => {
-    console.log(await createKey(database, { userId, isStaff, name }));
+    console.log(await createKey(database, owner));
     console.error("Store this key now. It cannot be shown again.");
   };
 }
@@ -64,7 +69,7 @@ function create(userId: string, isStaff: boolean, name: string | null): Action {
 const list: Action = async (database) => {
   const keys = await database.query(listApiKeys);
   const rows = [
-    ["PREFIX", "USER", "STAFF", "NAME", "CREATED", "LAST USED", "STATE"],
+    ["PREFIX", "USER", "ROLE", "NAME", "CREATED", "LAST USED", "STATE"],
     ...keys.map(listRow),
   ];
   const widths = rows[0]!.map((_, column) => Math.max(...rows.map((row) => row[column]!.length)));
@@ -77,7 +82,7 @@ function listRow(key: ApiKey): string[] {
   return [
     key.prefix,
     key.user_id,
-    key.is_staff ? "yes" : "no",
+    roleOf({ isStaff: key.is_staff, isViewer: key.is_viewer }),
     key.name ?? "-",
     time(key.created_at),
     time(key.last_used_at),

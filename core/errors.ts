@@ -15,7 +15,7 @@ export const ERROR_CODES = {
   gateway_authentication: { status: 400, title: "The gateway rejected the server key" },
   gateway_rate_limited: { status: 400, title: "The gateway is rate limiting requests" },
   unauthenticated: { status: 401, title: "A valid API key or token is required" },
-  forbidden: { status: 403, title: "A staff key is required" },
+  forbidden: { status: 403, title: "The credential does not permit this request" },
   signature_invalid: { status: 403, title: "The notification's signature is invalid" },
   not_found: { status: 404, title: "Resource not found" },
   method_not_allowed: { status: 405, title: "Method not allowed for this resource" },

@@ -7,6 +7,8 @@ export interface ApiKey {
   prefix: string;
   user_id: string;
   is_staff: boolean;
+  /** Never true together with `is_staff`. */
+  is_viewer: boolean;
   is_development: boolean;
   name: string | null;
   created_at: Date;
@@ -18,6 +20,7 @@ const COLUMNS = [
   "prefix",
   "user_id",
   "is_staff",
+  "is_viewer",
   "is_development",
   "name",
   "created_at",
@@ -30,6 +33,7 @@ export interface NewApiKey {
   prefix: string;
   user_id: string;
   is_staff: boolean;
+  is_viewer: boolean;
   is_development: boolean;
   name: string | null;
 }
@@ -94,6 +98,54 @@ export async function listApiKeys(sql: Sql): Promise<ApiKey[]> {
   return await sql<ApiKey[]>`
     select ${sql(COLUMNS)}
     from gateway.api_keys order by created_at, prefix`;
+}
+
+/** One page of all keys, newest first. `before`: the prefix of the last key of the previous page. */
+export async function listApiKeyPage(
+  sql: Sql,
+  { before, limit }: { before: string | null; limit: number },
+): Promise<ApiKey[]> {
+  return await sql<ApiKey[]>`
+    select ${sql(COLUMNS)}
+    from gateway.api_keys
+    ${
+    before === null ? sql`` : sql`where (created_at, prefix) <
+      (select created_at, prefix from gateway.api_keys where prefix = ${before})`
+  }
+    order by created_at desc, prefix desc limit ${limit}`;
+}
+
+export interface Revocation {
+  /** The key after the statement; null: there is none with this prefix. */
+  key: ApiKey | null;
+  /** False: it is the last valid staff key, which was not revoked. */
+  isRevoked: boolean;
+}
+
+/**
+ * Revokes the key with this prefix unless it is the last valid staff key. Locks the valid staff keys:
+ * of two requests that revoke the last two at the same time, the second one waits and is refused.
+ * `acceptDevelopmentKeys`: whether development keys count as valid.
+ */
+export async function revokeUnlessLastStaff(
+  sql: Sql,
+  prefix: string,
+  acceptDevelopmentKeys: boolean,
+): Promise<Revocation> {
+  const [revoked] = await sql<ApiKey[]>`
+    with staff as (
+      select prefix from gateway.api_keys
+      where is_staff and revoked_at is null and (not is_development or ${acceptDevelopmentKeys})
+      order by prefix for update
+    )
+    update gateway.api_keys set revoked_at = coalesce(revoked_at, now())
+    where prefix = ${prefix} and (not is_staff or revoked_at is not null
+      or (select count(*) from staff where prefix <> ${prefix}) > 0)
+    returning ${sql(COLUMNS)}`;
+  if (revoked) return { key: revoked, isRevoked: true };
+  const [key] = await sql<ApiKey[]>`
+    select ${sql(COLUMNS)} from gateway.api_keys where prefix = ${prefix}`;
+  return { key: key ?? null, isRevoked: false };
 }
 
 /** Revokes the key with this prefix; null: there is none. */

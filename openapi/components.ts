@@ -73,7 +73,8 @@ export function registerComponents({ openAPIRegistry }: OpenAPIHono<any>): void 
     scheme: "bearer",
     description:
       "An API key (`gk_…`), or a JWT if the service is configured for it. The operator creates " +
-      "keys: `deno task keys create --user alice`, with `--staff` for a staff key. A key is " +
+      "keys: `deno task keys create --user alice`, with `--staff` for a staff key or `--viewer` for " +
+      "a viewer key; staff also create keys with `POST /keys/`. A key is " +
       "shown once. A revoked key stops working within 5 seconds. In development, `deno task " +
       "start` prints a user key and a staff key.",
   });

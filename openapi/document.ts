@@ -52,6 +52,11 @@ export function createDocument(api: OpenAPIHono<any>, basePath: string): Documen
           "or refund it.",
       },
       {
+        name: "Reviews",
+        description: "Decide about card payments that the gateway's fraud detection has " +
+          "challenged. Staff only.",
+      },
+      {
         name: "Invoices",
         description:
           "Bills with a hosted payment page. When the customer pays, the invoice becomes " +
@@ -91,6 +96,7 @@ export function createDocument(api: OpenAPIHono<any>, basePath: string): Documen
         },
       },
       { name: "Callers", description: "The current caller." },
+      { name: "Keys", description: "API keys of all users. Staff only; viewers can list them." },
       {
         name: "Health",
         description: "Service status, and probes for load balancers and supervisors.",

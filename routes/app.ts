@@ -25,6 +25,7 @@ import { createEventRoutes } from "./events/routes.ts";
 import { registerWebhookMessages } from "./events/webhook_messages.ts";
 import { createInvoiceRoutes } from "./invoices/routes.ts";
 import { createJobRoutes } from "./jobs/routes.ts";
+import { createKeyRoutes } from "./keys.ts";
 import { me } from "./me.ts";
 import { createQueryChecks } from "./middleware/known_query.ts";
 import { mount } from "./middleware/mount.ts";
@@ -35,6 +36,7 @@ import { type Fetch, wrapRequests } from "./middleware/wrap_requests.ts";
 import { createNotificationRoute, describeGatewayMessage } from "./notifications/receive.ts";
 import { createNotificationRoutes } from "./notifications/routes.ts";
 import { createChargeRoutes } from "./payments/charge.ts";
+import { createReviewRoutes } from "./payments/reviews.ts";
 import { createPaymentRoutes } from "./payments/routes.ts";
 import { renderError } from "./shared/problem.ts";
 import { registerProblemExamples } from "./shared/problem_responses.ts";
@@ -116,10 +118,13 @@ export function createApp(options: AppDeps): App {
     }),
   ];
   const statusRoutes = createStatusRoutes(deps);
+  const acceptDevelopmentKeys = config.isEmbeddedDefault;
   const resources = [
     me,
+    createKeyRoutes({ ...deps, acceptDevelopmentKeys }),
     createChargeRoutes({ ...deps, secrets }),
     createPaymentRoutes(deps),
+    createReviewRoutes(deps),
     createInvoiceRoutes(invoiceDeps),
     createSubscriptionRoutes(deps),
     createNotificationRoutes(notificationDeps),
@@ -144,7 +149,7 @@ export function createApp(options: AppDeps): App {
     authenticate: createAuthenticator({
       ...deps,
       jwt: config.jwt,
-      acceptDevelopmentKeys: config.isEmbeddedDefault,
+      acceptDevelopmentKeys,
     }),
     rateLimit: createRateLimit(rateLimit, clock),
     trustedProxies,

@@ -1,7 +1,9 @@
 /** `GET /me/`: the caller that a credential belongs to. */
 
 import { createRoute, z } from "@hono/zod-openapi";
+import { roleOf } from "../core/auth/caller.ts";
 import type { Examples } from "../core/response_fields.ts";
+import { RoleSchema } from "./schemas/role.ts";
 import { COMMON_ERRORS, problems } from "./shared/problem_responses.ts";
 import { callerOf, createRouter } from "./shared/router.ts";
 
@@ -14,6 +16,7 @@ export const MeSchema = z.object({
     description: "True if the caller can read and change the resources of all users.",
     example: false,
   }),
+  role: RoleSchema,
   credential: z.enum(["api_key", "jwt"]).openapi({
     description: "Kind of credential.",
     example: "api_key",
@@ -27,11 +30,17 @@ export const MeSchema = z.object({
 const CALLERS = {
   api_key: {
     summary: "With an API key",
-    value: { user_id: "alice", is_staff: false, credential: "api_key", key_prefix: "gk_q83vEjRW" },
+    value: {
+      user_id: "alice",
+      is_staff: false,
+      role: "user",
+      credential: "api_key",
+      key_prefix: "gk_q83vEjRW",
+    },
   },
   jwt: {
     summary: "With a JWT",
-    value: { user_id: "ops", is_staff: true, credential: "jwt", key_prefix: null },
+    value: { user_id: "ops", is_staff: true, role: "staff", credential: "jwt", key_prefix: null },
   },
 } satisfies Examples<z.output<typeof MeSchema>>;
 
@@ -41,8 +50,8 @@ const getMe = createRoute({
   operationId: "getCaller",
   summary: "Get the current caller",
   description:
-    "Returns the user that the credential belongs to, and whether it is a staff credential. Use " +
-    "it to check that a credential works. If the credential is wrong, revoked or expired, the " +
+    "Returns the user that the credential belongs to, and what it may do (`role`). Use it to " +
+    "check that a credential works. If the credential is wrong, revoked or expired, the " +
     "error is `unauthenticated`; the response does not say which of the three.",
   tags: ["Callers"],
   responses: {
@@ -57,6 +66,11 @@ const getMe = createRoute({
 export const me = createRouter();
 
 me.openapi(getMe, (c) => {
-  const { userId, isStaff, credential, keyPrefix } = callerOf(c);
-  return c.json({ user_id: userId, is_staff: isStaff, credential, key_prefix: keyPrefix }, 200);
+  const caller = callerOf(c);
+  const { userId, isStaff, credential, keyPrefix } = caller;
+  const role = roleOf(caller);
+  return c.json(
+    { user_id: userId, is_staff: isStaff, role, credential, key_prefix: keyPrefix },
+    200,
+  );
 });

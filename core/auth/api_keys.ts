@@ -18,6 +18,7 @@ import type { Caller } from "./caller.ts";
 export interface KeyOwner {
   userId: string;
   isStaff: boolean;
+  isViewer?: boolean;
   name: string | null;
   isDevelopment?: boolean;
 }
@@ -35,18 +36,20 @@ export async function ensureKey(
   key: string,
   owner: KeyOwner,
 ): Promise<boolean> {
+  const { isStaff, isViewer = false, isDevelopment = false } = owner;
   const stored = await database.query((sql) =>
     ensureApiKey(sql, {
       hash: hashApiKey(key),
       prefix: displayPrefix(key),
       user_id: owner.userId,
-      is_staff: owner.isStaff,
-      is_development: owner.isDevelopment ?? false,
+      is_staff: isStaff,
+      is_viewer: isViewer,
+      is_development: isDevelopment,
       name: owner.name,
     })
   );
-  return stored.revoked_at === null && stored.is_staff === owner.isStaff &&
-    stored.is_development === (owner.isDevelopment ?? false);
+  return stored.revoked_at === null && stored.is_staff === isStaff &&
+    stored.is_viewer === isViewer && stored.is_development === isDevelopment;
 }
 
 /** While the database accepts no writes, the use of the key is not recorded, so that reads still work. */
@@ -132,6 +135,7 @@ export function createApiKeyVerifier(options: ApiKeyVerifierOptions) {
     const caller: Caller = {
       userId: row.user_id,
       isStaff: row.is_staff,
+      isViewer: row.is_viewer,
       credential: "api_key",
       keyPrefix: row.prefix,
     };

@@ -1,10 +1,21 @@
-/** The authenticated caller of a request, and the check for staff. */
+/** The authenticated caller of a request, and the checks of its role. */
 
 import { ServiceError } from "../errors.ts";
+
+/**
+ * - `user`: reads and changes its own resources;
+ * - `viewer`: reads what staff can read, and changes nothing;
+ * - `staff`: reads and changes the resources of all users.
+ */
+export const ROLES = ["user", "viewer", "staff"] as const;
+
+export type Role = (typeof ROLES)[number];
 
 export interface Caller {
   userId: string;
   isStaff: boolean;
+  /** Never true for staff. Absent in callers that jobs of earlier versions have stored. */
+  isViewer?: boolean;
   credential: "api_key" | "jwt";
   /** The part of the API key that may be shown; null with a JWT. */
   keyPrefix: string | null;
@@ -17,6 +28,27 @@ export function isPrintableText(text: string): boolean {
   return /^(?=.*\S)\P{C}{1,255}$/u.test(text);
 }
 
+export function roleOf({ isStaff, isViewer }: Pick<Caller, "isStaff" | "isViewer">): Role {
+  return isStaff ? "staff" : isViewer ? "viewer" : "user";
+}
+
+/** Whether the caller may read the resources of all users. */
+export function canReadAll({ isStaff, isViewer }: Caller): boolean {
+  return isStaff || isViewer === true;
+}
+
+/** For changes that only staff may make. */
 export function requireStaff({ isStaff }: Caller): void {
-  if (!isStaff) throw new ServiceError("forbidden");
+  if (isStaff) return;
+  throw new ServiceError("forbidden", {
+    detail: "Only staff can do this. Use a staff credential.",
+  });
+}
+
+/** For data that only staff and viewers may read. */
+export function requireReadAll(caller: Caller): void {
+  if (canReadAll(caller)) return;
+  throw new ServiceError("forbidden", {
+    detail: "Only staff and viewers can read this. Use a staff or viewer credential.",
+  });
 }

@@ -25,7 +25,7 @@ const ASYMMETRIC = [
 const SYMMETRIC = ["HS256", "HS384", "HS512"];
 
 export function createJwtVerifier(
-  { trust, issuer, audience, staffClaim }: JwtConfig,
+  { trust, issuer, audience, staffClaim, viewerClaim }: JwtConfig,
   clock: Clock,
 ) {
   const options: JWTVerifyOptions = {
@@ -69,9 +69,11 @@ export function createJwtVerifier(
       });
     }
     if (typeof payload.sub !== "string" || !isPrintableText(payload.sub)) return null;
+    const isStaff = staffClaim !== null && payload[staffClaim] === true;
     return {
       userId: payload.sub,
-      isStaff: staffClaim !== null && payload[staffClaim] === true,
+      isStaff,
+      isViewer: !isStaff && viewerClaim !== null && payload[viewerClaim] === true,
       credential: "jwt",
       keyPrefix: null,
       expiresAt: payload.exp! * 1_000,

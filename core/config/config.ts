@@ -113,6 +113,7 @@ export interface JwtConfig {
   issuer: string;
   audience: string;
   staffClaim: string | null;
+  viewerClaim: string | null;
 }
 
 /** Relative paths are resolved against `folder`. Throws a `ConfigError` that lists every problem. */
@@ -206,5 +207,6 @@ function jwtConfig(settings: Settings): JwtConfig | null {
     issuer: AUTH_JWT_ISSUER,
     audience: AUTH_JWT_AUDIENCE,
     staffClaim: settings.AUTH_STAFF_CLAIM ?? null,
+    viewerClaim: settings.AUTH_VIEWER_CLAIM ?? null,
   };
 }

@@ -10,6 +10,14 @@ import {
   type SettingName,
 } from "./settings.ts";
 
+/** Settings that have an effect only if JWTs are accepted. */
+const JWT_SETTINGS = [
+  "AUTH_JWT_ISSUER",
+  "AUTH_JWT_AUDIENCE",
+  "AUTH_STAFF_CLAIM",
+  "AUTH_VIEWER_CLAIM",
+] as const;
+
 export interface ConfigProblem {
   name: SettingName;
   problem: string;
@@ -89,10 +97,13 @@ export function findConflicts(env: Environment): ConfigProblem[] {
   for (const name of ["AUTH_JWT_ISSUER", "AUTH_JWT_AUDIENCE"] as const) {
     if (acceptsJwt && !env[name]) addProblem(name, "is missing; it is required for JWTs");
   }
-  for (const name of ["AUTH_JWT_ISSUER", "AUTH_JWT_AUDIENCE", "AUTH_STAFF_CLAIM"] as const) {
+  for (const name of JWT_SETTINGS) {
     if (!acceptsJwt && env[name]) {
       addProblem(name, "requires AUTH_JWKS_URL or AUTH_JWT_SECRET to be set, too");
     }
+  }
+  if (env.AUTH_VIEWER_CLAIM && env.AUTH_VIEWER_CLAIM === env.AUTH_STAFF_CLAIM) {
+    addProblem("AUTH_VIEWER_CLAIM", "must differ from AUTH_STAFF_CLAIM");
   }
   return problems;
 }

@@ -44,6 +44,10 @@ function setting<T>(info: SettingInfo, problem: string, parse: (text: string) =>
   }).optional().meta({ ...info });
 }
 
+function textSetting(info: SettingInfo) {
+  return setting(info, "must be text", String);
+}
+
 export const SETTINGS = z.object({
   PORT: setting(
     { description: "Port to listen on; 0 picks a free one", default: "`8000`", example: "8000" },
@@ -290,33 +294,27 @@ export const SETTINGS = z.object({
     "must have at least 32 characters",
     (text) => text.length >= 32 ? text : undefined,
   ),
-  AUTH_JWT_ISSUER: setting(
-    {
-      description: "Required `iss` of JWTs",
-      default: "none; required for JWTs",
-      example: "https://id.example.com/",
-    },
-    "must be text",
-    String,
-  ),
-  AUTH_JWT_AUDIENCE: setting(
-    {
-      description: "Required `aud` of JWTs",
-      default: "none; required for JWTs",
-      example: "payments",
-    },
-    "must be text",
-    String,
-  ),
-  AUTH_STAFF_CLAIM: setting(
-    {
-      description: "Claim that marks a JWT's user as staff if its value is `true`",
-      default: "JWTs are never staff",
-      example: "staff",
-    },
-    "must be text",
-    String,
-  ),
+  AUTH_JWT_ISSUER: textSetting({
+    description: "Required `iss` of JWTs",
+    default: "none; required for JWTs",
+    example: "https://id.example.com/",
+  }),
+  AUTH_JWT_AUDIENCE: textSetting({
+    description: "Required `aud` of JWTs",
+    default: "none; required for JWTs",
+    example: "payments",
+  }),
+  AUTH_STAFF_CLAIM: textSetting({
+    description: "Claim that marks a JWT's user as staff if its value is `true`",
+    default: "JWTs are never staff",
+    example: "staff",
+  }),
+  AUTH_VIEWER_CLAIM: textSetting({
+    description: "Claim that marks a JWT's user as a viewer, who sees what staff see and changes " +
+      "nothing, if its value is `true`",
+    default: "JWTs are never viewers",
+    example: "auditor",
+  }),
   BOOTSTRAP_STAFF_KEY: setting(
     {
       description: "Staff API key created at startup if missing (secret)",

@@ -2,7 +2,7 @@
 
 import type { Database } from "../../db/database.ts";
 import { type EventFilter, type GatewayEvent, listEvents as list } from "../../db/events.ts";
-import { type Caller, requireStaff } from "../auth/caller.ts";
+import { type Caller, requireReadAll } from "../auth/caller.ts";
 import { readPage } from "../page.ts";
 import type { EventName } from "./names.ts";
 
@@ -31,7 +31,7 @@ export async function listEvents(
   caller: Caller,
   { limit, ...filter }: EventFilter,
 ): Promise<EventPage> {
-  requireStaff(caller);
+  requireReadAll(caller);
   const { rows, next } = await readPage(
     limit,
     (limit) => database.query((sql) => list(sql, { ...filter, limit }), "list events"),

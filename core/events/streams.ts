@@ -15,7 +15,7 @@ import {
   type PositionedEvent,
   readEventsAfter,
 } from "../../db/event_positions.ts";
-import type { Caller } from "../auth/caller.ts";
+import { type Caller, canReadAll } from "../auth/caller.ts";
 import type { Clock } from "../clock.ts";
 import { ServiceError } from "../errors.ts";
 import { createFollower, type FollowerDeps, type FollowerOptions } from "./follower.ts";
@@ -207,7 +207,7 @@ export function createEventStreams(
     async open(caller, { after, ...filter }) {
       admit();
       requireRoom(caller, [...streams.values()], limits);
-      const selector = { ...filter, userId: caller.isStaff ? null : caller.userId };
+      const selector = { ...filter, userId: canReadAll(caller) ? null : caller.userId };
       const stream = createEventStream({
         selector,
         frame,

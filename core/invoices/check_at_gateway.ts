@@ -3,7 +3,8 @@
 import type { GatewayInvoice } from "../../db/invoices.ts";
 import type { Caller } from "../auth/caller.ts";
 import { GatewayAPIError, isResourceNotFound } from "../gateway/errors.ts";
-import type { Invoice } from "../gateway/responses.ts";
+import type { JsonObject } from "../gateway/json.ts";
+import type { GatewayResponse, Invoice } from "../gateway/responses.ts";
 import { MAX_CHECKS } from "../records/check_times.ts";
 import { findOwn } from "../records/read.ts";
 import type { RecordDeps } from "../records/record.ts";
@@ -11,35 +12,41 @@ import { applyReport, matchesInvoice, type Source } from "./apply_report.ts";
 import { invoiceKind, problems } from "./invoice_record.ts";
 import { type InvoiceView, viewInvoice } from "./views.ts";
 
+export interface CheckedInvoice {
+  invoice: GatewayInvoice;
+  /** The gateway's response; null: the gateway's id is not known, so the gateway was not asked. */
+  raw: JsonObject | null;
+}
+
 /** Throws a `GatewayError` if the gateway gives no usable response. */
 export async function checkAtGateway(
   deps: RecordDeps,
   known: GatewayInvoice,
   source: Source,
   notificationId: string | null = null,
-): Promise<GatewayInvoice> {
+): Promise<CheckedInvoice> {
   // The gateway finds invoices by its own id only.
-  if (known.gateway_invoice_id === null) return known;
+  if (known.gateway_invoice_id === null) return { invoice: known, raw: null };
   for (let invoice = known, checks = 1;; checks++) {
-    const answer = await requestInvoice(deps, invoice);
+    const { body: answer, raw } = await requestInvoice(deps, invoice);
     const report = { answer, source, askedAtVersion: invoice.version, notificationId };
     const applied = await applyReport(deps, invoice, report);
-    if (!applied.isReportStale || checks >= MAX_CHECKS) return applied.invoice;
     invoice = applied.invoice;
+    if (!applied.isReportStale || checks >= MAX_CHECKS) return { invoice, raw };
   }
 }
 
 async function requestInvoice(
   { gateway, log }: RecordDeps,
   invoice: GatewayInvoice,
-): Promise<Invoice> {
+): Promise<GatewayResponse<Invoice>> {
   try {
-    const { body, statusCode } = await gateway.getInvoice(invoice.gateway_invoice_id!);
-    if (matchesInvoice(invoice, body)) return body;
+    const answer = await gateway.getInvoice(invoice.gateway_invoice_id!);
+    if (matchesInvoice(invoice, answer.body)) return answer;
     const error = new GatewayAPIError("The gateway's invoice differs from the one that was sent", {
       failure: "answered",
       outcome: "unknown",
-      statusCode,
+      statusCode: answer.statusCode,
     });
     log.error("invoice_differs", error, { invoice_id: invoice.id });
     throw error;
@@ -53,15 +60,22 @@ async function requestInvoice(
   }
 }
 
-/** Checks the invoice at the gateway and returns its current state. */
+export interface CheckedInvoiceStatus {
+  invoice: InvoiceView;
+  /** Null: the gateway has not confirmed the invoice yet, so it could not be asked. */
+  gateway_response: Record<string, unknown> | null;
+}
+
+/** Checks the invoice at the gateway and returns its current state, with the gateway's response. */
 export async function getInvoiceStatus(
   deps: RecordDeps,
   caller: Caller,
   id: string,
-): Promise<InvoiceView> {
+): Promise<CheckedInvoiceStatus> {
   const known = await findOwn(deps, invoiceKind, caller, id);
   try {
-    return viewInvoice(await checkAtGateway(deps, known, "get_invoice_status"));
+    const { invoice, raw } = await checkAtGateway(deps, known, "get_invoice_status");
+    return { invoice: viewInvoice(invoice), gateway_response: raw };
   } catch (error) {
     throw problems.checkFailed(known, "refused", error);
   }

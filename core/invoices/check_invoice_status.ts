@@ -56,7 +56,9 @@ async function checkInvoice(
   notificationId: string | null,
 ): Promise<GatewayInvoice> {
   if (known.gateway_invoice_id === null) return await finishCreation(deps, known);
-  if (known.status !== "paid") return await checkAtGateway(deps, known, SOURCE, notificationId);
+  if (known.status !== "paid") {
+    return (await checkAtGateway(deps, known, SOURCE, notificationId)).invoice;
+  }
   await findPayment(deps, known);
   return known;
 }

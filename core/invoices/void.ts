@@ -100,7 +100,7 @@ async function checkForVoid(
   outcome: "refused" | "unknown",
 ): Promise<GatewayInvoice> {
   try {
-    return await checkAtGateway(deps, invoice, "void");
+    return (await checkAtGateway(deps, invoice, "void")).invoice;
   } catch (error) {
     throw problems.checkFailed(invoice, outcome, error);
   }

@@ -3,7 +3,7 @@
 import type { Database } from "../../db/database.ts";
 import { findJob, listJobs as list } from "../../db/job_queries.ts";
 import type { GatewayJob, JobStatus } from "../../db/jobs.ts";
-import { type Caller, requireStaff } from "../auth/caller.ts";
+import { type Caller, canReadAll, requireReadAll } from "../auth/caller.ts";
 import { ServiceError } from "../errors.ts";
 import { readPage } from "../page.ts";
 
@@ -29,10 +29,10 @@ export interface ReadDeps {
   database: Database;
 }
 
-/** Only its owner and staff can see a job. */
+/** Only its owner, staff and viewers can see a job. */
 export async function readJob(deps: ReadDeps, caller: Caller, id: string): Promise<JobView> {
   const job = await requireJob(deps, id);
-  if (!caller.isStaff && job.user_id !== caller.userId) throw new ServiceError("not_found");
+  if (!canReadAll(caller) && job.user_id !== caller.userId) throw new ServiceError("not_found");
   return viewJob(job);
 }
 
@@ -61,7 +61,7 @@ export async function listJobs(
   caller: Caller,
   { limit, ...filter }: JobFilter,
 ): Promise<JobPage> {
-  requireStaff(caller);
+  requireReadAll(caller);
   const { rows, next } = await readPage(
     limit,
     (limit) => database.query((sql) => list(sql, { ...filter, limit }), "list jobs"),

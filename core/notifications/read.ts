@@ -6,7 +6,7 @@ import {
   listNotifications as list,
   type NotificationStatus,
 } from "../../db/notifications.ts";
-import { type Caller, requireStaff } from "../auth/caller.ts";
+import { type Caller, requireReadAll, requireStaff } from "../auth/caller.ts";
 import { ServiceError } from "../errors.ts";
 import { GatewayError } from "../gateway/errors.ts";
 import { firstIdAt } from "../ids.ts";
@@ -58,7 +58,7 @@ export async function listNotifications(
   caller: Caller,
   { createdFrom, createdBefore, before, limit, ...filter }: NotificationFilter,
 ): Promise<NotificationPage> {
-  requireStaff(caller);
+  requireReadAll(caller);
   const endId = createdBefore && firstIdAt(createdBefore);
   const rows = await database.query(
     (sql) =>

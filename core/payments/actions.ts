@@ -1,7 +1,7 @@
 /** `cancelPayment`, `expirePayment`, `capturePayment`, `approvePayment` and `denyPayment`. */
 
 import type { GatewayPayment } from "../../db/payments.ts";
-import type { Caller } from "../auth/caller.ts";
+import { type Caller, requireStaff } from "../auth/caller.ts";
 import type { ServiceError } from "../errors.ts";
 import type { GatewayClient } from "../gateway/client.ts";
 import { GatewayError } from "../gateway/errors.ts";
@@ -34,7 +34,7 @@ import {
   problemAbout,
   unclearAnswer,
 } from "./payment_record.ts";
-import { canCancel, REFUNDABLE } from "./states.ts";
+import { allowsAction, REFUNDABLE } from "./states.ts";
 import { matchesPayment } from "./transaction.ts";
 import { type PaymentView, viewPayment } from "./views.ts";
 
@@ -75,22 +75,26 @@ export async function capturePayment(
   return await act(deps, caller, id, requestKey, { name: "capture", amount });
 }
 
-/** Accepts a payment that the gateway's fraud detection has challenged. */
+/** Accepts a payment that the gateway's fraud detection has challenged. Only for staff. */
 export async function approvePayment(
   deps: PaymentDeps,
   caller: Caller,
   id: string,
+  requestKey: RequestKey | null,
 ): Promise<RequestResult<PaymentView>> {
-  return await act(deps, caller, id, null, { name: "approve" });
+  requireStaff(caller);
+  return await act(deps, caller, id, requestKey, { name: "approve" });
 }
 
-/** Rejects a payment that the gateway's fraud detection has challenged. */
+/** Rejects a payment that the gateway's fraud detection has challenged. Only for staff. */
 export async function denyPayment(
   deps: PaymentDeps,
   caller: Caller,
   id: string,
+  requestKey: RequestKey | null,
 ): Promise<RequestResult<PaymentView>> {
-  return await act(deps, caller, id, null, { name: "deny" });
+  requireStaff(caller);
+  return await act(deps, caller, id, requestKey, { name: "deny" });
 }
 
 /** Claims the key, checks the state, calls the gateway, classifies its response, applies it, replies. */
@@ -174,22 +178,23 @@ async function resolveFailure(
 /** Throws if the payment's state does not allow the action. */
 function requireAllowed(action: PaymentAction, payment: GatewayPayment): void {
   const { transaction_status: status, fraud_status, payment_type, gross_amount } = payment;
+  const isAllowed = allowsAction({ status, fraud: fraud_status }, payment_type, action.name);
   switch (action.name) {
     case "cancel":
-      if (canCancel(status)) return;
+      if (isAllowed) return;
       throw invalidState(
         payment,
         `A payment with status ${status} cannot be cancelled.` +
           (REFUNDABLE.includes(status) ? " Refund it instead." : ""),
       );
     case "expire":
-      if (status === "pending") return;
+      if (isAllowed) return;
       throw invalidState(
         payment,
         `Only a pending payment can be expired; this one has the status ${status}.`,
       );
     case "capture":
-      if (payment_type !== "credit_card" || status !== "authorize") {
+      if (!isAllowed) {
         const detail =
           `Only an authorized card payment can be captured; this one has the status ${status}.`;
         throw invalidState(payment, detail);
@@ -200,7 +205,7 @@ function requireAllowed(action: PaymentAction, payment: GatewayPayment): void {
       return;
     case "approve":
     case "deny":
-      if (["capture", "authorize"].includes(status) && fraud_status === "challenge") return;
+      if (isAllowed) return;
       throw invalidState(payment, "Only a challenged payment can be approved or denied.");
   }
 }

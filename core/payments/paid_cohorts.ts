@@ -30,6 +30,11 @@ const REFUND_WINDOWS: Record<string, readonly number[]> = {
   credit_card: [180],
 };
 
+/** Whether the gateway can refund payments of this type. */
+export function isRefundableType(paymentType: string): boolean {
+  return Object.hasOwn(REFUND_WINDOWS, paymentType);
+}
+
 const WEEK_DAYS = 7;
 
 export function paidCohorts({ minutes, days, cardDays }: RecheckConfig): Cohort[] {

@@ -7,14 +7,14 @@
 import { z } from "@hono/zod-openapi";
 import { REFUND_STATUSES } from "../../db/payments.ts";
 import { id, money, nullableText, timestamp } from "../response_fields.ts";
-import { PAYMENT_STATUSES } from "./states.ts";
+import { PAYMENT_ACTIONS, PAYMENT_STATUSES } from "./states.ts";
 
 export const PaymentStatusSchema = z.enum(PAYMENT_STATUSES).openapi("PaymentStatus", {
   description: [
     "- `pending`: waiting for the customer",
     "- `authorize`: the card amount is authorized, and can be captured",
     "- `capture`: the card is charged; the bank settles it later. With `fraud_status: challenge` " +
-    "it is not paid until you approve it in the gateway's dashboard",
+    "it is not paid until staff approve it",
     "- `settlement`: paid",
     "- `deny`: declined by the bank",
     "- `failure`: rejected by the gateway, or not created by it",
@@ -183,6 +183,15 @@ export const PaymentSchema = z.object({
   subscription_id: z.uuid().nullable().openapi({
     description: "The subscription that created this payment.",
     example: null,
+  }),
+  allowed_actions: z.array(z.enum(PAYMENT_ACTIONS)).openapi({
+    description:
+      "What you can do with the payment in its current state: `cancel`, `expire`, `capture`, " +
+      "`refund` (`POST /payments/{pk}/…/`), and for staff, if it is challenged, `approve` and " +
+      "`deny` (`POST /reviews/{pk}/…/`). Empty for viewers. `refund` is included while an amount " +
+      "is left and the gateway can refund the payment type; the bank can still decline. In " +
+      "events and jobs: what the owner of the payment could do at that moment.",
+    example: ["cancel", "expire"],
   }),
   is_paid: z.boolean().openapi({
     description: "True once the payment is captured or settled; safe to ship. False again after " +

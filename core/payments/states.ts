@@ -40,10 +40,45 @@ const AFTER_PAID = new Set<PaymentStatus>([
   "partial_chargeback",
 ]);
 
-const CANCELLABLE = new Set<PaymentStatus>(["pending", "authorize", "capture"]);
+export const PAYMENT_ACTIONS = [
+  "cancel",
+  "expire",
+  "capture",
+  "refund",
+  "approve",
+  "deny",
+] as const;
 
-/** A capture that is not settled yet is cancelled instead. */
-export const REFUNDABLE: readonly PaymentStatus[] = ["settlement", "partial_refund"];
+export type PaymentAction = (typeof PAYMENT_ACTIONS)[number];
+
+/** The states in which each action is allowed; `allowsAction` has further conditions. */
+const ALLOWED_IN: Record<PaymentAction, readonly PaymentStatus[]> = {
+  cancel: ["pending", "authorize", "capture"],
+  expire: ["pending"],
+  capture: ["authorize"],
+  // A capture that is not settled yet is cancelled instead.
+  refund: ["settlement", "partial_refund"],
+  approve: ["authorize", "capture"],
+  deny: ["authorize", "capture"],
+};
+
+export const REFUNDABLE = ALLOWED_IN.refund;
+
+/** Whether the state of a payment of this type allows an action. */
+export function allowsAction(
+  { status, fraud }: State,
+  paymentType: string,
+  action: PaymentAction,
+): boolean {
+  if (!ALLOWED_IN[action].includes(status)) return false;
+  if (action === "capture") return paymentType === "credit_card";
+  return isReview(action) ? fraud === "challenge" : true;
+}
+
+/** Reviews decide about a payment that fraud detection has challenged. Only staff make them. */
+export function isReview(action: PaymentAction): boolean {
+  return action === "approve" || action === "deny";
+}
 
 export function isPaid({ status, fraud }: State): boolean {
   return status === "capture" ? fraud === null || fraud === "accept" : PAID.has(status);
@@ -63,7 +98,7 @@ export function isExpired({ status }: State): boolean {
 }
 
 export function canCancel(status: PaymentStatus): boolean {
-  return CANCELLABLE.has(status);
+  return ALLOWED_IN.cancel.includes(status);
 }
 
 /** Whether the payment is paid, or was paid before it reached this state. */

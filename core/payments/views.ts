@@ -3,14 +3,25 @@
 import type { z } from "@hono/zod-openapi";
 import type { PaymentSummaryRow } from "../../db/payment_statements.ts";
 import type { GatewayPayment, GatewayPaymentItem, GatewayRefund } from "../../db/payments.ts";
+import { type Caller, roleOf } from "../auth/caller.ts";
 import { formatMoney } from "../money.ts";
+import { isRefundableType } from "./paid_cohorts.ts";
 import type {
   PaymentItemSchema,
   PaymentSchema,
   PaymentSummarySchema,
   RefundSchema,
 } from "./schema.ts";
-import { isExpired, isFailed, isPaid, isPending } from "./states.ts";
+import {
+  allowsAction,
+  isExpired,
+  isFailed,
+  isPaid,
+  isPending,
+  isReview,
+  PAYMENT_ACTIONS,
+  type PaymentAction,
+} from "./states.ts";
 
 // Types of the schemas' outputs: a view with a missing or an additional field does not compile.
 export type PaymentView = z.output<typeof PaymentSchema>;
@@ -65,6 +76,7 @@ export function viewPayment(payment: GatewayPayment): PaymentView {
     refunds: payment.refunds.map(viewRefund),
     invoice_id: payment.invoice_id,
     subscription_id: payment.subscription_id,
+    allowed_actions: ownersActions(payment),
     is_paid: isPaid(state),
     is_pending: isPending(state),
     is_failed: isFailed(state),
@@ -72,6 +84,33 @@ export function viewPayment(payment: GatewayPayment): PaymentView {
     created_at: payment.created_at.toISOString(),
     updated_at: payment.updated_at.toISOString(),
   };
+}
+
+const OWNERS_ACTIONS = PAYMENT_ACTIONS.filter((action) => !isReview(action));
+const REVIEWS = PAYMENT_ACTIONS.filter(isReview);
+
+/** What the owner can do. This is stored in events, jobs and replies, which have several readers. */
+function ownersActions(payment: GatewayPayment): PaymentAction[] {
+  const { payment_type, captured_amount, refunded_amount, reserved_amount } = payment;
+  const state = { status: payment.transaction_status, fraud: payment.fraud_status };
+  const canRefund = isRefundableType(payment_type) &&
+    (captured_amount ?? 0) > refunded_amount + reserved_amount;
+  return OWNERS_ACTIONS.filter((action) =>
+    allowsAction(state, payment_type, action) && (action !== "refund" || canRefund)
+  );
+}
+
+/** The payment as a response to this caller, with the actions that its role allows. */
+export function forCaller(caller: Caller, payment: PaymentView): PaymentView {
+  const role = roleOf(caller);
+  // A stored reply of an earlier version does not have the field.
+  const { transaction_status: status, fraud_status: fraud, allowed_actions = [] } = payment;
+  if (role === "user") return { ...payment, allowed_actions };
+  if (role === "viewer") return { ...payment, allowed_actions: [] };
+  const reviews = REVIEWS.filter((action) =>
+    allowsAction({ status, fraud }, payment.payment_type, action)
+  );
+  return { ...payment, allowed_actions: [...allowed_actions, ...reviews] };
 }
 
 export function summarizePayment(payment: PaymentSummaryRow): PaymentSummary {

@@ -1,7 +1,7 @@
 /** Reads stored records, restricted to what the caller may see. */
 
 import type { OwnerFilter } from "../../db/records.ts";
-import type { Caller } from "../auth/caller.ts";
+import { type Caller, canReadAll } from "../auth/caller.ts";
 import { ServiceError } from "../errors.ts";
 import type { GatewayRecord, RecordDeps, RecordKind } from "./record.ts";
 
@@ -20,6 +20,6 @@ export async function findOwn<R extends GatewayRecord>(
   return record;
 }
 
-export function ownerFor({ isStaff, userId }: Caller): OwnerFilter {
-  return isStaff ? null : userId;
+export function ownerFor(caller: Caller): OwnerFilter {
+  return canReadAll(caller) ? null : caller.userId;
 }

@@ -1,8 +1,8 @@
-/** `readStatus`: the state of the service for `GET /status/`. Staff only. */
+/** `readStatus`: the state of the service for `GET /status/`. For staff and viewers. */
 
 import type { CronRun } from "../../db/cron_runs.ts";
 import type { LeaseHolder } from "../../db/instance_lock.ts";
-import { type Caller, requireStaff } from "../auth/caller.ts";
+import { type Caller, requireReadAll } from "../auth/caller.ts";
 import { type ClockCheck, type ClockOffsets, isAccurate } from "../clock_check.ts";
 import type { BreakerState } from "../gateway/circuit_breaker.ts";
 import type { GatewayClient } from "../gateway/client.ts";
@@ -79,7 +79,7 @@ export async function readStatus(
   caller: Caller,
   startedAt: Date,
 ): Promise<StatusView> {
-  requireStaff(caller);
+  requireReadAll(caller);
   const workload = await readWorkload(deps);
   const now = new Date(deps.clock());
   const { unpublished, undelivered, unsent, received, unanswered } = workload;

@@ -8,7 +8,8 @@ import {
   isResourceNotFound,
   isTransactionNotFound,
 } from "../gateway/errors.ts";
-import type { Subscription } from "../gateway/responses.ts";
+import type { JsonObject } from "../gateway/json.ts";
+import type { GatewayResponse, Subscription } from "../gateway/responses.ts";
 import { adoptTransaction, canAdopt } from "../payments/adopt.ts";
 import { MAX_CHECKS } from "../records/check_times.ts";
 import { findOwn } from "../records/read.ts";
@@ -21,6 +22,8 @@ export interface CheckedSubscription {
   subscription: GatewaySubscription;
   /** Null: the gateway's id is not known, so the gateway could not be asked. */
   answer: Subscription | null;
+  /** The gateway's response as it was sent; null: the gateway was not asked. */
+  raw: JsonObject | null;
 }
 
 /** Throws a `GatewayError` if the gateway gives no usable response. */
@@ -30,30 +33,30 @@ export async function checkAtGateway(
   source: Source,
 ): Promise<CheckedSubscription> {
   // The gateway finds subscriptions by its own id only.
-  if (known.gateway_subscription_id === null) return { subscription: known, answer: null };
+  if (known.gateway_subscription_id === null) {
+    return { subscription: known, answer: null, raw: null };
+  }
   for (let subscription = known, checks = 1;; checks++) {
-    const answer = await requestSubscription(deps, subscription);
+    const { body: answer, raw } = await requestSubscription(deps, subscription);
     const report = { answer, source, askedAtVersion: subscription.version };
     const applied = await applyReport(deps, subscription, report);
     subscription = applied.subscription;
-    if (!applied.isReportStale || checks >= MAX_CHECKS) return { subscription, answer };
+    if (!applied.isReportStale || checks >= MAX_CHECKS) return { subscription, answer, raw };
   }
 }
 
 async function requestSubscription(
   { gateway, log }: RecordDeps,
   subscription: GatewaySubscription,
-): Promise<Subscription> {
+): Promise<GatewayResponse<Subscription>> {
   const fields = { subscription_id: subscription.id };
   try {
-    const { body, statusCode } = await gateway.getSubscription(
-      subscription.gateway_subscription_id!,
-    );
-    if (matchesSubscription(subscription, body)) return body;
+    const answer = await gateway.getSubscription(subscription.gateway_subscription_id!);
+    if (matchesSubscription(subscription, answer.body)) return answer;
     const error = new GatewayAPIError("The gateway's response is about another subscription", {
       failure: "answered",
       outcome: "unknown",
-      statusCode,
+      statusCode: answer.statusCode,
     });
     log.error("other_subscription", error, fields);
     throw error;
@@ -64,22 +67,32 @@ async function requestSubscription(
   }
 }
 
+export interface CheckedSubscriptionStatus {
+  subscription: SubscriptionView;
+  /** Null: the gateway has not confirmed the subscription yet, so it could not be asked. */
+  gateway_response: Record<string, unknown> | null;
+}
+
 /** The subscription after a check at the gateway, with its charges adopted. */
 export async function getSubscriptionStatus(
   deps: RecordDeps,
   caller: Caller,
   id: string,
-): Promise<SubscriptionView> {
+): Promise<CheckedSubscriptionStatus> {
   const known = await findOwn(deps, subscriptionKind, caller, id);
   try {
     const checked = await checkAtGateway(deps, known, "get_subscription_status");
-    const { subscription, answer } = checked;
-    return viewSubscription(
-      answer ? await adoptCharges(deps, subscription, answer, null) : subscription,
-    );
+    const { subscription, answer, raw } = checked;
+    const current = answer ? await adoptCharges(deps, subscription, answer, null) : subscription;
+    return { subscription: viewSubscription(current), gateway_response: raw && withoutToken(raw) };
   } catch (error) {
     throw problems.checkFailed(known, "refused", error);
   }
+}
+
+/** The token can be used to take money, so it is shown to no caller. */
+function withoutToken({ token: _, ...rest }: JsonObject): JsonObject {
+  return rest;
 }
 
 /**

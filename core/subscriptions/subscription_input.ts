@@ -131,15 +131,25 @@ export type SubscriptionInput = z.output<typeof SubscriptionInputSchema>;
 
 export type RetrySchedule = z.output<typeof RetryScheduleSchema>;
 
-/** A change of a subscription; the gateway requires the token with every change. */
-export interface SubscriptionUpdate {
-  token: string;
-  name?: string;
-  amount?: number;
-  /** Takes effect from the cycle after the next. */
-  interval?: number;
-  retry_schedule?: RetrySchedule;
-  gopay_account_id?: string;
-}
+export const SubscriptionUpdateSchema = omitNulls(object({
+  token: commonFields.token.openapi({
+    description: "Token of a saved card (`saved_token_id`) or a linked wallet: the current one, " +
+      "or a new one that replaces it. The gateway requires it with every change. It is never " +
+      "stored.",
+  }),
+  name: commonFields.name.optional(),
+  amount: commonFields.amount.optional(),
+  interval: commonFields.interval.optional().openapi({
+    description:
+      "Length of a cycle, in `interval_unit`, which cannot be changed. It takes effect " +
+      "from the cycle after the next.",
+  }),
+  retry_schedule: RetryScheduleSchema.optional(),
+  gopay_account_id: accountId.optional(),
+})).openapi("SubscriptionUpdate", {
+  description: "The fields to change; omitted fields stay as they are. `token` is always required.",
+});
+
+export type SubscriptionUpdate = z.output<typeof SubscriptionUpdateSchema>;
 
 export { INTERVAL_UNITS };

@@ -7,7 +7,7 @@ import {
 } from "../../db/webhook_deliveries.ts";
 import type { Caller } from "../auth/caller.ts";
 import { ServiceError } from "../errors.ts";
-import { findForStaff, type WebhookDeps } from "./endpoints.ts";
+import { findForReader, findForStaff, type WebhookDeps } from "./endpoints.ts";
 import { type DeliveryView, viewDelivery } from "./views.ts";
 
 export { DELIVERY_STATUSES } from "../../db/webhook_deliveries.ts";
@@ -25,7 +25,7 @@ export async function listWebhookDeliveries(
   endpointId: string,
   { limit, ...filter }: DeliveryOptions,
 ): Promise<{ deliveries: DeliveryView[]; next: string | null }> {
-  await findForStaff(deps, caller, endpointId);
+  await findForReader(deps, caller, endpointId);
   const options = { ...filter, endpointId, limit: limit + 1 };
   const rows = await deps.database.query((sql) => listDeliveries(sql, options), "list deliveries");
   const deliveries = rows.slice(0, limit).map(viewDelivery);

@@ -10,7 +10,7 @@ import {
   insertEndpoint,
   listEndpoints,
 } from "../../db/webhook_endpoints.ts";
-import { type Caller, requireStaff } from "../auth/caller.ts";
+import { type Caller, requireReadAll, requireStaff } from "../auth/caller.ts";
 import type { Clock } from "../clock.ts";
 import { invalidField, ServiceError } from "../errors.ts";
 import { type EventName, TEST_EVENT_NAME } from "../events/names.ts";
@@ -85,7 +85,7 @@ export async function listWebhookEndpoints(
   caller: Caller,
   { limit, before }: { limit: number; before: string | null },
 ): Promise<{ endpoints: EndpointView[]; next: string | null }> {
-  requireStaff(caller);
+  requireReadAll(caller);
   const { rows, next } = await readPage(
     limit,
     (limit) => database.query((sql) => listEndpoints(sql, { before, limit }), "list endpoints"),
@@ -98,7 +98,7 @@ export async function readWebhookEndpoint(
   caller: Caller,
   id: string,
 ): Promise<EndpointView> {
-  return viewEndpoint(await findForStaff(deps, caller, id));
+  return viewEndpoint(await findForReader(deps, caller, id));
 }
 
 /** Enabling an endpoint again also sends its waiting deliveries at once. */
@@ -188,12 +188,23 @@ export async function testWebhookEndpoint(
   return { id: event.id, succeeded: isAccepted(result), ...result };
 }
 
+/** The endpoint, for a change by staff. */
 export async function findForStaff(
-  { database }: Pick<WebhookDeps, "database">,
+  deps: Pick<WebhookDeps, "database">,
   caller: Caller,
   id: string,
 ): Promise<GatewayWebhookEndpoint> {
   requireStaff(caller);
+  return await findForReader(deps, caller, id);
+}
+
+/** The endpoint, for staff and viewers. */
+export async function findForReader(
+  { database }: Pick<WebhookDeps, "database">,
+  caller: Caller,
+  id: string,
+): Promise<GatewayWebhookEndpoint> {
+  requireReadAll(caller);
   const endpoint = await database.query((sql) => findEndpoint(sql, id), "find endpoint");
   return requireEndpoint(endpoint?.deleted_at ? null : endpoint);
 }

@@ -29,7 +29,7 @@ const eventsRoute = createRoute({
     "To process all events in order, use `order=oldest_first`, follow `Link` to the last page, " +
     "and request that page again later to get new events. To receive events immediately, use " +
     "the event stream or a webhook. Events are deleted after the retention period; a cursor " +
-    "older than that continues with the oldest remaining event. Staff only; other callers get " +
+    "older than that continues with the oldest remaining event. Staff and viewers only; other callers get " +
     "`forbidden` and can use the stream for their own resources.",
   tags: ["Events"],
   request: {

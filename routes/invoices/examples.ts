@@ -3,7 +3,7 @@
 import type { z } from "@hono/zod-openapi";
 import type { InvoiceInputSchema } from "../../core/invoices/invoice_input.ts";
 import type { Examples } from "../../core/response_fields.ts";
-import type { InvoiceSchema } from "../schemas/invoice.ts";
+import type { InvoiceSchema, InvoiceStatusCheckSchema } from "../schemas/invoice.ts";
 
 type Invoice = z.output<typeof InvoiceSchema>;
 
@@ -96,6 +96,35 @@ export const INVOICES = {
     },
   },
 } satisfies Examples<Invoice>;
+
+export const INVOICE_STATUS_CHECKS = {
+  sent: {
+    summary: "Awaiting payment",
+    value: {
+      invoice: SENT,
+      gateway_response: {
+        id: "6b1f0e9d7c428d2a7b138c5e",
+        order_id: "order-1893",
+        invoice_number: "INV-20260305-7K3M9QXD",
+        status: "pending",
+        gross_amount: 150000,
+      },
+    },
+  },
+  unconfirmed: {
+    summary: "Not confirmed by the gateway yet",
+    value: {
+      invoice: {
+        ...SENT,
+        gateway_invoice_id: null,
+        status: "pending",
+        payment_link_url: null,
+        pdf_url: null,
+      },
+      gateway_response: null,
+    },
+  },
+} satisfies Examples<z.output<typeof InvoiceStatusCheckSchema>>;
 
 export const INVOICE_PAGE = {
   page: { summary: "Two invoices", value: [SENT, PAID] },

@@ -1,7 +1,8 @@
-/** `/invoices/…`: lists, creates, reads and voids invoices. */
+/** `/invoices/…`: lists, creates, reads, checks and voids invoices. */
 
 import { createRoute, z } from "@hono/zod-openapi";
 import { oneOf } from "../../core/input_fields.ts";
+import { getInvoiceStatus } from "../../core/invoices/check_at_gateway.ts";
 import { createInvoice } from "../../core/invoices/create.ts";
 import { InvoiceInputSchema } from "../../core/invoices/invoice_input.ts";
 import type { InvoiceDeps } from "../../core/invoices/invoice_record.ts";
@@ -9,7 +10,7 @@ import { listInvoices, readInvoice } from "../../core/invoices/read.ts";
 import { INVOICE_STATUSES } from "../../core/invoices/states.ts";
 import { voidInvoice } from "../../core/invoices/void.ts";
 import { unsentExample } from "../../openapi/components.ts";
-import { InvoiceSchema, VoidInputSchema } from "../schemas/invoice.ts";
+import { InvoiceSchema, InvoiceStatusCheckSchema, VoidInputSchema } from "../schemas/invoice.ts";
 import { actionRequest, optionalBody, scopeOf } from "../shared/action.ts";
 import {
   IdempotencyHeaders,
@@ -20,13 +21,14 @@ import {
 import { linkHeader, NEXT_PAGE, paging } from "../shared/page.ts";
 import { basePathOf, locationHeader, parsePathId, pathId } from "../shared/paths.ts";
 import {
+  CHANGE_ERRORS,
   COMMON_ERRORS,
   GATEWAY_ERRORS,
   KEYED_BODY_ERRORS,
   problems,
 } from "../shared/problem_responses.ts";
 import { callerOf, createRouter, type Router } from "../shared/router.ts";
-import { INVOICE_PAGE, INVOICE_REQUESTS, INVOICES } from "./examples.ts";
+import { INVOICE_PAGE, INVOICE_REQUESTS, INVOICE_STATUS_CHECKS, INVOICES } from "./examples.ts";
 
 const path = "/invoices/";
 
@@ -98,7 +100,7 @@ const createInvoiceRoute = createRoute({
         },
       },
     },
-    ...problems("duplicate_order", ...KEYED_BODY_ERRORS, ...GATEWAY_ERRORS, ...COMMON_ERRORS),
+    ...problems("duplicate_order", ...KEYED_BODY_ERRORS, ...GATEWAY_ERRORS, ...CHANGE_ERRORS),
   },
 });
 
@@ -120,6 +122,34 @@ const readRoute = createRoute({
       content: { "application/json": { schema: InvoiceSchema, examples: INVOICES } },
     },
     ...problems("not_found", ...COMMON_ERRORS),
+  },
+});
+
+const checkStatusRoute = createRoute({
+  method: "get",
+  path: "/invoices/{pk}/check_status/",
+  operationId: "checkInvoiceStatus",
+  summary: "Check an invoice's status at the gateway",
+  description:
+    "Fetches the invoice's current state from the gateway, updates the invoice, and returns the " +
+    "invoice and the gateway's response. Use it when you cannot wait for the gateway's " +
+    "notification. Do not poll with it: the service checks invoices with missing notifications " +
+    "automatically. If the gateway does not respond (`gateway_timeout`, `gateway_unreachable`) or " +
+    "limits the request rate (`gateway_rate_limited`, with `Retry-After`), nothing changes. " +
+    "Viewers get `forbidden`.",
+  tags: ["Invoices"],
+  request: { params: InvoicePath },
+  responses: {
+    200: {
+      description: "The updated invoice, and the gateway's response",
+      content: {
+        "application/json": {
+          schema: InvoiceStatusCheckSchema,
+          examples: INVOICE_STATUS_CHECKS,
+        },
+      },
+    },
+    ...problems("not_found", ...GATEWAY_ERRORS, ...CHANGE_ERRORS),
   },
 });
 
@@ -159,7 +189,7 @@ const voidRoute = createRoute({
       "invalid_state",
       ...KEYED_BODY_ERRORS,
       ...GATEWAY_ERRORS,
-      ...COMMON_ERRORS,
+      ...CHANGE_ERRORS,
     ),
   },
 });
@@ -183,6 +213,10 @@ export function createInvoiceRoutes(deps: InvoiceDeps): Router {
   router.openapi(readRoute, async (c) => {
     const id = parsePathId(c.req.valid("param").pk);
     return c.json(await readInvoice(deps, callerOf(c), id), 200);
+  });
+  router.openapi(checkStatusRoute, async (c) => {
+    const id = parsePathId(c.req.valid("param").pk);
+    return c.json(await getInvoiceStatus(deps, callerOf(c), id), 200);
   });
   router.openapi(voidRoute, async (c) => {
     const id = parsePathId(c.req.valid("param").pk);

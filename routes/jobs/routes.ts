@@ -24,7 +24,8 @@ const listRoute = createRoute({
   description:
     "Returns queued, running and finished jobs, newest first. Finished jobs are deleted after the " +
     "retention period. Use `status=failed` to find jobs that failed, and why. Follow `Link` until " +
-    "it is absent. Staff only; other callers get `forbidden` and can read their own jobs by id.",
+    "it is absent. Staff and viewers only; other callers get `forbidden` and can " +
+    "read their own jobs by id.",
   tags: ["Jobs"],
   request: {
     query: z.object({

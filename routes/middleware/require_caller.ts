@@ -1,4 +1,4 @@
-/** Authenticates the caller of a request, and applies the caller's rate limit. */
+/** Authenticates the caller of a request, applies its rate limit, and keeps viewers from changes. */
 
 import type { Context } from "hono";
 import type { AddressList } from "../../core/address_list.ts";
@@ -15,7 +15,7 @@ export interface RequireCallerDeps {
 }
 
 /**
- * Stores the caller in the request's context, or throws `unauthenticated` or `rate_limited`.
+ * Stores the caller in the request's context, or throws `unauthenticated`, `rate_limited` or `forbidden`.
  * Synchronous if the credential is cached.
  */
 export type RequireCaller = (c: Context<AppEnv>) => void | Promise<void>;
@@ -45,6 +45,11 @@ export function createRequireCaller(deps: RequireCallerDeps): RequireCaller {
       uncount();
       c.env.caller = caller;
       rateLimit.count(`user:${caller.userId}`);
+      if (caller.isViewer && !readsStoredData(c)) {
+        throw new ServiceError("forbidden", {
+          detail: "A viewer can only read stored data. Use a staff or user credential.",
+        });
+      }
     }
 
     /** Before the look-up: wrong keys must not reach the database without a limit. */
@@ -63,6 +68,11 @@ export function createRequireCaller(deps: RequireCallerDeps): RequireCaller {
       throw error;
     });
   };
+}
+
+/** False for every request that changes something: `check_status` updates its resource. */
+function readsStoredData({ req, env }: Context<AppEnv>): boolean {
+  return (req.method === "GET" || req.method === "HEAD") && !env.route!.endsWith("/check_status/");
 }
 
 function bearerCredential(header: string | undefined): string | null {

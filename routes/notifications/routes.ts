@@ -27,7 +27,7 @@ const listRoute = createRoute({
     "Returns the notifications received from the gateway and their results, newest first. Use " +
     "it to find out why a payment is not in the expected state: `status=failed` and " +
     "`status=unmatched` show notifications that could not be applied. Follow `Link` for the next " +
-    "page until it is absent. Requires a staff key; otherwise the error is `forbidden`.",
+    "page until it is absent. Staff and viewers only; other callers get `forbidden`.",
   tags: ["Notifications"],
   request: {
     query: z.object({

@@ -6,6 +6,7 @@ import type { PaymentDeps } from "../../core/payments/payment_record.ts";
 import { enqueueRefund } from "../../core/payments/process_refund_async.ts";
 import { refundPayment } from "../../core/payments/refund.ts";
 import { PaymentSchema, RefundSchema } from "../../core/payments/schema.ts";
+import { forCaller } from "../../core/payments/views.ts";
 import { QUEUED_JOBS } from "../schemas/job_examples.ts";
 import { PAYMENTS, REFUND_RESULTS } from "../schemas/payment_examples.ts";
 import { actionRequest, EMPTY_BODY, optionalBody, scopeOf } from "../shared/action.ts";
@@ -17,7 +18,7 @@ import {
 } from "../shared/idempotency.ts";
 import { accepted, AsyncHeaders, asyncResponse, prefersAsync } from "../shared/prefer.ts";
 import {
-  COMMON_ERRORS,
+  CHANGE_ERRORS,
   GATEWAY_ERRORS,
   KEYED_BODY_ERRORS,
   problems,
@@ -32,7 +33,7 @@ import {
   RefundInputSchema,
 } from "./requests.ts";
 
-const UNKNOWN_OUTCOME =
+export const UNKNOWN_OUTCOME =
   "An error with `outcome: unknown` means that the gateway did not confirm whether it processed " +
   "the request: read the payment, or resend the same request with the same `Idempotency-Key`";
 
@@ -66,7 +67,7 @@ const cancelRoute = createRoute({
       "invalid_state",
       ...KEYED_BODY_ERRORS,
       ...GATEWAY_ERRORS,
-      ...COMMON_ERRORS,
+      ...CHANGE_ERRORS,
     ),
   },
 });
@@ -101,7 +102,7 @@ const expireRoute = createRoute({
       "invalid_state",
       ...KEYED_BODY_ERRORS,
       ...GATEWAY_ERRORS,
-      ...COMMON_ERRORS,
+      ...CHANGE_ERRORS,
     ),
   },
 });
@@ -152,7 +153,7 @@ const refundRoute = createRoute({
       "refund_denied",
       ...KEYED_BODY_ERRORS,
       ...GATEWAY_ERRORS,
-      ...COMMON_ERRORS,
+      ...CHANGE_ERRORS,
     ),
   },
 });
@@ -193,7 +194,7 @@ const captureRoute = createRoute({
       "capture_denied",
       ...KEYED_BODY_ERRORS,
       ...GATEWAY_ERRORS,
-      ...COMMON_ERRORS,
+      ...CHANGE_ERRORS,
     ),
   },
 });
@@ -204,14 +205,14 @@ export function addPaymentActions(router: Router, deps: PaymentDeps): void {
     const scope = scopeOf(cancelRoute.path, id);
     const requestKey = requestKeyOf(c.req.valid("header"), scope, c.req.valid("json"));
     const { body, isReplayed } = await cancelPayment(deps, callerOf(c), id, requestKey);
-    return c.json(body, 200, replayHeader(isReplayed));
+    return c.json(forCaller(callerOf(c), body), 200, replayHeader(isReplayed));
   });
   router.openapi(expireRoute, async (c) => {
     const id = paymentIdOf(c.req.valid("param"));
     const scope = scopeOf(expireRoute.path, id);
     const requestKey = requestKeyOf(c.req.valid("header"), scope, c.req.valid("json"));
     const { body, isReplayed } = await expirePayment(deps, callerOf(c), id, requestKey);
-    return c.json(body, 200, replayHeader(isReplayed));
+    return c.json(forCaller(callerOf(c), body), 200, replayHeader(isReplayed));
   });
   router.openapi(refundRoute, async (c) => {
     const id = paymentIdOf(c.req.valid("param"));
@@ -226,13 +227,14 @@ export function addPaymentActions(router: Router, deps: PaymentDeps): void {
     }
     const requestKey = requestKeyOf(headers, scope, input);
     const { body, isReplayed } = await refundPayment(deps, callerOf(c), id, input, requestKey);
-    return c.json(body, 200, replayHeader(isReplayed));
+    const payment = forCaller(callerOf(c), body.payment);
+    return c.json({ ...body, payment }, 200, replayHeader(isReplayed));
   });
   router.openapi(captureRoute, async (c) => {
     const id = paymentIdOf(c.req.valid("param"));
     const input = c.req.valid("json");
     const requestKey = requestKeyOf(c.req.valid("header"), scopeOf(captureRoute.path, id), input);
     const { body, isReplayed } = await capturePayment(deps, callerOf(c), id, input, requestKey);
-    return c.json(body, 200, replayHeader(isReplayed));
+    return c.json(forCaller(callerOf(c), body), 200, replayHeader(isReplayed));
   });
 }

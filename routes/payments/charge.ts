@@ -6,6 +6,7 @@ import { CHARGE_EXAMPLES } from "../../core/payments/charge_examples.ts";
 import { ChargeSchema } from "../../core/payments/charge_input.ts";
 import { type AsyncChargeDeps, enqueueCharge } from "../../core/payments/process_charge_async.ts";
 import { PaymentSchema } from "../../core/payments/schema.ts";
+import { forCaller } from "../../core/payments/views.ts";
 import { QUEUED_JOBS } from "../schemas/job_examples.ts";
 import { CHARGED } from "../schemas/payment_examples.ts";
 import {
@@ -17,7 +18,7 @@ import {
 import { basePathOf, locationHeader } from "../shared/paths.ts";
 import { accepted, AsyncHeaders, asyncResponse, prefersAsync } from "../shared/prefer.ts";
 import {
-  COMMON_ERRORS,
+  CHANGE_ERRORS,
   GATEWAY_ERRORS,
   KEYED_BODY_ERRORS,
   problems,
@@ -66,7 +67,7 @@ const chargeRoute = createRoute({
       content: { "application/json": { schema: PaymentSchema, examples: CHARGED } },
     },
     ...asyncResponse({ queued_charge: QUEUED_JOBS.queued_charge }),
-    ...problems("duplicate_order", ...KEYED_BODY_ERRORS, ...GATEWAY_ERRORS, ...COMMON_ERRORS),
+    ...problems("duplicate_order", ...KEYED_BODY_ERRORS, ...GATEWAY_ERRORS, ...CHANGE_ERRORS),
   },
 });
 
@@ -84,7 +85,7 @@ export function createChargeRoutes(deps: AsyncChargeDeps): Router {
     const requestKey = requestKeyOf(headers, scope, input);
     const { body, isReplayed } = await createCharge(deps, callerOf(c), input, requestKey);
     const Location = `${basePathOf(c, path)}/payments/${body.id}/`;
-    return c.json(body, 201, { Location, ...replayHeader(isReplayed) });
+    return c.json(forCaller(callerOf(c), body), 201, { Location, ...replayHeader(isReplayed) });
   });
   return router;
 }

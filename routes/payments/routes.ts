@@ -8,13 +8,19 @@ import type { PaymentDeps } from "../../core/payments/payment_record.ts";
 import { listPayments, readPayment } from "../../core/payments/read.ts";
 import { PaymentSchema, PaymentSummarySchema } from "../../core/payments/schema.ts";
 import { PAYMENT_STATUSES } from "../../core/payments/states.ts";
+import { forCaller } from "../../core/payments/views.ts";
 import type { Examples } from "../../core/response_fields.ts";
 import { unsentExample } from "../../openapi/components.ts";
 import { CHARGED, PAYMENT_PAGE, PAYMENTS } from "../schemas/payment_examples.ts";
 import { SETTLED_TRANSACTION } from "../schemas/transaction_example.ts";
 import { linkHeader, NEXT_PAGE, paging } from "../shared/page.ts";
 import { basePathOf, optionalId } from "../shared/paths.ts";
-import { COMMON_ERRORS, GATEWAY_ERRORS, problems } from "../shared/problem_responses.ts";
+import {
+  CHANGE_ERRORS,
+  COMMON_ERRORS,
+  GATEWAY_ERRORS,
+  problems,
+} from "../shared/problem_responses.ts";
 import { callerOf, createRouter, type Router } from "../shared/router.ts";
 import { addPaymentActions } from "./actions.ts";
 import { paymentIdOf, PaymentPath } from "./requests.ts";
@@ -155,7 +161,7 @@ const checkStatusRoute = createRoute({
         "application/json": { schema: PaymentStatusCheckSchema, examples: STATUS_CHECKS },
       },
     },
-    ...problems("not_found", ...GATEWAY_ERRORS, ...COMMON_ERRORS),
+    ...problems("not_found", ...GATEWAY_ERRORS, ...CHANGE_ERRORS),
   },
 });
 
@@ -175,11 +181,12 @@ export function createPaymentRoutes(deps: PaymentDeps): Router {
   });
   router.openapi(readRoute, async (c) => {
     const id = paymentIdOf(c.req.valid("param"));
-    return c.json(await readPayment(deps, callerOf(c), id), 200);
+    return c.json(forCaller(callerOf(c), await readPayment(deps, callerOf(c), id)), 200);
   });
   router.openapi(checkStatusRoute, async (c) => {
     const id = paymentIdOf(c.req.valid("param"));
-    return c.json(await getStatus(deps, callerOf(c), id), 200);
+    const { payment, gateway_response } = await getStatus(deps, callerOf(c), id);
+    return c.json({ payment: forCaller(callerOf(c), payment), gateway_response }, 200);
   });
   addPaymentActions(router, deps);
   return router;

@@ -104,6 +104,17 @@ export const InvoiceSchema = z.object({
     "field is always present; fields without a value are null.",
 });
 
+export const InvoiceStatusCheckSchema = z.object({
+  invoice: InvoiceSchema,
+  gateway_response: z.record(z.string(), z.unknown()).nullable().openapi({
+    description: "The gateway's response, unchanged; null if the gateway has not confirmed the " +
+      "invoice yet.",
+    example: { id: "6b1f0e9d7c428d2a7b138c5e", status: "pending" },
+  }),
+}).openapi("InvoiceStatusCheck", {
+  description: "An invoice, and the gateway's response about it.",
+});
+
 export const VoidInputSchema = omitNulls(object({
   reason: optionalText(255).openapi({
     description: "Why it is voided; stored with the invoice and sent to the gateway.",

@@ -60,6 +60,7 @@ const PAID = {
   status_message: "midtrans payment notification",
   settlement_time: "2026-03-05T04:15:40.000Z",
   net_amount: "150000.00",
+  allowed_actions: [],
   is_paid: true,
   is_pending: false,
   updated_at: "2026-03-05T04:15:40.871Z",
@@ -80,6 +81,7 @@ const CAPTURED = {
   status_code: "200",
   expiry_time: "2026-03-13T04:12:09.000Z",
   net_amount: "150000.00",
+  allowed_actions: ["cancel"],
   is_paid: true,
   is_pending: false,
 } satisfies Partial<Payment>;
@@ -129,6 +131,7 @@ const PARTLY_REFUNDED: Payment = {
   refund_amount: "50000.00",
   net_amount: "100000.00",
   refunds: [PART],
+  allowed_actions: ["refund"],
   updated_at: "2026-03-06T02:30:00.642Z",
 };
 
@@ -138,6 +141,7 @@ const REFUNDED: Payment = {
   refund_amount: "150000.00",
   net_amount: "0.00",
   refunds: [PART, REST],
+  allowed_actions: [],
   is_paid: false,
   updated_at: "2026-03-07T02:31:12.984Z",
 };
@@ -166,6 +170,7 @@ export const CHARGED = {
       transaction_status: "authorize",
       status_code: "200",
       expiry_time: "2026-03-13T04:12:09.000Z",
+      allowed_actions: ["cancel", "capture"],
     },
   },
   denied_card: {
@@ -175,6 +180,7 @@ export const CHARGED = {
       transaction_status: "deny",
       status_code: "202",
       status_message: "Deny by Bank [BNI] with code [05] and message [Do not honour]",
+      allowed_actions: [],
       is_pending: false,
       is_failed: true,
     },
@@ -269,6 +275,7 @@ export const PAYMENTS = {
       transaction_status: "cancel",
       status_code: "200",
       status_message: "Success, transaction is canceled",
+      allowed_actions: [],
       is_pending: false,
       is_failed: true,
       updated_at: "2026-03-05T04:20:31.402Z",
@@ -281,6 +288,7 @@ export const PAYMENTS = {
       transaction_status: "expire",
       status_code: "407",
       status_message: "Success, transaction has expired",
+      allowed_actions: [],
       is_pending: false,
       is_expired: true,
       updated_at: "2026-03-05T04:20:31.402Z",
@@ -297,6 +305,29 @@ export const PAYMENTS = {
       updated_at: "2026-03-06T08:00:12.775Z",
     },
   },
+  approved_card: {
+    summary: "Challenged card payment that staff have approved: paid",
+    value: {
+      ...CARD,
+      ...CAPTURED,
+      status_message: "Success, transaction is approved",
+      updated_at: "2026-03-05T05:01:44.318Z",
+    },
+  },
+  rejected_card: {
+    summary: "Challenged card payment that staff have denied",
+    value: {
+      ...CARD,
+      transaction_status: "cancel",
+      fraud_status: "deny",
+      status_code: "200",
+      status_message: "Success, transaction is denied",
+      allowed_actions: [],
+      is_pending: false,
+      is_failed: true,
+      updated_at: "2026-03-05T05:01:44.318Z",
+    },
+  },
   failed_qris: {
     summary: "Rejected by the gateway",
     value: {
@@ -310,6 +341,7 @@ export const PAYMENTS = {
       qr_url: null,
       transaction_time: null,
       expiry_time: null,
+      allowed_actions: [],
       is_pending: false,
       is_failed: true,
     },

@@ -80,3 +80,14 @@ export const SubscriptionSchema = z.object({
     "A recurring charge that the gateway makes each cycle. Each charge is a payment with its " +
     "`subscription_id`. Every field is always present; fields without a value are null.",
 });
+
+export const SubscriptionStatusCheckSchema = z.object({
+  subscription: SubscriptionSchema,
+  gateway_response: z.record(z.string(), z.unknown()).nullable().openapi({
+    description: "The gateway's response, unchanged except that its token is removed; null if " +
+      "the gateway has not confirmed the subscription yet.",
+    example: { id: "d98a63b8-97e4-4059-825f-0f62340407e9", status: "active" },
+  }),
+}).openapi("SubscriptionStatusCheck", {
+  description: "A subscription, and the gateway's response about it.",
+});

@@ -35,8 +35,8 @@ export function actionRequest<Path extends z.ZodObject, Body extends z.ZodType>(
 }
 
 /** The idempotency scope of an action: method and path, without the base path. */
-export function scopeOf(path: string, id: string): string {
-  return `POST ${path.replace("{pk}", id)}`;
+export function scopeOf(path: string, id: string, method = "POST"): string {
+  return `${method} ${path.replace("{pk}", id)}`;
 }
 
 /** Treats an empty body as `{}`, with or without a content type, because clients differ in that. */

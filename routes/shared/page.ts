@@ -39,9 +39,10 @@ export function linkHeader(
   path: string,
   query: Record<string, string | number | undefined>,
   next: string | null,
+  encode: (next: string) => string = encodeCursor,
 ): Record<string, string> {
   if (next === null) return {};
-  const members = Object.entries({ ...query, cursor: encodeCursor(next) });
+  const members = Object.entries({ ...query, cursor: encode(next) });
   const search = new URLSearchParams(
     members.filter(([, value]) => value !== undefined).map(([name, value]) => [name, `${value}`]),
   );

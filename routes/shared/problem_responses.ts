@@ -15,6 +15,9 @@ export const COMMON_ERRORS = [
   "unavailable",
 ] as const satisfies ErrorCode[];
 
+/** Errors of every operation that viewers must not use: it changes something or calls the gateway. */
+export const CHANGE_ERRORS = [...COMMON_ERRORS, "forbidden"] as const satisfies ErrorCode[];
+
 /** Errors of operations that accept a body but need none. */
 export const EMPTY_BODY_ERRORS = [
   "payload_too_large",

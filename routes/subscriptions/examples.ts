@@ -2,8 +2,11 @@
 
 import type { z } from "@hono/zod-openapi";
 import type { Examples } from "../../core/response_fields.ts";
-import type { SubscriptionInputSchema } from "../../core/subscriptions/subscription_input.ts";
-import type { SubscriptionSchema } from "../schemas/subscription.ts";
+import type {
+  SubscriptionInputSchema,
+  SubscriptionUpdate,
+} from "../../core/subscriptions/subscription_input.ts";
+import type { SubscriptionSchema, SubscriptionStatusCheckSchema } from "../schemas/subscription.ts";
 
 type Subscription = z.output<typeof SubscriptionSchema>;
 
@@ -48,6 +51,17 @@ export const SUBSCRIPTION_REQUESTS = {
   },
 } satisfies Examples<Request>;
 
+export const SUBSCRIPTION_UPDATES = {
+  amount: {
+    summary: "Another amount and name",
+    value: { token: "481111xDUgxnnredRMAXuklkvAON1114", name: "coffee-club-2", amount: 175000 },
+  },
+  token: {
+    summary: "Another card",
+    value: { token: "521111gmWlxGZKqqdbkUCvgbBHFN1117" },
+  },
+} satisfies Examples<SubscriptionUpdate>;
+
 const ACTIVE: Subscription = {
   id: "0197a3e1-6a90-7c18-8d3f-2b5e7f9a0c64",
   gateway_subscription_id: "d98a63b8-97e4-4059-825f-0f62340407e9",
@@ -82,6 +96,15 @@ export const SUBSCRIPTIONS = {
       updated_at: "2026-06-05T04:12:31.820Z",
     },
   },
+  updated_subscription: {
+    summary: "With another amount and name",
+    value: {
+      ...ACTIVE,
+      name: "coffee-club-2",
+      amount: "175000.00",
+      updated_at: "2026-03-20T08:01:15.366Z",
+    },
+  },
   disabled_subscription: {
     summary: "Paused",
     value: { ...ACTIVE, status: "disabled", updated_at: "2026-03-20T08:01:15.366Z" },
@@ -91,6 +114,36 @@ export const SUBSCRIPTIONS = {
     value: { ...ACTIVE, status: "cancelled", updated_at: "2026-03-20T08:01:15.366Z" },
   },
 } satisfies Examples<Subscription>;
+
+export const SUBSCRIPTION_STATUS_CHECKS = {
+  active: {
+    summary: "Active",
+    value: {
+      subscription: ACTIVE,
+      gateway_response: {
+        id: "d98a63b8-97e4-4059-825f-0f62340407e9",
+        name: "coffee-club",
+        amount: "150000",
+        currency: "IDR",
+        status: "active",
+        payment_type: "credit_card",
+        transaction_ids: [],
+      },
+    },
+  },
+  unconfirmed: {
+    summary: "Not confirmed by the gateway yet",
+    value: {
+      subscription: {
+        ...ACTIVE,
+        gateway_subscription_id: null,
+        status: "pending",
+        next_execution_at: null,
+      },
+      gateway_response: null,
+    },
+  },
+} satisfies Examples<z.output<typeof SubscriptionStatusCheckSchema>>;
 
 export const SUBSCRIPTION_PAGE = {
   page: {

@@ -1,4 +1,4 @@
-/** `/subscriptions/…`: lists, creates, reads, disables, enables and cancels subscriptions. */
+/** `/subscriptions/…`: lists, creates, reads, checks, updates, disables, enables and cancels. */
 
 import { createRoute, z } from "@hono/zod-openapi";
 import { oneOf } from "../../core/input_fields.ts";
@@ -7,13 +7,18 @@ import {
   cancelSubscription,
   disableSubscription,
   enableSubscription,
+  updateSubscription,
 } from "../../core/subscriptions/actions.ts";
+import { getSubscriptionStatus } from "../../core/subscriptions/check_at_gateway.ts";
 import { createSubscription } from "../../core/subscriptions/create.ts";
 import { listSubscriptions, readSubscription } from "../../core/subscriptions/read.ts";
 import { SUBSCRIPTION_ACTIONS, SUBSCRIPTION_STATUSES } from "../../core/subscriptions/states.ts";
-import { SubscriptionInputSchema } from "../../core/subscriptions/subscription_input.ts";
+import {
+  SubscriptionInputSchema,
+  SubscriptionUpdateSchema,
+} from "../../core/subscriptions/subscription_input.ts";
 import { unsentExample } from "../../openapi/components.ts";
-import { SubscriptionSchema } from "../schemas/subscription.ts";
+import { SubscriptionSchema, SubscriptionStatusCheckSchema } from "../schemas/subscription.ts";
 import { actionRequest, EMPTY_BODY, optionalBody, scopeOf } from "../shared/action.ts";
 import {
   IdempotencyHeaders,
@@ -24,13 +29,20 @@ import {
 import { linkHeader, NEXT_PAGE, paging } from "../shared/page.ts";
 import { basePathOf, locationHeader, parsePathId, pathId } from "../shared/paths.ts";
 import {
+  CHANGE_ERRORS,
   COMMON_ERRORS,
   GATEWAY_ERRORS,
   KEYED_BODY_ERRORS,
   problems,
 } from "../shared/problem_responses.ts";
 import { callerOf, createRouter, type Router } from "../shared/router.ts";
-import { SUBSCRIPTION_PAGE, SUBSCRIPTION_REQUESTS, SUBSCRIPTIONS } from "./examples.ts";
+import {
+  SUBSCRIPTION_PAGE,
+  SUBSCRIPTION_REQUESTS,
+  SUBSCRIPTION_STATUS_CHECKS,
+  SUBSCRIPTION_UPDATES,
+  SUBSCRIPTIONS,
+} from "./examples.ts";
 
 const path = "/subscriptions/";
 
@@ -107,7 +119,7 @@ const createSubscriptionRoute = createRoute({
         },
       },
     },
-    ...problems(...KEYED_BODY_ERRORS, ...GATEWAY_ERRORS, ...COMMON_ERRORS),
+    ...problems(...KEYED_BODY_ERRORS, ...GATEWAY_ERRORS, ...CHANGE_ERRORS),
   },
 });
 
@@ -129,6 +141,81 @@ const readRoute = createRoute({
       content: { "application/json": { schema: SubscriptionSchema, examples: SUBSCRIPTIONS } },
     },
     ...problems("not_found", ...COMMON_ERRORS),
+  },
+});
+
+const checkStatusRoute = createRoute({
+  method: "get",
+  path: "/subscriptions/{pk}/check_status/",
+  operationId: "checkSubscriptionStatus",
+  summary: "Check a subscription's status at the gateway",
+  description:
+    "Fetches the subscription's current state and its charges from the gateway, updates the " +
+    "subscription, creates payments for charges that have none yet, and returns the subscription " +
+    "and the gateway's response. Use it when you cannot wait for the gateway's notification. Do " +
+    "not poll with it: the service checks subscriptions automatically. If the gateway does not " +
+    "respond (`gateway_timeout`, `gateway_unreachable`) or limits the request rate " +
+    "(`gateway_rate_limited`, with `Retry-After`), read the stored subscription instead. Viewers " +
+    "get `forbidden`.",
+  tags: ["Subscriptions"],
+  request: { params: SubscriptionPath },
+  responses: {
+    200: {
+      description: "The updated subscription, and the gateway's response",
+      content: {
+        "application/json": {
+          schema: SubscriptionStatusCheckSchema,
+          examples: SUBSCRIPTION_STATUS_CHECKS,
+        },
+      },
+    },
+    ...problems("not_found", ...GATEWAY_ERRORS, ...CHANGE_ERRORS),
+  },
+});
+
+const updateRoute = createRoute({
+  method: "patch",
+  path: "/subscriptions/{pk}/",
+  operationId: "updateSubscription",
+  summary: "Update a subscription",
+  description:
+    "Changes the name, the amount, the interval, the retries or the token of a subscription, for " +
+    "later cycles. The gateway requires the `token` with every change. A subscription that is " +
+    "`cancelled`, or that the gateway has not confirmed, cannot be changed: the error is " +
+    "`invalid_state` with the `subscription_status`. If the gateway rejects the new values, the " +
+    "error is `gateway_validation`, and nothing is changed.\n\n" +
+    "With `outcome: unknown` the gateway did not confirm whether it made the change: resend the " +
+    "same request with the same `Idempotency-Key`. A name, amount or interval that the gateway " +
+    "has changed is also found by the next check.",
+  tags: ["Subscriptions"],
+  request: {
+    params: SubscriptionPath,
+    headers: IdempotencyHeaders,
+    body: {
+      required: true,
+      content: {
+        "application/json": { schema: SubscriptionUpdateSchema, examples: SUBSCRIPTION_UPDATES },
+      },
+    },
+  },
+  responses: {
+    200: {
+      description: "The updated subscription",
+      headers: REPLAY_HEADER,
+      content: {
+        "application/json": {
+          schema: SubscriptionSchema,
+          examples: { updated_subscription: SUBSCRIPTIONS.updated_subscription },
+        },
+      },
+    },
+    ...problems(
+      "not_found",
+      "invalid_state",
+      ...KEYED_BODY_ERRORS,
+      ...GATEWAY_ERRORS,
+      ...CHANGE_ERRORS,
+    ),
   },
 });
 
@@ -185,7 +272,7 @@ const actionRoute = createRoute({
       "invalid_state",
       ...KEYED_BODY_ERRORS,
       ...GATEWAY_ERRORS,
-      ...COMMON_ERRORS,
+      ...CHANGE_ERRORS,
     ),
   },
 });
@@ -209,6 +296,18 @@ export function createSubscriptionRoutes(deps: RecordDeps): Router {
   router.openapi(readRoute, async (c) => {
     const id = parsePathId(c.req.valid("param").pk);
     return c.json(await readSubscription(deps, callerOf(c), id), 200);
+  });
+  router.openapi(checkStatusRoute, async (c) => {
+    const id = parsePathId(c.req.valid("param").pk);
+    return c.json(await getSubscriptionStatus(deps, callerOf(c), id), 200);
+  });
+  router.openapi(updateRoute, async (c) => {
+    const id = parsePathId(c.req.valid("param").pk);
+    const input = c.req.valid("json");
+    const scope = scopeOf(updateRoute.path, id, "PATCH");
+    const requestKey = requestKeyOf(c.req.valid("header"), scope, input);
+    const result = await updateSubscription(deps, callerOf(c), id, input, requestKey);
+    return c.json(result.body, 200, replayHeader(result.isReplayed));
   });
   router.openapi(actionRoute, async (c) => {
     const { pk, action_name } = c.req.valid("param");

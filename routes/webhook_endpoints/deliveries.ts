@@ -26,7 +26,8 @@ const listWebhookDeliveriesRoute = createRoute({
   summary: "List deliveries to a webhook endpoint",
   description: "Returns pending, delivered and failed deliveries with the endpoint's response, " +
     "newest first. Use `status=failed` to find deliveries to resend after you have fixed your " +
-    "receiver. Follow `Link` until it is absent. Staff only; other callers get `forbidden`.",
+    "receiver. Follow `Link` until it is absent. Staff and viewers only; other callers get " +
+    "`forbidden`.",
   tags: ["Webhooks"],
   request: {
     params: z.object({ pk: endpointId }),

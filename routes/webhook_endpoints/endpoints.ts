@@ -42,7 +42,7 @@ const listRoute = createRoute({
   description:
     "Returns the endpoints, newest first, without their secrets. `disabled_reason` says why an " +
     "endpoint is disabled. An endpoint with `failing_since` is failing: the service disables it " +
-    "after 24 hours of failures. Follow `Link` until it is absent. Staff only; other callers " +
+    "after 24 hours of failures. Follow `Link` until it is absent. Staff and viewers only; other callers " +
     "get `forbidden`.",
   tags: ["Webhooks"],
   request: { query: z.object(paging) },
@@ -105,7 +105,7 @@ const readWebhookEndpointRoute = createRoute({
   description:
     "Returns an endpoint: which events it receives, whether it is enabled, and since when its " +
     "deliveries have been failing. The secret is not included; if you have lost it, use " +
-    "`rotate-secret`. For a deleted endpoint, the error is `not_found`. Staff only; other " +
+    "`rotate-secret`. For a deleted endpoint, the error is `not_found`. Staff and viewers only; other " +
     "callers get `forbidden`.",
   request: { params },
   responses: { 200: endpointResponse, ...problems("forbidden", "not_found", ...COMMON_ERRORS) },

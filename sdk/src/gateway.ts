@@ -9,8 +9,10 @@ import { toCallError } from "./errors.ts";
 import { Events } from "./events.ts";
 import { Invoices } from "./invoices.ts";
 import { Jobs } from "./jobs.ts";
+import { Keys } from "./keys.ts";
 import { Notifications } from "./notifications.ts";
 import { Payments } from "./payments.ts";
+import { Reviews } from "./reviews.ts";
 import { withResponseTimeout, withRetries } from "./retry.ts";
 import { Subscriptions } from "./subscriptions.ts";
 import { requireExpectedType, requireIds, requireObject } from "./validate.ts";
@@ -37,10 +39,12 @@ export interface PaymentGatewayOptions {
 export class PaymentGateway {
   readonly charges: Charges;
   readonly payments: Payments;
+  readonly reviews: Reviews;
   readonly invoices: Invoices;
   readonly subscriptions: Subscriptions;
   readonly events: Events;
   readonly jobs: Jobs;
+  readonly keys: Keys;
   readonly notifications: Notifications;
   readonly webhookEndpoints: WebhookEndpoints;
   readonly #client: Client;
@@ -62,10 +66,12 @@ export class PaymentGateway {
     this.#client = client;
     this.charges = new Charges(client);
     this.payments = new Payments(client);
+    this.reviews = new Reviews(client);
     this.invoices = new Invoices(client);
     this.subscriptions = new Subscriptions(client);
     this.events = new Events(client, withResponseTimeout(timeoutMs, send));
     this.jobs = new Jobs(client);
+    this.keys = new Keys(client);
     this.notifications = new Notifications(client);
     this.webhookEndpoints = new WebhookEndpoints(client);
   }

@@ -1,8 +1,14 @@
 /** Invoices: bills with a hosted payment page. */
 
 import type { Client } from "#api/client";
-import { createInvoice, getInvoice, listInvoices, voidInvoice } from "#api/sdk";
-import type { Invoice, InvoiceRequest, ListInvoicesData, VoidRequest } from "#api/types";
+import { checkInvoiceStatus, createInvoice, getInvoice, listInvoices, voidInvoice } from "#api/sdk";
+import type {
+  Invoice,
+  InvoiceRequest,
+  InvoiceStatusCheck,
+  ListInvoicesData,
+  VoidRequest,
+} from "#api/types";
 import {
   type CallOptions,
   dataOf,
@@ -41,6 +47,13 @@ export class Invoices {
   /** One invoice, as stored by the service. */
   get(pk: string, options?: CallOptions): Promise<Invoice> {
     return dataOf(getInvoice({ client: this.#client, path: { pk }, ...toRequestOptions(options) }));
+  }
+
+  /** One invoice, after a check with the gateway. */
+  checkStatus(pk: string, options?: CallOptions): Promise<InvoiceStatusCheck> {
+    return dataOf(
+      checkInvoiceStatus({ client: this.#client, path: { pk }, ...toRequestOptions(options) }),
+    );
   }
 
   /** Voids an unpaid invoice. */

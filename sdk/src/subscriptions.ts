@@ -3,15 +3,19 @@
 import type { Client } from "#api/client";
 import {
   changeSubscription,
+  checkSubscriptionStatus,
   createSubscription,
   getSubscription,
   listSubscriptions,
+  updateSubscription,
 } from "#api/sdk";
 import type {
   ChangeSubscriptionData,
   ListSubscriptionsData,
   Subscription,
   SubscriptionRequest,
+  SubscriptionStatusCheck,
+  SubscriptionUpdate,
 } from "#api/types";
 import {
   type CallOptions,
@@ -59,6 +63,25 @@ export class Subscriptions {
   get(pk: string, options?: CallOptions): Promise<Subscription> {
     return dataOf(
       getSubscription({ client: this.#client, path: { pk }, ...toRequestOptions(options) }),
+    );
+  }
+
+  /** One subscription, after a check with the gateway. */
+  checkStatus(pk: string, options?: CallOptions): Promise<SubscriptionStatusCheck> {
+    return dataOf(
+      checkSubscriptionStatus({ client: this.#client, path: { pk }, ...toRequestOptions(options) }),
+    );
+  }
+
+  /** Changes the given fields for later cycles. The gateway requires the `token` each time. */
+  update(pk: string, changes: SubscriptionUpdate, options?: KeyedOptions): Promise<Subscription> {
+    return dataOf(
+      updateSubscription({
+        client: this.#client,
+        path: { pk },
+        body: changes,
+        ...withIdempotencyKey(options),
+      }),
     );
   }
 

@@ -33,6 +33,7 @@ Deno.test("GET /me/: returns the owner of the API key", async () => {
     assert.deepEqual(MeSchema.strict().parse(await response.json()), {
       user_id: "ada",
       is_staff: isStaff,
+      role: isStaff ? "staff" : "user",
       credential: "api_key",
       key_prefix: displayPrefix(key),
     });
@@ -167,6 +168,8 @@ Deno.test("ensureKey: neither changes nor reactivates an existing key", async ()
   assert.equal(await ensureKey(app.database, key, owner), true);
   assert.equal(await ensureKey(app.database, key, { ...owner, userId: "mallory" }), true);
   assert.equal(await ensureKey(app.database, key, { ...owner, isStaff: false }), false);
+  const viewer = { ...owner, isStaff: false, isViewer: true };
+  assert.equal(await ensureKey(app.database, key, viewer), false);
   assert.equal((await (await app.as(key, "/me/")).json()).user_id, "bootstrap");
   await app.database.query((sql) => revokeApiKey(sql, displayPrefix(key)));
   assert.equal(await ensureKey(app.database, key, owner), false);

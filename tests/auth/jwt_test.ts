@@ -59,6 +59,7 @@ Deno.test("JWT: authenticates its subject if it is signed with the shared secret
   assert.deepEqual(MeSchema.strict().parse(await response.json()), {
     user_id: "ada",
     is_staff: false,
+    role: "user",
     credential: "jwt",
     key_prefix: null,
   });
@@ -75,6 +76,22 @@ Deno.test("JWT: is staff only if the claim named by AUTH_STAFF_CLAIM is true", a
     assert.equal(await isStaff({ "https://example.com/staff": value }), false);
   }
   assert.equal(await isStaff({ staff: true, is_staff: true, admin: true }), false);
+});
+
+Deno.test("JWT: is a viewer only if the claim named by AUTH_VIEWER_CLAIM is true, and it is not staff", async () => {
+  const roleFor = async (env: Record<string, string>, claims: JWTPayload) => {
+    await using app = await openApp({ databaseUrl, env });
+    const response = await app.as(await sign({ ...goodClaims(), ...claims }), "/me/");
+    return MeSchema.parse(await response.json()).role;
+  };
+  const env = { ...WITH_SECRET, AUTH_VIEWER_CLAIM: "auditor" };
+  assert.equal(await roleFor(env, { auditor: true }), "viewer");
+  for (const auditor of ["true", 1, [true], null]) {
+    assert.equal(await roleFor(env, { auditor }), "user");
+  }
+  assert.equal(await roleFor(env, { viewer: true, is_viewer: true }), "user");
+  assert.equal(await roleFor(env, { auditor: true, "https://example.com/staff": true }), "staff");
+  assert.equal(await roleFor(WITH_SECRET, { auditor: true }), "user");
 });
 
 Deno.test("JWT: is never staff without AUTH_STAFF_CLAIM", async () => {

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { openApp } from "../support/app.ts";
 import { createDatabase } from "../support/database/database.ts";
 import { createDataFolder } from "../support/project.ts";
 import { preparedFolder, runTask, startService } from "../support/service.ts";
@@ -30,9 +31,9 @@ Deno.test("keys command: creates, lists and revokes keys while the embedded serv
   const { stdout: list } = await runKeys(settings, "list");
   assert.ok(!list.includes(key), "the list does not show the key");
   const row = rowOf(list, key);
-  assert.deepEqual([row.USER, row.STAFF, row.NAME, row.STATE], [
+  assert.deepEqual([row.USER, row.ROLE, row.NAME, row.STATE], [
     "alice",
-    "no",
+    "user",
     "web shop",
     "valid",
   ]);
@@ -51,7 +52,7 @@ Deno.test("keys command: creates a key before the first start of the service", a
   assert.equal(created.code, 0, created.stderr);
   await using service = await startService({ settings });
   const answer = JSON.parse((await service.get("/me/", created.stdout.trim())).text);
-  assert.deepEqual([answer.user_id, answer.is_staff], ["ops", true]);
+  assert.deepEqual([answer.user_id, answer.is_staff, answer.role], ["ops", true, "staff"]);
 });
 
 Deno.test("keys command: several calls at the same time and during a start all succeed", async () => {
@@ -72,6 +73,15 @@ Deno.test("keys command: works with DATABASE_URL, and revokes a key that is give
   assert.match(rowOf((await runKeys(settings, "list")).stdout, key).STATE!, /^revoked/);
 });
 
+Deno.test("keys command: --viewer creates a viewer key, and the list shows the role", async () => {
+  const settings = { DATABASE_URL: await createDatabase(), GATEWAY_SERVER_KEY: "Mid-server-x" };
+  const { stdout: key } = await runKeys(settings, "create", "--user", "audit", "--viewer");
+  assert.equal(rowOf((await runKeys(settings, "list")).stdout, key).ROLE, "viewer");
+  await using app = await openApp({ databaseUrl: settings.DATABASE_URL });
+  const caller = await (await app.as(key.trim(), "/me/")).json();
+  assert.deepEqual([caller.user_id, caller.is_staff, caller.role], ["audit", false, "viewer"]);
+});
+
 Deno.test("keys command: prints one line or the usage for wrong arguments, with exit code 1", async () => {
   const settings = { DATABASE_URL: await createDatabase(), GATEWAY_SERVER_KEY: "Mid-server-x" };
   const unknown = await runKeys(settings, "revoke", "gk_unknown0");
@@ -87,6 +97,9 @@ Deno.test("keys command: prints one line or the usage for wrong arguments, with 
     assert.equal(stdout, "");
     assert.match(stderr, /^Usage:/);
   }
+  const both = await runKeys(settings, "create", "--user", "a", "--staff", "--viewer");
+  assert.deepEqual([both.code, both.stdout], [1, ""]);
+  assert.match(both.stderr, /^A key is either --staff or --viewer\./);
   const unprintable = [["--user", ""], ["--user", " "], ["--user", "a\u001b[31m"], [
     "--user",
     "\u202e",

@@ -186,8 +186,12 @@ Deno.test("config: JWT settings must be complete, with either a JWKS or a secret
     "AUTH_JWT_SECRET",
   ]);
   assert.deepEqual(problemsOf({ AUTH_JWKS_URL }), ["AUTH_JWT_ISSUER", "AUTH_JWT_AUDIENCE"]);
-  const withoutKey = { ...jwtSettings, AUTH_STAFF_CLAIM: "staff" };
+  const withoutKey = { ...jwtSettings, AUTH_STAFF_CLAIM: "staff", AUTH_VIEWER_CLAIM: "auditor" };
   assert.deepEqual(problemsOf(withoutKey), Object.keys(withoutKey));
+  const sameClaim = { AUTH_STAFF_CLAIM: "staff", AUTH_VIEWER_CLAIM: "staff" };
+  assert.deepEqual(problemsOf({ ...jwtSettings, AUTH_JWT_SECRET, ...sameClaim }), [
+    "AUTH_VIEWER_CLAIM",
+  ]);
   const insecure = { ...jwtSettings, AUTH_JWKS_URL: "http://id.example.com/jwks" };
   assert.deepEqual(problemsOf(insecure), ["AUTH_JWKS_URL"]);
 });

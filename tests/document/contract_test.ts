@@ -3,7 +3,13 @@ import { EVENTS } from "../../routes/events/examples.ts";
 import { checkEvent, checkResponse } from "../support/document/contract.ts";
 import type { Json } from "../support/gateway/sandbox.ts";
 
-const caller = { user_id: "alice", is_staff: false, credential: "api_key", key_prefix: "gk_abc" };
+const caller = {
+  user_id: "alice",
+  is_staff: false,
+  role: "user",
+  credential: "api_key",
+  key_prefix: "gk_abc",
+};
 
 const problem = {
   type: "urn:payment-gateway:problem:unauthenticated",

@@ -1,6 +1,12 @@
 import assert from "node:assert/strict";
 import { openPayments, type TestPayments } from "../support/payments/payments.ts";
-import { ACCEPTED_CARD, type Json, linkedAccount, savedCard } from "../support/gateway/sandbox.ts";
+import {
+  ACCEPTED_CARD,
+  CHALLENGED_CARD,
+  type Json,
+  linkedAccount,
+  savedCard,
+} from "../support/gateway/sandbox.ts";
 
 interface Setup extends TestPayments {
   /** A staff key. */
@@ -41,6 +47,15 @@ const CASES: Record<string, Case> = {
       setup,
     ) => [`/payments/${(await setup.charge("card_auth", AMOUNT)).id}/capture/`],
   },
+  approvePayment: {
+    isForStaff: true,
+    prepare: async (setup) => [`/reviews/${await chargeChallenged(setup)}/approve/`],
+  },
+  denyPayment: {
+    isForStaff: true,
+    prepare: async (setup) => [`/reviews/${await chargeChallenged(setup)}/deny/`],
+  },
+  createKey: { isForStaff: true },
   createInvoice: {},
   voidInvoice: {
     prepare: async (
@@ -57,6 +72,12 @@ const CASES: Record<string, Case> = {
       return { ...example, token: payment_option_token, gopay_account_id: account_id };
     },
   },
+  updateSubscription: {
+    prepare: async (
+      setup,
+    ) => [`/subscriptions/${await createFromExample(setup, "createSubscription")}/`],
+    insertTokens: async ({ sandbox }, example) => ({ ...example, token: await savedCard(sandbox) }),
+  },
   changeSubscription: {
     async prepare(setup) {
       const id = await createFromExample(setup, "createSubscription");
@@ -71,6 +92,12 @@ const CASES: Record<string, Case> = {
     ) => [`/webhook-endpoints/${await createFromExample(setup, "createWebhookEndpoint")}/`],
   },
 };
+
+/** Charges a card that fraud detection challenges, and returns the payment's id. */
+async function chargeChallenged({ charge, sandbox }: Setup): Promise<string> {
+  const { id } = await charge("card", { token_id: await sandbox.token(CHALLENGED_CARD) });
+  return id;
+}
 
 interface Operation {
   id: string;

@@ -444,7 +444,8 @@ Deno.test("createInvoice, getInvoiceStatus and voidInvoice: work for the owner, 
   const { body: created } = await createInvoice(app.deps, caller, invoiceDue(now()), null);
   assert.equal(InvoiceSchema.parse(created).status, "sent");
   const { id } = created;
-  assert.deepEqual(await getInvoiceStatus(app.deps, caller, id), await invoices.find(id));
+  const unpaid = await getInvoiceStatus(app.deps, caller, id);
+  assert.deepEqual(unpaid.invoice, await invoices.find(id));
 
   const { body: voided } = await voidInvoice(app.deps, caller, id, "wrong", null);
   assert.deepEqual([voided.status, voided.void_reason], ["void", "wrong"]);
@@ -452,7 +453,8 @@ Deno.test("createInvoice, getInvoiceStatus and voidInvoice: work for the owner, 
   const paid = await invoices.create();
   await invoices.pay(paid);
   const checkedInvoice = await getInvoiceStatus(app.deps, caller, paid.id);
-  assert.equal(checkedInvoice.status, "paid");
+  assert.equal(checkedInvoice.invoice.status, "paid");
+  assert.equal(checkedInvoice.gateway_response!.status, "paid");
   assert.deepEqual(await invoices.transitions(paid.id), [
     ">pending create",
     "pending>sent create",

@@ -89,6 +89,37 @@ for (const [name, { make, allowed }] of Object.entries(STATES)) {
   });
 }
 
+/** The states above in which an amount is left to refund. */
+const REFUNDABLE_STATES = ["settlement", "partial_refund"];
+
+for (const [name, { make, allowed }] of Object.entries(STATES)) {
+  Deno.test(`payment actions: in state ${name}, allowed_actions lists exactly what the caller can do`, async () => {
+    await using payments = await openPayments({ databaseUrl });
+    const { app, post } = payments;
+    const staff = await app.createKey({ userId: "carol", isStaff: true });
+    const viewer = await app.createKey({ userId: "vera", isViewer: true });
+    const id = await make(payments);
+    const actionsFor = async (key?: string) =>
+      (await parsePayment(await payments.get(`/payments/${id}/`, key), 200)).allowed_actions;
+    const expected = [...allowed, ...REFUNDABLE_STATES.includes(name) ? ["refund"] : []];
+    const reviews = expected.filter(isReview);
+    const own = expected.filter((action) => !isReview(action));
+    assert.deepEqual(await actionsFor(), own);
+    assert.deepEqual(await actionsFor(staff), [...own, ...reviews]);
+    assert.deepEqual(await actionsFor(viewer), []);
+    for (const action of await actionsFor(staff)) {
+      const path = `/${isReview(action) ? "reviews" : "payments"}/${await make(
+        payments,
+      )}/${action}/`;
+      assert.equal((await post(path, undefined, {}, staff)).status, 200, action);
+    }
+  });
+}
+
+function isReview(action: string): boolean {
+  return action === "approve" || action === "deny";
+}
+
 for (const kind of ["bca", "gopay", "card_3ds", "card_auth", "card"] as const) {
   Deno.test(`cancel: cancels a ${kind} payment, here and at the gateway`, async () => {
     await using payments = await openPayments({ databaseUrl });
@@ -270,7 +301,7 @@ Deno.test("approve: makes a challenged card payment paid", async () => {
     is_pending: true,
   });
   const { id } = challenged;
-  const { body } = await approvePayment(payments.app.deps, ALICE, id);
+  const { body } = await approvePayment(payments.app.deps, STAFF, id, null);
   assertMembers(body, {
     transaction_status: "capture",
     fraud_status: "accept",
@@ -294,7 +325,7 @@ for (
     await using payments = await openPayments({ databaseUrl });
     await payments.sandbox.control("settings", { denied_review_status: status }, "PATCH");
     const { id, transaction_id } = await chargeCard(payments, CHALLENGED_CARD);
-    const { body } = await denyPayment(payments.app.deps, ALICE, id);
+    const { body } = await denyPayment(payments.app.deps, STAFF, id, null);
     assertMembers(body, { transaction_status: status, fraud_status: "deny", is_failed: true });
     const transaction = await payments.sandbox.status(transaction_id!);
     assert.deepEqual([transaction.transaction_status, transaction.fraud_status], [status, "deny"]);
@@ -306,7 +337,7 @@ for (
 Deno.test("approve: a challenged authorization stays an authorization, which can be captured", async () => {
   await using payments = await openPayments({ databaseUrl });
   const { id } = await chargeCard(payments, CHALLENGED_CARD, "card_auth");
-  const { body } = await approvePayment(payments.app.deps, ALICE, id);
+  const { body } = await approvePayment(payments.app.deps, STAFF, id, null);
   assertMembers(body, {
     transaction_status: "authorize",
     fraud_status: "accept",
@@ -318,20 +349,23 @@ Deno.test("approve: a challenged authorization stays an authorization, which can
   assert.deepEqual(await payments.events(id), ["payment_received", "payment_settled"]);
 });
 
-Deno.test("approve and deny: are allowed only for the owner and staff, and not available as routes", async () => {
+Deno.test("approve and deny: are allowed only for staff, and not for the owner", async () => {
   await using payments = await openPayments({ databaseUrl });
   const { id } = await chargeCard(payments, CHALLENGED_CARD);
   for (const review of [approvePayment, denyPayment]) {
-    await assert.rejects(
-      review(payments.app.deps, BOB, id),
-      (error) => error instanceof ServiceError && error.code === "not_found",
-    );
+    for (const caller of [ALICE, BOB]) {
+      await assert.rejects(
+        review(payments.app.deps, caller, id, null),
+        (error) => error instanceof ServiceError && error.code === "forbidden",
+      );
+    }
   }
   for (const action of ["approve", "deny"]) {
+    await assertProblem(await payments.post(`/reviews/${id}/${action}/`), 403, "forbidden");
     await assertProblem(await payments.post(`/payments/${id}/${action}/`), 404, "not_found");
   }
   assert.equal((await payments.read(id)).fraud_status, "challenge");
-  const { body } = await approvePayment(payments.app.deps, STAFF, id);
+  const { body } = await approvePayment(payments.app.deps, STAFF, id, null);
   assert.equal(body.fraud_status, "accept");
 });
 
@@ -380,7 +414,7 @@ Deno.test("approve and deny: store the decision and reject if the gateway alread
     const { id, transaction_id } = await chargeCard(payments, CHALLENGED_CARD);
     await payments.sandbox.post(`/v2/${transaction_id}/approve`);
     await assert.rejects(
-      review(payments.app.deps, ALICE, id),
+      review(payments.app.deps, STAFF, id, null),
       (error) => error instanceof ServiceError && error.code === "invalid_state",
     );
     const payment = await payments.read(id);
@@ -562,19 +596,14 @@ interface Rejection {
   members: Record<string, unknown>;
 }
 
-/** Calls the route if the action has one, otherwise the function itself. */
 async function rejectionOf(
   payments: ProxiedPayments,
   id: string,
   action: string,
 ): Promise<Rejection> {
-  const review = { approve: approvePayment, deny: denyPayment }[action];
-  if (!review) {
-    const response = await payments.post(`/payments/${id}/${action}/`);
-    const { code, ...members } = await assertProblem(response, 400, "invalid_state");
-    return { code, members };
-  }
-  const error = await review(payments.app.deps, ALICE, id).then(() => null, (thrown) => thrown);
-  assert.ok(error instanceof ServiceError, action);
-  return error;
+  const path = `/${isReview(action) ? "reviews" : "payments"}/${id}/${action}/`;
+  const staff = await payments.app.createKey({ userId: "carol", isStaff: true });
+  const response = await payments.post(path, undefined, {}, isReview(action) ? staff : undefined);
+  const { code, ...members } = await assertProblem(response, 400, "invalid_state");
+  return { code, members };
 }

@@ -1,14 +1,23 @@
 import assert from "node:assert/strict";
-import type { Json } from "../support/gateway/sandbox.ts";
+import { type Json, savedCard } from "../support/gateway/sandbox.ts";
 import { openPayments, parsePayment, type TestPayments } from "../support/payments/payments.ts";
 import { assertProblem } from "../support/problem.ts";
 
 const UNKNOWN_ID = "0197a3c2-5f4e-7d61-9f0b-2c64d1b0a7e5";
 
-/** Every route of the OpenAPI document whose path contains a payment id. */
-function routesOfOnePayment(app: TestPayments["app"]): { method: string; path: string }[] {
+interface Route {
+  method: string;
+  path: string;
+}
+
+/** Every route of the OpenAPI document whose path contains a payment id. Reviews are for staff only. */
+function routesOfOnePayment(app: TestPayments["app"]): Route[] {
+  return routesOfOne(app, "payments");
+}
+
+function routesOfOne(app: TestPayments["app"], resource: string): Route[] {
   return Object.entries(app.document().paths!).flatMap(([path, methods]) =>
-    path.startsWith("/payments/{")
+    path.startsWith(`/${resource}/{`)
       ? Object.keys(methods!).map((method) => ({ method: method.toUpperCase(), path }))
       : []
   );
@@ -55,6 +64,50 @@ Deno.test("ownership: another user's payment gets the same 404 as a missing one 
   assert.deepEqual(await after.json(), alicesPayment, "the payment is unchanged");
   const [transactionAfter] = await sandbox.control("transactions", undefined, "GET");
   assert.deepEqual(transactionAfter, transactionBefore, "the transaction is unchanged");
+});
+
+Deno.test("ownership: another user's invoice or subscription gets the same 404 as a missing one on every route", async () => {
+  await using payments = await openPayments();
+  const { app, key, post, sandbox } = payments;
+  const bob = await app.createKey({ userId: "bob" });
+  const invoice = await post("/invoices/", {
+    customer_name: "Budi",
+    due_date: "2099-12-31",
+    items: [{ description: "Beans", price: 75_000, quantity: 1 }],
+  });
+  const token = await savedCard(sandbox);
+  const subscription = await post("/subscriptions/", {
+    name: "coffee-club",
+    amount: 150_000,
+    payment_type: "credit_card",
+    token,
+    interval: 1,
+    interval_unit: "month",
+  });
+  for (
+    const [resource, created] of Object.entries({ invoices: invoice, subscriptions: subscription })
+  ) {
+    const before = await created.json();
+    const routes = routesOfOne(app, resource);
+    assert.ok(routes.length >= 3, resource);
+    for (const { method, path } of routes) {
+      const init = method === "PATCH"
+        ? { body: JSON.stringify({ token }), headers: { "Content-Type": "application/json" } }
+        : {};
+      const send = (id: string) => {
+        const target = path.replace("{pk}", id).replace("{action_name}", "cancel");
+        return app.as(bob, target, { method, ...init });
+      };
+      const answers = [
+        await assertNotFound(await send(before.id)),
+        await assertNotFound(await send(UNKNOWN_ID)),
+        await assertNotFound(await send("order-1")),
+      ];
+      for (const answer of answers) assert.deepEqual(answer, answers[0], `${method} ${path}`);
+    }
+    const after = await app.as(key, `/${resource}/${before.id}/`);
+    assert.deepEqual(await after.json(), before, "the resource is unchanged");
+  }
 });
 
 Deno.test("ownership: every route finds the payment for its owner and for staff", async () => {

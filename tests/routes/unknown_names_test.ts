@@ -176,6 +176,9 @@ Deno.test("an unknown member of any other body: is rejected, also in a body that
     "/subscriptions/": { intervall: 1, payment_type: "gopay" },
     [`/subscriptions/${ID}/disable/`]: { force: true },
     "/webhook-endpoints/": { uri: "https://shop.example" },
+    [`/reviews/${ID}/approve/`]: { reason: "x" },
+    [`/reviews/${ID}/deny/`]: { reason: "x" },
+    "/keys/": { user: "shop" },
   };
   for (const [path, body] of Object.entries(bodies)) {
     const errors = await errorsOf(await payments.post(path, body, {}, key));

@@ -429,7 +429,9 @@ Deno.test("subscription functions: do the same as the routes", async (t) => {
   await t.step("getSubscriptionStatus checks at the gateway", async () => {
     await subscriptions.advanceToNextCycle(subscription);
     assert.equal((await subscriptions.stored(id)).current_interval, 0);
-    assert.equal((await getSubscriptionStatus(deps, ALICE, id)).current_interval, 1);
+    const checked = await getSubscriptionStatus(deps, ALICE, id);
+    assert.equal(checked.subscription.current_interval, 1);
+    assert.equal(checked.gateway_response!.id, subscription.gateway_subscription_id);
     const bob = { ...ALICE, userId: "bob" };
     await assert.rejects(getSubscriptionStatus(deps, bob, id), { code: "not_found" });
   });

@@ -39,6 +39,9 @@ export interface SimulationResult {
 
 const CALLER = { userId: "alice", isStaff: false, credential: "api_key", keyPrefix: null } as const;
 
+/** Only staff decide about challenged payments. */
+const STAFF = { ...CALLER, userId: "carol", isStaff: true };
+
 /** After this time a charge that the gateway does not know counts as failed. */
 const UNKNOWN_CHARGE_FAILS_MS = 26 * 3_600_000;
 
@@ -195,7 +198,7 @@ export async function runPlan(
 
   async function review({ at, action }: Extract<Step, { do: "review" }>): Promise<void> {
     const decide = action === "approve" ? approvePayment : denyPayment;
-    await decide(apps[at].deps, CALLER, id).catch(ignoreRefusal);
+    await decide(apps[at].deps, STAFF, id, null).catch(ignoreRefusal);
   }
 
   async function check(at: Instance, clock: () => number): Promise<void> {

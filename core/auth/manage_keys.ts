@@ -1,0 +1,100 @@
+/** `listKeys`, `createKeyForUser` and `revokeKey`: staff manage API keys. */
+
+import {
+  type ApiKey,
+  ensureApiKey,
+  listApiKeyPage,
+  revokeUnlessLastStaff,
+} from "../../db/api_keys.ts";
+import type { Database } from "../../db/database.ts";
+import { displayPrefix, generateApiKey, hashApiKey } from "../api_key.ts";
+import { ServiceError } from "../errors.ts";
+import { type Caller, requireReadAll, requireStaff, type Role, roleOf } from "./caller.ts";
+
+export interface KeyDeps {
+  database: Database;
+  /** Whether development keys are valid, as in the embedded default. */
+  acceptDevelopmentKeys: boolean;
+}
+
+export type KeyView = ReturnType<typeof viewKey>;
+
+function viewKey(key: ApiKey) {
+  return {
+    prefix: key.prefix,
+    user_id: key.user_id,
+    role: roleOf({ isStaff: key.is_staff, isViewer: key.is_viewer }),
+    is_development: key.is_development,
+    name: key.name,
+    created_at: key.created_at.toISOString(),
+    last_used_at: key.last_used_at?.toISOString() ?? null,
+    revoked_at: key.revoked_at?.toISOString() ?? null,
+  };
+}
+
+export interface KeyPage {
+  keys: KeyView[];
+  /** The prefix to pass as `before`; null on the last page. */
+  next: string | null;
+}
+
+export async function listKeys(
+  { database }: KeyDeps,
+  caller: Caller,
+  { limit, before }: { limit: number; before: string | null },
+): Promise<KeyPage> {
+  requireReadAll(caller);
+  const found = await database.query(
+    (sql) => listApiKeyPage(sql, { before, limit: limit + 1 }),
+    "list keys",
+  );
+  const keys = found.slice(0, limit).map(viewKey);
+  return { keys, next: found.length > limit ? keys.at(-1)!.prefix : null };
+}
+
+export interface NewKeyInput {
+  user_id: string;
+  /** Only the command `keys create` creates staff keys. */
+  role: Exclude<Role, "staff">;
+  name: string | null;
+}
+
+/** The result contains the key itself, which is not stored and cannot be shown again. */
+export async function createKeyForUser(
+  { database }: KeyDeps,
+  caller: Caller,
+  { user_id, role, name }: NewKeyInput,
+): Promise<KeyView & { key: string }> {
+  requireStaff(caller);
+  const key = generateApiKey();
+  const stored = await database.query((sql) =>
+    ensureApiKey(sql, {
+      hash: hashApiKey(key),
+      prefix: displayPrefix(key),
+      user_id,
+      is_staff: false,
+      is_viewer: role === "viewer",
+      is_development: false,
+      name,
+    }), "create key");
+  return { ...viewKey(stored), key };
+}
+
+/** A key that is revoked already stays so. The last staff key cannot be revoked. */
+export async function revokeKey(
+  { database, acceptDevelopmentKeys }: KeyDeps,
+  caller: Caller,
+  prefix: string,
+): Promise<void> {
+  requireStaff(caller);
+  const { key, isRevoked } = await database.transaction(
+    (sql) => revokeUnlessLastStaff(sql, prefix, acceptDevelopmentKeys),
+    "revoke key",
+  );
+  if (!key) throw new ServiceError("not_found");
+  if (isRevoked) return;
+  throw new ServiceError("invalid_state", {
+    detail: `${prefix} is the last valid staff key. Create another one first, with the command ` +
+      "`keys create --user ID --staff`.",
+  });
+}

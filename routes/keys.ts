@@ -1,0 +1,242 @@
+/** `/keys/`: staff list, create and revoke API keys. */
+
+import { Buffer } from "node:buffer";
+import { createRoute, z } from "@hono/zod-openapi";
+import { isPrintableText } from "../core/auth/caller.ts";
+import { createKeyForUser, type KeyDeps, listKeys, revokeKey } from "../core/auth/manage_keys.ts";
+import { ServiceError } from "../core/errors.ts";
+import { object, omitNulls, oneOf, optionalIfEmpty, text } from "../core/input_fields.ts";
+import { type Examples, nullableText, timestamp } from "../core/response_fields.ts";
+import { unsentExample } from "../openapi/components.ts";
+import { RoleSchema } from "./schemas/role.ts";
+import { linkHeader, NEXT_PAGE, paging } from "./shared/page.ts";
+import { basePathOf } from "./shared/paths.ts";
+import { BODY_ERRORS, CHANGE_ERRORS, COMMON_ERRORS, problems } from "./shared/problem_responses.ts";
+import { callerOf, createRouter, type Router } from "./shared/router.ts";
+
+const path = "/keys/";
+
+export const KeySchema = z.object({
+  prefix: z.string().openapi({
+    description: "The first characters of the key, which identify it.",
+    example: "gk_q83vEjRW",
+  }),
+  user_id: z.string().openapi({
+    description: "User that requests with the key belong to.",
+    example: "shop",
+  }),
+  role: RoleSchema,
+  is_development: z.boolean().openapi({
+    description: "True for the keys of `deno task start`, which are valid only in development.",
+    example: false,
+  }),
+  name: nullableText.openapi({
+    description: "Your own name for the key.",
+    example: "web shop, 2027",
+  }),
+  created_at: timestamp("When it was created."),
+  last_used_at: timestamp("When it was last used, accurate to a minute; null if never.").nullable(),
+  revoked_at: timestamp("When it was revoked; null if it is valid.").nullable()
+    .openapi({ example: null }),
+}).openapi("ApiKey", { description: "An API key, without its secret part." });
+
+export const KeyWithSecretSchema = z.object({
+  ...KeySchema.shape,
+  key: z.string().openapi({
+    description: "The API key. It is shown only here and cannot be read again.",
+    example: "gk_q83vEjRW…",
+  }),
+}).openapi("ApiKeyWithSecret", { description: "A new API key." });
+
+const printable = "must be 1-255 printable characters";
+
+const KeyInputSchema = omitNulls(object({
+  user_id: text(255).refine(isPrintableText, printable).openapi({
+    description: "User that requests with the key belong to. The user sees the resources that " +
+      "were created with any of its keys.",
+    example: "shop",
+  }),
+  role: oneOf(["user", "viewer"]).default("user").openapi({
+    description: "- `user`: reads and changes its own resources\n" +
+      "- `viewer`: reads what staff can read, and changes nothing\n\n" +
+      "Staff keys are created with the command `keys create --staff` only.",
+    example: "user",
+  }),
+  name: optionalIfEmpty(text(255).refine(isPrintableText, printable)).openapi({
+    description: "Your own name for the key, such as the program that uses it.",
+    example: "web shop, 2027",
+  }),
+})).openapi("ApiKeyRequest", { description: "An API key to create." });
+
+const SHOP_KEY: z.output<typeof KeySchema> = {
+  prefix: "gk_q83vEjRW",
+  user_id: "shop",
+  role: "user",
+  is_development: false,
+  name: "web shop, 2027",
+  created_at: "2026-03-05T04:12:09.114Z",
+  last_used_at: null,
+  revoked_at: null,
+};
+
+const KEY_PAGE = {
+  page: {
+    summary: "Two keys, one of them revoked",
+    value: [
+      { ...SHOP_KEY, last_used_at: "2026-03-05T04:15:40.871Z" },
+      {
+        ...SHOP_KEY,
+        prefix: "gk_Zx0aT7bL",
+        user_id: "audit",
+        role: "viewer",
+        name: null,
+        created_at: "2026-01-12T02:00:00.250Z",
+        revoked_at: "2026-03-01T08:01:15.366Z",
+      },
+    ],
+  },
+} satisfies Examples<z.output<typeof KeySchema>[]>;
+
+const KEY_REQUESTS = {
+  user: { summary: "For a shop", value: { user_id: "shop", name: "web shop, 2027" } },
+  viewer: { summary: "For an auditor", value: { user_id: "audit", role: "viewer" } },
+} satisfies Examples<z.input<typeof KeyInputSchema>>;
+
+const CREATED_KEYS = {
+  user: { summary: "For a shop", value: { ...SHOP_KEY, key: "gk_q83vEjRW…" } },
+  viewer: {
+    summary: "For an auditor",
+    value: {
+      ...SHOP_KEY,
+      prefix: "gk_Zx0aT7bL",
+      user_id: "audit",
+      role: "viewer",
+      name: null,
+      key: "gk_Zx0aT7bL…",
+    },
+  },
+} satisfies Examples<z.output<typeof KeyWithSecretSchema>>;
+
+const listRoute = createRoute({
+  method: "get",
+  path,
+  operationId: "listKeys",
+  summary: "List API keys",
+  description:
+    "Returns all API keys, newest first, without their secrets: whose they are, what they may " +
+    "do, and when they were last used. Revoked keys stay in the list. Follow `Link` for the " +
+    "next page until it is absent. Staff and viewers only; other callers get `forbidden`.",
+  tags: ["Keys"],
+  request: {
+    query: z.object({
+      limit: paging.limit,
+      cursor: z.string().transform(decodeCursor).optional().openapi({
+        type: "string",
+        description: "Position where the page starts. Copy the value from the URL in `Link`.",
+        param: { examples: unsentExample("cTgzdkVqUlc") },
+      }),
+    }),
+  },
+  responses: {
+    200: {
+      description: "A page of keys",
+      headers: NEXT_PAGE,
+      content: { "application/json": { schema: z.array(KeySchema), examples: KEY_PAGE } },
+    },
+    ...problems("forbidden", ...COMMON_ERRORS),
+  },
+});
+
+const createKeyRoute = createRoute({
+  method: "post",
+  path,
+  operationId: "createKey",
+  summary: "Create an API key",
+  description:
+    "Creates an API key for a user or a viewer, and returns it. The key is shown only once: store " +
+    "it at once. Staff keys cannot be created here, only with the command `keys create --staff`.\n\n" +
+    "An `Idempotency-Key` has no effect, because the service stores no key that it could return " +
+    "again. If you get no response, list the keys, revoke the new one, and create another. Staff " +
+    "only; other callers get `forbidden`.",
+  tags: ["Keys"],
+  request: {
+    body: {
+      required: true,
+      content: { "application/json": { schema: KeyInputSchema, examples: KEY_REQUESTS } },
+    },
+  },
+  responses: {
+    201: {
+      description: "The key, with its secret",
+      content: { "application/json": { schema: KeyWithSecretSchema, examples: CREATED_KEYS } },
+    },
+    ...problems(...BODY_ERRORS, ...CHANGE_ERRORS),
+  },
+});
+
+const KeyPath = z.object({
+  prefix: z.string().openapi({
+    description: "The key's `prefix`. Do not send the whole key: it would appear in the logs of " +
+      "proxies.",
+    example: "gk_q83vEjRW",
+  }),
+});
+
+const revokeRoute = createRoute({
+  method: "delete",
+  path: "/keys/{prefix}/",
+  operationId: "deleteKey",
+  summary: "Revoke an API key",
+  description:
+    "Revokes a key of any role. It stops working on every instance within 5 seconds, and its open " +
+    "event streams end within that time. The key stays in the list; revoking it again has no " +
+    "effect. The last valid staff key cannot be revoked: the error is `invalid_state`. Staff only; " +
+    "other callers get `forbidden`.",
+  tags: ["Keys"],
+  request: { params: KeyPath },
+  responses: {
+    204: { description: "The key is revoked" },
+    ...problems("not_found", "invalid_state", ...CHANGE_ERRORS),
+  },
+});
+
+export function createKeyRoutes(deps: KeyDeps): Router {
+  const router = createRouter();
+  router.openapi(listRoute, async (c) => {
+    const { limit, cursor } = c.req.valid("query");
+    const { keys, next } = await listKeys(deps, callerOf(c), { limit, before: cursor ?? null });
+    const link = linkHeader(basePathOf(c, path) + path, { limit }, next, encodeCursor);
+    return c.json(keys, 200, link);
+  });
+  router.openapi(createKeyRoute, async (c) => {
+    const { user_id, role, name = null } = c.req.valid("json");
+    const created = await createKeyForUser(deps, callerOf(c), { user_id, role, name });
+    // The response contains a secret.
+    return c.json(created, 201, { "Cache-Control": "no-store" });
+  });
+  router.openapi(revokeRoute, async (c) => {
+    await revokeKey(deps, callerOf(c), parsePrefix(c.req.valid("param").prefix));
+    return c.body(null, 204);
+  });
+  return router;
+}
+
+const PREFIX = /^gk_[\w-]{8}$/;
+
+/** Throws a 404 if the prefix is malformed. */
+function parsePrefix(text: string): string {
+  if (PREFIX.test(text)) return text;
+  throw new ServiceError("not_found");
+}
+
+/** A cursor is the prefix of the last key on the page before it. */
+function encodeCursor(prefix: string): string {
+  return Buffer.from(prefix).toString("base64url");
+}
+
+function decodeCursor(cursor: string, context: z.RefinementCtx): string {
+  const prefix = Buffer.from(cursor, "base64url").toString();
+  if (PREFIX.test(prefix) && encodeCursor(prefix) === cursor) return prefix;
+  context.addIssue({ code: "custom", message: "must be a cursor from a Link header" });
+  return z.NEVER;
+}
