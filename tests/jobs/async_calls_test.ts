@@ -63,7 +63,8 @@ for (const { operation, task, resultOf } of ASYNC_OPERATIONS) {
       assert.equal(isReplayed(again), true);
       const sameJob = await parseAcceptedJob(again);
       assert.deepEqual([sameJob.id, sameJob.status], [job.id, status]);
-      const withOtherBody = await post(path, { ...body, gross_amount: 7, amount: 7 }, headers);
+      const amount = operation.name === "charge" ? { gross_amount: 7 } : { amount: 7 };
+      const withOtherBody = await post(path, { ...body, ...amount }, headers);
       await assertProblem(withOtherBody, 422, "idempotency_key_reused");
       await runDueJobs(app);
     }

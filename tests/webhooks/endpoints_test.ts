@@ -51,10 +51,10 @@ Deno.test("webhook endpoints: every operation requires staff and reveals no endp
           headers: { "Content-Type": "application/json" },
         },
       };
-      const resourcePath = path.replace("{id}", endpoint).replace("{delivery_id}", UNKNOWN_ID);
+      const resourcePath = path.replace("{pk}", endpoint).replace("{delivery_id}", UNKNOWN_ID);
       await assertProblem(await app.request(resourcePath, init), 401, "unauthenticated");
       await assertProblem(await app.as(key, resourcePath, init), 403, "forbidden");
-      if (endpoint === UNKNOWN_ID && path.includes("{id}")) {
+      if (endpoint === UNKNOWN_ID && path.includes("{pk}")) {
         await assertProblem(await app.as(staff, resourcePath, init), 404, "not_found");
       }
     }
@@ -341,9 +341,9 @@ Deno.test("webhook endpoints: every route responds with 404 to an unknown or mal
   await using webhooks = await openWebhooks();
   const { id } = await webhooks.endpoint();
   for (const { method, path, body } of operations(webhooks)) {
-    if (!path.includes("{id}")) continue;
+    if (!path.includes("{pk}")) continue;
     for (const wrongId of ["1", `${id}'--`, randomUUID(), "%00", `${id}0`]) {
-      const resourcePath = path.replace("{id}", wrongId).replace("{delivery_id}", UNKNOWN_ID);
+      const resourcePath = path.replace("{pk}", wrongId).replace("{delivery_id}", UNKNOWN_ID);
       await assertProblem(
         await webhooks.requestAsStaff(method, resourcePath, body),
         404,
