@@ -351,7 +351,7 @@ Deno.test("webhook endpoints: every route responds with 404 to an unknown or mal
   for (const { method, path, body } of operations(webhooks)) {
     if (!path.includes("{pk}")) continue;
     for (const wrongId of ["1", `${id}'--`, randomUUID(), "%00", `${id}0`]) {
-      const resourcePath = path.replace("{id}", wrongId).replace("{delivery_id}", UNKNOWN_ID);
+      const resourcePath = path.replace("{pk}", wrongId).replace("{delivery_id}", UNKNOWN_ID);
       await assertProblem(
         await webhooks.requestAsStaff(method, resourcePath, body),
         404,
