@@ -21,6 +21,7 @@ const output = await emptyFolder(join(Deno.args[0] ?? DIST, "client"));
 const sources = await Deno.makeTempDir({ prefix: "payment-gateway-client-" });
 try {
   await generate(join(sources, "generated"));
+  await narrowPayment(join(sources, "generated/types.gen.ts"));
   await copySources(join(HERE, "src"), sources);
   await compile(sources, join(output, "lib"));
 } finally {
@@ -46,6 +47,20 @@ async function generate(to: string) {
     ],
     logs: { level: "silent", file: false },
   });
+}
+
+/**
+ * Replaces the generated `Payment` by the one in `src/payment_types.ts`, in all types that contain a
+ * payment. The document cannot express it: `payment_type` is any text, because a payment page may
+ * offer types that are not known here.
+ */
+async function narrowPayment(path: string) {
+  const types = await Deno.readTextFile(path);
+  const parts = types.split("export type Payment = {");
+  if (parts.length !== 2) throw new Error("The generated types must contain one type Payment");
+  const imported =
+    'import type { Payment } from "../payment_types.js";\nexport type { Payment };\n';
+  await Deno.writeTextFile(path, `${imported}${parts.join("export type AnyPayment = {")}`);
 }
 
 /**

@@ -24,7 +24,7 @@ export class Jobs {
 
   /** One job. */
   get(id: string, options?: CallOptions): Promise<Job> {
-    return dataOf(getJob({ client: this.#client, path: { id }, ...toRequestOptions(options) }));
+    return dataOf(getJob({ client: this.#client, path: { pk: id }, ...toRequestOptions(options) }));
   }
 
   /** Polls the job until it is `succeeded` or `failed`. */
@@ -38,6 +38,8 @@ export class Jobs {
 
   /** Retries a failed job. Staff only. */
   retry(id: string, options?: CallOptions): Promise<Job> {
-    return dataOf(retryJob({ client: this.#client, path: { id }, ...toRequestOptions(options) }));
+    return dataOf(
+      retryJob({ client: this.#client, path: { pk: id }, ...toRequestOptions(options) }),
+    );
   }
 }

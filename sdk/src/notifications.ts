@@ -28,7 +28,7 @@ export class Notifications {
   /** Checks a notification with the gateway again, and applies the result. */
   replay(id: string, options?: CallOptions): Promise<Notification> {
     return dataOf(
-      replayNotification({ client: this.#client, path: { id }, ...toRequestOptions(options) }),
+      replayNotification({ client: this.#client, path: { pk: id }, ...toRequestOptions(options) }),
     );
   }
 }

@@ -58,7 +58,7 @@ export class WebhookEndpoints {
 
   get(id: string, options?: CallOptions): Promise<WebhookEndpoint> {
     return dataOf(
-      getWebhookEndpoint({ client: this.#client, path: { id }, ...toRequestOptions(options) }),
+      getWebhookEndpoint({ client: this.#client, path: { pk: id }, ...toRequestOptions(options) }),
     );
   }
 
@@ -71,7 +71,7 @@ export class WebhookEndpoints {
     return dataOf(
       updateWebhookEndpoint({
         client: this.#client,
-        path: { id },
+        path: { pk: id },
         body: changes,
         ...toRequestOptions(options),
       }),
@@ -81,7 +81,7 @@ export class WebhookEndpoints {
   async delete(id: string, options?: CallOptions): Promise<void> {
     await deleteWebhookEndpoint({
       client: this.#client,
-      path: { id },
+      path: { pk: id },
       ...toRequestOptions(options),
     });
   }
@@ -89,14 +89,14 @@ export class WebhookEndpoints {
   /** Sends a `webhook_endpoint_tested` event and returns the response. */
   test(id: string, options?: CallOptions): Promise<WebhookTestResult> {
     return dataOf(
-      testWebhookEndpoint({ client: this.#client, path: { id }, ...toRequestOptions(options) }),
+      testWebhookEndpoint({ client: this.#client, path: { pk: id }, ...toRequestOptions(options) }),
     );
   }
 
   /** Creates a new secret. Deliveries are signed with both secrets for 24 hours. */
   rotateSecret(id: string, options?: CallOptions): Promise<WebhookEndpointWithSecret> {
     return dataOf(
-      rotateWebhookSecret({ client: this.#client, path: { id }, ...toRequestOptions(options) }),
+      rotateWebhookSecret({ client: this.#client, path: { pk: id }, ...toRequestOptions(options) }),
     );
   }
 
@@ -110,7 +110,7 @@ export class WebhookEndpoints {
     return new Pager((cursor = first) =>
       listWebhookDeliveries({
         client: this.#client,
-        path: { id },
+        path: { pk: id },
         query: { ...filter, cursor },
         ...toRequestOptions(options),
       })
@@ -119,7 +119,7 @@ export class WebhookEndpoints {
 
   /** Sends one delivery again. */
   resend(id: string, deliveryId: string, options?: CallOptions): Promise<WebhookDelivery> {
-    const path = { id, delivery_id: deliveryId };
+    const path = { pk: id, delivery_id: deliveryId };
     return dataOf(
       resendWebhookDelivery({ client: this.#client, path, ...toRequestOptions(options) }),
     );
