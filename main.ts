@@ -1,8 +1,7 @@
 /** The entry point: reads the environment and runs a command, `serve` by default. */
 
-import { Failure } from "./commands/terminal.ts";
+import { Failure, printError, printStartError } from "./commands/terminal.ts";
 import { parseConfig } from "./core/config/config.ts";
-import { ConfigError } from "./core/config/problems.ts";
 import { SETTING_NAMES } from "./core/config/settings.ts";
 
 /** Imported on demand, so that a command loads only its own modules. */
@@ -29,16 +28,16 @@ function readEnvironment() {
   }
 }
 
+const [name = "serve", ...args] = Deno.args;
 try {
-  const [name = "serve", ...args] = Deno.args;
   if (!Object.hasOwn(COMMANDS, name)) {
     throw new Failure(`Unknown command "${name}". Commands: ${Object.keys(COMMANDS).join(", ")}.`);
   }
   const command = await COMMANDS[name as keyof typeof COMMANDS]();
   await command.run(readConfig, args);
 } catch (error) {
-  // The message is enough for an error that the operator can fix; others are printed with the stack.
-  const isForOperator = error instanceof ConfigError || error instanceof Failure;
-  console.error(isForOperator ? error.message : error);
+  // A supervisor runs these two; an operator runs the others and reads their output.
+  if (name === "serve" || name === "prepare") printStartError(error);
+  else printError(error);
   Deno.exit(1);
 }

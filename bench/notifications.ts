@@ -1,10 +1,15 @@
-/** Notifications through the service, compared with `pgbench` on the same tables. */
+/**
+ * Notifications through the service, compared with `pgbench`: with one statement in tables with few
+ * indexes, and with the same rows in the same tables.
+ */
 
 import { setTimeout as delay } from "node:timers/promises";
 import { generateApiKey } from "../core/api_key.ts";
 import { runSql } from "../tests/support/database/database.ts";
 import { createDataFolder } from "../tests/support/project.ts";
+import { until } from "../tests/support/until.ts";
 import { type Caller, connect, timed } from "./support/caller.ts";
+import { processorTime } from "./support/cpu.ts";
 import {
   goal,
   median,
@@ -14,11 +19,17 @@ import {
   ratio,
   row,
 } from "./support/figures.ts";
-import { getRequest, post } from "./support/load.ts";
+import { getRequest, postText } from "./support/load.ts";
 import { insertPayments, nthRow, PENDING, settlement } from "./support/pending_payments.ts";
 import { startPostgres } from "./support/postgres.ts";
 import { startService } from "./support/service.ts";
-import { settleByPgbench, settlePacedByPgbench } from "./support/settle_by_pgbench.ts";
+import {
+  createReference,
+  settleByOneStatement,
+  settleByPgbench,
+  settlePacedByPgbench,
+} from "./support/settle_by_pgbench.ts";
+import { isWrkInstalled, sendByWrk } from "./support/wrk.ts";
 
 const SMALL_ROWS = 100_000;
 const LARGE_ROWS = 1_000_000;
@@ -33,26 +44,37 @@ const SEQUENTIAL_CALLS = 1_000;
 /** Enough calls that a single pause does not determine the 99th percentile. */
 const PACED_CALLS = 8_000;
 
-/** `minRatio` is the goal: the rate of the service divided by the rate of pgbench. */
+/** `minRatio` is the goal: the rate of the service divided by the rate of a reference. */
 const LOADS = [{ connections: 16, minRatio: 0.5 }, { connections: 64, minRatio: 0.8 }];
 const CONNECTIONS = LOADS.map(({ connections }) => connections);
 const MAX_P99_MS = 50;
 const MAX_RATIO = 1.2;
+/** The processor time of one notification, in the service and in PostgreSQL. */
+const MAX_MICROSECONDS = 150;
 
 interface Table {
   rows: number;
   databaseUrl: string;
   /** The URL of the service that uses this table. */
   url: string;
+  /** The process of that service. */
+  pid: number;
   /** Notifications that the next `count` payments were paid. */
-  nextRequests(count: number): string[];
+  nextBodies(count: number): string[];
   /** Reserves the next `count` payments for pgbench; returns the first. */
   reserve(count: number): number;
+  /** The same for the reference, which has payments of its own. */
+  reserveReference(count: number): number;
 }
 
 interface Figures {
   service: number[];
+  /** One statement, and the statements of the same rows in the same tables. */
+  statement: number[];
   pgbench: number[];
+  /** Microseconds of processor time per notification. */
+  serviceCpu: number[];
+  postgresCpu: number[];
   /** The latencies at half the goal's rate, of the service and of pgbench. */
   atHalf: number[];
   pgbenchAtHalf: number[];
@@ -61,6 +83,7 @@ interface Figures {
 await using folder = await createDataFolder();
 await using server = await startPostgres(folder.path);
 await using resources = new AsyncDisposableStack();
+const hasWrk = await isWrkInstalled();
 const tables: Table[] = [];
 for (const rows of SIZES) tables.push(await openTable(rows));
 
@@ -68,7 +91,15 @@ const figures = new Map<string, Figures>();
 const figuresOf = ({ rows }: Pick<Table, "rows">, connections: number) =>
   figures.getOrInsertComputed(
     `${rows} ${connections}`,
-    () => ({ service: [], pgbench: [], atHalf: [], pgbenchAtHalf: [] }),
+    () => ({
+      service: [],
+      statement: [],
+      pgbench: [],
+      serviceCpu: [],
+      postgresCpu: [],
+      atHalf: [],
+      pgbenchAtHalf: [],
+    }),
   );
 
 for (const table of tables) await measureService(table, Math.max(...CONNECTIONS), WARM_UP_CALLS);
@@ -96,12 +127,21 @@ for (const table of tables) {
     "ratio",
   ]));
   for (const { connections, minRatio } of LOADS) {
-    const { service, pgbench } = figuresOf(table, connections);
-    const reached = ratio(service, pgbench);
+    const { service, statement, pgbench, serviceCpu, postgresCpu } = figuresOf(table, connections);
+    const references = { "one statement, three rows": statement, "the same rows": pgbench };
+    for (const [name, reference] of Object.entries(references)) {
+      const reached = ratio(service, reference);
+      console.log(row(
+        `${connections} connections; ${name}`,
+        [perSecond(service, "calls"), perSecond(reference, "calls"), reached],
+        goal(`at least ${minRatio}`, Number(reached) >= minRatio),
+      ));
+    }
+    const times = [serviceCpu, postgresCpu].map(median);
     console.log(row(
-      `${connections} connections`,
-      [perSecond(service, "calls"), perSecond(pgbench, "calls"), reached],
-      goal(`at least ${minRatio}`, Number(reached) >= minRatio),
+      `${connections} connections, processor time: Deno, PostgreSQL`,
+      times.map((time) => `${Math.round(time)} µs`),
+      goal(`at most ${MAX_MICROSECONDS} µs`, times.every((time) => time <= MAX_MICROSECONDS)),
     ));
   }
   for (const connections of CONNECTIONS) {
@@ -131,19 +171,36 @@ for (const connections of CONNECTIONS) {
 }
 console.log(row("one caller, p50; one pgbench client, average", oneCaller.map(milliseconds)));
 
-/** The service goes first in even rounds, pgbench in odd rounds. */
+/** The service goes first in even rounds, and last in odd rounds. */
 async function measureInTurns(table: Table, connections: number, round: number): Promise<void> {
-  const { service, pgbench } = figuresOf(table, connections);
+  const { service, statement, pgbench, serviceCpu, postgresCpu } = figuresOf(table, connections);
   const turns = [
-    async () => service.push(await measureService(table, connections, CALLS_PER_ROUND)),
+    async () => {
+      const before = await processorTimes(table);
+      service.push(await measureService(table, connections, CALLS_PER_ROUND));
+      const after = await processorTimes(table);
+      serviceCpu.push((after.service - before.service) / CALLS_PER_ROUND);
+      postgresCpu.push((after.postgres - before.postgres) / CALLS_PER_ROUND);
+    },
+    async () => statement.push(await measureStatement(table, connections, CALLS_PER_ROUND)),
     async () => pgbench.push(await measurePgbench(table, connections, CALLS_PER_ROUND)),
   ];
   for (const turn of round % 2 === 0 ? turns : turns.reverse()) await turn();
 }
 
+async function processorTimes({ pid }: Table) {
+  return {
+    service: await processorTime(pid),
+    postgres: await processorTime(await server.findProcess()),
+  };
+}
+
 /** Notifications per second. */
 async function measureService(table: Table, connections: number, count: number): Promise<number> {
-  const requests = table.nextRequests(count);
+  const bodies = table.nextBodies(count);
+  const url = `${table.url}notification/`;
+  if (hasWrk) return await sendByWrk({ url, bodies, connections });
+  const requests = bodies.map((body) => postText(url, {}, body));
   using callers = await connectAll(table, connections);
   let next = 0;
   const ms = await timed(() =>
@@ -152,6 +209,13 @@ async function measureService(table: Table, connections: number, count: number):
     })
   );
   return count / (ms / 1000);
+}
+
+async function measureStatement(table: Table, clients: number, count: number): Promise<number> {
+  const { databaseUrl, rows } = table;
+  const transactions = count / clients;
+  const workload = { rows, first: table.reserveReference(count), clients, transactions };
+  return await settleByOneStatement(databaseUrl, workload);
 }
 
 async function measurePgbench(table: Table, clients: number, count: number): Promise<number> {
@@ -164,10 +228,14 @@ async function measurePgbench(table: Table, clients: number, count: number): Pro
   });
 }
 
+function nextRequests(table: Table, count: number): string[] {
+  return table.nextBodies(count).map((body) => postText(`${table.url}notification/`, {}, body));
+}
+
 /** The median latency of a single caller, and the average of a single pgbench client. */
 async function measureOneCaller(table: Table): Promise<[number, number]> {
   const times: number[] = [];
-  const requests = table.nextRequests(SEQUENTIAL_CALLS);
+  const requests = nextRequests(table, SEQUENTIAL_CALLS);
   using caller = await connectWarm(table.url);
   for (const request of requests) times.push(await timed(() => notify(caller, request)));
   return [median(times), 1000 / await measurePgbench(table, 1, SEQUENTIAL_CALLS)];
@@ -182,7 +250,7 @@ async function measureServicePaced(
   connections: number,
   perSecond: number,
 ): Promise<number[]> {
-  const requests = table.nextRequests(PACED_CALLS);
+  const requests = nextRequests(table, PACED_CALLS);
   using callers = await connectAll(table, connections);
   const begin = performance.now();
   const times: number[] = [];
@@ -213,7 +281,7 @@ async function measurePgbenchPaced(
 
 /** Cleans up after earlier rounds, so that autovacuum and checkpoints do not disturb the next ones. */
 async function vacuum({ databaseUrl }: Table): Promise<void> {
-  const tables = ["payments", "notifications", "events", "history"];
+  const tables = ["payments", "payment_filters", "notifications", "events", "history"];
   await runSql(databaseUrl, `vacuum analyze ${tables.map((name) => `gateway.${name}`)}`);
   await runSql(databaseUrl, "checkpoint");
 }
@@ -247,9 +315,23 @@ async function notify(caller: Caller, request: string): Promise<void> {
   if (!head.startsWith("HTTP/1.1 200")) throw new Error(`Expected 200: ${head}`);
 }
 
-/** Checks that the service and pgbench did all the work: each payment is paid and has an event. */
-async function check({ databaseUrl, rows, reserve }: Table): Promise<void> {
-  const sent = reserve(0);
+/**
+ * Checks that the service and pgbench did all the work: each payment is paid and has an event. The
+ * last requests of `wrk` may still run.
+ */
+async function check(table: Table): Promise<void> {
+  const sent = table.reserve(0);
+  const findWrong = async () =>
+    Object.entries(await countResults(table)).filter(([, count]) => Number(count) !== sent);
+  await until("every notification is processed", async () => (await findWrong()).length === 0)
+    .catch(async (cause) => {
+      throw new Error(`Sent ${sent} notifications, but found ${(await findWrong()).join("; ")}`, {
+        cause,
+      });
+    });
+}
+
+async function countResults({ databaseUrl, rows }: Table) {
   const [counts] = await runSql(
     databaseUrl,
     `select
@@ -259,10 +341,7 @@ async function check({ databaseUrl, rows, reserve }: Table): Promise<void> {
       (select count(*) from gateway.payments where transaction_status = 'settlement')
         - ${rows - PENDING} as payments`,
   );
-  const wrong = Object.entries(counts!).filter(([, count]) => Number(count) !== sent);
-  if (wrong.length > 0) {
-    throw new Error(`Sent ${sent} notifications, but found ${wrong.join("; ")}`);
-  }
+  return counts!;
 }
 
 /** Starts a service on a table with this many payments. */
@@ -276,24 +355,31 @@ async function openTable(rows: number): Promise<Table> {
     }),
   );
   await insertPayments(databaseUrl, rows);
-  let used = 0;
-  function reserve(count: number): number {
-    const first = used;
-    used += count;
-    if (used > PENDING) throw new Error(`All ${PENDING} pending payments are used`);
-    return first;
-  }
+  await createReference(databaseUrl);
+  const reserve = countUp();
   return {
     rows,
     databaseUrl,
     url: service.url,
+    pid: service.pid,
     reserve,
-    nextRequests(count) {
+    reserveReference: countUp(),
+    nextBodies(count) {
       const first = reserve(count);
       return Array.from(
         { length: count },
-        (_, n) => post(`${service.url}notification/`, {}, settlement(nthRow(rows, first + n))),
+        (_, n) => JSON.stringify(settlement(nthRow(rows, first + n))),
       );
     },
+  };
+}
+
+function countUp(): (count: number) => number {
+  let used = 0;
+  return (count) => {
+    const first = used;
+    used += count;
+    if (used > PENDING) throw new Error(`All ${PENDING} pending payments are used`);
+    return first;
   };
 }

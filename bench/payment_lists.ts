@@ -153,7 +153,7 @@ async function insertPayments(url: string, rows: number): Promise<void> {
           then 'expire' else 'settlement' end as status
     ) kind
     order by n`;
-  await sql`vacuum analyze gateway.payments`;
+  await sql`vacuum analyze gateway.payments, gateway.payment_filters`;
   // Otherwise a checkpoint could run during the measurement.
   await sql`checkpoint`;
   await sql.end();

@@ -3,7 +3,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Config, Queue } from "../core/config/config.ts";
 import { codeOf, type Database, DatabaseUnavailable, openDatabase } from "../db/database.ts";
-import { dropReplacedIndexes } from "../db/event_publication.ts";
+import { dropReplacedIndexes } from "../db/index_builds.ts";
 import { beginGeneration, hasEventsOfOtherServer } from "../db/events.ts";
 import { loadMigrations, migrate, type Migration, MigrationRefused } from "../db/migrations.ts";
 import { QueueRefused, setUpQueue } from "../db/queue.ts";

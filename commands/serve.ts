@@ -12,7 +12,7 @@ import { DEFAULT_DEADLINE_MS } from "../core/gateway/client.ts";
 import { CHARGE_DEADLINE_MS } from "../core/gateway/operations.ts";
 import { createLoad, measureLoad } from "../core/load.ts";
 import { createLog, type Log } from "../core/log.ts";
-import { registerStatusMetrics } from "../core/status/metrics.ts";
+import { registerClockMetrics, registerStatusMetrics } from "../core/status/metrics.ts";
 import { createEvents, type Events } from "../core/subscribers/subscribe.ts";
 import { observeLoopDelay } from "../core/telemetry.ts";
 import { type Database, openDatabase } from "../db/database.ts";
@@ -102,6 +102,7 @@ export async function serve(readConfig: () => Config, options: ServeOptions = {}
   const shared = { database, leaseHolder, clock, clockCheck, log, events };
   const jobsDeps = { ...shared, gateway: background, invoicePayments, keep, recheck };
   resources.use(registerStatusMetrics({ database, clock, log }));
+  resources.use(registerClockMetrics({ clockCheck, log }));
   jobs = resources.use(await openJobs({ ...config, databaseUrl }, jobsDeps));
   const { jobQueue, publisher } = jobs;
   resources.use(startPositionPublisher({ databaseUrl, publisher, jobQueue, events, log }));
@@ -131,6 +132,7 @@ export async function serve(readConfig: () => Config, options: ServeOptions = {}
     load,
     isDraining: () => isDraining,
     developmentKey: developmentKeys?.user ?? null,
+    sandboxUrl: sandbox?.url ?? null,
   });
   const http = await listen(config, app.fetch);
   isServing = true;

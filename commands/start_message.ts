@@ -27,11 +27,12 @@ export function printStartMessage(
     `  %ccurl ${url}/charge/ -H 'Authorization: Bearer ${keys.user}' -H 'Content-Type: application/json' \\`,
     `    -d '{ "payment_type": "bank_transfer", "bank": "bca", "gross_amount": 44000 }'%c`,
     "",
-    "  Press Ctrl-C to stop.",
+    "  Press Ctrl-C to stop. Read the payment back",
+    `  %ccurl ${url}/payments/?limit=1 -H 'Authorization: Bearer ${keys.user}'%c`,
     "",
   ];
   const links = sandbox ? 4 : 3;
-  const styles = ["bold", ...Array(links).fill("cyan"), "green"].flatMap((style) => [
+  const styles = ["bold", ...Array(links).fill("cyan"), "green", "green"].flatMap((style) => [
     style === "bold" ? "font-weight: bold" : `color: ${style}`,
     "",
   ]);

@@ -1,6 +1,8 @@
 /** Output of commands on the terminal: errors for the operator, status lines, and progress. */
 
 import { type Clock, systemClock } from "../core/clock.ts";
+import { ConfigError } from "../core/config/problems.ts";
+import { createLog } from "../core/log.ts";
 
 /** Ends a command with its message only, because the operator does not need a stack trace. */
 export class Failure extends Error {
@@ -15,6 +17,28 @@ export function printStatus(message: string): void {
   if (Deno.stderr.isTerminal()) return console.error(`%c·%c ${message}`, "color: cyan", "");
   const time = new Date(systemClock()).toISOString();
   console.error(JSON.stringify({ time, level: "info", event: "start_up", message }));
+}
+
+/** The message is enough for an error that the operator can fix; others are printed with the stack. */
+export function printError(error: unknown): void {
+  console.error(isForOperator(error) ? error.message : error);
+}
+
+/** Like `printError` on a terminal; otherwise one line of JSON, like `printStatus`. */
+export function printStartError(error: unknown): void {
+  if (Deno.stderr.isTerminal()) return printError(error);
+  if (isForOperator(error)) {
+    const time = new Date(systemClock()).toISOString();
+    const { message } = error;
+    return console.error(JSON.stringify({ time, level: "error", event: "start_failed", message }));
+  }
+  const log = createLog((line) => console.error(line.trimEnd()));
+  log.error("start_failed", error);
+  log.flush();
+}
+
+function isForOperator(error: unknown): error is Error {
+  return error instanceof ConfigError || error instanceof Failure;
 }
 
 export interface Progress {

@@ -116,6 +116,25 @@ export function observeLoopDelay(read: () => number): Disposable {
   return { [Symbol.dispose]: () => loopDelay.removeCallback(callback) };
 }
 
+const clockOffset = gauge(
+  "clock.offset",
+  "By how much the clock of this instance is ahead of another one (`of`: database or gateway)",
+  "ms",
+);
+
+/** Calls `read` for each export. Each instance has its own values; null: not known. */
+export function observeClockOffsets(
+  read: () => Promise<Record<string, number | null>>,
+): Disposable {
+  const callback: ObservableCallback = async (result) => {
+    for (const [name, ms] of Object.entries(await read())) {
+      if (ms !== null) result.observe(ms, { of: name });
+    }
+  };
+  clockOffset.addCallback(callback);
+  return { [Symbol.dispose]: () => clockOffset.removeCallback(callback) };
+}
+
 export type Observation = [gauge: keyof typeof GAUGES, value: number, attributes: Attributes];
 
 /** Calls `read` for each export; never if metrics are not exported. */

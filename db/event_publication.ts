@@ -4,7 +4,6 @@
  * can delay other events.
  */
 
-import postgres from "postgres";
 import { MAX, NIL } from "uuid";
 import type { Sql } from "./database.ts";
 import { currentGeneration, type NewEvent, PUBLISHED_CHANNEL } from "./events.ts";
@@ -128,9 +127,9 @@ export async function publishBatch(sql: Sql, limit = PUBLISH_LIMIT): Promise<Pub
         target = case when result.is_full then state.wanted end,
         after_xact_id = case when result.is_full then result.last_xact_id end,
         after_id = case when result.is_full then result.last_id end,
-        batch = state.batch + 1
+        batch_number = state.batch_number + 1
       from state, result
-      where publication.batch = state.batch and (result.count > 0
+      where publication.batch_number = state.batch_number and (result.count > 0
         or state.target is not null or state.generation < state.current_generation)
     )
     select result.count, case when result.count > 0 then pg_notify(${PUBLISHED_CHANNEL}, '') end,
@@ -156,26 +155,6 @@ interface PublishedRow {
   has_more: boolean;
   endpoints: string[];
   subscribed: (Omit<SubscribedEvent, "created_at"> & { created_at: string })[];
-}
-
-/** Indexes of the table `events` that the indexes of `published_events` replace. */
-const REPLACED_INDEXES = ["gateway.events_by_name", "gateway.events_by_user"];
-
-/**
- * Drops replaced indexes, so that new events no longer write them. Writers are not blocked. Throws if an
- * open transaction uses the table for too long; the index then stays until the next call.
- */
-export async function dropReplacedIndexes(url: string): Promise<void> {
-  const connection = { lock_timeout: 2_000 };
-  const sql = postgres(url, { max: 1, connect_timeout: 5, onnotice: () => {}, connection });
-  try {
-    for (const name of REPLACED_INDEXES) {
-      const [row] = await sql`select to_regclass(${name}) as index`;
-      if (row?.index) await sql.unsafe(`drop index concurrently if exists ${name}`);
-    }
-  } finally {
-    await sql.end({ timeout: 5 });
-  }
 }
 
 /** Counts committed events without a position, up to `MAX_COUNTED` + 1; finds the oldest one's time. */

@@ -128,7 +128,7 @@ export interface EventsFrom {
   limit: number;
 }
 
-/** A resource's published events of these names, from one sequence number on, in that order. */
+/** A resource's events of these names that have their delivery jobs, from one sequence number on, in that order. */
 export async function listEventsFrom(
   sql: Sql,
   { resourceId, sequence, names, limit }: EventsFrom,
@@ -138,8 +138,10 @@ export async function listEventsFrom(
     where (resource_id, sequence) >= (${resourceId}::uuid, ${sequence})
       and (resource_id, sequence) < (${resourceId}::uuid, ${LAST_SEQUENCE})
       and name = any(${sql.array([...names])}::text[])
-      -- Each event gets its delivery job together with its position, so an unpublished one must wait.
-      and (select position from gateway.published_events where event_id = event.id) is not null
+      -- An event gets its delivery job together with its position, or, if an instance of an earlier
+      -- version wrote it (null), before that.
+      and (event.subscribers is null
+        or (select position from gateway.published_events where event_id = event.id) is not null)
     order by resource_id, sequence limit ${limit}`;
 }
 

@@ -135,9 +135,11 @@ function isApplied(known: Map<string, string>, { name, checksum }: Migration): b
 }
 
 /**
- * Applies a migration in one transaction, except for indexes of tables that have rows. They are built
- * afterwards, because only a build outside of a transaction does not block writes. Until then the
- * migration is recorded as `… without indexes`, so that an interrupted migration continues there.
+ * Applies a migration in one transaction, except for two kinds of statements. Indexes of tables that have
+ * rows, and procedures (`call …`), which commit after each batch of rows, run afterwards, because only
+ * outside of a transaction they do not block writes. Until then the migration is recorded as
+ * `… without indexes`, so that an interrupted migration continues there. A procedure is then called
+ * again, and must skip the rows that are done.
  */
 async function applyOnce(session: Sql, migration: Migration): Promise<boolean> {
   const known = await readApplied(session);
@@ -145,12 +147,13 @@ async function applyOnce(session: Sql, migration: Migration): Promise<boolean> {
   const { checksum } = migration;
   const withoutIndexes = { ...migration, name: `${migration.name} without indexes` };
   const isInterrupted = known !== null && isApplied(known, withoutIndexes);
-  const { indexes, rest } = await separateIndexes(session, migration, isInterrupted);
-  if (indexes.length === 0) {
+  const { indexes, calls, rest } = await separate(session, migration, isInterrupted);
+  if (indexes.length + calls.length === 0) {
     await applyStatements(session, migration, migration.sql);
     return true;
   }
   if (!isInterrupted) await applyStatements(session, withoutIndexes, rest.join(";\n"));
+  for (const call of calls) await session.unsafe(call);
   for (const index of indexes) await buildConcurrently(session, index);
   await session`
     update gateway.migrations set name = ${migration.name}, applied_at = now()
@@ -158,20 +161,29 @@ async function applyOnce(session: Sql, migration: Migration): Promise<boolean> {
   return true;
 }
 
-/** `indexes`: to be built concurrently; all indexes if interrupted, because those that exist are kept. */
-async function separateIndexes(
+interface Separated {
+  /** To be built concurrently; all indexes if interrupted, because those that exist are kept. */
+  indexes: IndexBuild[];
+  /** Calls of procedures. */
+  calls: string[];
+  rest: string[];
+}
+
+async function separate(
   session: Sql,
   { sql }: Migration,
   isInterrupted: boolean,
-): Promise<{ indexes: IndexBuild[]; rest: string[] }> {
+): Promise<Separated> {
   const indexes: IndexBuild[] = [];
+  const calls: string[] = [];
   const rest: string[] = [];
   for (const statement of splitStatements(sql)) {
     const index = parseIndexBuild(statement);
     if (index && (isInterrupted || await hasRows(session, index))) indexes.push(index);
+    else if (/^call\s/i.test(statement)) calls.push(statement);
     else rest.push(statement);
   }
-  return { indexes, rest };
+  return { indexes, calls, rest };
 }
 
 /** While a statement waits for a table's lock, all other statements for that table wait behind it. */

@@ -2,6 +2,7 @@
 
 import { MAX, NIL } from "uuid";
 import type { Sql } from "./database.ts";
+import { paymentOf } from "./payment_statements.ts";
 import type { PaymentStatus } from "./payments.ts";
 
 /** Payments of one type, some time after they were paid. */
@@ -54,7 +55,7 @@ export async function listPaidPayments(
   range: PaidChecksRange,
 ): Promise<PaidPayment[]> {
   const starts = await findStarts(sql, cohorts, range);
-  // `payment_type || ''` is the expression in the index `payments_by_paid_time`.
+  // `payment_type || ''` is the expression in the index `payment_filters_by_paid_time`.
   return await sql<PaidPayment[]>`
     select due.id as payment_id, due.paid_at::text as paid_at, cohort.payment_type,
       cohort.after_seconds, due.paid_at + make_interval(secs => cohort.after_seconds) as due_at
@@ -62,16 +63,19 @@ export async function listPaidPayments(
       payment_type text, after_seconds integer, bank text, store text, is_urgent boolean,
       paid_at timestamptz, payment_id uuid)
     cross join lateral (
-      select id, paid_at from gateway.payments payment
-      where (payment.payment_type || '', payment.paid_at, payment.id)
+      select payment.id, filters.paid_at
+      from gateway.payment_filters filters cross join lateral ${paymentOf(sql, "filters")}
+      where (filters.payment_type || '', filters.paid_at, filters.payment_id)
           > (cohort.payment_type, cohort.paid_at, cohort.payment_id)
-        and (payment.payment_type || '', payment.paid_at, payment.id) <= (cohort.payment_type,
-          ${range.now}::timestamptz - make_interval(secs => cohort.after_seconds), ${MAX}::uuid)
-        and payment.paid_at is not null
-        and payment.transaction_status <> all(${sql.array([...UNCHECKED_STATUSES])})
+        and (filters.payment_type || '', filters.paid_at, filters.payment_id)
+          <= (cohort.payment_type,
+            ${range.now}::timestamptz - make_interval(secs => cohort.after_seconds), ${MAX}::uuid)
+        and filters.paid_at is not null
+        and filters.transaction_status <> all(${sql.array([...UNCHECKED_STATUSES])})
         and (cohort.bank is null or payment.bank = cohort.bank)
         and (cohort.store is null or payment.store = cohort.store)
-      order by payment.payment_type || '', payment.paid_at, payment.id limit ${range.limit}
+      order by filters.payment_type || '', filters.paid_at, filters.payment_id
+      limit ${range.limit}
     ) due
     order by cohort.is_urgent desc, due_at, due.id
     limit ${range.limit}`;

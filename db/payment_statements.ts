@@ -251,7 +251,7 @@ async function listOfParents(
 }
 
 /**
- * Each combination of filters has its own index, and a page reads only `limit` rows of it. The
+ * Every combination of filters reads ranges of one index, and of each range at most a page. The
  * filtered columns are compared as one row value and are part of the order, because then only that
  * index fits: with `status = …` PostgreSQL may instead walk the primary key backwards until enough
  * rows match, which reads the whole table if few do.
@@ -264,30 +264,68 @@ async function listByIndex(
     ? [sql``, sql``, sql``]
     : [sql`user_id,`, sql`${owner}::text,`, sql`user_id desc,`];
   const end = before ?? MAX;
-  if (paymentType === null) {
-    const [statusColumn, statusValue, statusOrder] = status === null
-      ? [sql``, sql``, sql``]
-      : [sql`transaction_status,`, sql`${status}::text,`, sql`transaction_status desc,`];
+  if (paymentType === null && status === null) {
     return await sql<PaymentSummaryRow[]>`
       select ${sql(SUMMARY_COLUMNS)} from gateway.payments
-      where (${ownerColumn} ${statusColumn} id) < (${ownerValue} ${statusValue} ${end}::uuid)
-        and (${ownerColumn} ${statusColumn} id) >= (${ownerValue} ${statusValue} ${NIL}::uuid)
-      order by ${ownerOrder} ${statusOrder} id desc limit ${limit}`;
+      where (${ownerColumn} id) < (${ownerValue} ${end}::uuid)
+        and (${ownerColumn} id) >= (${ownerValue} ${NIL}::uuid)
+      order by ${ownerOrder} id desc limit ${limit}`;
   }
-  // The index has the status before the id: read a page of each status, and merge them.
-  const statuses = status === null ? PAYMENT_STATUSES : [status];
+  const ranges = paymentType === null
+    ? rangesOfStatus(sql, status!, owner)
+    : rangesOfType(sql, paymentType, status);
   return await sql<PaymentSummaryRow[]>`
-    select found.*
-    from unnest(${sql.array([...statuses])}::text[]) wanted_status
-    cross join lateral (
-      select ${sql(SUMMARY_COLUMNS)} from gateway.payments
-      where (${ownerColumn} payment_type, transaction_status, id)
-          < (${ownerValue} ${paymentType}::text, wanted_status, ${end}::uuid)
-        and (${ownerColumn} payment_type, transaction_status, id)
-          >= (${ownerValue} ${paymentType}::text, wanted_status, ${NIL}::uuid)
-      order by ${ownerOrder} payment_type desc, transaction_status desc, id desc limit ${limit}
-    ) found
-    order by found.id desc limit ${limit}`;
+    with recursive ${ranges}, found as materialized (
+      select page.payment_id from range cross join lateral (
+        select payment_id from gateway.payment_filters
+        where (${ownerColumn} transaction_status, payment_type, payment_id)
+            < (${ownerValue} range.status, range.type, ${end}::uuid)
+          and (${ownerColumn} transaction_status, payment_type, payment_id)
+            >= (${ownerValue} range.status, range.type, ${NIL}::uuid)
+        order by ${ownerOrder} transaction_status desc, payment_type desc, payment_id desc
+        limit ${limit}
+      ) page
+      order by page.payment_id desc limit ${limit}
+    )
+    select ${sql(SUMMARY_COLUMNS)}
+    from found cross join lateral ${paymentOf(sql, "found")}
+    order by found.payment_id desc`;
+}
+
+/** The payment of a row of filters. With the limit PostgreSQL always reads that row first. */
+export function paymentOf(sql: Sql, filters: string) {
+  return sql`(
+      select * from gateway.payments where id = ${sql(filters)}.payment_id limit 1
+    ) payment`;
+}
+
+/** A CTE with one range for each status. */
+function rangesOfType(sql: Sql, paymentType: string, status: string | null) {
+  const statuses = status === null ? PAYMENT_STATUSES : [status];
+  return sql`range as (
+      select status, ${paymentType}::text as type
+      from unnest(${sql.array([...statuses])}::text[]) status
+    )`;
+}
+
+/** A CTE with one range for each type. The gateway can add types, so each step finds the next in the index. */
+function rangesOfStatus(sql: Sql, status: string, owner: OwnerFilter) {
+  const [ownerColumn, ownerValue] = owner === null
+    ? [sql``, sql``]
+    : [sql`user_id,`, sql`${owner}::text,`];
+  return sql`known as (
+      select ''::text as type
+      union all
+      select (
+        select payment_type from gateway.payment_filters
+        where (${ownerColumn} transaction_status, payment_type)
+            > (${ownerValue} ${status}::text, known.type)
+          and (${ownerColumn} transaction_status) <= (${ownerValue} ${status}::text)
+        order by ${ownerColumn} transaction_status, payment_type limit 1
+      ) from known where known.type is not null
+    ), range as (
+      select ${status}::text as status, type from known where type <> ''
+    )`;
 }
 
 export interface DuePayments {
@@ -307,11 +345,13 @@ export async function listDuePayments(
   { now, staleSince, overdueSince, limit }: DuePayments & { overdueSince: Date },
 ): Promise<DueCheck[]> {
   return await sql<DueCheck[]>`
-    select id, user_id, created_at, expiry_time from gateway.payments
-    where check_at <= ${now}
-      and (check_at <= ${overdueSince} or transaction_status <> 'pending' or expiry_time is null
-        or expiry_time > ${staleSince} or unrecognized_status is not null)
-    order by check_at limit ${limit}`;
+    select payment.id, payment.user_id, payment.created_at, payment.expiry_time
+    from gateway.payment_filters due cross join lateral ${paymentOf(sql, "due")}
+    where due.check_at <= ${now}
+      and (due.check_at <= ${overdueSince} or payment.transaction_status <> 'pending'
+        or payment.expiry_time is null or payment.expiry_time > ${staleSince}
+        or payment.unrecognized_status is not null)
+    order by due.check_at limit ${limit}`;
 }
 
 /**
@@ -323,8 +363,9 @@ export async function listStalePayments(
   { now, staleSince, limit }: DuePayments,
 ): Promise<DueCheck[]> {
   return await sql<DueCheck[]>`
-    select id, user_id, created_at, expiry_time from gateway.payments
-    where check_at <= ${now} and transaction_status = 'pending' and expiry_time <= ${staleSince}
-      and unrecognized_status is null
-    order by check_at limit ${limit}`;
+    select payment.id, payment.user_id, payment.created_at, payment.expiry_time
+    from gateway.payment_filters due cross join lateral ${paymentOf(sql, "due")}
+    where due.check_at <= ${now} and payment.transaction_status = 'pending'
+      and payment.expiry_time <= ${staleSince} and payment.unrecognized_status is null
+    order by due.check_at limit ${limit}`;
 }

@@ -20,6 +20,7 @@ import type { LeaseHolder } from "../db/instance_lock.ts";
 import type { Migration } from "../db/migrations.ts";
 import { createDocument, type Document } from "../openapi/document.ts";
 import { createReference } from "../openapi/reference.ts";
+import { createFrontDoor } from "../pages/front_door.ts";
 import { createEventRoutes } from "./events/routes.ts";
 import { registerWebhookMessages } from "./events/webhook_messages.ts";
 import { createInvoiceRoutes } from "./invoices/routes.ts";
@@ -82,6 +83,8 @@ export interface AppDeps {
   isDraining: () => boolean;
   /** Prefilled on the reference page; null except in the embedded default. */
   developmentKey: string | null;
+  /** The sandbox that runs with the service, for links on its pages. */
+  sandboxUrl?: string | null;
   /** Additional routers of an embedding program, behind the same authentication. */
   resources?: Router[];
 }
@@ -148,7 +151,8 @@ export function createApp(options: AppDeps): App {
   });
 
   const app = new Hono<AppEnv>({ getPath: pathWithSlash });
-  for (const router of [...publicRoutes, reference]) mount(app, basePath, router, null);
+  const frontDoor = createFrontDoor({ basePath, sandboxUrl: deps.sandboxUrl ?? null });
+  for (const router of [...publicRoutes, reference, frontDoor]) mount(app, basePath, router, null);
   const requireCallerUnderLoad = createLoadShedder(deps.load, requireCaller);
   for (const router of resources) {
     // Like notifications and probes, the status is served under any load.

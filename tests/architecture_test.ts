@@ -4,7 +4,18 @@ import { LONGEST } from "./select.ts";
 import { PROJECT } from "./support/project.ts";
 
 /** The layers, from top to bottom. A file imports only from its own layer and those below it. */
-const LAYERS = ["main.ts", "commands", "routes", "openapi", "core", "db", "concurrency"];
+const LAYERS = [
+  "main.ts",
+  "commands",
+  "routes",
+  "pages",
+  "openapi",
+  "core",
+  "db",
+  "concurrency",
+  // Imported as text.
+  "docs",
+];
 
 /**
  * The layers inside `core/`, from top to bottom. A file imports folders only from lower layers, and

@@ -7,7 +7,8 @@
  * - `deno task test:quick`: runs the tests that start no other processes.
  */
 
-import { join } from "node:path";
+import { join, relative } from "node:path";
+import { pathToFileURL } from "node:url";
 import { install } from "../db/embedded/install.ts";
 import { startServer } from "../db/embedded/server.ts";
 import { loadMigrations, migrate } from "../db/migrations.ts";
@@ -18,7 +19,8 @@ import { TOOLS } from "./support/tools.ts";
 
 const QUICK = "--quick";
 
-const CORES = navigator.hardwareConcurrency;
+/** More than cores, because many tests wait: for a timeout, or for a process. */
+const PROCESSES = 2 * navigator.hardwareConcurrency;
 
 /** The share of random and generated inputs that a quick run tries; a full run tries all. */
 const QUICK_SHARE = "0.05";
@@ -46,14 +48,13 @@ const hasPassed = Deno.args.length === 0
 if (!hasPassed) Deno.exitCode = 1;
 
 async function runQuick(): Promise<boolean> {
-  const options = { environment: { TEST_SHARE: QUICK_SHARE }, jobs: CORES + 1 };
-  return summarize(await runFiles((await selectTests()).quick, options));
+  const environment = { TEST_SHARE: QUICK_SHARE };
+  return summarize(await runGroups(deal((await selectTests()).quick), { environment }));
 }
 
 /**
  * The check runs during the quick tests. They start no processes, so they can be stopped when the
- * check fails. The other tests often wait for processes, so one more file than cores runs at the
- * same time.
+ * check fails; the other tests wait for the check.
  */
 async function runEverything(): Promise<boolean> {
   const { quick, slow } = await selectTests();
@@ -62,11 +63,16 @@ async function runEverything(): Promise<boolean> {
     if (!isClean) stop.abort();
     return isClean;
   });
-  const quickResults = await runFiles(quick, { signal: stop.signal });
-  if (!await checking) return false;
+  const groups = [...deal(quick), ...slow.map((path) => [path])];
   const environment = { TEST_DATA_FOLDER: await prepareDataFolder() };
-  const slowResults = await runFiles(slow, { environment, jobs: CORES + 1 });
-  return summarize([...quickResults, ...slowResults]);
+  const results = await runGroups(groups, {
+    environment,
+    signal: stop.signal,
+    async canStart([path]) {
+      return quick.includes(path!) || await checking;
+    },
+  });
+  return await checking && summarize(results);
 }
 
 /** Runs `deno task check` and shows its output if it fails. */
@@ -93,7 +99,7 @@ async function runSome(args: string[]): Promise<boolean> {
   }
   const { quick, slow } = await selectTests();
   const selected = paths.length > 0 ? paths : [...quick, ...slow];
-  return summarize(await runFiles(selected, { options }));
+  return summarize(await runGroups(deal(selected), { options }));
 }
 
 interface RunOptions {
@@ -101,31 +107,43 @@ interface RunOptions {
   options?: string[];
   /** Further environment variables. */
   environment?: Record<string, string>;
-  /** How many files run at the same time; by default as many as there are cores. */
-  jobs?: number;
-  /** Stops the running files and starts no others. */
+  /** Waits until the files may start; false: they are left out. */
+  canStart?: (paths: string[]) => boolean | Promise<boolean>;
+  /** Stops the processes and starts no others. */
   signal?: AbortSignal;
 }
 
-/** Runs test files in this order, several at the same time, and prints a line for each. */
-async function runFiles(paths: string[], options: RunOptions = {}): Promise<Result[]> {
-  const queue = [...paths];
+/** Divides files into one group for each process; the longest files go to different groups. */
+function deal(paths: string[]): string[][] {
+  const groups = Array.from(
+    { length: PROCESSES },
+    (_, group) => paths.filter((_, index) => index % PROCESSES === group),
+  );
+  return groups.filter(({ length }) => length > 0);
+}
+
+/** Runs groups of files in this order, several at the same time, and prints a line for each file. */
+async function runGroups(groups: string[][], options: RunOptions = {}): Promise<Result[]> {
+  const { canStart = () => true, signal } = options;
+  const isAlone = groups.flat().length === 1;
+  const queue = [...groups];
   const results: Result[] = [];
   async function work() {
-    for (let path = queue.shift(); path !== undefined; path = queue.shift()) {
-      const result = await runFile(path, options, paths.length === 1);
-      if (options.signal?.aborted) return;
-      results.push(result);
-      show(result);
+    for (let group = queue.shift(); group !== undefined; group = queue.shift()) {
+      if (!await canStart(group)) return;
+      const { output, files } = await runGroup(group, options, isAlone);
+      if (signal?.aborted) return;
+      show(output, files);
+      results.push(...files);
     }
   }
-  await Promise.all(Array.from({ length: options.jobs ?? CORES }, work));
+  await Promise.all(Array.from({ length: PROCESSES }, work));
   return results;
 }
 
 /** Prints the failed files and the total, and returns whether all passed. */
 function summarize(results: Result[]): boolean {
-  const failed = results.filter(({ hasPassed }) => !hasPassed);
+  const failed = results.filter(({ counts }) => counts.failed > 0);
   for (const { path } of failed) console.log(`failed: ${path}`);
   const sum = (name: keyof Counts) =>
     results.reduce((total, { counts }) => total + counts[name], 0);
@@ -135,28 +153,27 @@ function summarize(results: Result[]): boolean {
 
 interface Result {
   path: string;
-  hasPassed: boolean;
   counts: Counts;
   seconds: number;
-  output: string;
 }
 
 /**
- * Runs one file in its own process: given many files, `deno test` chooses the order itself. The
- * output of a file that runs alone is shown at once.
+ * Runs files in one process. One module imports them: given many files, `deno test` loads and compiles
+ * the whole service again for each of them. The output of a file that runs alone is shown at once.
  */
-async function runFile(
-  path: string,
+async function runGroup(
+  paths: string[],
   { options = [], environment = {}, signal }: RunOptions,
   isAlone: boolean,
-): Promise<Result> {
-  const startedAt = performance.now();
-  const report = join(folder, `${crypto.randomUUID()}.xml`);
+): Promise<{ output: string; files: Result[] }> {
+  const name = join(folder, crypto.randomUUID());
+  const imports = paths.map((path) => `import "${pathToFileURL(path)}";\n`);
+  await Deno.writeTextFile(`${name}_test.ts`, imports.join(""));
   const output = isAlone ? "inherit" : "piped";
-  const ended = await new Deno.Command(Deno.execPath(), {
+  const { success, ...ended } = await new Deno.Command(Deno.execPath(), {
     args: [
       ...["test", "-P=test", "--no-check", "--no-lock", "--sanitize-ops", "--sanitize-resources"],
-      ...[`--junit-path=${report}`, ...options, path],
+      ...[`--junit-path=${name}.xml`, ...options, `${name}_test.ts`],
     ],
     env: { TEST_SERVER_URL: serverUrl, ...environment },
     stdin: "null",
@@ -164,34 +181,47 @@ async function runFile(
     stderr: output,
     signal,
   }).output();
-  const text = await Deno.readTextFile(report).catch(() => "");
+  const report = await Deno.readTextFile(`${name}.xml`).catch(() => "");
+  const files = paths.map((path) => readResult(path, report));
+  // After an error outside of tests, such as an import that fails, tests are missing in the report.
+  const hasFailed = files.some(({ counts }) => counts.failed > 0);
+  for (const { counts } of success ? [] : files) {
+    const isMissing = counts.passed + counts.failed + counts.skipped === 0 && options.length === 0;
+    if (isMissing || !hasFailed) counts.failed = 1;
+  }
   return {
-    path,
-    hasPassed: ended.success,
-    counts: countTests(text, ended.success),
-    seconds: (performance.now() - startedAt) / 1000,
     output: isAlone
       ? ""
       : new TextDecoder().decode(ended.stdout) + new TextDecoder().decode(ended.stderr),
+    files,
   };
 }
 
-/** Reads the counts from a JUnit report. */
-function countTests(report: string, hasPassed: boolean): Counts {
-  // A file that cannot be loaded fails the run, but the report has no failed test for it.
-  const failed = report.match(/<(failure|error)\b/g)?.length ?? (hasPassed ? 0 : 1);
-  const skipped = report.match(/<skipped\b/g)?.length ?? 0;
-  const all = report.match(/<testcase\b/g)?.length ?? 0;
-  return { passed: Math.max(0, all - failed - skipped), failed, skipped };
+/** Reads the result of a file from a JUnit report. */
+function readResult(path: string, report: string): Result {
+  const start = `name="./${relative(".", path)}"`;
+  const suite = report.split("<testsuite ").find((text) => text.startsWith(start)) ?? "";
+  const count = (pattern: RegExp) => suite.match(pattern)?.length ?? 0;
+  const skipped = count(/<skipped\b/g);
+  const failed = count(/<(failure|error)\b/g);
+  const passed = Math.max(0, count(/<testcase\b/g) - failed - skipped);
+  const times = [...suite.matchAll(/ time="([\d.]+)"/g)].map(([, time]) => Number(time));
+  return {
+    path,
+    counts: { passed, failed, skipped },
+    seconds: times.reduce((sum, time) => sum + time, 0),
+  };
 }
 
-function show({ path, hasPassed, counts, seconds, output }: Result): void {
-  if (!hasPassed) console.log(output);
+function show(output: string, files: Result[]): void {
+  if (files.some(({ counts }) => counts.failed > 0)) console.log(output);
   // In lines with `***`, tests say that they are skipped, and why.
   for (const [line] of output.matchAll(/^\*\*\* .*$/gm)) console.log(line);
-  const time = `${seconds.toFixed(1)} s`.padStart(8);
-  const count = `${counts.passed} passed`.padStart(11);
-  console.log(`${hasPassed ? "ok    " : "FAILED"}${time}${count}  ${path}`);
+  for (const { path, counts, seconds } of files) {
+    const time = `${seconds.toFixed(1)} s`.padStart(8);
+    const count = `${counts.passed} passed`.padStart(11);
+    console.log(`${counts.failed > 0 ? "FAILED" : "ok    "}${time}${count}  ${path}`);
+  }
 }
 
 /** Starts PostgreSQL and creates the database that tests copy. */

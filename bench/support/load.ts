@@ -19,7 +19,10 @@ export function getRequest(url: string, headers: Record<string, string> = {}): (
 }
 
 export function post(url: string, headers: Record<string, string>, body: object): string {
-  const text = JSON.stringify(body);
+  return postText(url, headers, JSON.stringify(body));
+}
+
+export function postText(url: string, headers: Record<string, string>, text: string): string {
   const bodyHeaders = { "Content-Type": "application/json", "Content-Length": String(text.length) };
   return `${head("POST", url, { ...headers, ...bodyHeaders })}\r\n${text}`;
 }

@@ -30,16 +30,17 @@ export function nthRow(rows: number, n: number): number {
 export async function insertPayments(url: string, rows: number): Promise<void> {
   const sql = postgres(url, { max: 1, onnotice: () => {} });
   // Creating indexes after the insert is several times faster.
-  const indexes = await sql<{ name: string; constraint: string | null; definition: string }[]>`
-    select indexrelid::regclass::text as name, conname as constraint,
-      pg_get_indexdef(indexrelid) as definition
+  const indexes = await sql<
+    { name: string; table: string; constraint: string | null; definition: string }[]
+  >`
+    select indexrelid::regclass::text as name, indrelid::regclass::text as table,
+      conname as constraint, pg_get_indexdef(indexrelid) as definition
     from pg_index left join pg_constraint on conindid = indexrelid
-    where indrelid = 'gateway.payments'::regclass and not indisprimary`;
-  for (const { name, constraint } of indexes) {
+    where indrelid in ('gateway.payments'::regclass, 'gateway.payment_filters'::regclass)
+      and not indisprimary`;
+  for (const { name, table, constraint } of indexes) {
     await sql.unsafe(
-      constraint
-        ? `alter table gateway.payments drop constraint ${constraint}`
-        : `drop index ${name}`,
+      constraint ? `alter table ${table} drop constraint ${constraint}` : `drop index ${name}`,
     );
   }
   await sql.unsafe(`
@@ -70,7 +71,7 @@ export async function insertPayments(url: string, rows: number): Promise<void> {
     select uuidv7(), ${idOf("n")}, 0, ${ITEM} from generate_series(1, ${rows}) n`);
   await sql`set maintenance_work_mem = '512MB'`;
   for (const { definition } of indexes) await sql.unsafe(definition);
-  await sql`vacuum analyze gateway.payments, gateway.payment_items`;
+  await sql`vacuum analyze gateway.payments, gateway.payment_filters, gateway.payment_items`;
   // Otherwise a checkpoint could run during the measurement.
   await sql`checkpoint`;
   await sql.end();

@@ -5,6 +5,7 @@ import { environment } from "../../tests/support/service.ts";
 
 export interface Program extends AsyncDisposable {
   url: string;
+  pid: number;
   output: string;
 }
 
@@ -32,6 +33,7 @@ export async function startProgram(
   }
   return {
     url: output.match(ADDRESS)![1]!.replace(/\/?$/, "/"),
+    pid: process.pid,
     output,
     async [Symbol.asyncDispose]() {
       process.kill("SIGTERM");

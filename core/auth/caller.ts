@@ -8,6 +8,8 @@ export interface Caller {
   credential: "api_key" | "jwt";
   /** The part of the API key that may be shown; null with a JWT. */
   keyPrefix: string | null;
+  /** When the JWT expires, in milliseconds. API keys do not expire; they are revoked. */
+  expiresAt?: number;
 }
 
 /** Required of user ids, because they are logged, listed and returned in responses. */

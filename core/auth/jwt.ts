@@ -74,6 +74,7 @@ export function createJwtVerifier(
       isStaff: staffClaim !== null && payload[staffClaim] === true,
       credential: "jwt",
       keyPrefix: null,
+      expiresAt: payload.exp! * 1_000,
     };
   };
 }

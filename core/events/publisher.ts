@@ -37,45 +37,35 @@ export function createEventPublisher(
   let hasNewEvents = false;
   const waitingEndpoints = new Set<string>();
 
-  const notifications = createBatchedSender(async () => {
-    if (!hasNewEvents) return false;
+  const notifications = createBatchedSender(() => hasNewEvents, async () => {
     hasNewEvents = false;
     await database.query(notifyPublisher, "notify publisher");
-    return true;
   });
-  const wakeUps = createBatchedSender(async () => {
-    if (waitingEndpoints.size === 0) return false;
+  const wakeUps = createBatchedSender(() => waitingEndpoints.size > 0, async () => {
     const now = new Date(clock());
     const jobs = [...waitingEndpoints].map((id) => deliverWebhooksJob(id, now));
     waitingEndpoints.clear();
-    await wakeDeliveries(jobs);
-    return true;
+    const queued = await database.query((sql) => wakeJobs(sql, jobs), "wake deliveries");
+    for (const job of queued) jobQueue.enqueue(job);
   });
 
-  /** Calls `sendAll` until it has nothing to send, with pauses. */
-  function createBatchedSender(sendAll: () => Promise<boolean>) {
+  /** Calls `sendAll` while there is something to send, with pauses. */
+  function createBatchedSender(hasMore: () => boolean, sendAll: () => Promise<void>) {
     let sending: Promise<void> | null = null;
     async function send(): Promise<void> {
-      for (let hasSent = true; hasSent;) {
-        try {
-          hasSent = await sendAll();
-        } catch (error) {
-          log.error("events_not_published", error);
-        }
-        if (hasSent) await waitAtMost(PAUSE_MS, closing.promise);
+      while (hasMore()) {
+        await sendAll().catch((error) => log.error("events_not_published", error));
+        await waitAtMost(PAUSE_MS, closing.promise);
       }
       sending = null;
     }
     return {
-      // One run serves many callers, so it must not be part of one caller's trace.
-      start: () => void (sending ??= context.with(ROOT_CONTEXT, send)),
+      start() {
+        // One run serves many callers, so it must not be part of one caller's trace.
+        if (hasMore()) sending ??= context.with(ROOT_CONTEXT, send);
+      },
       finished: () => sending,
     };
-  }
-
-  async function wakeDeliveries(jobs: RankedJob[]): Promise<void> {
-    const queued = await database.query((sql) => wakeJobs(sql, jobs), "wake deliveries");
-    for (const job of queued) jobQueue.enqueue(job);
   }
 
   return {

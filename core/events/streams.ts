@@ -146,10 +146,16 @@ export function createEventStreams(
   }
 
   function sendHeartbeats(): void {
+    endExpired();
+    for (const stream of streams.keys()) stream.sendHeartbeat();
+  }
+
+  function endExpired(): void {
     const now = clock();
-    for (const [stream, { endsAt }] of streams) {
-      if (now >= endsAt) stream.end();
-      else stream.sendHeartbeat();
+    for (const [stream, { caller, endsAt }] of streams) {
+      // A JWT cannot be revoked before it expires, so it must not be valid for longer.
+      if (now >= (caller.expiresAt ?? Infinity)) stream.endNow();
+      else if (now >= endsAt) stream.end();
     }
   }
 
@@ -172,7 +178,8 @@ export function createEventStreams(
     }
   }
 
-  function checkKeys(): void {
+  function checkCredentials(): void {
+    endExpired();
     keyCheck ??= endRevoked().finally(() => keyCheck = null);
   }
 
@@ -180,7 +187,7 @@ export function createEventStreams(
     const endsAt = clock() + LIFETIME_MS * (1 - JITTER * Math.random());
     streams.set(stream, { caller, endsAt });
     heartbeats ??= setInterval(sendHeartbeats, heartbeatMs);
-    keyChecks ??= setInterval(checkKeys, keyCheckMs);
+    keyChecks ??= setInterval(checkCredentials, keyCheckMs);
   }
 
   function remove(stream: EventStream): void {

@@ -51,13 +51,13 @@ function pauseAtAge(ageMs: number): number {
   return Math.min(Math.max(ageMs, MINUTE_MS), HOUR_MS);
 }
 
-/** Null: staff replayed the notification meanwhile. */
+/** Null: staff replayed the notification meanwhile. It has failed if staff retried the failed job. */
 async function findWaiting({ database }: NotificationDeps, { subject_id }: GatewayJob) {
   const found = await database.query(
     (sql) => findNotification(sql, subject_id!),
     "find notification",
   );
-  return found?.status === "received" ? found : null;
+  return found && ["received", "failed"].includes(found.status) ? found : null;
 }
 
 /** Leaves the payment due, so that `check_pending_payments` checks it until the gateway answers. */

@@ -253,7 +253,7 @@ function buildChange(
 ): PaymentChange | null {
   const isApplied = step === "forward" || step === "revived" || step === "same";
   const state = isApplied ? to : knownState(current);
-  // The customer can pay a new charge, even if its status has an unknown name.
+  // The customer can pay a new charge, even if the service does not know its status.
   const isFirstUnrecognized = step === "unrecognized" && current.transaction_id === null;
   const set: PaymentChange["set"] = {
     ...refunds.changed.length > 0 && {

@@ -1,7 +1,8 @@
 /** Exports the state of background work as metrics. */
 
+import type { ClockCheck } from "../clock_check.ts";
 import type { Log } from "../log.ts";
-import { type Observation, observeGauges } from "../telemetry.ts";
+import { type Observation, observeClockOffsets, observeGauges } from "../telemetry.ts";
 import { readWorkload, type Workload, type WorkloadDeps } from "./workload.ts";
 
 /** Queries the database once per export; never if metrics are not exported. */
@@ -12,6 +13,20 @@ export function registerStatusMetrics(deps: WorkloadDeps & { log: Log }): Dispos
     } catch (error) {
       deps.log.error("status_metrics_failed", error);
       return [];
+    }
+  });
+}
+
+/** Measures the differences once per export. */
+export function registerClockMetrics(
+  { clockCheck, log }: { clockCheck: ClockCheck; log: Log },
+): Disposable {
+  return observeClockOffsets(async () => {
+    try {
+      return { ...await clockCheck.measure() };
+    } catch (error) {
+      log.error("status_metrics_failed", error);
+      return {};
     }
   });
 }

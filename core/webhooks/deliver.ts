@@ -38,7 +38,7 @@ const MAX_ENDPOINTS = 256;
 /**
  * Statements of all these jobs at a time, including those of the worker. Without this limit, hundreds of
  * endpoints that are due at the same time fill the queue of the pool, and requests and scheduled tasks
- * behind them exceed their deadline.
+ * behind them exceed their deadline. Results of attempts are written in batches, and need no limit.
  */
 const MAX_STATEMENTS = 3;
 
@@ -46,9 +46,14 @@ export interface DeliverWebhooksDeps extends AttemptDeps, HealthDeps {
   database: Database;
 }
 
+interface JobDeps extends DeliverWebhooksDeps {
+  /** Writes the results of attempts. */
+  batches: Database;
+}
+
 export function createDeliverWebhooks(options: DeliverWebhooksDeps): Task {
   const database = limitStatements(options.database, MAX_STATEMENTS);
-  const deps = { ...options, database };
+  const deps = { ...options, database, batches: options.database };
   return {
     retries: 30,
     firstDelayMs: 5_000,
@@ -59,8 +64,8 @@ export function createDeliverWebhooks(options: DeliverWebhooksDeps): Task {
   };
 }
 
-export async function deliverWebhooks(
-  deps: DeliverWebhooksDeps,
+async function deliverWebhooks(
+  deps: JobDeps,
   job: GatewayJob,
   context: TaskContext,
 ): Promise<object> {
@@ -85,11 +90,12 @@ interface SendResult {
 
 /** Sends until no delivery is due, the endpoint is disabled or deleted, or the job has to end. */
 async function sendDue(
-  deps: DeliverWebhooksDeps,
+  deps: JobDeps,
   endpointId: string,
   { signal, stopping }: TaskContext,
 ): Promise<SendResult> {
   const deadline = performance.now() + MAX_RUN_MS;
+  const attemptDeps = { ...deps, database: deps.batches };
   const fetchFlag = createFetchFlag();
   // Other instances write events, too, and cannot notify this job: each time the endpoint is read,
   // the due deliveries are fetched again.
@@ -117,7 +123,7 @@ async function sendDue(
 
   async function attempt(endpoint: GatewayWebhookEndpoint, delivery: DueDelivery): Promise<void> {
     try {
-      const result = await attemptDelivery(deps, endpoint, delivery, signal);
+      const result = await attemptDelivery(attemptDeps, endpoint, delivery, signal);
       await cache.recordResult({ ...result, url: endpoint.url });
     } catch (error) {
       failure ??= error;

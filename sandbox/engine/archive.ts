@@ -66,15 +66,14 @@ export function openArchive(path: string): Archive {
   const count = db.prepare(
     "select count(*) as count, max(number) as latest from records where kind = ?",
   );
-  const readNewest = pageReader(db, "records r where r.kind = ?");
-  const readByKey = pageReader(
-    db,
-    "keys k join records r using (kind, number) where k.kind = ? and k.key = ?",
-  );
+  const readNewest = pageReader(db, "records found where found.kind = ?");
+  // A cross join keeps this order: reading the records first would read the whole table.
+  const keyed = `keys found cross join records on records.kind = found.kind
+    and records.number = found.number where found.kind = ?`;
+  const readByKey = pageReader(db, `${keyed} and found.key = ?`);
   const readByText = pageReader(
     db,
-    `keys k join records r using (kind, number) where k.kind = ? and k.key between ? and ?
-       and instr(lower(substr(k.key, ?)), ?) > 0`,
+    `${keyed} and found.key between ? and ? and instr(lower(substr(found.key, ?)), ?) > 0`,
   );
 
   /** All changes of `work` or none. */
@@ -125,7 +124,8 @@ export function openArchive(path: string): Archive {
 /** Reads in pages, so that the archive can change while a caller iterates. */
 function pageReader(db: DatabaseSync, from: string) {
   const statement = db.prepare(
-    `select r.number, r.value from ${from} and r.number < ? order by r.number desc limit ${PAGE}`,
+    `select found.number, value from ${from} and found.number < ?
+     order by found.number desc limit ${PAGE}`,
   );
   return function* (...values: SQLInputValue[]): Generator<string> {
     let before = Number.MAX_SAFE_INTEGER;

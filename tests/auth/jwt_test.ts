@@ -5,7 +5,9 @@ import { exportJWK, generateKeyPair, type JWTPayload, SignJWT, UnsecuredJWT } fr
 import { MeSchema } from "../../routes/me.ts";
 import { openApp, REAL_INSTALLATION } from "../support/app.ts";
 import { createDatabase } from "../support/database/database.ts";
+import { follow } from "../support/events/event_stream.ts";
 import { assertProblem } from "../support/problem.ts";
+import { until } from "../support/until.ts";
 
 const databaseUrl = await createDatabase();
 
@@ -191,4 +193,24 @@ Deno.test("JWT: gets 503 while the JWKS is not available; API keys still work", 
 Deno.test("JWT: is rejected without AUTH_JWKS_URL and AUTH_JWT_SECRET", async () => {
   await using app = await openApp({ databaseUrl });
   await assertProblem(await app.as(await sign(goodClaims()), "/me/"), 401, "unauthenticated");
+});
+
+Deno.test("JWT: an event stream ends when the JWT expires, not before", async () => {
+  let now = Date.now();
+  await using app = await openApp({
+    databaseUrl,
+    env: WITH_SECRET,
+    now: () => now,
+    streamOptions: { keyCheckMs: 10, heartbeatMs: 10 },
+  });
+  const exp = nowSeconds() + 60;
+  await using follower = await follow(app, await sign({ ...goodClaims(), exp }));
+  let hasEnded = false;
+  follower.ended.then(() => hasEnded = true);
+  now = exp * 1_000 - 1;
+  const beats = follower.heartbeats();
+  await until("the stream was checked", () => follower.heartbeats() > beats + 2);
+  assert.equal(hasEnded, false);
+  now = exp * 1_000;
+  await until("the stream ends", () => hasEnded);
 });

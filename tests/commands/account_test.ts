@@ -3,7 +3,7 @@ import { callService } from "../support/client.ts";
 import { createDatabase, runSql } from "../support/database/database.ts";
 import { openSandbox } from "../support/gateway/sandbox.ts";
 import { createDataFolder } from "../support/project.ts";
-import { runTask, startService } from "../support/service.ts";
+import { runTask, startError, startService } from "../support/service.ts";
 
 const STAFF_KEY = `gk_${"a".repeat(43)}`;
 
@@ -38,11 +38,15 @@ Deno.test("service: refuses to start with another account or environment, until 
   for (const task of [["start"], ["run", "check_pending_payments"]]) {
     const refused = await runTask(task, secondSettings);
     assert.equal(refused.code, 1, refused.stderr);
-    assert.match(refused.stderr, /another gateway account.*\n.*\n.*deno task account change/);
+    const error = task[0] === "start" ? startError(refused.stderr) : refused.stderr;
+    assert.match(error, /another gateway account.*\n.*\n.*deno task account change/);
   }
   const production = await runTask(["start"], { ...firstSettings, GATEWAY_ENV: "production" });
   assert.equal(production.code, 1);
-  assert.match(production.stderr, /environment "sandbox", but the settings are for "production"/);
+  assert.match(
+    startError(production.stderr),
+    /environment "sandbox", but the settings are for "production"/,
+  );
   assert.deepEqual(await readPayments(), before);
 
   const [account] = await runSql(databaseUrl, "select merchant_id from gateway.gateway_account");
@@ -66,7 +70,7 @@ Deno.test("service: does not use the embedded database of the sandbox with a rea
   const realSettings = { ...settings, GATEWAY_SERVER_KEY: "Mid-server-real", PORT: "0" };
   const { code, stderr } = await runTask(["start"], realSettings);
   assert.equal(code, 1);
-  assert.match(stderr, /environment "embedded", but the settings are for "sandbox"/);
+  assert.match(startError(stderr), /environment "embedded", but the settings are for "sandbox"/);
 });
 
 Deno.test("account: prints its usage for unknown arguments", async () => {

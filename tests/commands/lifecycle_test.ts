@@ -12,6 +12,7 @@ import {
   preparedFolder,
   runTask,
   type Service,
+  startError,
   startService,
 } from "../support/service.ts";
 import { until } from "../support/until.ts";
@@ -169,7 +170,7 @@ Deno.test("start: a second instance on the same folder exits with 1 and one line
   assert.equal(code, 1);
   assert.equal(stdout, "");
   assert.match(
-    stderr,
+    startError(stderr),
     /^\S+ is in use by another instance \(process \d+\)\. Stop it, [^\n]+\n$/,
   );
   assert.equal((await service.get("/me/", service.keys.user)).status, 200);
@@ -194,7 +195,10 @@ Deno.test("start: without permissions, prints how to start the service", async (
     cwd: PROJECT,
   }).output();
   assert.equal(code, 1);
-  assert.match(new TextDecoder().decode(stderr), /^Permissions are missing\. [^\n]+\n$/);
+  assert.match(
+    startError(new TextDecoder().decode(stderr)),
+    /^Permissions are missing\. [^\n]+\n$/,
+  );
 });
 
 Deno.test("start: exits with 1 and one line if the port is in use", async () => {
@@ -206,7 +210,7 @@ Deno.test("start: exits with 1 and one line if the port is in use", async () => 
   const { code, stdout, stderr } = await runTask(["start"], { ...settings, PORT });
   assert.equal(code, 1);
   assert.equal(stdout, "");
-  assert.match(stderr, new RegExp(`^Port ${PORT} is already in use\\. [^\n]+\n$`));
+  assert.match(startError(stderr), new RegExp(`^Port ${PORT} is already in use\\. [^\n]+\n$`));
   assert.equal(await postgresRuns(folder.path), false);
 });
 
@@ -216,7 +220,7 @@ Deno.test("start: exits with 1 and one list without secrets if settings are inva
   assert.equal(code, 1);
   assert.equal(stdout, "");
   assert.match(
-    stderr,
+    startError(stderr),
     /^3 settings are wrong:\n {2}PORT .*\n {2}DATABASE_URL .*\n {2}GATEWAY_.*\n$/,
   );
   assert.doesNotMatch(stderr, /hunter2/);
@@ -266,7 +270,7 @@ Deno.test("start: a database role without DDL rights is enough, except if migrat
   const { code, stderr } = await runTask(["start"], { ...settings, DATABASE_URL: withRole(empty) });
   assert.equal(code, 1);
   assert.match(
-    stderr,
+    startError(stderr),
     /^Migrations are pending, and this database role is not allowed to apply them \([^\n]+\)\. Run [^\n]+\n$/,
   );
 });
@@ -279,7 +283,10 @@ Deno.test("start: exits with 1 and one line without the password if the database
     const settings = { DATABASE_URL, GATEWAY_SERVER_KEY: "Mid-server-x", PORT: "0" };
     const { code, stderr } = await runTask(["start"], settings);
     assert.equal(code, 1);
-    assert.match(stderr, /^Could not connect to the database at 127\.0\.0\.1:\d+\/\w+: [^\n]+\n$/);
+    assert.match(
+      startError(stderr),
+      /^Could not connect to the database at 127\.0\.0\.1:\d+\/\w+: [^\n]+\n$/,
+    );
     assert.doesNotMatch(stderr, /hunter2/);
   }
 });

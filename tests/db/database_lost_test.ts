@@ -7,7 +7,7 @@ import { OPERATIONS, timesDone } from "../support/payments/operations.ts";
 import { assertProblem } from "../support/problem.ts";
 import { until } from "../support/until.ts";
 
-const databaseUrl = await createDatabase();
+const databaseUrl = await createDatabase({ isNew: true });
 
 function untilDatabaseResponds({ app }: RelayedPayments): Promise<void> {
   const responds = () => app.database.query((sql) => sql`select 1`).then(() => true, () => false);

@@ -4,7 +4,7 @@ import { openApp } from "../support/app.ts";
 import { createDatabase } from "../support/database/database.ts";
 
 Deno.test("database connections: have every planner setting", async () => {
-  await using app = await openApp({ databaseUrl: await createDatabase() });
+  await using app = await openApp({ databaseUrl: await createDatabase({ isNew: true }) });
   const names = Object.keys(PLANNER_SETTINGS);
   const settings = await app.database.query((sql) =>
     sql<{ name: string; setting: string }[]>`

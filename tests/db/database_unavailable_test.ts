@@ -6,7 +6,7 @@ import { throughProxy } from "../support/database/tcp_proxy.ts";
 import { assertProblem } from "../support/problem.ts";
 import { until } from "../support/until.ts";
 
-const databaseUrl = await createDatabase();
+const databaseUrl = await createDatabase({ isNew: true });
 
 /** Unknown keys are not cached, so each request with this key queries the database. */
 const UNKNOWN_KEY = "gk_" + "a".repeat(43);

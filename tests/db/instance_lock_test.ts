@@ -51,7 +51,7 @@ async function instances(url: string): Promise<number[]> {
 }
 
 Deno.test("instance lock: is held while the instance runs, and free when it has ended", async () => {
-  const url = await createDatabase();
+  const url = await createDatabase({ isNew: true });
   const lock = await openLock(url);
   const token = lock.token()!;
   assert.ok(Number.isSafeInteger(token));
@@ -64,7 +64,7 @@ Deno.test("instance lock: is held while the instance runs, and free when it has 
 });
 
 Deno.test("instance lock: of two remaining instances, one finds out that a third has ended", async () => {
-  const url = await createDatabase();
+  const url = await createDatabase({ isNew: true });
   await using firstLock = await openLock(url);
   await using secondLock = await openLock(url);
   const thirdLock = await openLock(url);
@@ -79,7 +79,7 @@ Deno.test("instance lock: of two remaining instances, one finds out that a third
 });
 
 Deno.test("instance lock: a starting instance finds one that ended earlier", async () => {
-  const url = await createDatabase();
+  const url = await createDatabase({ isNew: true });
   const endedLock = await openLock(url);
   await endedLock[Symbol.asyncDispose]();
   await using lock = await openLock(url);
@@ -88,7 +88,7 @@ Deno.test("instance lock: a starting instance finds one that ended earlier", asy
 });
 
 Deno.test("instance lock: an instance whose session is ended has no token until it has the lock again", async () => {
-  const url = await createDatabase();
+  const url = await createDatabase({ isNew: true });
   await using lock = await openLock(url);
   const token = lock.token()!;
   const findSession = async () => {
@@ -109,7 +109,7 @@ Deno.test("instance lock: an instance whose session is ended has no token until 
 });
 
 Deno.test("instance lock: the server frees the lock of a machine that it can no longer reach", async () => {
-  const url = await createDatabase();
+  const url = await createDatabase({ isNew: true });
   const gates = createGates();
   await using gated = openGatedDatabase(url, gates);
   await using lock = await openLock(gated.url);
@@ -123,7 +123,7 @@ Deno.test("instance lock: the server frees the lock of a machine that it can no 
 });
 
 Deno.test("instance lock: its session has short TCP timeouts", async () => {
-  const url = await createDatabase();
+  const url = await createDatabase({ isNew: true });
   const gates = createGates();
   const sent: Packet[] = [];
   gates.statements.hold((packet) => {
@@ -148,7 +148,7 @@ Deno.test("instance lock: its session has short TCP timeouts", async () => {
 });
 
 Deno.test("instance lock: without a session of its own the instance has no token", async () => {
-  const url = await createDatabase();
+  const url = await createDatabase({ isNew: true });
   await using pooler = openTransactionPooler(url);
   await using lock = await openLock(pooler.url);
   const token = lock.token()!;
@@ -165,7 +165,7 @@ Deno.test("instance lock: without a session of its own the instance has no token
 });
 
 Deno.test("instance lock: while another session holds the lock, the instance has no token", async () => {
-  const url = await createDatabase();
+  const url = await createDatabase({ isNew: true });
   const token = randomInt(2 ** 40);
   const otherClient = postgres(url, { max: 1 });
   await otherClient`select pg_advisory_lock(${token}::bigint)`;
@@ -177,7 +177,7 @@ Deno.test("instance lock: while another session holds the lock, the instance has
 });
 
 Deno.test("instance lock: while the database is unreachable, the instance has no token", async () => {
-  const url = await createDatabase();
+  const url = await createDatabase({ isNew: true });
   const { proxy, url: proxied } = throughProxy(url);
   await using _ = proxy;
   proxy.cut();

@@ -234,7 +234,7 @@ const WRITES: [name: string, table: string, write: (sql: Sql) => Promise<unknown
 
 for (const [name, table, write] of WRITES) {
   Deno.test(`${name}: stops waiting for a locked row, and does not limit later statements`, async () => {
-    const url = await createDatabase();
+    const url = await createDatabase({ isNew: true });
     await runSql(url, ROWS);
     // One connection, so that the test reads the setting of the connection that waited.
     const database = openDatabase({ url, poolSize: 1 });

@@ -112,7 +112,7 @@ Deno.test("migrate: concurrent connections of a process apply each migration onc
 });
 
 Deno.test("readiness: is 503 while a migration is pending", async () => {
-  const url = await createDatabase();
+  const url = await createDatabase({ isNew: true });
   const migrations = [...await loadMigrations(), migration("9999_later", "select 1")];
   await using app = await openApp({ databaseUrl: url, migrations });
   assert.deepEqual(await app.database.query((sql) => findPending(sql, migrations)), ["9999_later"]);

@@ -9,7 +9,9 @@ import { insertRequest, JOB_RANKS } from "../../db/jobs.ts";
 import { listPaidPayments } from "../../db/paid_checks.ts";
 import {
   findPayment,
+  listDuePayments,
   listPayments,
+  listStalePayments,
   listUnansweredOfOrder,
   paymentLookups,
   paymentWrites,
@@ -18,7 +20,7 @@ import {
 import { findUnrecognized } from "../../db/status.ts";
 import { takeDue } from "../../db/webhook_deliveries.ts";
 import { createDatabase, runSql } from "../support/database/database.ts";
-import { publishAll } from "../support/events/event_stream.ts";
+import { publishAll } from "../support/events/publication.ts";
 import { newJob } from "../support/jobs/jobs.ts";
 
 const ROWS = 3_000;
@@ -50,6 +52,12 @@ const STATEMENTS: Record<string, (sql: Sql) => Promise<unknown>> = {
   "list payments": (sql) => listPayments(sql, ANY),
   "list payments of a user and status": (sql) =>
     listPayments(sql, { ...ANY, owner: "u1", status: "deny" }),
+  "list payments of a status": (sql) => listPayments(sql, { ...ANY, status: "deny" }),
+  "list payments of a user and type": (sql) =>
+    listPayments(sql, { ...ANY, owner: "u1", paymentType: "akulaku" }),
+  "list payments due for a check": (sql) =>
+    listDuePayments(sql, { now: NOW, staleSince: NOW, overdueSince: NOW, limit: 10 }),
+  "list stale payments": (sql) => listStalePayments(sql, { now: NOW, staleSince: NOW, limit: 10 }),
   "list payments of a type": (sql) => listPayments(sql, { ...ANY, paymentType: "akulaku" }),
   "list payments of an order": (sql) => listPayments(sql, { ...ANY, parents: { order_id: "o7" } }),
   "list paid payments that are due for a check": (sql) =>
@@ -109,11 +117,12 @@ function insertRows(from: number, to: number): string {
   const rows = `from generate_series(${from}, ${to}) i`;
   return `
     insert into gateway.payments (id, user_id, order_id, transaction_id, payment_type, gross_amount,
-      currency, transaction_status, paid_at, sent_at, created_at, updated_at)
+      currency, transaction_status, paid_at, check_at, sent_at, created_at, updated_at)
     select ${id}, 'u' || i % 3, 'o' || i, 't' || i,
       case when i % 1000 = 0 then 'akulaku' else 'qris' end, 1000, 'IDR',
       case when i % 1000 = 1 then 'deny' else 'settlement' end,
-      timestamptz '2026-03-03' + i * interval '1 minute', now(), now(), now() ${rows};
+      timestamptz '2026-03-03' + i * interval '1 minute',
+      case when i % 100 = 0 then timestamptz '2026-03-01' end, now(), now(), now() ${rows};
     insert into gateway.refunds (id, payment_id, refund_key, amount, is_direct, status, created_at,
       updated_at)
     select ${id}, ${id}, 'key', 1, false, 'succeeded', now(), now() ${rows} where i = 1 or i > 10;
@@ -144,9 +153,17 @@ async function readSoFar(sql: Sql): Promise<number> {
 }
 
 Deno.test("planner settings: statements that were planned on small tables read few rows of large ones", async () => {
-  const url = await createDatabase();
+  const url = await createDatabase({ isNew: true });
   const tables = [
-    ...["payments", "refunds", "events", "published_events", "jobs", "webhook_deliveries"],
+    ...[
+      "payments",
+      "payment_filters",
+      "refunds",
+      "events",
+      "published_events",
+      "jobs",
+      "webhook_deliveries",
+    ],
   ];
   for (const table of tables) {
     await runSql(url, `alter table gateway.${table} set (autovacuum_enabled = false)`);

@@ -28,7 +28,10 @@ async function setReadOnly(databaseUrl: string, value: "on" | "off"): Promise<vo
 
 async function openReadOnly() {
   let now = Date.now();
-  const payments = await openPayments({ now: () => now, databaseUrl: await createDatabase() });
+  const payments = await openPayments({
+    now: () => now,
+    databaseUrl: await createDatabase({ isNew: true }),
+  });
   const { id } = await payments.charge();
   const staff = await payments.app.createKey({ userId: "staff", isStaff: true });
   const body = await chargeRequest(payments.sandbox, "bca");

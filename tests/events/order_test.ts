@@ -8,7 +8,7 @@ import type { EventFilter } from "../../db/events.ts";
 import { loadMigrations } from "../../db/migrations.ts";
 import { openApp, type TestApp, type TestAppOptions } from "../support/app.ts";
 import { createDatabase, runSql } from "../support/database/database.ts";
-import { publishAll } from "../support/events/event_stream.ts";
+import { publishAll } from "../support/events/publication.ts";
 import { openPayments } from "../support/payments/payments.ts";
 import { until } from "../support/until.ts";
 

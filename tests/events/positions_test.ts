@@ -11,13 +11,8 @@ import { loadMigrations, migrate } from "../../db/migrations.ts";
 import { StatusSchema } from "../../routes/status/schemas.ts";
 import { openApp, type TestApp } from "../support/app.ts";
 import { createDatabase, runSql } from "../support/database/database.ts";
-import {
-  follow,
-  listAll,
-  publishAll,
-  untilPublished,
-  writeEvent,
-} from "../support/events/event_stream.ts";
+import { follow, listAll, writeEvent } from "../support/events/event_stream.ts";
+import { publishAll, untilPublished } from "../support/events/publication.ts";
 import { openPayments } from "../support/payments/payments.ts";
 import { until } from "../support/until.ts";
 

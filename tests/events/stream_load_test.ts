@@ -5,13 +5,8 @@ import { createBoundedStream } from "../../core/events/bounded_stream.ts";
 import type { Database } from "../../db/database.ts";
 import { openApp, REAL_INSTALLATION } from "../support/app.ts";
 import { createDatabase } from "../support/database/database.ts";
-import {
-  follow,
-  type Follower,
-  serveApp,
-  untilPublished,
-  writeEvent,
-} from "../support/events/event_stream.ts";
+import { follow, type Follower, serveApp, writeEvent } from "../support/events/event_stream.ts";
+import { untilPublished } from "../support/events/publication.ts";
 import { openPayments } from "../support/payments/payments.ts";
 import { until } from "../support/until.ts";
 

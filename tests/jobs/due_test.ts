@@ -146,7 +146,7 @@ Deno.test("sweep: if one rank cannot be listed, the jobs of the other ranks run 
 });
 
 Deno.test("sweep: finds the due jobs of a rank by an index, without reading other ranks", async () => {
-  const databaseUrl = await createDatabase();
+  const databaseUrl = await createDatabase({ isNew: true });
   await using instance = openInstance({ databaseUrl });
   await runSql(databaseUrl, "analyze");
   await runSql(

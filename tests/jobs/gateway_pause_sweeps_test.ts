@@ -27,11 +27,8 @@ const MAX_WAITING = 10_000;
 /** Inserts pending payments, the oldest first, all due for a check. */
 async function insertDuePayments(databaseUrl: string, rows: number): Promise<void> {
   // Only lists of payments use these indexes; they would slow down the inserts.
-  const indexes = ["user", "status", "kind", "user_and_status", "user_and_kind"];
-  await runSql(
-    databaseUrl,
-    `drop index ${indexes.map((by) => `gateway.payments_by_${by}`).join(", ")}`,
-  );
+  const indexes = ["payments_by_user", "payment_filters_by_user", "payment_filters_by_status"];
+  await runSql(databaseUrl, `drop index ${indexes.map((name) => `gateway.${name}`).join(", ")}`);
   await runSql(
     databaseUrl,
     `insert into gateway.payments (

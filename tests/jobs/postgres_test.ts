@@ -155,6 +155,25 @@ Deno.test("postgres queue: messages that cannot be delivered are deleted at the 
   assert.equal(await countQueued(queue.databaseUrl), 1);
 });
 
+Deno.test("postgres queue: a sweep runs the job whose message a dead worker has locked, and the message starts it no second time", async () => {
+  const databaseUrl = await createDatabase();
+  await setUpQueue(databaseUrl, "postgres");
+  let runs = 0;
+  const tasks = { greet: task(() => Promise.resolve(runs++)) };
+  await using instance = openInstance({ databaseUrl, tasks });
+  const { database, worker } = instance;
+  const id = await instance.insert();
+  // The queue releases such a message only after four hours.
+  await runSql(
+    databaseUrl,
+    `update ${QUEUE_SCHEMA}._private_jobs set locked_at = now(), locked_by = 'dead worker'`,
+  );
+  assert.equal(await sweepJobs({ database, clock: Date.now, runJob: worker.run }), 1);
+  assert.equal((await instance.find(id)).status, "succeeded");
+  await worker.run(id);
+  assert.equal(runs, 1);
+});
+
 Deno.test("postgres queue: many instances can set up the queue at the same time", async () => {
   for (let round = 0; round < 3; round++) {
     const databaseUrl = await createDatabase();

@@ -11,7 +11,7 @@ import { EventSchema } from "../../routes/events/schemas.ts";
 import { openApp, REAL_INSTALLATION, type TestApp, type TestAppOptions } from "../support/app.ts";
 import { createDatabase, runSql } from "../support/database/database.ts";
 import { rowsRead } from "../support/database/rows_read.ts";
-import { publishAll, untilPublished } from "../support/events/event_stream.ts";
+import { publishAll, untilPublished } from "../support/events/publication.ts";
 import { isReplayed, newKey } from "../support/idempotency.ts";
 import { runDueJobs } from "../support/jobs/due_jobs.ts";
 import { openPayments, type TestPayments } from "../support/payments/payments.ts";
@@ -28,7 +28,7 @@ function daysAgo(days: number): Date {
 async function openWithFixedClock(
   options: Partial<TestAppOptions> = {},
 ): Promise<{ url: string; app: TestApp } & AsyncDisposable> {
-  const url = await createDatabase();
+  const url = options.databaseUrl ?? await createDatabase();
   const fixed = { databaseUrl: url, now: () => NOW, hasPositionPublisher: false };
   const app = await openApp({ ...fixed, ...options });
   return { url, app, [Symbol.asyncDispose]: () => app[Symbol.asyncDispose]() };
@@ -407,7 +407,8 @@ Deno.test("prune: five concurrent runs delete every row once", async () => {
 });
 
 Deno.test("prune: does not read rows that are kept", async () => {
-  await using opened = await openWithFixedClock();
+  const databaseUrl = await createDatabase({ isNew: true });
+  await using opened = await openWithFixedClock({ databaseUrl });
   const { app, url } = opened;
   await runSql(
     url,

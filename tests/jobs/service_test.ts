@@ -8,7 +8,7 @@ import { createDatabase, runSql } from "../support/database/database.ts";
 import { call } from "../support/gateway/sandbox.ts";
 import { openInstance } from "../support/jobs/jobs.ts";
 import { createDataFolder } from "../support/project.ts";
-import { runTask, type Service, startService } from "../support/service.ts";
+import { runTask, type Service, startError, startService } from "../support/service.ts";
 import { until } from "../support/until.ts";
 
 /** The sweep runs every minute, and the machine can be busy. */
@@ -137,7 +137,7 @@ Deno.test("service: fails to start with a role that is not a member of the queue
   const { code, stderr } = await runTask(["start"], { ...ownerSettings, DATABASE_URL: roleUrl });
   assert.equal(code, 1);
   assert.match(
-    stderr,
+    startError(stderr),
     /^The job queue is not set up, and this database role is not allowed to set it up \([^\n]*gateway_worker[^\n]*\n$/,
   );
 });
@@ -188,7 +188,8 @@ Deno.test("service: an unusable queue is reported in one line with exit code 1",
   });
   assert.equal(code, 1);
   assert.equal(stdout, "");
-  const [status, ...lines] = stderr.split("\n");
+  const [status, ...lines] = stderr.split("\n").filter(Boolean);
   assert.equal(JSON.parse(status!).message, "Starting PostgreSQL");
-  assert.match(lines.join("\n"), /^Cannot open the job queue \S+: [^\n]+\n$/);
+  assert.equal(lines.length, 1);
+  assert.match(startError(stderr), /^Cannot open the job queue \S+: [^\n]+\n$/);
 });

@@ -142,6 +142,24 @@ Deno.test("notification: if it is given up after 7 days, is counted in the statu
   assert.equal(await checkPendingPayments(app.deps), 0, "no check is left");
 });
 
+Deno.test("notification: if it was given up, a retry of its failed job applies it", async () => {
+  await using outage = await openOutage(NO_ANSWER["a 500"]!);
+  const { app, settled, notification } = outage;
+  const staff = await app.createKey({ userId: "ops", isStaff: true });
+  while ((await reread(app, notification)).status === "received") await outage.runNext();
+  const [failed] = await jobsOf(app, notification.id);
+  assert.equal(failed!.status, "failed");
+  endOutage(outage);
+  const response = await outage.post(`/jobs/${failed!.id}/retry/`, undefined, {}, staff);
+  assert.equal(response.status, 200, await response.text());
+  await runDueJobs(app);
+  const [retried] = await jobsOf(app, notification.id);
+  assert.deepEqual([retried!.status, retried!.result], ["succeeded", { status: "processed" }]);
+  const { status, error_message } = await reread(app, notification);
+  assert.deepEqual([status, error_message], ["processed", null]);
+  assert.equal((await outage.read(settled.id)).transaction_status, "chargeback");
+});
+
 Deno.test("notification: if the gateway does not know its transaction, is retried for half an hour only", async () => {
   const response = () => Response.json({ status_code: "404", status_message: "No such thing." });
   await using outage = await openOutage(response);

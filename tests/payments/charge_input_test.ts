@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { PAYMENT_TYPES } from "../../core/payments/charge_input.ts";
+import { ChargeSchema, PAYMENT_TYPES } from "../../core/payments/charge_input.ts";
 import { PaymentSchema } from "../../core/payments/schema.ts";
 import { ACCEPTED_CARD, type Json, merge } from "../support/gateway/sandbox.ts";
 import { openPayments, parsePayment, type TestPayments } from "../support/payments/payments.ts";
@@ -477,4 +477,28 @@ Deno.test("charge: replays the response if the same request is formatted differe
     const response = await charges.send(otherBody, headers, "/pay/charge/");
     await assertProblem(response, 422, "idempotency_key_reused");
   }
+});
+
+Deno.test("charge: items that pass the quick check are copied like all others", () => {
+  const item = { id: "i", name: "a", price: -5, quantity: 1, brand: null, junk: "x" };
+  const items = [item, { name: "b", price: 15, quantity: 1, category: "c" }];
+  const input = { payment_type: "gopay", gross_amount: 10, item_details: items };
+  const parsed = ChargeSchema.parse(input) as { item_details: object[] };
+  assert.deepEqual(parsed.item_details, [
+    { id: "i", name: "a", price: -5, quantity: 1 },
+    { name: "b", price: 15, quantity: 1, category: "c" },
+  ]);
+});
+
+Deno.test("charge: describes 20 invalid items and skips the rest", () => {
+  const item_details = [
+    { name: "a", price: 1, quantity: 1 },
+    ...Array.from({ length: 30 }, () => ({ name: "a", price: 1.5, quantity: 1 })),
+  ];
+  const input = { payment_type: "gopay", gross_amount: 1, item_details };
+  const { issues } = ChargeSchema.safeParse(input).error!;
+  assert.deepEqual(
+    issues.map(({ path }) => path.join(".")),
+    Array.from({ length: 20 }, (_, index) => `item_details.${index + 1}.price`),
+  );
 });

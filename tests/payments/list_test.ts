@@ -4,6 +4,7 @@ import { PAYMENT_TYPES } from "../../core/payments/charge_input.ts";
 import { PaymentSummarySchema } from "../../core/payments/schema.ts";
 import { PAYMENT_STATUSES } from "../../core/payments/states.ts";
 import { listPayments } from "../../db/payment_statements.ts";
+import { createDatabase } from "../support/database/database.ts";
 import { rowsRead } from "../support/database/rows_read.ts";
 import type { Json } from "../support/gateway/sandbox.ts";
 import { openPayments, parsePayment, type TestPayments } from "../support/payments/payments.ts";
@@ -131,7 +132,7 @@ Deno.test("payment list: filters by payment_type and status, and the next link k
 });
 
 Deno.test("payment list: order_id finds the payment for its owner and staff without reading others", async () => {
-  await using payments = await openPayments();
+  await using payments = await openPayments({ databaseUrl: await createDatabase({ isNew: true }) });
   const { app, databaseUrl } = payments;
   const [bob, staff] = [
     await app.createKey({ userId: "bob" }),

@@ -59,6 +59,8 @@ async function loseEach(
     const [loss, hasMetadata] of LOSSES.flatMap((each) => [[each, false], [each, true]] as const)
   ) {
     await payments.sandbox.showMetadata(hasMetadata);
+    // Five lost responses in a row would stop all charges for some seconds.
+    await payments.charge("bca");
     for (let number = 1;; number++) {
       await payments.sandbox.advance(gatewayBehindMs / 1_000);
       gatewayBehindMs = 0;

@@ -101,7 +101,7 @@ Deno.test("list: if it is too long, no element is validated", () => {
   assert.equal(validated, 3);
 });
 
-Deno.test("list: elements after 20 invalid ones are not validated, and none of them is accepted", async () => {
+Deno.test("list: elements after 20 invalid ones are not validated, and the list is rejected", async () => {
   let validated = 0;
   const schema = z.object({
     items: list(z.number().refine((value) => ++validated > 0 && value > 0), 1_000),
@@ -117,7 +117,7 @@ Deno.test("list: elements after 20 invalid ones are not validated, and none of t
     assert.equal(validated, 1_020);
     assert.equal((await parse({ items: [...Array(999).fill(1), -1] })).success, false);
     const { error } = await parse({ items: [...Array(30).fill(-1), ...Array(900).fill(1)] });
-    assert.equal(error!.issues.length, 930);
+    assert.equal(error!.issues.length, 20);
   }
 });
 

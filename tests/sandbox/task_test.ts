@@ -4,7 +4,7 @@ import { startSandbox } from "../../sandbox/sandbox.ts";
 import { blockWith, readGuide, runBlock } from "../support/guides/text.ts";
 import { hasProgram } from "../support/programs.ts";
 import { createDataFolder, PROJECT } from "../support/project.ts";
-import { runTask, startService } from "../support/service.ts";
+import { runTask, startError, startService } from "../support/service.ts";
 
 const TASK = [Deno.execPath(), "task", "-q", "--config", join(PROJECT, "deno.json"), "sandbox"];
 
@@ -168,7 +168,7 @@ Deno.test("service with sandbox: fails with one line if the state file is in use
   const settings = { DATA_DIR: folder.path, PORT: "0", SANDBOX_PORT: "0" };
   const { code, stderr } = await runTask(["start"], settings);
   assert.equal(code, 1);
-  assert.match(stderr, /^Another sandbox is using .*$/m);
+  assert.match(startError(stderr), /^Another sandbox is using .*$/m);
   assert.doesNotMatch(stderr, /\bat file:/);
 });
 
@@ -179,7 +179,8 @@ Deno.test("service with sandbox: fails with one line if the sandbox port is in u
   const settings = { DATA_DIR: folder.path, PORT: "0", SANDBOX_PORT: port };
   const { code, stderr } = await runTask(["start"], settings);
   assert.equal(code, 1);
-  assert.match(stderr, new RegExp(`Port ${port} is already in use\\. .* set SANDBOX_PORT\\.`));
+  const error = startError(stderr);
+  assert.match(error, new RegExp(`Port ${port} is already in use\\. .* set SANDBOX_PORT\\.`));
 });
 
 Deno.test("service with a gateway key: starts no sandbox", async () => {

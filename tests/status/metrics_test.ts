@@ -78,6 +78,7 @@ Deno.test("metrics: export jobs, schedule, outbox, webhooks and notifications", 
     assert.ok(value("schedule.last_run_age", { task: "greet" })! >= HOUR_MS / 1_000);
     assert.ok(value("schedule.last_end_age", { task: "greet" })! >= HOUR_MS / 1_000);
     await until("a delay is measured", () => value("event_loop.delay")! > 0);
+    await until("the clocks are compared", () => value("clock.offset", { of: "database" }) === 0);
     assert.equal(value("webhooks.waiting"), 0);
     assert.equal(value("webhooks.oldest_age"), 0);
     assert.equal(value("webhooks.disabled_endpoints"), 0);

@@ -313,7 +313,7 @@ Deno.test("status: counts unknown outcomes and shows the state of the circuit br
 });
 
 Deno.test("status: reads a bounded number of rows with 100,000 finished and 24,000 queued jobs", async () => {
-  const url = await createDatabase();
+  const url = await createDatabase({ isNew: true });
   const at = `'${new Date(NOW).toISOString()}'::timestamptz`;
   let groups = 0;
   const prefix = () => String(++groups).padStart(8, "0");

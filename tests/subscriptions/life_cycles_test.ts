@@ -198,6 +198,11 @@ Deno.test("subscription: a reference that only the notification contains links a
         body: JSON.stringify(named),
       });
       assert.equal(answer.status, 200);
+      await runAllJobs(subscriptions);
+      const [adopted] = await app.database.query((sql) =>
+        sql`select subscription_id from gateway.payments where order_id = ${order_id}`
+      );
+      assert.equal(adopted!.subscription_id, linked === 1 ? subscription.id : null);
       assert.equal((await subscriptions.payments(subscription)).length, linked);
     });
   }

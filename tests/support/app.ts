@@ -23,14 +23,15 @@ import { createSecretBox } from "../../core/secret_box.ts";
 import { createEvents, type Events } from "../../core/subscribers/subscribe.ts";
 import type { TaskDeps } from "../../core/tasks.ts";
 import { createPoster, type PosterOptions } from "../../core/webhooks/post.ts";
-import { type Database, openDatabase } from "../../db/database.ts";
+import type { Database } from "../../db/database.ts";
 import { type LeaseHolder, NO_LOCK } from "../../db/instance_lock.ts";
 import type { DueJob } from "../../db/jobs.ts";
 import { loadMigrations, type Migration } from "../../db/migrations.ts";
 import { type App, createApp } from "../../routes/app.ts";
 import type { Router } from "../../routes/shared/router.ts";
+import { openPool } from "./database/pools.ts";
 import { checkResponse } from "./document/contract.ts";
-import { publishAll, untilPublished } from "./events/event_stream.ts";
+import { publishAll, untilPublished } from "./events/publication.ts";
 
 export interface TestAppOptions {
   databaseUrl: string;
@@ -62,6 +63,8 @@ export interface TestAppOptions {
   /** Whether this app may assign positions to events; default: true. */
   hasPositionPublisher?: boolean;
   wrapDatabase?: (database: Database) => Database;
+  /** The address of the sandbox on the service's pages. */
+  sandboxUrl?: string;
   /** By default an instance without a lock: its leases end only when their time is over. */
   leaseHolder?: LeaseHolder;
 }
@@ -99,7 +102,7 @@ export async function openApp(options: TestAppOptions): Promise<TestApp> {
   const { serverKey = settings.gateway.serverKey } = options;
   const config = { ...settings, gateway: { ...settings.gateway, serverKey } };
   const poolSize = options.poolSize ?? 4;
-  const opened = openDatabase({ url: options.databaseUrl, poolSize });
+  const opened = openPool({ url: options.databaseUrl, poolSize });
   const database = options.wrapDatabase?.(opened) ?? opened;
   let text = "";
   const log = createLog((lines) => text += lines);
@@ -155,6 +158,7 @@ export async function openApp(options: TestAppOptions): Promise<TestApp> {
     load: options.load ?? createLoad(log),
     isDraining: options.isDraining ?? (() => false),
     developmentKey: null,
+    sandboxUrl: options.sandboxUrl ?? null,
     resources: options.resources,
   });
   const { basePath } = config;

@@ -48,6 +48,14 @@ export async function runTask(
   };
 }
 
+/** The message with which a start failed. Every line is JSON, because the output is not a terminal. */
+export function startError(stderr: string): string {
+  const lines = stderr.split("\n").filter(Boolean).map((line) => JSON.parse(line));
+  const { level, event, message } = lines.at(-1)!;
+  assert.deepEqual([level, event], ["error", "start_failed"]);
+  return `${message}\n`;
+}
+
 export interface Service extends AsyncDisposable {
   url: string;
   /** The URL of the sandbox; empty if there is none. */

@@ -3,7 +3,7 @@ import { permissionFlags } from "../../commands/prepare.ts";
 import { prune } from "../../core/prune.ts";
 import type { Database } from "../../db/database.ts";
 import { createRandom, seededState } from "../../sandbox/engine/random.ts";
-import { untilPublished } from "../support/events/event_stream.ts";
+import { untilPublished } from "../support/events/publication.ts";
 import { openApp } from "../support/app.ts";
 import { callService } from "../support/client.ts";
 import { createDatabase } from "../support/database/database.ts";

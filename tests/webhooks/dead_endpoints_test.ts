@@ -5,13 +5,12 @@ import { openWebhooks } from "../support/events/webhooks.ts";
 /** Statements of delivery jobs that may run at the same time. */
 const MAX_STATEMENTS = 3;
 
-/** The statements of a delivery job and of the worker that runs it. */
+/** The statements of a delivery job and of the worker that runs it, except those in batches. */
 const STATEMENTS = [
   "claim job",
   "find running delivery",
   "find endpoint",
   "take due deliveries",
-  "record webhook attempts",
   "store health of endpoint",
   "release job",
 ];

@@ -384,6 +384,7 @@ Deno.test("endpoint: creation and deletion on another instance apply to the next
   await using firstInstance = await openWebhooks();
   await using secondInstance = await openWebhooks({ databaseUrl: firstInstance.databaseUrl });
   await firstInstance.charge();
+  await firstInstance.app.publishEvents();
   const { id } = await secondInstance.endpoint();
   const delivered = await firstInstance.charge();
   assert.deepEqual((await secondInstance.deliveries(id)).map(({ resource_id }) => resource_id), [
@@ -393,6 +394,7 @@ Deno.test("endpoint: creation and deletion on another instance apply to the next
   await secondInstance.deliver();
   await firstInstance.charge();
   await firstInstance.charge();
+  await firstInstance.app.publishEvents();
   const { id: newEndpointId } = await secondInstance.endpoint();
   const lastPayment = await firstInstance.charge();
   const receivedEvents = await secondInstance.deliveries(newEndpointId);

@@ -5,12 +5,14 @@ import { publishWithDeliveries } from "../../core/events/position_publisher.ts";
 import { createWorker } from "../../core/jobs/worker.ts";
 import { createEvents } from "../../core/subscribers/subscribe.ts";
 import { createTasks } from "../../core/tasks.ts";
+import { insertJobs } from "../../db/jobs.ts";
 import { loadMigrations, migrate } from "../../db/migrations.ts";
 import { openApp } from "../support/app.ts";
 import { createDatabase, runSql } from "../support/database/database.ts";
 import { writeEvent } from "../support/events/event_stream.ts";
 import { openWebhooks, type TestWebhooks } from "../support/events/webhooks.ts";
 import { jobsOf, runDueJobs } from "../support/jobs/due_jobs.ts";
+import { newJob } from "../support/jobs/jobs.ts";
 import { openPayments } from "../support/payments/payments.ts";
 import { until } from "../support/until.ts";
 
@@ -158,6 +160,34 @@ Deno.test("event publisher: an instance that assigns the positions itself sends 
   } finally {
     await sql.end();
   }
+});
+
+Deno.test("upgrade: the job of an event of the previous version delivers it, even before it has a position", async () => {
+  const received: string[] = [];
+  const events = eventsWithSubscriber(received);
+  await using payments = await openPayments({ hasPositionPublisher: false, events });
+  const { app, databaseUrl } = payments;
+  const { id } = await payments.charge();
+  // The previous version stored the job together with the event.
+  const [event] = await runSql(
+    databaseUrl,
+    "update gateway.events set subscribers = null returning id",
+  );
+  const job = newJob({ task: "deliver shipping", subject_id: id, payload: { sequence: 1 } });
+  await app.database.query((sql) => insertJobs(sql, [job]));
+  const worker = createWorker({ ...app.deps, tasks: createTasks(app.deps), maxRunning: 1 });
+  await worker.run(job.id);
+  assert.deepEqual(received, [event!.id]);
+  await runDueJobs(app);
+  assert.deepEqual(received, [event!.id]);
+});
+
+Deno.test("upgrade: a publisher of the previous version no longer assigns positions", async () => {
+  const databaseUrl = await createDatabase();
+  await assert.rejects(
+    runSql(databaseUrl, "update gateway.event_publication set batch = batch + 1"),
+    /column "batch" does not exist/,
+  );
 });
 
 Deno.test("upgrade: an event of the previous version keeps its delivery and job, and gets no others", async () => {

@@ -1,7 +1,9 @@
-/** Databases for tests: each test file gets a copy of the migrated template. */
+/** Databases for tests: copies of the migrated template. */
 
 import { randomUUID } from "node:crypto";
 import postgres from "postgres";
+import { isTestRunning, lend } from "./lent_databases.ts";
+import { keepPools } from "./pools.ts";
 
 export const TEMPLATE = "template_gateway";
 
@@ -10,20 +12,31 @@ export interface NewDatabase {
   name?: string;
   /** Null: the database is empty. */
   template?: string | null;
+  /**
+   * For tests of connections and statistics: no other test has used the database, and its connections
+   * are closed when the test ends.
+   */
+  isNew?: boolean;
 }
 
-/** Creates a database and returns its URL. The whole server is deleted when the tests end. */
+/**
+ * Creates a database, or takes one that a test has returned, and returns its URL. A test returns its
+ * databases when it ends. The whole server is deleted when the tests end.
+ */
 export async function createDatabase(options: NewDatabase = {}): Promise<string> {
+  if (Object.keys(options).length > 0) return await createNew(options);
+  const url = isTestRunning() ? await lend(createNew) : await createNew();
+  keepPools(url);
+  return url;
+}
+
+async function createNew(options: NewDatabase = {}): Promise<string> {
   const { server = testServerUrl(), template = TEMPLATE } = options;
   const name = options.name ?? `test_${randomUUID().replaceAll("-", "")}`;
-  const sql = postgres(server, { max: 1, onnotice: () => {} });
-  try {
-    await sql.unsafe(
-      `create database ${name} ${template ? `template ${template} strategy file_copy` : ""}`,
-    );
-  } finally {
-    await sql.end();
-  }
+  await runSql(
+    server,
+    `create database ${name} ${template ? `template ${template} strategy file_copy` : ""}`,
+  );
   return Object.assign(new URL(server), { pathname: `/${name}` }).href;
 }
 

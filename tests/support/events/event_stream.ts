@@ -4,11 +4,6 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import type { z } from "@hono/zod-openapi";
 import type postgres from "postgres";
-import { publishWithDeliveries } from "../../../core/events/position_publisher.ts";
-import type { EventSubscribers } from "../../../core/outbox.ts";
-import { createEvents } from "../../../core/subscribers/subscribe.ts";
-import type { Database } from "../../../db/database.ts";
-import { findUnpublished } from "../../../db/event_publication.ts";
 import { EventSchema } from "../../../routes/events/schemas.ts";
 import type { TestApp } from "../app.ts";
 import { callService } from "../client.ts";
@@ -146,29 +141,6 @@ export async function listAll(app: TestApp, staffKey: string): Promise<Event[]> 
     if (!next) return events;
     path = next;
   }
-}
-
-/** Publishes all committed events, without the lock of a publisher; returns their number. */
-export async function publishAll(
-  database: Database,
-  limit?: number,
-  events: EventSubscribers = createEvents(),
-): Promise<number> {
-  for (let total = 0;;) {
-    const { count, hasMore } = await database.transaction((sql) =>
-      publishWithDeliveries(sql, events, limit)
-    );
-    total += count;
-    if (!hasMore) return total;
-  }
-}
-
-/** Waits until every committed event has a position. */
-export async function untilPublished({ database }: Pick<TestApp, "database">): Promise<void> {
-  await until(
-    "all events are published",
-    async () => (await database.query(findUnpublished)).count === 0,
-  );
 }
 
 export interface WrittenEvent {

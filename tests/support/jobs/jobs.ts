@@ -5,10 +5,11 @@ import type { Task, Tasks } from "../../../core/jobs/task.ts";
 import { createWorker, type Worker } from "../../../core/jobs/worker.ts";
 import { createLog } from "../../../core/log.ts";
 import type { JobQueue } from "../../../core/outbox.ts";
-import { type Database, openDatabase } from "../../../db/database.ts";
+import type { Database } from "../../../db/database.ts";
 import type { LeaseHolder } from "../../../db/instance_lock.ts";
 import { findJob } from "../../../db/job_queries.ts";
 import { type DueJob, type GatewayJob, insertJobs, type NewJob } from "../../../db/jobs.ts";
+import { openPool } from "../database/pools.ts";
 
 export interface InstanceOptions {
   databaseUrl: string;
@@ -35,7 +36,7 @@ export interface Instance extends AsyncDisposable {
 
 export function openInstance(options: InstanceOptions): Instance {
   const { databaseUrl, tasks = {}, now = Date.now, maxRunning = 10 } = options;
-  const database = openDatabase({ url: databaseUrl, poolSize: 4 });
+  const database = openPool({ url: databaseUrl, poolSize: 4 });
   let text = "";
   const log = createLog((lines) => text += lines);
   const enqueued: DueJob[] = [];

@@ -45,7 +45,7 @@ const UNLIMITED = { RATE_LIMIT_PER_SECOND: "1000000", RATE_LIMIT_BURST: "1000000
  */
 export function testRace(name: string, work: (instances: Instances) => Promise<void>): void {
   Deno.test(name, async () => {
-    const databaseUrl = await createDatabase();
+    const databaseUrl = await createDatabase({ isNew: true });
     const { apps } = await run(databaseUrl, work);
     await assertNoDeadlock(databaseUrl);
     for (const app of apps) assertNoLoggedErrors(app);

@@ -1,0 +1,104 @@
+import assert from "node:assert/strict";
+import { readdir } from "node:fs/promises";
+import { openApp } from "../support/app.ts";
+import { createDatabase } from "../support/database/database.ts";
+import { assertProblem } from "../support/problem.ts";
+import { PROJECT } from "../support/project.ts";
+
+const databaseUrl = await createDatabase();
+
+const BROWSER = {
+  headers: { Accept: "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8" },
+};
+
+async function readPage(response: Response): Promise<string> {
+  const html = await response.text();
+  assert.equal(response.status, 200, html);
+  assert.equal(response.headers.get("content-type"), "text/html; charset=utf-8");
+  assert.match(response.headers.get("content-security-policy")!, /default-src 'none'/);
+  assert.doesNotMatch(html, /<script|style=|javascript:/);
+  return html;
+}
+
+function linksIn(html: string): string[] {
+  return [...html.matchAll(/href="([^"]+)"/g)].map(([, href]) => href!);
+}
+
+Deno.test("GET /: gives a browser a page with the real address, and other clients an index", async () => {
+  await using app = await openApp({ databaseUrl, env: { BASE_PATH: "/pay" } });
+  const welcome = await app.request("http://shop.example:8443/pay/", BROWSER);
+  assert.equal(welcome.headers.get("vary"), "Accept");
+  const html = await readPage(welcome);
+  assert.match(html, /curl http:\/\/shop\.example:8443\/pay\/charge\//);
+  assert.ok(linksIn(html).includes("/pay/guides/"));
+  for (const accept of ["", "*/*", "application/json", "application/json, text/html"]) {
+    const response = await app.request("/pay/", { headers: { Accept: accept } });
+    assert.deepEqual(await response.json(), {
+      name: "Payment Gateway Integration Service",
+      version: "1.0.0",
+      reference: "/pay/reference/",
+      openapi: "/pay/openapi.json",
+      guides: "/pay/guides/",
+      health: "/pay/health/ready/",
+      sandbox: null,
+    });
+  }
+});
+
+Deno.test("guides: every file of docs/ is a page, and every link on them leads to a page", async () => {
+  await using app = await openApp({ databaseUrl });
+  const files = await readdir(`${PROJECT}/docs`, { recursive: true });
+  const expected = files.filter((file) => file.endsWith(".md")).map((file) =>
+    `/guides/${file.replace(/(^|\/)README\.md$/, "").replace(/\.md$/, "/")}`.replace(/\/*$/, "/")
+  );
+  const pages = new Map<string, string>();
+  const open = ["/"];
+  for (let path = open.pop(); path !== undefined; path = open.pop()) {
+    const html = await readPage(await app.request(path, BROWSER));
+    pages.set(path, html);
+    for (const link of linksIn(html)) {
+      const [target = ""] = link.split("#");
+      const isGuide = /^\/guides\/([\w-]+\/)*$/.test(target);
+      if (isGuide && !pages.has(target) && !open.includes(target)) open.push(target);
+    }
+  }
+  assert.deepEqual([...pages.keys()].filter((path) => path !== "/").sort(), expected.sort());
+  for (const [path, html] of pages) {
+    for (const link of linksIn(html)) {
+      if (link.startsWith("http")) continue;
+      const [target, anchor] = link.split("#");
+      const page = pages.get(target || path);
+      if (anchor) assert.ok(page?.includes(`id="${anchor}"`), `${path} → ${link}`);
+      else if (!page) assert.ok(await exists(target!), `${path} → ${link}`);
+    }
+  }
+
+  async function exists(path: string): Promise<boolean> {
+    const response = await app.request(path);
+    await response.body?.cancel();
+    return response.status === 200;
+  }
+});
+
+Deno.test("guides: commands have the address of the request, escaped", async () => {
+  await using app = await openApp({ databaseUrl, sandboxUrl: "http://127.0.0.1:9999" });
+  const html = await readPage(
+    await app.request("http://pay.shop.example/guides/first-payments/", BROWSER),
+  );
+  assert.match(html, /http:\/\/pay\.shop\.example\/charge\//);
+  assert.doesNotMatch(html, /127\.0\.0\.1:8000/);
+  const sandbox = await readPage(await app.request("/guides/sandbox/", BROWSER));
+  assert.match(sandbox, /http:\/\/127\.0\.0\.1:9999/);
+});
+
+Deno.test("guides: an unknown page is a problem document, and the stylesheet is served with an ETag", async () => {
+  await using app = await openApp({ databaseUrl });
+  for (const path of ["/guides/nosuch/", "/guides/..%2fREADME/", "/guides/__proto__/"]) {
+    await assertProblem(await app.request(path), 404, "not_found");
+  }
+  const style = await app.request("/guides/style.css");
+  assert.match(await style.text(), /color-scheme/);
+  const etag = style.headers.get("etag")!;
+  const again = await app.request("/guides/style.css", { headers: { "If-None-Match": etag } });
+  assert.equal(again.status, 304);
+});

@@ -1,0 +1,53 @@
+/**
+ * Keeps connection pools between tests: to connect and to plan statements again takes longer than
+ * most tests.
+ */
+
+import { type Database, DatabaseUnavailable, openDatabase } from "../../../db/database.ts";
+
+/** One process runs tests one after the other, and a test has few instances. */
+const MAX_IDLE = 4;
+
+/** Pools that no test uses, the one that was closed last at the end. */
+const idle: { key: string; database: Database }[] = [];
+
+/** The URLs of databases that more than one test uses. */
+const kept = new Set<string>();
+
+export function keepPools(url: string): void {
+  kept.add(url);
+}
+
+/** Like `openDatabase`, but `close` keeps the pool if other tests use the database, too. */
+export function openPool(options: { url: string; poolSize: number }): Database {
+  if (!kept.has(options.url)) return openDatabase(options);
+  const key = `${options.url} ${options.poolSize}`;
+  const index = idle.findLastIndex((pool) => pool.key === key);
+  const database = index < 0 ? openKept(options) : idle.splice(index, 1)[0]!.database;
+  const running = new Set<Promise<unknown>>();
+  let isClosed = false;
+
+  async function track<T>(run: () => Promise<T>): Promise<T> {
+    if (isClosed) throw new DatabaseUnavailable("The test closed this database");
+    const work = run();
+    running.add(work);
+    return await work.finally(() => running.delete(work));
+  }
+
+  return {
+    query: (work, name) => track(() => database.query(work, name)),
+    transaction: (work, name) => track(() => database.transaction(work, name)),
+    async close() {
+      if (isClosed) return;
+      isClosed = true;
+      await Promise.allSettled(running);
+      idle.push({ key, database });
+      if (idle.length > MAX_IDLE) await idle.shift()!.database.close();
+    },
+  };
+}
+
+/** The driver starts a timer that limits the life of a connection; a test would leak it. */
+function openKept({ url, poolSize }: { url: string; poolSize: number }): Database {
+  return openDatabase({ url: `${url}?max_lifetime=0`, poolSize });
+}

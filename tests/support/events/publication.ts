@@ -1,0 +1,31 @@
+/** Publishes events in tests. */
+
+import { publishWithDeliveries } from "../../../core/events/position_publisher.ts";
+import type { EventSubscribers } from "../../../core/outbox.ts";
+import { createEvents } from "../../../core/subscribers/subscribe.ts";
+import type { Database } from "../../../db/database.ts";
+import { findUnpublished } from "../../../db/event_publication.ts";
+import { until } from "../until.ts";
+
+/** Publishes all committed events, without the lock of a publisher; returns their number. */
+export async function publishAll(
+  database: Database,
+  limit?: number,
+  events: EventSubscribers = createEvents(),
+): Promise<number> {
+  for (let total = 0;;) {
+    const { count, hasMore } = await database.transaction((sql) =>
+      publishWithDeliveries(sql, events, limit)
+    );
+    total += count;
+    if (!hasMore) return total;
+  }
+}
+
+/** Waits until every committed event has a position. */
+export async function untilPublished({ database }: { database: Database }): Promise<void> {
+  await until(
+    "all events are published",
+    async () => (await database.query(findUnpublished)).count === 0,
+  );
+}
