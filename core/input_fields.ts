@@ -14,19 +14,34 @@ function must(message: string) {
 
 /** One line of text. Lone surrogates are rejected, too: PostgreSQL cannot store them. */
 export function text(max: number) {
-  return textOf(max, CONTROL_CHARACTERS).openapi({ minLength: 1 });
+  return textOf(max, CONTROL_CHARACTERS).openapi({ minLength: 1, pattern: ONE_LINE });
 }
 
 const CONTROL_CHARACTERS = /[\p{Cc}\p{Cs}]/u;
 
+// For the OpenAPI document: the same without Unicode classes, which other languages do not have.
+const ONE_LINE = "^[^\\x00-\\x1f\\x7f-\\x9f]*$";
+const SEVERAL_LINES = "^[^\\x00-\\x08\\x0b\\x0c\\x0e-\\x1f\\x7f-\\x9f]*$";
+
+/** One line of text that matches a regular expression. The document has the same expression. */
+export function textLike(max: number, format: RegExp, message: string) {
+  return textOf(max, CONTROL_CHARACTERS).regex(format, must(message)).openapi({ minLength: 1 });
+}
+
+/** The same, for text that may be omitted. The expression has to match empty text. */
+export function optionalTextLike(max: number, format: RegExp, message: string) {
+  return optionalIfEmpty(textOf(max, CONTROL_CHARACTERS).regex(format, must(message)));
+}
+
 /** One line of text that may be omitted. */
 export function optionalText(max: number) {
-  return optionalIfEmpty(textOf(max, CONTROL_CHARACTERS));
+  return optionalIfEmpty(textOf(max, CONTROL_CHARACTERS).openapi({ pattern: ONE_LINE }));
 }
 
 /** Text that may have several lines, and may be omitted. */
 export function optionalNote(max: number) {
-  return optionalIfEmpty(textOf(max, /(?![\n\r\t])[\p{Cc}\p{Cs}]/u));
+  const note = textOf(max, /(?![\n\r\t])[\p{Cc}\p{Cs}]/u);
+  return optionalIfEmpty(note.openapi({ pattern: SEVERAL_LINES }));
 }
 
 /** Empty text counts as omitted, because forms send it for a field that was not filled in. */
@@ -69,7 +84,7 @@ function isLonger(value: string, max: number): boolean {
 }
 
 export function email() {
-  return text(255).regex(/^[^\s@]+@[^\s@]+$/, must("must be an email address"))
+  return textLike(255, /^[^\s@]+@[^\s@]+$/, "must be an email address")
     .openapi({ format: "email", example: "budi@example.com" });
 }
 
@@ -175,7 +190,8 @@ function quickCopyOf(schema: z.ZodType): ((value: unknown) => Values | null) | n
 export function orderId(max: number) {
   // The id is part of a gateway path, where "." and ".." would lead to another path. Written without a
   // look-ahead, which regular expressions of other languages do not have.
-  return text(max).regex(
+  return textLike(
+    max,
     /^(\.{3,}|\.*[A-Za-z0-9_~-][A-Za-z0-9_~.-]*)$/,
     "must contain only letters, digits and - _ ~ . and must not be . or ..",
   );

@@ -1,5 +1,6 @@
 /**
- * Program: builds the TypeScript client from the OpenAPI document, as an npm package.
+ * Program: builds the TypeScript client from the OpenAPI document, as an npm package. With
+ * `--language python`, builds a client in another language (`languages.ts`).
  *
  * @hey-api/openapi-ts generates calls and types. Unlike openapi-typescript with openapi-fetch, it
  * names types and calls as in the document (`Payment`, not `components["schemas"]["Payment"]`), and
@@ -8,6 +9,8 @@
  */
 
 import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { buildLanguage } from "./languages.ts";
 import { DIST, GENERATOR, HERE, TYPESCRIPT } from "./tools.ts";
 
 interface Generator {
@@ -16,11 +19,24 @@ interface Generator {
 
 const DOCUMENT = join(HERE, "../openapi/openapi.json");
 
+const { values: { language }, positionals: [dist = DIST] } = parseArgs({
+  args: Deno.args,
+  options: { language: { type: "string" } },
+  allowPositionals: true,
+});
+if (language !== undefined) {
+  const folder = join(dist, language);
+  await buildLanguage(language, DOCUMENT, folder);
+  console.log(folder);
+  Deno.exit();
+}
+
 const { info } = JSON.parse(await Deno.readTextFile(DOCUMENT));
-const output = await emptyFolder(join(Deno.args[0] ?? DIST, "client"));
+const output = await emptyFolder(join(dist, "client"));
 const sources = await Deno.makeTempDir({ prefix: "payment-gateway-client-" });
 try {
   await generate(join(sources, "generated"));
+  await narrowPayment(join(sources, "generated/types.gen.ts"));
   await copySources(join(HERE, "src"), sources);
   await compile(sources, join(output, "lib"));
 } finally {
@@ -46,6 +62,20 @@ async function generate(to: string) {
     ],
     logs: { level: "silent", file: false },
   });
+}
+
+/**
+ * Replaces the generated `Payment` by the one in `src/payment_types.ts`, in all types that contain a
+ * payment. The document cannot express it: `payment_type` is any text, because a payment page may
+ * offer types that are not known here.
+ */
+async function narrowPayment(path: string) {
+  const types = await Deno.readTextFile(path);
+  const parts = types.split("export type Payment = {");
+  if (parts.length !== 2) throw new Error("The generated types must contain one type Payment");
+  const imported =
+    'import type { Payment } from "../payment_types.js";\nexport type { Payment };\n';
+  await Deno.writeTextFile(path, `${imported}${parts.join("export type AnyPayment = {")}`);
 }
 
 /**

@@ -7,5 +7,6 @@ export const DIST = `${HERE}/dist`;
 
 // Imported dynamically by these names, so that starting the service does not download them.
 export const GENERATOR = "npm:@hey-api/openapi-ts@0.99.0";
+export const LANGUAGE_GENERATOR = "npm:@openapitools/openapi-generator-cli@1.0.18-4.3.1";
 export const TYPESCRIPT = "npm:typescript@6.0.3";
 export const CONVERTER = "npm:openapi-to-postmanv2@6.3.3";

@@ -12,6 +12,7 @@ import {
   optionalText,
   orderId,
   text,
+  textLike,
   wholeNumber,
 } from "../input_fields.ts";
 import { MetadataSchema } from "../metadata.ts";
@@ -45,7 +46,8 @@ export const InvoiceInputSchema = omitNulls(object({
   customer_name: text(40).openapi({ description: "Customer's name.", example: "Budi Utomo" }),
   customer_email: optionalIfEmpty(email()).openapi({ description: "Customer's email address." }),
   customer_phone: optionalIfEmpty(
-    text(15).regex(
+    textLike(
+      15,
       /^\+?[1-9]\d+$/,
       "must start with the country code and contain only digits, such as 628123456789",
     ),

@@ -10,6 +10,7 @@ import {
   openObject,
   optionalText,
   text,
+  textLike,
   unknownMembers,
   url,
   wholeNumber,
@@ -86,7 +87,7 @@ const BankTransferCharge = openObject({
     description: "Bank that issues the virtual account. Customers of any bank can transfer to it.",
     example: "bca",
   }),
-  va_number: text(18).regex(/^\d+$/, "must contain only digits").optional().openapi({
+  va_number: textLike(18, /^\d+$/, "must contain only digits").optional().openapi({
     description: "Preferred account number. The bank may pad, truncate or replace it: always " +
       "use the `va_number` of the response.",
     example: "111111",
@@ -160,7 +161,7 @@ const OvoCharge = openObject({
   ...commonFields,
   customer_details: object({
     ...customerFields,
-    phone: text(20).regex(/^\+?\d{8,15}$/, "must be a phone number such as +628123456789").openapi({
+    phone: textLike(20, /^\+?\d{8,15}$/, "must be a phone number such as +628123456789").openapi({
       description: "Phone number of the customer's OVO account.",
       example: "+628123456789",
     }),

@@ -9,6 +9,7 @@ import {
   oneOf,
   optionalIfEmpty,
   optionalText,
+  optionalTextLike,
   orderId,
   text,
   wholeNumber,
@@ -25,11 +26,16 @@ export const AddressSchema = object({
     example: "Jalan Merdeka 17",
   }),
   city: optionalText(255).openapi({ description: "City.", example: "Jakarta" }),
-  postal_code: optionalText(10).openapi({ description: "Postal code.", example: "10110" }),
-  country_code: optionalText(3).openapi({
-    description: "Three-letter country code (ISO 3166-1); the gateway accepts `IDN` only.",
-    example: "IDN",
-  }),
+  postal_code: optionalTextLike(
+    10,
+    /^[A-Za-z0-9 -]*$/,
+    "must contain only letters, digits, spaces and hyphens",
+  ).openapi({ description: "Postal code.", example: "10110" }),
+  country_code: optionalTextLike(3, /^(IDN)?$/, "must be IDN; the gateway accepts no other country")
+    .openapi({
+      description: "Three-letter country code (ISO 3166-1); the gateway accepts `IDN` only.",
+      example: "IDN",
+    }),
 }).openapi("Address", { description: "A billing or shipping address." });
 
 /** Not only a schema, because some payment types require fields that others do not. */

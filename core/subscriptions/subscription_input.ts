@@ -10,6 +10,7 @@ import {
   optionalIfEmpty,
   optionalText,
   text,
+  textLike,
   time,
   wholeNumber,
 } from "../input_fields.ts";
@@ -37,7 +38,8 @@ const RetryScheduleSchema = object({
 });
 
 const commonFields = {
-  name: text(40).regex(
+  name: textLike(
+    40,
     /^[A-Za-z0-9_~. -]+$/,
     "must contain only letters, digits, spaces, - _ ~ and .",
   ).openapi({

@@ -5,6 +5,8 @@ import type { EventStreams } from "../../core/events/streams.ts";
 import { list, oneOf } from "../../core/input_fields.ts";
 import { unsentExample } from "../../openapi/components.ts";
 import { EventNameSchema } from "../schemas/event_name.ts";
+import { EVENTS } from "./examples.ts";
+import { EventSchema } from "./schemas.ts";
 import { optionalId } from "../shared/paths.ts";
 import { COMMON_ERRORS, problems } from "../shared/problem_responses.ts";
 import { callerOf, type Router } from "../shared/router.ts";
@@ -74,12 +76,15 @@ const streamRoute = createRoute({
   responses: {
     200: {
       description:
-        "A stream of events. `id` is the event id, `event` the event name, and `data` the " +
-        "event as one line of JSON, as in `GET /events/` (`Event`).",
+        "A stream of server-sent events. `id` is the event id, `event` the event name, and " +
+        "`data` the event as one line of JSON, as in `GET /events/`. The schema and the example " +
+        "are those of `data`. The response itself looks like this:\n\n```\n" +
+        `${EXAMPLE}\`\`\``,
       content: {
         "text/event-stream": {
-          schema: z.string(),
-          examples: { stream: { summary: "One event and a keep-alive comment", value: EXAMPLE } },
+          // Generators of clients for server-sent events expect the type of one event here.
+          schema: EventSchema,
+          examples: { payment_settled: EVENTS.payment_settled },
         },
       },
     },

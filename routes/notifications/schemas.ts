@@ -4,16 +4,22 @@ import { z } from "@hono/zod-openapi";
 import { id, nullableText, timestamp } from "../../core/response_fields.ts";
 import { NOTIFICATION_STATUSES } from "../../core/notifications/read.ts";
 
+/** At most 255 characters, without NUL, and more than one or two dots, as `parseNotification` requires. */
+function signedText() {
+  const pattern = "^([^\\x00]*[^\\x00.][^\\x00]*|[.]{3,})$";
+  return z.string().openapi({ minLength: 1, maxLength: 255, pattern });
+}
+
 /**
  * For the OpenAPI document only. `parseNotification` reads the payload as received, because the
  * signature covers the exact strings that were sent.
  */
 export const NotificationPayloadSchema = z.looseObject({
-  order_id: z.string().openapi({
+  order_id: signedText().openapi({
     description: "Order id; signed.",
     example: "order-1893",
   }),
-  transaction_status: z.string().openapi({
+  transaction_status: signedText().openapi({
     description: "Transaction status; not signed.",
     example: "settlement",
   }),
@@ -24,11 +30,11 @@ export const NotificationPayloadSchema = z.looseObject({
       "0e2b63199ce53f7b5e306264061788fd12b5a0511a43c36cbaefb202b3164bcab0f37f657c0310449be0" +
       "3483626ebb51a68461509bf7750323ae6a97524164f2",
   }),
-  status_code: z.string().openapi({
+  status_code: signedText().openapi({
     description: "The gateway's status code; signed.",
     example: "200",
   }),
-  gross_amount: z.string().openapi({
+  gross_amount: signedText().openapi({
     description: "Amount with two decimals; signed.",
     example: "150000.00",
   }),

@@ -1,6 +1,14 @@
-/** Options and headers that all calls share. */
+/** Options, headers and request ids that all calls share. */
 
-export interface CallOptions {
+/** Limits of one call, which replace those of the client. */
+export interface CallLimits {
+  /** Timeout of one attempt. */
+  timeoutMs?: number;
+  /** How often the request is retried if that is safe; 0 for never. */
+  maxRetries?: number;
+}
+
+export interface CallOptions extends CallLimits {
   /** Aborts the call. */
   signal?: AbortSignal;
   /** Your own request id, which appears in the service's log. */
@@ -16,9 +24,11 @@ export interface KeyedOptions extends CallOptions {
 }
 
 /** For calls without an `Idempotency-Key`. */
-export function toRequestOptions({ signal, requestId }: CallOptions = {}) {
+export function toRequestOptions(options: CallOptions = {}) {
+  const { signal, requestId, timeoutMs, maxRetries } = options;
   const headers = requestId === undefined ? {} : { "X-Request-Id": requestId };
-  return { throwOnError: true, headers, ...(signal && { signal }) } as const;
+  const limits: CallLimits = { timeoutMs, maxRetries };
+  return { throwOnError: true, headers, ...limits, ...(signal && { signal }) } as const;
 }
 
 /** For calls with an `Idempotency-Key`. */
@@ -35,6 +45,25 @@ export function withRespondAsync(options?: KeyedOptions) {
 }
 
 /** The body of the response. */
-export async function dataOf<T>(call: Promise<{ data: T }>): Promise<T> {
-  return (await call).data;
+export async function dataOf<T>(call: Promise<{ data: T; response: Response }>): Promise<T> {
+  const { data, response } = await call;
+  rememberRequestId(data, response);
+  return data;
+}
+
+const requestIds = new WeakMap<object, string>();
+
+export function rememberRequestId(result: unknown, response: Response): void {
+  const requestId = response.headers.get("X-Request-Id");
+  if (requestId && typeof result === "object" && result !== null) {
+    requestIds.set(result, requestId);
+  }
+}
+
+/**
+ * The request id of the call that returned this object or page, as in the service's log. Null for
+ * parts and copies of a result.
+ */
+export function requestIdOf(result: object): string | null {
+  return requestIds.get(result) ?? null;
 }

@@ -2,8 +2,14 @@
 
 import type { Client } from "#api/client";
 import { createCharge } from "#api/sdk";
-import type { ChargeRequest, Job, Payment } from "#api/types";
+import type { ChargeRequest, Job } from "#api/types";
 import { dataOf, type KeyedOptions, withIdempotencyKey, withRespondAsync } from "./call.ts";
+import type { PaymentOf, PaymentType } from "./payment_types.ts";
+
+/** A charge of one payment type. The first part lets the compiler infer the type. */
+export type ChargeOf<T extends PaymentType> =
+  & { payment_type: T }
+  & Extract<ChargeRequest, { payment_type: T }>;
 
 export class Charges {
   readonly #client: Client;
@@ -13,13 +19,13 @@ export class Charges {
   }
 
   /** Creates a payment. The result has the payment instructions for the customer. */
-  create(charge: ChargeRequest, options?: KeyedOptions): Promise<Payment> {
-    const call = createCharge({
-      client: this.#client,
-      body: charge,
-      ...withIdempotencyKey(options),
-    });
-    return dataOf(call) as Promise<Payment>;
+  create<T extends PaymentType>(
+    charge: ChargeOf<T>,
+    options?: KeyedOptions,
+  ): Promise<PaymentOf<T>> {
+    const body = charge as ChargeRequest;
+    const call = createCharge({ client: this.#client, body, ...withIdempotencyKey(options) });
+    return dataOf(call) as Promise<unknown> as Promise<PaymentOf<T>>;
   }
 
   /** Creates the payment in a background job, without waiting for the gateway; see `jobs.wait`. */

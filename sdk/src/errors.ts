@@ -44,14 +44,17 @@ export class ConnectionError extends Error {
   override readonly name: string = "ConnectionError";
   /** Status of the response, if there was one. */
   readonly status: number | null;
+  /** The id in the response, or the `requestId` of the call; null if there is neither. */
+  readonly requestId: string | null;
   readonly idempotencyKey: string | null;
   /** The pause before a retry, if the response asks for one. */
   readonly retryAfterSeconds: number | null;
 
   constructor(
     message: string,
-    { status = null, idempotencyKey = null, retryAfterSeconds = null, cause }: {
+    { status = null, requestId = null, idempotencyKey = null, retryAfterSeconds = null, cause }: {
       status?: number | null;
+      requestId?: string | null;
       idempotencyKey?: string | null;
       retryAfterSeconds?: number | null;
       cause?: unknown;
@@ -59,6 +62,7 @@ export class ConnectionError extends Error {
   ) {
     super(message, { cause });
     this.status = status;
+    this.requestId = requestId;
     this.idempotencyKey = idempotencyKey;
     this.retryAfterSeconds = retryAfterSeconds;
   }
@@ -78,7 +82,14 @@ export function toCallError(error: unknown, response?: Response, request?: Reque
   const reason = error instanceof Error ? error.message : "the response is not from the service";
   const status = response?.status ?? null;
   const message = `${request.method} ${request.url}: ${status ?? "no response"} (${reason})`;
-  return new ConnectionError(message, { status, idempotencyKey, retryAfterSeconds, cause: error });
+  const requestId = response?.headers.get("X-Request-Id") ?? request.headers.get("X-Request-Id");
+  return new ConnectionError(message, {
+    status,
+    requestId,
+    idempotencyKey,
+    retryAfterSeconds,
+    cause: error,
+  });
 }
 
 /** Checks all members, because a proxy may send errors with its own `code`. */

@@ -7,10 +7,12 @@ import { type CallOptions, toRequestOptions } from "./call.ts";
 import { ConnectionError, PaymentGatewayError } from "./errors.ts";
 import { readEventStream } from "./event_stream.ts";
 import { Pager } from "./pager.ts";
-import { backoffMs, MAX_PAUSE_MS } from "./retry.ts";
+import { backoffMs, MAX_PAUSE_MS, withResponseTimeout } from "./retry.ts";
 import { pause } from "./wait.ts";
 
-export interface StreamOptions extends CallOptions {
+export interface StreamOptions extends Omit<CallOptions, "maxRetries"> {
+  /** Timeout until the stream starts. Default: that of the client. */
+  timeoutMs?: number;
   /** Resumes after this event. */
   lastEventId?: string;
   /** Reconnects if nothing arrives for this time. Default: 60 seconds. */
@@ -29,10 +31,12 @@ const MAX_SILENCE_MS = 60_000;
 export class Events {
   readonly #client: Client;
   readonly #send: typeof fetch;
+  readonly #timeoutMs: number;
 
-  constructor(client: Client, send: typeof fetch) {
+  constructor(client: Client, send: typeof fetch, timeoutMs: number) {
     this.#client = client;
     this.#send = send;
+    this.#timeoutMs = timeoutMs;
   }
 
   /** All events. Staff only. */
@@ -91,7 +95,7 @@ export class Events {
       headers: { ...headers, ...(lastEventId && { "Last-Event-ID": lastEventId }) },
       parseAs: "stream",
       // The default fetch of the client would end the stream at its timeout.
-      fetch: this.#send,
+      fetch: withResponseTimeout(options.timeoutMs ?? this.#timeoutMs, this.#send),
     });
     return data;
   }

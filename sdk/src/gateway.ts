@@ -3,7 +3,7 @@
 import { type Client, type Config, createClient } from "#api/client";
 import { getCaller, getStatus } from "#api/sdk";
 import type { Caller, Status } from "#api/types";
-import { type CallOptions, dataOf, toRequestOptions } from "./call.ts";
+import { type CallLimits, type CallOptions, dataOf, toRequestOptions } from "./call.ts";
 import { Charges } from "./charges.ts";
 import { toCallError } from "./errors.ts";
 import { Events } from "./events.ts";
@@ -13,15 +13,15 @@ import { Keys } from "./keys.ts";
 import { Notifications } from "./notifications.ts";
 import { Payments } from "./payments.ts";
 import { Reviews } from "./reviews.ts";
-import { withResponseTimeout, withRetries } from "./retry.ts";
+import { withRetries } from "./retry.ts";
 import { Subscriptions } from "./subscriptions.ts";
-import { requireExpectedType, requireIds, requireObject } from "./validate.ts";
+import { requireExpectedType, requireIds, requireKey, requireObject } from "./validate.ts";
 import { WebhookEndpoints } from "./webhook_endpoints.ts";
 
 export interface PaymentGatewayOptions {
   /** URL of the service, such as `https://pay.example.com`. */
   baseUrl: string;
-  /** An API key (`gk_…`) or a JWT. A function is called before every request. */
+  /** An API key (`gk_…`) or a JWT, not empty. A function is called before every request. */
   apiKey: string | (() => string | Promise<string>);
   /**
    * How often a request is retried if there was no response, or if its status is retryable (409,
@@ -55,12 +55,17 @@ export class PaymentGateway {
     const send: typeof fetch = options.fetch ?? ((input, init) => fetch(input, init));
     const client = createApiClient({
       baseUrl: baseUrl.replace(/\/+$/, ""),
-      auth: typeof apiKey === "string" ? apiKey : () => apiKey(),
+      auth: typeof apiKey === "function"
+        ? async () => requireKey(await apiKey())
+        : requireKey(apiKey),
       parseAs: "json",
       requestValidator: requireIds,
       responseValidator: requireObject,
-      fetch: withRetries(send, { maxRetries, timeoutMs }),
-    });
+    }, (limits) =>
+      withRetries(send, {
+        maxRetries: limits.maxRetries ?? maxRetries,
+        timeoutMs: limits.timeoutMs ?? timeoutMs,
+      }));
     client.interceptors.response.use(requireExpectedType);
     client.interceptors.error.use(toCallError);
     this.#client = client;
@@ -69,7 +74,7 @@ export class PaymentGateway {
     this.reviews = new Reviews(client);
     this.invoices = new Invoices(client);
     this.subscriptions = new Subscriptions(client);
-    this.events = new Events(client, withResponseTimeout(timeoutMs, send));
+    this.events = new Events(client, send, timeoutMs);
     this.jobs = new Jobs(client);
     this.keys = new Keys(client);
     this.notifications = new Notifications(client);
@@ -96,14 +101,21 @@ const METHODS = ["get", "post", "put", "patch", "delete"] as const;
 
 /**
  * Removes the option `client`, which the generated calls pass on to `new Request`. Deno expects a
- * `Deno.HttpClient` there, and throws.
+ * `Deno.HttpClient` there, and throws. Applies the limits of the call, unless it has a `fetch` of
+ * its own.
  */
-function createApiClient(config: Config): Client {
-  const client = createClient(config);
+function createApiClient(config: Config, fetchWith: (limits: CallLimits) => typeof fetch): Client {
+  // Checks the limits of the client when it is created, not at the first call.
+  const client = createClient({ ...config, fetch: fetchWith({}) });
   const methods = METHODS.map((method) => {
-    const call: Client["get"] = (options) => {
-      const { client: _, ...rest } = options as typeof options & { client?: Client };
-      return client[method](rest as typeof options);
+    // Asynchronous, so that invalid limits reject the call.
+    const call = async (options: Parameters<Client["get"]>[0]) => {
+      const { client: _, timeoutMs, maxRetries, ...rest } = options as
+        & typeof options
+        & CallLimits
+        & { client?: Client };
+      const fetch = rest.fetch ?? fetchWith({ timeoutMs, maxRetries });
+      return await client[method]({ ...rest, fetch } as typeof options);
     };
     return [method, call];
   });

@@ -3,7 +3,7 @@
 export { createPaymentGateway, PaymentGateway, type PaymentGatewayOptions } from "./gateway.ts";
 export { ConnectionError, type ErrorCode, PaymentGatewayError } from "./errors.ts";
 export { type Page, Pager } from "./pager.ts";
-export type { CallOptions, KeyedOptions } from "./call.ts";
+export { type CallOptions, type KeyedOptions, requestIdOf } from "./call.ts";
 export type { StreamOptions } from "./events.ts";
 export type { WaitOptions } from "./wait.ts";
 export {
@@ -12,4 +12,6 @@ export {
   WebhookError,
   type WebhookHeaders,
 } from "./verify_webhook.ts";
+export { type SignedWebhook, signWebhook, type SignWebhookOptions } from "./sign_webhook.ts";
+export type { OtherPayment, PaymentOf, PaymentType } from "./payment_types.ts";
 export type * from "#api/types";

@@ -1,5 +1,7 @@
 /** Lists, fetched page by page while you read them. */
 
+import { rememberRequestId } from "./call.ts";
+
 export interface Page<T> {
   items: T[];
   /** The `cursor` of the next page; null on the last page. */
@@ -10,7 +12,10 @@ export type FetchPage<T> = (
   cursor: string | undefined,
 ) => Promise<{ data: T[]; response: Response }>;
 
-/** `for await (const item of list)` reads all items, `list.page()` one page. */
+/**
+ * `for await (const item of list)` reads all items, `list.toArray(limit)` the first ones, and
+ * `list.page()` one page.
+ */
 export class Pager<T> implements AsyncIterable<T> {
   readonly #fetch: FetchPage<T>;
 
@@ -21,7 +26,9 @@ export class Pager<T> implements AsyncIterable<T> {
   /** The page at `cursor`. Default: the first page of the list. */
   async page(cursor?: string): Promise<Page<T>> {
     const { data, response } = await this.#fetch(cursor);
-    return { items: data, nextCursor: nextCursor(response) };
+    const page = { items: data, nextCursor: nextCursor(response) };
+    rememberRequestId(page, response);
+    return page;
   }
 
   /** All pages. */
@@ -32,6 +39,20 @@ export class Pager<T> implements AsyncIterable<T> {
       yield page;
       cursor = page.nextCursor ?? undefined;
     } while (cursor !== undefined);
+  }
+
+  /** The first `limit` items, or all if there are fewer. Fetches only the pages that it needs. */
+  async toArray(limit: number): Promise<T[]> {
+    if (!Number.isSafeInteger(limit) || limit < 0) {
+      throw new TypeError(`limit must be a whole number, 0 or more, not ${limit}`);
+    }
+    const items: T[] = [];
+    if (limit === 0) return items;
+    for await (const page of this.pages()) {
+      items.push(...page.items.slice(0, limit - items.length));
+      if (items.length === limit) break;
+    }
+    return items;
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<T, void, undefined> {

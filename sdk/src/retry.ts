@@ -19,6 +19,7 @@ export const MAX_PAUSE_MS = 30_000;
 /** A `fetch` that retries requests that are safe to repeat: GET, or with an `Idempotency-Key`. */
 export function withRetries(send: typeof fetch, options: RetryOptions): typeof fetch {
   const { maxRetries, timeoutMs } = options;
+  requireLimits(options);
   return async (input, init) => {
     const request = new Request(input, init);
     const canRepeat = request.method === "GET" || request.headers.has("Idempotency-Key");
@@ -40,6 +41,16 @@ export function withRetries(send: typeof fetch, options: RetryOptions): typeof f
       await pause(pauseMs, request.signal);
     }
   };
+}
+
+/** Without this check, `maxRetries: NaN` would retry forever. */
+function requireLimits({ maxRetries, timeoutMs }: RetryOptions): void {
+  if (!Number.isInteger(maxRetries) || maxRetries < 0) {
+    throw new TypeError(`maxRetries must be a whole number, 0 or more, not ${maxRetries}`);
+  }
+  if (!(timeoutMs > 0 && timeoutMs <= Number.MAX_SAFE_INTEGER)) {
+    throw new TypeError(`timeoutMs must be a number above 0, not ${timeoutMs}`);
+  }
 }
 
 /** A `fetch` with a timeout for the response headers only, so that a stream can stay open. */

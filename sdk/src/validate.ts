@@ -1,6 +1,14 @@
-/** Checks ids before a request is sent, and that a response comes from the service. */
+/** Checks keys and ids before a request is sent, and that a response comes from the service. */
 
 import type { ResolvedRequestOptions } from "#api/client";
+
+/** A missing environment variable often arrives as an empty key. */
+export function requireKey(apiKey: string): string {
+  if (typeof apiKey !== "string" || apiKey.trim() === "") {
+    throw new TypeError("apiKey is empty. Pass an API key (gk_…) or a JWT");
+  }
+  return apiKey;
+}
 
 /** An empty id, or an id of dots only, would change the URL to that of another resource. */
 export function requireIds(request: unknown): Promise<void> {

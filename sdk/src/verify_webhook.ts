@@ -64,15 +64,7 @@ async function isSigned(
   signatures: string,
   signed: Uint8Array<ArrayBuffer>,
 ): Promise<boolean> {
-  const raw = decodeBase64(secret.replace(/^whsec_/, ""));
-  if (!raw?.length) throw new WebhookError("The secret must be the endpoint's secret: whsec_…");
-  const key = await crypto.subtle.importKey(
-    "raw",
-    raw,
-    { name: "HMAC", hash: "SHA-256" },
-    false,
-    ["verify"],
-  );
+  const key = await importSecret(secret, "verify");
   for (const each of signatures.split(" ")) {
     const [version, encoded = ""] = each.split(",");
     const signature = version === "v1" && decodeBase64(encoded);
@@ -80,6 +72,12 @@ async function isSigned(
     if (signature && await crypto.subtle.verify("HMAC", key, signature, signed)) return true;
   }
   return false;
+}
+
+export function importSecret(secret: string, use: "sign" | "verify"): Promise<CryptoKey> {
+  const raw = decodeBase64(secret.replace(/^whsec_/, ""));
+  if (!raw?.length) throw new WebhookError("The secret must be the endpoint's secret: whsec_…");
+  return crypto.subtle.importKey("raw", raw, { name: "HMAC", hash: "SHA-256" }, false, [use]);
 }
 
 function decodeBase64(text: string): Uint8Array<ArrayBuffer> | null {

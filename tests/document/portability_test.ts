@@ -72,3 +72,14 @@ Deno.test("OpenAPI document: names the id in every path pk", () => {
     "{prefix}",
   ]);
 });
+
+Deno.test("OpenAPI document: types the event stream by the event in each message", () => {
+  const { content } = paths["/events/stream/"].get.responses["200"];
+  assert.deepEqual(content["text/event-stream"].schema, { $ref: "#/components/schemas/Event" });
+});
+
+Deno.test("OpenAPI document: declares which characters every limited text can have", () => {
+  const limited = SCHEMAS.filter(({ schema }) => schema.type === "string" && schema.maxLength);
+  assert.ok(limited.length > 50);
+  assert.deepEqual(limited.filter(({ schema }) => !schema.pattern && !schema.enum), []);
+});

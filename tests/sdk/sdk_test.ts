@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
+import { findBrowser } from "../support/browser.ts";
 import { callService } from "../support/client.ts";
 import { openWebhookReceiver } from "../support/events/webhook_receiver.ts";
 import { PROJECT } from "../support/project.ts";
 import { createConsumer, joinCodeBlocks } from "../support/sdk.ts";
+import { runInBrowser } from "../support/sdk_browser.ts";
 import { preparedFolder, type Service, startService } from "../support/service.ts";
 import { until } from "../support/until.ts";
 
@@ -50,8 +52,19 @@ const OUTCOME = {
   simulatedStreams: ["one\u2028two", null, "abc", "abc", "abc"],
 };
 
+/** The expected output of sdk/consumer/options.ts, by step. */
+const OPTIONS_OUTCOME = {
+  types: ["function", true],
+  requestIds: [true, true, null, true, true, "of-proxy"],
+  // The attempts with 0, 1 and 4 retries and with the default, then those of a list with 1 retry.
+  limits: [[1, 2, 5, 3], 2, true, true, "enough", true],
+  toArray: [true, 2, true, 0, true, 0],
+  emptyKeys: [true, true, true, true],
+  signed: [true, true],
+};
+
 /** The lines that the README's program prints after its first line. */
-const README_OUTPUT = ["settlement", "4000.00", "true", "gross_amount", "200", "400"];
+const README_OUTPUT = ["settlement", "4000.00", "true", "gross_amount", "200", "400", "200"];
 
 /** Calls the functions that the README defines. */
 const README_DRIVER = `
@@ -59,10 +72,11 @@ const { url, headers, body } = JSON.parse(process.env.WEBHOOK ?? "");
 for (const text of [body, body + " "]) {
   console.log((await receive(new Request(url, { method: "POST", headers, body: text }))).status);
 }
+console.log((await send(JSON.parse(body))).status);
 export { listen };
 `;
 
-Deno.test("SDK package: the README's program and all features work in Node and in Deno", async () => {
+Deno.test("SDK package: the README's program and all features work in Node, Deno and Chromium", async () => {
   await using folder = await preparedFolder();
   const settings = { DATA_DIR: folder.path };
   const [service, consumer] = await Promise.all([
@@ -71,18 +85,17 @@ Deno.test("SDK package: the README's program and all features work in Node and i
       "node.d.ts": NODE_TYPES,
       "readme.ts": await joinCodeBlocks("sdk/README.md") + README_DRIVER,
       "consumer.ts": await Deno.readTextFile(join(PROJECT, "sdk/consumer/consumer.ts")),
+      "options.ts": await Deno.readTextFile(join(PROJECT, "sdk/consumer/options.ts")),
     }),
   ]);
   await using _service = service;
   await using _consumer = consumer;
   const webhook = await captureWebhook(service);
+  const consumerSettings = (url: string, sandbox: string) => ({
+    CONSUMER: JSON.stringify({ url, sandbox, key: service.keys.user, webhook }),
+  });
   const env = {
-    CONSUMER: JSON.stringify({
-      url: service.url,
-      sandbox: service.sandbox,
-      key: service.keys.user,
-      webhook,
-    }),
+    ...consumerSettings(service.url, service.sandbox),
     PAYMENT_GATEWAY_KEY: service.keys.user,
     WEBHOOK_SECRET: webhook.secret,
     WEBHOOK: JSON.stringify(webhook),
@@ -95,7 +108,7 @@ Deno.test("SDK package: the README's program and all features work in Node and i
     code.replace("http://127.0.0.1:8000", service.url)
       .replace("http://127.0.0.1:8001", service.sandbox),
   );
-  await consumer.compile(["node.d.ts", "readme.ts", "consumer.ts"]);
+  await consumer.compile(["node.d.ts", "readme.ts", "consumer.ts", "options.ts"]);
   assert.ok(["package.json", "README.md", "LICENSE", "lib/mod.js", "lib/mod.d.ts"]
     .every((name) => consumer.archivedFiles.includes(name)));
   assert.ok(
@@ -103,14 +116,25 @@ Deno.test("SDK package: the README's program and all features work in Node and i
     "the archive must not contain sources",
   );
   await assertPublishable(consumer.path);
+  const expected = {
+    consumer: { ...OUTCOME, webhooks: [`tested: ${webhook.url}`, true, true] },
+    options: OPTIONS_OUTCOME,
+  };
   await Promise.all(RUNTIMES.map(async (runtime) => {
     const outcome = JSON.parse(await consumer.run(runtime, "consumer", env));
-    assert.deepEqual(
-      outcome,
-      { ...OUTCOME, webhooks: [`tested: ${webhook.url}`, true, true] },
-      runtime,
-    );
+    assert.deepEqual(outcome, expected.consumer, runtime);
   }));
+  // One after the other, because each run expects its own payments at the top of the list.
+  for (const runtime of RUNTIMES) {
+    const outcome = JSON.parse(await consumer.run(runtime, "options", env));
+    assert.deepEqual(outcome, expected.options, runtime);
+  }
+  const browser = findBrowser();
+  for (const name of browser ? ["consumer", "options"] as const : []) {
+    const settings = (origin: string) => consumerSettings(origin, origin);
+    const printed = await runInBrowser(browser!, consumer.path, name, service, settings);
+    assert.deepEqual(JSON.parse(printed), expected[name], `Chromium, ${name}`);
+  }
   // One after the other, because each run expects its own payment at the top of the list.
   for (const runtime of RUNTIMES) {
     const [firstLine, ...otherLines] = (await consumer.run(runtime, "readme", env)).trim().split(
@@ -142,6 +166,24 @@ Deno.test("SDK: has every operation, with an idempotency key where the service a
       `${operationId}: accepts an Idempotency-Key or not, as in the document`,
     );
   }
+});
+
+Deno.test("SDK: the instructions of each payment type are those that the document names", async () => {
+  const source = await Deno.readTextFile(join(PROJECT, "sdk/src/payment_types.ts"));
+  const [, table] = source.match(/interface Instructions \{(.*?)\n\}/s)!;
+  const inSdk = [...table!.matchAll(/(\w+): ([^;]*);/g)].flatMap(([, type, fields]) =>
+    [...fields!.matchAll(/"(\w+)"/g)].map(([, field]) => `${type}: ${field}`)
+  );
+  const document = JSON.parse(await Deno.readTextFile(join(PROJECT, "openapi/openapi.json")));
+  const properties = document.components.schemas.Payment.properties;
+  // These two describe the payment; the customer does not need them to pay.
+  const fields = Object.keys(properties).filter((name) => !["bank", "acquirer"].includes(name));
+  const inDocument = fields.flatMap((field) => {
+    const [types] = String(properties[field].description).match(/^`\w+`[^:]*:/) ?? [""];
+    return [...types.matchAll(/`(\w+)`/g)].map(([, type]) => `${type}: ${field}`);
+  });
+  assert.ok(inSdk.length > 10);
+  assert.deepEqual(inSdk.sort(), inDocument.sort());
 });
 
 /** Fails unless the package has npm's fields, and the OpenAPI document's version and license. */
