@@ -1,4 +1,4 @@
-/** Latency of payment lists: the first page and page 1,000, in a small and in a large table. */
+/** Latency of payment lists: the first page and page 1,000 (or the last one), in a small and a large table. */
 
 import postgres from "postgres";
 import { generateApiKey } from "../core/api_key.ts";

@@ -19,8 +19,10 @@ const USAGE = `Usage:
   account          show the gateway account that the database belongs to
   account change   bind the database to the account in the settings`;
 
-const WHAT_TO_DO = `Use the settings of that account, or another database. If this database should
-belong to the account in the settings from now on, run: deno task account change`;
+const WHAT_TO_DO =
+  `Use the settings of the account and environment that this database belongs to, or use
+another database. If this database should belong to the account in the settings from now on, run:
+deno task account change`;
 
 export async function run(readConfig: () => Config, args: string[]): Promise<void> {
   const [verb, ...more] = args;

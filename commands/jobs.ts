@@ -22,8 +22,8 @@ import { Failure } from "./terminal.ts";
 /** Few enough that jobs never slow down requests to the gateway or the database. */
 export const MAX_RUNNING_JOBS = 8;
 
-/** One of the concurrent gateway calls is reserved for jobs that are not requests of callers. */
-export const MAX_RUNNING_REQUESTS = MAX_BACKGROUND_CALLS - 1;
+/** Of asynchronous requests. One of the concurrent gateway calls stays free for all other jobs. */
+export const MAX_RUNNING_ASYNC_REQUESTS = MAX_BACKGROUND_CALLS - 1;
 
 export interface Jobs extends AsyncDisposable {
   jobQueue: JobQueue;
@@ -31,7 +31,7 @@ export interface Jobs extends AsyncDisposable {
   poster: Poster;
   /** Starts running jobs, including those that an earlier process did not finish. */
   start(): void;
-  /** Runs the jobs and deliveries that an instance left behind when it ended; not before `start`. */
+  /** Runs the jobs and deliveries that an instance left behind when it ended. Does nothing before `start`. */
   recover(): void;
   /** Starts no more jobs, and waits up to `graceMs` for running ones. */
   stop(graceMs: number): Promise<void>;
@@ -55,7 +55,7 @@ export async function openJobs(config: JobsConfig, deps: JobsDeps): Promise<Jobs
     ...taskDeps,
     tasks: createTasks(taskDeps),
     maxRunning: MAX_RUNNING_JOBS,
-    maxRequests: MAX_RUNNING_REQUESTS,
+    maxRequests: MAX_RUNNING_ASYNC_REQUESTS,
   });
   const scheduleDeps = { ...taskDeps, runJob: worker.run };
   const cronAbort = new AbortController();

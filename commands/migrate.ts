@@ -1,4 +1,4 @@
-/** `deno task migrate`: updates the database schema. The other commands do the same at start. */
+/** `deno task migrate`: updates the database schema. Commands that use the database do the same. */
 
 import { setTimeout as delay } from "node:timers/promises";
 import type { Config, Queue } from "../core/config/config.ts";
@@ -86,8 +86,8 @@ async function explainRefusals<T>(explanation: string, change: () => Promise<T>)
 }
 
 /**
- * The other server may have lower transaction ids. New events would then sort before existing ones, so
- * they get the next generation (`currentGeneration` in `db/events.ts`).
+ * This server may have lower transaction ids than the server that the database was copied from. New
+ * events would then sort before existing ones, so they get the next generation (`currentGeneration` in `db/events.ts`).
  */
 async function adaptIfCopied(url: string): Promise<void> {
   const database = openDatabase({ url, poolSize: 1 });

@@ -27,7 +27,9 @@ export function printStartMessage(
     `  %ccurl ${url}/charge/ -H 'Authorization: Bearer ${keys.user}' -H 'Content-Type: application/json' \\`,
     `    -d '{ "payment_type": "bank_transfer", "bank": "bca", "gross_amount": 44000 }'%c`,
     "",
-    "  Press Ctrl-C to stop. Read the payment back",
+    "  Press Ctrl-C to stop.",
+    "",
+    "  Read the payment",
     `  %ccurl ${url}/payments/?limit=1 -H 'Authorization: Bearer ${keys.user}'%c`,
     "",
   ];

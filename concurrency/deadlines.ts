@@ -25,7 +25,7 @@ export async function waitAtMost(ms: number, promise: Promise<unknown>): Promise
   }
 }
 
-/** Rejects when the time is up. The work continues unless it stops when its signal is aborted. */
+/** Rejects when the time is up, and aborts the signal. Work that ignores the signal continues. */
 export async function withTimeLimit<T>(
   limitMs: number,
   work: (signal: AbortSignal) => Promise<T>,

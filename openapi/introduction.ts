@@ -21,8 +21,9 @@ ${FENCE}
 
 You can read and change your own resources. With a staff credential (a key created with \`--staff\`, or a
 JWT with the staff claim) you can read and change the resources of all users. With a viewer
-credential (\`--viewer\`, or the viewer claim) you can read what staff can read, but change nothing:
-every request other than GET, and \`check_status\`, returns 403. Without a staff or viewer credential,
+credential (\`--viewer\`, or the viewer claim) you can read what staff can read, but change nothing.
+Every request other than GET or HEAD returns 403. So does \`GET …/check_status/\`, because it updates the
+resource. Without a staff or viewer credential,
 a resource of another user returns 404, as if it did not exist. \`GET /me/\` shows your \`role\`.
 
 ## First charge

@@ -26,7 +26,7 @@ export function nthRow(rows: number, n: number): number {
   return rows - PENDING + 1 + n * STRIDE % PENDING;
 }
 
-/** Inserts the rows that charges would insert, all at once, because there may be a million. */
+/** Inserts payments and their items, all at once, because there may be a million. */
 export async function insertPayments(url: string, rows: number): Promise<void> {
   const sql = postgres(url, { max: 1, onnotice: () => {} });
   // Creating indexes after the insert is several times faster.

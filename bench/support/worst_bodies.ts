@@ -19,7 +19,7 @@ export function worstBodies(path: string): Record<string, string> {
     "text of escapes": `{"a":"${fill('\\"', 2)}"}`,
     "text of escapes below the limit": `{"a":"${'\\"'.repeat(44_900)}"}`,
     "fractions": `{"a":[${"1.50,".repeat(9_900)}1]}`,
-    "whole numbers with fractions": `{"a":[${"1.00,".repeat(9_900)}1]}`,
+    "whole numbers written with decimals": `{"a":[${"1.00,".repeat(9_900)}1]}`,
     "exponents": `{"a":[${"1e0,".repeat(9_900)}1]}`,
     "inexact numbers": `{"a":[${"1.00000000000000000001,".repeat(9_900)}1]}`,
     "inexact numbers below the limit": `{"a":[${"1.00000000000000000001,".repeat(990)}1]}`,

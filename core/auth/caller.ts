@@ -14,7 +14,7 @@ export type Role = (typeof ROLES)[number];
 export interface Caller {
   userId: string;
   isStaff: boolean;
-  /** Never true for staff. Absent in callers that jobs of earlier versions have stored. */
+  /** Never true for staff. Absent if an earlier version stored the caller in a job. */
   isViewer?: boolean;
   credential: "api_key" | "jwt";
   /** The part of the API key that may be shown; null with a JWT. */

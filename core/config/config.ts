@@ -41,7 +41,7 @@ const ALL_INVOICE_PAYMENTS = [
 /** The job queue backend. */
 export type Queue = "kv" | "postgres";
 
-/** How many days finished rows are kept. */
+/** How many days rows are kept: finished ones, and held deliveries. */
 export interface RetentionDays {
   jobs: number;
   notifications: number;

@@ -35,8 +35,8 @@ const approveRoute = createRoute({
     "Accepts a card payment with `fraud_status: challenge`, so that it is paid. `pk` is the " +
     "payment's `id`. A challenged authorization stays an authorization, which you can capture. " +
     "Decide on the day of the payment: if a challenge is not decided before the settlement, the " +
-    "gateway cancels the payment. If the payment is not challenged, or no longer, the error is " +
-    "`invalid_state`. Staff only; other callers get `forbidden`, also for their own payments.\n\n" +
+    "gateway cancels the payment. If the payment has no challenge, or it is already decided, the " +
+    "error is `invalid_state`. Staff only; other callers get `forbidden`, also for their own payments.\n\n" +
     `${UNKNOWN_OUTCOME}.`,
   tags: ["Reviews"],
   middleware: [optionalBody],
@@ -64,8 +64,8 @@ const denyRoute = createRoute({
   description:
     "Rejects a card payment with `fraud_status: challenge`: the card is not charged. `pk` is the " +
     "payment's `id`. The payment then has the `fraud_status` `deny` and the status `cancel` or " +
-    "`deny`, as the gateway reports it. If the payment is not challenged, or no longer, the error " +
-    "is `invalid_state`. Staff only; other callers get `forbidden`, also for their own payments.\n\n" +
+    "`deny`, as the gateway reports it. If the payment has no challenge, or it is already decided, " +
+    "the error is `invalid_state`. Staff only; other callers get `forbidden`, also for their own payments.\n\n" +
     `${UNKNOWN_OUTCOME}.`,
   tags: ["Reviews"],
   middleware: [optionalBody],

@@ -50,8 +50,7 @@ const listRoute = createRoute({
         param: { examples: unsentExample("settlement") },
       }),
       order_id: text(255).optional().openapi({
-        description: "Only payments of this order. An order has one payment; the order of an " +
-          "invoice can have several.",
+        description: "Only payments of this order: one, and those that failed before it.",
         param: { examples: unsentExample("order-1017") },
       }),
       invoice_id: optionalId("Only payments of this invoice, including unsuccessful ones."),
@@ -146,9 +145,9 @@ const checkStatusRoute = createRoute({
   description:
     "Fetches the payment's current state from the gateway, updates the payment, and returns the " +
     "payment and the gateway's response. Use it when you cannot wait for the gateway's " +
-    "notification, for example when the customer says they have paid. Do not poll with it: the " +
-    "service checks payments with missing notifications automatically. It also returns the " +
-    "saved token of a card (`gateway_response.saved_token_id`).\n\n" +
+    "notification, for example when the customer says they have paid. This call also returns the " +
+    "saved token of a card (`gateway_response.saved_token_id`). Do not poll with it: the service " +
+    "checks payments with missing notifications automatically.\n\n" +
     "If the gateway does not respond (`gateway_timeout`, `gateway_unreachable`) or limits the " +
     "request rate (`gateway_rate_limited`, with `Retry-After`), nothing changes: `GET " +
     "/payments/{pk}/` still returns the stored payment.",

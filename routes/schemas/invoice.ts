@@ -12,7 +12,7 @@ export const InvoiceStatusSchema = z.enum(INVOICE_STATUSES).openapi("InvoiceStat
     "- `partial`: partially paid",
     "- `overdue`: unpaid past its due date; the customer can still pay",
     "- `paid`: fully paid",
-    "- `void`: voided; can no longer be paid",
+    "- `void`: voided; becomes `paid` only if the customer completes a payment started before",
     "- `failed`: rejected by the gateway",
   ].join("\n"),
   example: "sent",

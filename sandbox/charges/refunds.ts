@@ -72,9 +72,9 @@ export function refund(world: World, id: string, body: unknown, kind: RefundKind
   };
   if (kind.isPendingAtBank) {
     const refunds = [...transaction.refunds, newRefund];
-    const unchanged = world.transactions.put({ ...transaction, refunds });
+    const withPendingRefund = world.transactions.put({ ...transaction, refunds });
     return {
-      ...actionResponse(world, unchanged, "Refund request is pending at the bank"),
+      ...actionResponse(world, withPendingRefund, "Refund request is pending at the bank"),
       status_code: "201",
       refund_amount: formatMoney(amount),
       refund_key: key,
@@ -101,8 +101,8 @@ export function refund(world: World, id: string, body: unknown, kind: RefundKind
       bank: transaction.details.bank,
       settlement_time: formatWib(transaction.settledAt ?? now),
     },
-    // As documented by the gateway: the sum of all refunds after a direct refund, otherwise the amount
-    // of this refund.
+    // The gateway documents: the response to a direct refund has the sum of all refunds, and any other
+    // response has the amount of this refund.
     refund_amount: formatMoney(isDirect ? sumRefunds(refunded) : amount),
     refund_key: key,
     // The response to a refund of an OVO payment also has OVO's own fields of a status response.
@@ -135,8 +135,8 @@ function canRefund(
 }
 
 /**
- * Marks the oldest unconfirmed refund as confirmed by the bank, and sends a webhook. It is the second
- * webhook of the refund, unless the bank had not made the refund before (`isPending`).
+ * Marks the oldest unconfirmed refund as confirmed by the bank, and sends a webhook. This is the first
+ * webhook of a refund that was pending at the bank (`isPending`), and the second webhook of any other.
  */
 export function confirmRefund(world: World, transaction: Transaction): Transaction {
   const confirmed = transaction.refunds.find(isUnconfirmed);

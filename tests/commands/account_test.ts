@@ -61,7 +61,7 @@ Deno.test("service: refuses to start with another account or environment, until 
   assert.equal((await service.get("/health/ready/")).status, 200);
 });
 
-Deno.test("service: does not use the embedded database of the sandbox with a real account", async () => {
+Deno.test("service: does not start with a real account on an embedded database that was used with the sandbox", async () => {
   await using folder = await createDataFolder();
   const settings = { DATA_DIR: folder.path };
   {

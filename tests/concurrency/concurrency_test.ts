@@ -117,7 +117,7 @@ Deno.test("lane: groups share the slots equally, and a group with one key does n
   await lane.close(60_000);
 });
 
-Deno.test("serializeByKey: runs the work of a key in order, even after a failure, and that of other keys at the same time", async () => {
+Deno.test("serializeByKey: work with the same key runs in order, even after a failure; work with different keys runs at the same time", async () => {
   const log: string[] = [];
   const gate = Promise.withResolvers<void>();
   const first = serializeByKey("one", async () => {

@@ -436,7 +436,7 @@ Deno.test("invoice payment: a customer fee does not change the amount of the pay
   await assertPaid(invoices, invoice);
 });
 
-/** The notifications of two attempts on the link: the first expires, the second is paid. */
+/** Notifications of two payments on the invoice's page: the first expires, the second is paid. */
 const STATUSES = ["pending", "pending", "settlement", "expire"];
 
 Deno.test("notifications of an invoice: lead to the same states in any order and with repeats", async () => {

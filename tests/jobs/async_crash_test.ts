@@ -26,7 +26,7 @@ const PROBE: RequestWithKey = { path: "/nowhere/", body: {}, key: "probe" };
 
 /** When the service is killed. */
 interface KillPoint {
-  /** Defaults to 1; more if the kill point is random. */
+  /** Defaults to 2; more if the kill point is random. */
   rounds?: number;
   /** Is called before the requests are sent. */
   prepare(service: Installation): void;
@@ -79,7 +79,7 @@ const KILL_POINTS: Record<string, KillPoint> = {
       await untilHeld(() => textOf(statements.held()), jobs);
     },
   },
-  "at a random message of either connection": {
+  "at a random message to or from the gateway or the database": {
     rounds: 4,
     prepare: (service) => service.killAfter(1 + random.below(MESSAGES_PER_ROUND)),
     async waitForKillPoint(service, operations) {

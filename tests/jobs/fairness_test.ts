@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { MAX_BACKGROUND_CALLS } from "../../commands/gateway.ts";
-import { MAX_RUNNING_JOBS, MAX_RUNNING_REQUESTS } from "../../commands/jobs.ts";
+import { MAX_RUNNING_ASYNC_REQUESTS, MAX_RUNNING_JOBS } from "../../commands/jobs.ts";
 import type { Queue } from "../../core/config/config.ts";
 import { sweepJobs } from "../../core/jobs/schedule.ts";
 import { createWorker } from "../../core/jobs/worker.ts";
@@ -58,7 +58,7 @@ async function openBackground(queue: Queue): Promise<Background> {
     ...deps,
     tasks: createTasks(deps),
     maxRunning: MAX_RUNNING_JOBS,
-    maxRequests: MAX_RUNNING_REQUESTS,
+    maxRequests: MAX_RUNNING_ASYNC_REQUESTS,
   });
   const unanswered: (() => void)[] = [];
   resources.defer(async () => {
@@ -115,7 +115,7 @@ async function flood(background: Background): Promise<void> {
   background.start();
   await until(
     "charges wait for the gateway",
-    () => background.charged.length === MAX_RUNNING_REQUESTS,
+    () => background.charged.length === MAX_RUNNING_ASYNC_REQUESTS,
   );
 }
 
@@ -180,7 +180,7 @@ for (const name of QUEUES) {
         async () => (await rowOf(background, id)).status === "succeeded",
       );
     }
-    assert.equal(charged.length, MAX_RUNNING_REQUESTS, "no other charge was started");
+    assert.equal(charged.length, MAX_RUNNING_ASYNC_REQUESTS, "no other charge was started");
   });
 }
 

@@ -19,14 +19,14 @@ Deno.test("lease: the job of a killed worker runs again within 90 s", async () =
   const databaseUrl = await createDatabase();
   const killedAt = Date.UTC(2026, 0, 1, 12);
   const begun = Promise.withResolvers<void>();
-  const never = Promise.withResolvers<void>();
+  const finish = Promise.withResolvers<void>();
   await using killedInstance = openInstance({
     databaseUrl,
     now: () => killedAt,
     tasks: {
       greet: task(() => {
         begun.resolve();
-        return never.promise;
+        return finish.promise;
       }),
     },
   });
@@ -42,7 +42,7 @@ Deno.test("lease: the job of a killed worker runs again within 90 s", async () =
   });
   const sweep = () =>
     sweepJobs({ ...nextInstance, clock: () => now, runJob: nextInstance.worker.run });
-  // A worker may renew its lease late, so the lease has not expired yet.
+  // The lease is still valid, so that a live worker can renew it late.
   now = killedAt + 20 * SECOND;
   assert.equal(await sweep(), 0);
   now = killedAt + leaseEnd;
@@ -50,7 +50,7 @@ Deno.test("lease: the job of a killed worker runs again within 90 s", async () =
   const { status, attempts, result } = await nextInstance.find(id);
   assert.deepEqual([status, attempts, result], ["succeeded", 2, "done"]);
 
-  never.resolve();
+  finish.resolve();
   await hanging;
   assert.match(killedInstance.logged(), /"job_lease_lost"/);
   assert.equal((await nextInstance.find(id)).result, "done");

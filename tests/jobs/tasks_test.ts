@@ -51,7 +51,7 @@ const ALICE = {
   keyPrefix: null,
 } as const;
 
-/** A request in the form in which its task gets it. */
+/** A deferred request, as the worker passes it to the task function. */
 function deferredRequest<Input extends object>(scope: string, input: Input) {
   const bodyHash = createHash("sha256").update(JSON.stringify(input)).digest();
   const requestKey = { key: randomUUID(), scope, bodyHash, isRetriedByJob: true };
@@ -119,7 +119,7 @@ Deno.test("check_payment_status: a failing check is retried three times with dou
   const { id } = await payments.charge("bca");
   aheadMs += 6 * MINUTE;
   assert.equal(await checkPendingPayments(app.deps), 1);
-  // An error response does not pause background work.
+  // A 404, unlike a timeout or a 429, does not pause background work.
   relay.intercept = () =>
     Response.json({ status_code: "404", status_message: "Transaction doesn't exist." });
   const delays: number[] = [];

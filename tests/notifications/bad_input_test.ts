@@ -343,12 +343,13 @@ async function saveState(payments: TestPayments, id: string): Promise<() => Prom
 }
 
 /**
- * The states a payment may have after a mutated notification: unchanged, the state at the gateway,
- * or the state that the original notification leads to.
+ * The states that a payment may have after a mutated notification.
  */
 interface AllowedStates {
   before: string;
+  /** The state at the gateway. */
   after: string;
+  /** The state that the original notification leads to. */
   notified: string;
 }
 
@@ -447,7 +448,10 @@ function mutationsOf(body: Json): [string, Json][] {
   );
 }
 
-/** The gateway signs code 202 for all of these. None means paid, so with 202 each is trusted. */
+/**
+ * The gateway signs all of these statuses with code 202. None of them means that the payment is paid, so
+ * the service trusts each of them if the code is 202.
+ */
 const ENDED = ["deny", "cancel", "expire"];
 
 for (const [name, create] of Object.entries(SCENARIOS)) {
@@ -459,8 +463,8 @@ for (const [name, create] of Object.entries(SCENARIOS)) {
     const seenStatuses = new Set<number>();
     for (const [message, mutated] of someOf(mutationsOf(scenario.body))) {
       const status = String(mutated.transaction_status).toLowerCase();
-      const isOtherEndedStatus = scenario.body.status_code === "202" && ENDED.includes(status);
-      if (isOtherEndedStatus && status !== scenario.body.transaction_status) continue;
+      const isEndedStatus = scenario.body.status_code === "202" && ENDED.includes(status);
+      if (isEndedStatus && status !== scenario.body.transaction_status) continue;
       const text = JSON.stringify(mutated);
       seenStatuses.add(await assertHarmless(payments, scenario, text, allowed, restore, message));
     }

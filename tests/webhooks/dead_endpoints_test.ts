@@ -35,7 +35,7 @@ function countStatements() {
   return { counts, wrapDatabase };
 }
 
-Deno.test("webhook delivery: many dead endpoints leave connections to other work", async () => {
+Deno.test("webhook delivery: many dead endpoints leave database connections free for other work", async () => {
   const { counts, wrapDatabase } = countStatements();
   await using webhooks = await openWebhooks({ wrapDatabase, posting: { timeoutMs: 300 } });
   const { receiver, app } = webhooks;

@@ -120,7 +120,7 @@ Deno.test("post: sends nothing to an address that is not public, in any notation
   assert.deepEqual(receiver.received, []);
 });
 
-Deno.test("post: sends nothing to a host with any address that is not public", async () => {
+Deno.test("post: sends nothing to a host if one of its addresses is not public", async () => {
   await using receiver = openWebhookReceiver({ tls: true });
   for (
     const addresses of [
@@ -218,17 +218,17 @@ Deno.test("post: ignores informational responses and does not switch protocols",
 Deno.test("post: returns the first 1,000 bytes of the body as text that PostgreSQL can store", async () => {
   await using receiver = openWebhookReceiver();
   await using poster = openPoster();
-  const answerTo = async (body: string | Uint8Array) => {
+  const storedAnswerOf = async (body: string | Uint8Array) => {
     receiver.answer({ status: 500, body });
     return (await poster.post(post(receiver.url))).answer;
   };
-  assert.equal(await answerTo("a".repeat(1_000)), "a".repeat(1_000));
-  assert.equal(await answerTo("a".repeat(1_001)), "a".repeat(1_000));
-  assert.equal(await answerTo("b".repeat(1_000_000)), "b".repeat(1_000));
+  assert.equal(await storedAnswerOf("a".repeat(1_000)), "a".repeat(1_000));
+  assert.equal(await storedAnswerOf("a".repeat(1_001)), "a".repeat(1_000));
+  assert.equal(await storedAnswerOf("b".repeat(1_000_000)), "b".repeat(1_000));
   // An incomplete character at the end is dropped.
-  assert.equal(await answerTo("a".repeat(999) + "üü"), "a".repeat(999));
-  assert.equal(await answerTo(new Uint8Array([0x61, 0, 0xff, 0x62, 0])), "a\uFFFDb");
-  assert.equal(await answerTo(new Uint8Array([0, 0])), null);
+  assert.equal(await storedAnswerOf("a".repeat(999) + "üü"), "a".repeat(999));
+  assert.equal(await storedAnswerOf(new Uint8Array([0x61, 0, 0xff, 0x62, 0])), "a\uFFFDb");
+  assert.equal(await storedAnswerOf(new Uint8Array([0, 0])), null);
 });
 
 Deno.test("post: the default timeout is 15 seconds", async () => {
@@ -307,11 +307,11 @@ Deno.test("post: returns the status of a truncated response, and an error if the
   const closed = await poster.post(post(receiver.url));
   assert.equal(closed.status_code, null);
   assert.equal(closed.error, "The connection was closed before a response arrived");
-  // The receiver may have processed a request on a new connection, so it is not sent again.
+  // This request was sent on a new connection, so the receiver may have processed it.
   assert.equal(receiver.received.length, 2);
 });
 
-Deno.test("post: reaches a receiver that was down once it is up again", async () => {
+Deno.test("post: reaches a receiver again after it was down", async () => {
   await using receiver = openWebhookReceiver();
   await using poster = openPoster();
   assert.equal((await poster.post(post(receiver.url))).status_code, 200);
@@ -344,7 +344,7 @@ Deno.test("post: reuses a connection and resolves its host once", async () => {
   assert.deepEqual(new Set(receiver.received.map(({ connection }) => connection)), new Set([1]));
 });
 
-Deno.test("post: closes the connection after a body that is too long", async () => {
+Deno.test("post: closes the connection if the response body is longer than 16 KiB", async () => {
   await using receiver = openWebhookReceiver();
   await using poster = openPoster();
   receiver.answer({ body: "a".repeat(100_000) });
@@ -431,7 +431,7 @@ Deno.test("post: a kept-alive connection does not keep the process running", asy
   assert.equal(await postFromProcess(receiver.url), "200 null\n");
 });
 
-/** Posts once from a process that has the service's permissions and no other work. */
+/** Posts once from a process that has only network permission and does nothing else. */
 async function postFromProcess(url: string) {
   const folder = await Deno.makeTempDir();
   const [program, certificate] = [`${folder}/post.ts`, `${folder}/certificate.pem`];

@@ -9,7 +9,7 @@ export interface Packet {
 }
 
 export interface GatedDatabase extends AsyncDisposable {
-  /** The URL of the database behind the proxy. */
+  /** The URL that leads to the database through the proxy. */
   url: string;
 }
 

@@ -42,7 +42,7 @@ export async function assertRefundsMatchGateway(
   return payment;
 }
 
-/** The refund keys sent to the gateway, in order. */
+/** The refund keys sent to the gateway, in order, except those of direct refunds. */
 export function refundKeysSent({ relay }: RelayedPayments): string[] {
   return relay.received.filter((each) => nameOf(each) === REFUND)
     .map(({ body }) => JSON.parse(body).refund_key);

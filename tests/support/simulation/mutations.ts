@@ -5,7 +5,7 @@ import type { Json } from "../gateway/sandbox.ts";
 
 export interface Mutation {
   name: string;
-  /** Whether it changes a signed field, so that the notification must be rejected. */
+  /** Whether the signature no longer fits, so that the notification must be rejected. */
   isRefused: boolean;
   change(body: Json, otherPayment: OtherPayment): Json;
 }
@@ -19,7 +19,7 @@ export interface OtherPayment {
 
 const FRAUDS = ["accept", "challenge", "deny"];
 
-/** Each changes one signed field, or one or two unsigned ones. */
+/** Each changes one signed field, or up to three unsigned ones. */
 export const MUTATIONS: readonly Mutation[] = [
   ...PAYMENT_STATUSES.map((transaction_status) => unsigned({ transaction_status })),
   ...FRAUDS.map((fraud_status) => unsigned({ fraud_status })),
