@@ -49,7 +49,10 @@ if (!hasPassed) Deno.exitCode = 1;
 
 async function runQuick(): Promise<boolean> {
   const environment = { TEST_SHARE: QUICK_SHARE };
-  return summarize(await runGroups(deal((await selectTests()).quick), { environment }));
+  const { quick, isolated } = await selectTests();
+  const shared = quick.filter((path) => !isolated.includes(path));
+  const groups = [...deal(shared), ...isolated.map((path) => [path])];
+  return summarize(await runGroups(groups, { environment }));
 }
 
 /**
@@ -63,7 +66,8 @@ async function runEverything(): Promise<boolean> {
     if (!isClean) stop.abort();
     return isClean;
   });
-  const groups = [...deal(quick), ...slow.map((path) => [path])];
+  // One process for each file, so that a failure in one file cannot affect others.
+  const groups = [...quick, ...slow].map((path) => [path]);
   const environment = { TEST_DATA_FOLDER: await prepareDataFolder() };
   const results = await runGroups(groups, {
     environment,
@@ -99,7 +103,7 @@ async function runSome(args: string[]): Promise<boolean> {
   }
   const { quick, slow } = await selectTests();
   const selected = paths.length > 0 ? paths : [...quick, ...slow];
-  return summarize(await runGroups(deal(selected), { options }));
+  return summarize(await runGroups(selected.map((path) => [path]), { options }));
 }
 
 interface RunOptions {

@@ -26,7 +26,7 @@ export const LONGEST = [
   "tests/payments/check_paid_payments_test.ts",
   "tests/jobs/postgres_test.ts",
   "tests/events/positions_test.ts",
-  "tests/db/database_away_test.ts",
+  "tests/db/database_unavailable_test.ts",
   "tests/payments/bad_input_test.ts",
   "tests/jobs/gateway_pause_sweeps_test.ts",
   "tests/db/database_lost_test.ts",
@@ -37,20 +37,25 @@ export const LONGEST = [
 export interface TestFiles {
   /** Files that start no other process. */
   quick: string[];
+  /** Those quick files that cut connections: an error of the driver can end their process. */
+  isolated: string[];
   /** Files that start processes: services, PostgreSQL servers, browsers, package tools, guides. */
   slow: string[];
 }
+
+const CUTS_CONNECTIONS = /\b(throughProxy|openGatedDatabase)\b/;
 
 const STARTS_PROCESSES = /\bDeno\.Command\b|\bchromium\.launch\b/;
 
 export async function selectTests(): Promise<TestFiles> {
   const readModule = createModuleReader();
-  const files: TestFiles = { quick: [], slow: [] };
+  const files: TestFiles = { quick: [], isolated: [], slow: [] };
   for (const path of await findTests("tests")) {
     const isSlow = await startsProcesses(path, readModule, new Set());
     files[isSlow ? "slow" : "quick"].push(path);
+    if (!isSlow && CUTS_CONNECTIONS.test((await readModule(path)).text)) files.isolated.push(path);
   }
-  return { quick: longestFirst(files.quick), slow: longestFirst(files.slow) };
+  return { ...files, quick: longestFirst(files.quick), slow: longestFirst(files.slow) };
 }
 
 /** The test files in a folder of the project. */

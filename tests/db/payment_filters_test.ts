@@ -119,7 +119,7 @@ async function createPrevious(rows: number): Promise<string> {
 }
 
 async function previousMigrations() {
-  return (await loadMigrations()).filter(({ name }) => name < MIGRATION);
+  return (await loadMigrations()).filter(({ name }) => name !== MIGRATION);
 }
 
 async function isApplied(url: string): Promise<boolean> {
