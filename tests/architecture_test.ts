@@ -128,6 +128,7 @@ const CALL_FETCH = [
   "tests/support/gateway/proxy.ts", // Calls the gateway.
   "tests/support/gateway/relay.ts", // Calls the gateway.
   "tests/support/gateway/sandbox.ts", // Calls the sandbox.
+  "tests/support/sdk_browser.ts", // Forwards requests of a browser to the service.
 ];
 
 Deno.test("architecture: tests call the service only through the client that checks its responses", () => {
