@@ -54,7 +54,7 @@ export type GatewayClient = ReturnType<typeof createGatewayClient>;
 /** For one operation with all its retries. */
 export const DEFAULT_DEADLINE_MS = 10_000;
 
-/** Short: it delays the start of the service, and the first write if the gateway was down then. */
+/** Short: verification delays the start. If the gateway is down then, it delays the first write. */
 const VERIFY_DEADLINE_MS = 3_000;
 
 export function createGatewayClient(options: GatewayClientOptions) {
@@ -127,7 +127,7 @@ export function createGatewayClient(options: GatewayClientOptions) {
     /** Like `accountState`, but asks the gateway if the state is not known yet. */
     verifyAccount,
 
-    /** The gateway's current time, by its last response; null: no response had a date. */
+    /** The gateway's time now, computed from its last response; null: no response had a date. */
     time: () => gatewayClock.now(),
   };
 }

@@ -64,7 +64,7 @@ export const text: FieldReader<string | null> = (value) => {
   return typeof value === "string" ? toStorableText(value) : null;
 };
 
-/** Ids become path segments, where `.` and `..` change the path; indexes accept 255 characters. */
+/** An id becomes a path segment, so `.` and `..` are invalid. It has at most 255 characters. */
 export const id: FieldReader<string | null> = (value) => {
   const name = text(value);
   return name !== null && /^(?!\.{0,2}$)[^]{1,255}$/.test(name) ? name : null;

@@ -26,13 +26,13 @@ export interface Link {
   subscription_id: string | null;
 }
 
-/** Whether a response contains enough to create a payment from it, in any status. */
+/** Whether a response contains all values that a new payment needs, in any status. */
 export function isComplete(answer: Transaction): boolean {
   return answer.order_id !== null && answer.transaction_id !== null &&
     Boolean(answer.transaction_status) && (amountOf(answer) ?? NaN) > 0;
 }
 
-/** Whether a payment can be created from a response. */
+/** Whether a payment can be created: the response is complete, and the service knows the status. */
 export function canAdopt(answer: Transaction): boolean {
   return isComplete(answer) && isStatus(answer.transaction_status);
 }
@@ -112,7 +112,10 @@ function creationHistory(payment: GatewayPayment, source: Source): NewHistory {
   };
 }
 
-/** If the report says that an ended payment was paid after all, only a status request proves it. */
+/**
+ * A stale report may say that an ended payment was paid after all. Only a status response proves
+ * that, so the payment is checked.
+ */
 async function applyOrCheck(
   deps: PaymentDeps,
   known: GatewayPayment,

@@ -161,7 +161,7 @@ async function markSent(
   }));
 }
 
-/** `askedAtVersion`: the payment's version at the status request that found the transaction. */
+/** `askedAtVersion`: the payment's version at the status request; null: there was no request. */
 interface MadeCharge {
   kind: "made";
   transaction: Transaction;
@@ -260,8 +260,8 @@ async function listEarlierPayments(
 /**
  * The transaction may belong to an earlier payment, whose charge reached the gateway only after the
  * payment was given up. Enqueues a check of that payment. If the transaction names no payment, the
- * check runs after the new payment is stored as refused: before, the order id is not reserved for the
- * earlier one.
+ * check runs a minute later, when the new payment is stored as refused: until then, the order id is
+ * reserved for the new payment.
  */
 async function checkEarlierPayments(
   deps: PaymentDeps,

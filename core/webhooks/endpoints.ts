@@ -1,4 +1,4 @@
-/** Webhook endpoints for staff: create, list, read, update, delete, rotate the secret, test. */
+/** Webhook endpoints. Staff and viewers can list and read them; staff can change and test them. */
 
 import type { Database } from "../../db/database.ts";
 import { insertJobs } from "../../db/jobs.ts";
