@@ -27,7 +27,7 @@ export type AccountState = "unverified" | "same" | "other";
 
 export interface AccountGuard {
   state(): AccountState;
-  /** Compares the merchant id of a response with the stored id. Stores the first id. */
+  /** Compares the merchant id of a response with the stored id, or stores it if none is stored. */
   observe(merchantId: string): Promise<void>;
   /** If the state is not known, finds it out by requesting the newest stored transactions. */
   verify(getStatus: (transactionId: string) => Promise<unknown>): Promise<AccountState>;

@@ -54,7 +54,10 @@ export type GatewayClient = ReturnType<typeof createGatewayClient>;
 /** For one operation with all its retries. */
 export const DEFAULT_DEADLINE_MS = 10_000;
 
-/** Short: verification delays the start. If the gateway is down then, it delays the first write. */
+/**
+ * Short: the start of the service waits for the verification. If the gateway was down at the start,
+ * the first write waits for it.
+ */
 const VERIFY_DEADLINE_MS = 3_000;
 
 export function createGatewayClient(options: GatewayClientOptions) {

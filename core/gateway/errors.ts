@@ -45,7 +45,7 @@ export class GatewayAPIError extends GatewayError {
   override name = "GatewayAPIError";
 }
 
-/** 401: the server key is wrong, or belongs to the other environment. */
+/** 401: the server key is wrong, or belongs to the other environment (production or sandbox). */
 export class GatewayAuthenticationError extends GatewayError {
   override name = "GatewayAuthenticationError";
 }
@@ -84,7 +84,7 @@ export function isTransactionNotFound(error: unknown): error is GatewayError {
     error.data?.status_code !== undefined;
 }
 
-/** The gateway does not know the invoice or subscription; these errors have no `status_code`. */
+/** The gateway does not know the invoice or subscription. Such a body has no `status_code`. */
 export function isResourceNotFound(error: unknown): error is GatewayError {
   return error instanceof GatewayError && error.statusCode === "404" && error.data !== null &&
     ("error_messages" in error.data || "status_message" in error.data);

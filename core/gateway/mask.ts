@@ -87,7 +87,7 @@ function collectSecrets(data: Json, isSecret: boolean, depth: number, found: str
   }
 }
 
-/** Adds the secrets in the bodies. Without any, returns the same array: its pattern is cached. */
+/** Adds the secrets in the bodies. If there are none, returns `secrets`: its pattern is cached. */
 export function withSecretsIn(secrets: string[], ...bodies: Json[]): string[] {
   const more = bodies.flatMap(secretsIn);
   return more.length > 0 ? [...secrets, ...more] : secrets;

@@ -42,7 +42,7 @@ interface AsyncRequestPayload {
 
 const HOUR_MS = 3_600_000;
 
-/** A request that is postponed again and again ends then: no customer is charged days later. */
+/** After this time, a postponed request ends: a customer must not be charged days later. */
 const LIFETIME_MS = 23 * HOUR_MS;
 
 /**
@@ -69,10 +69,7 @@ export interface AsyncRequest extends Omit<RequestKey, "key"> {
   key: string | null;
   task: string;
   input: object;
-  /**
-   * Returns, encrypted, the part of the input that must not be readable in the database. It can be
-   * decrypted only with the id of the job.
-   */
+  /** Encrypts the part of the input that must not be readable; the result is bound to the job. */
   secret?: (jobId: string) => string;
 }
 
@@ -127,7 +124,7 @@ function newRequestJob(
   return {
     id,
     task,
-    // Queued jobs with the same subject are merged. Requests must not be, so they have no subject.
+    // Queued jobs with the same subject are merged, which must not happen to requests.
     subject_id: null,
     payload,
     secret: secret?.(id) ?? null,

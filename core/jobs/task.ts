@@ -17,7 +17,7 @@ export interface Task {
   firstDelayMs: number;
   /** The maximum delay. Without it, the delay keeps doubling. */
   longestDelayMs?: number;
-  /** How many jobs of this task run at a time, in their own lane. Without it, they share a lane. */
+  /** How many jobs of this task run at a time, in their own lane. By default, tasks share lanes. */
   concurrency?: number;
   /** The database for the worker's statements about these jobs. Ignored without `concurrency`. */
   database?: Database;
@@ -35,7 +35,7 @@ export interface Task {
 export interface TaskContext {
   /** Aborted when the job exceeds the time limit. */
   signal: AbortSignal;
-  /** Aborted when the service shuts down. A task that another instance can continue must stop. */
+  /** Aborted at shutdown. A task should then stop if another instance can continue its work. */
   stopping: AbortSignal;
 }
 
@@ -51,7 +51,7 @@ export function findTask(tasks: Tasks, name: string): Task | undefined {
 export class PostponeJob extends Error {
   override name = "PostponeJob";
 
-  /** `reason`: the error to store with the job and to log; null: there is no error. */
+  /** `reason`: the error to store with the job and to log; null: nothing is stored or logged. */
   constructor(readonly until: Date, readonly reason: string | null = null) {
     super(`Postponed until ${until.toISOString()}`);
   }

@@ -26,7 +26,7 @@ export interface Link {
   subscription_id: string | null;
 }
 
-/** Whether a response contains all values that a new payment needs, in any status. */
+/** Whether a response contains all values for a new payment. The status may be unrecognized. */
 export function isComplete(answer: Transaction): boolean {
   return answer.order_id !== null && answer.transaction_id !== null &&
     Boolean(answer.transaction_status) && (amountOf(answer) ?? NaN) > 0;
@@ -38,8 +38,8 @@ export function canAdopt(answer: Transaction): boolean {
 }
 
 /**
- * Creates a payment for the transaction, or applies the report to the existing payment. Without a link
- * a new payment has no owner, so only staff can see it.
+ * Creates a payment for the transaction, or applies the report to the existing payment. Without a
+ * link, a new payment has no owner, so only staff and viewers can see it.
  */
 export async function adoptTransaction(
   deps: PaymentDeps,

@@ -176,7 +176,7 @@ export async function applyRefusal(
   });
 }
 
-/** Fails a charge that the gateway still does not list after its grace period. */
+/** Sets the status `failure` if the grace period of the charge is over. */
 export async function giveUpCharge(
   deps: PaymentDeps,
   known: GatewayPayment,
@@ -341,7 +341,7 @@ function checkTime(
 ): Date | null {
   const pending = refunds.filter(({ status }) => status === "pending");
   if (pending.length > 0) {
-    // Banks take days; a refund with an unknown outcome is sent again in a minute.
+    // A bank can take days to make a refund. A refund with an unknown outcome is sent again soon.
     return pending.every(isPendingAtBank)
       ? nextCheck(pending[0]!.created_at, now)
       : new Date(now.getTime() + UNANSWERED_CHECK_MS);

@@ -196,7 +196,7 @@ async function sendCharge(
   return { kind: "made", transaction: answer.body, askedAtVersion: null };
 }
 
-/** A failed call may still have made the charge, now or in an earlier attempt. */
+/** Finds out whether the charge was made, by the failed call or by an earlier attempt. */
 async function classifyError(
   deps: PaymentDeps,
   payment: GatewayPayment,

@@ -63,7 +63,7 @@ async function decide(
   return await decideWithoutReference(deps, payment, found);
 }
 
-/** Every transaction of the gateway has these members. */
+/** Whether the response has the members that every transaction of the gateway has. */
 function isComplete(found: Transaction): boolean {
   return Boolean(found.transaction_id) && Boolean(found.transaction_status) &&
     found.payment_type !== null && amountOf(found) !== null;

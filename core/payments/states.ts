@@ -5,7 +5,7 @@ import type { PaymentEventName } from "../events/names.ts";
 
 export { PAYMENT_STATUSES, type PaymentStatus };
 
-/** A captured payment is only paid if fraud detection accepts it, so `fraud` is part of the state. */
+/** `fraud` is part of the state, because a captured payment is not paid while it is challenged. */
 export interface State {
   status: PaymentStatus;
   fraud: string | null;

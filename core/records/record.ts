@@ -32,7 +32,7 @@ export interface RecordDeps extends KeyLifetime {
 
 export interface GatewayRecord {
   id: string;
-  /** Null: the record has no owner, so only staff can see it. */
+  /** Null: the record has no owner, so only staff and viewers can see it. */
   user_id: string | null;
   /** When to check the record at the gateway if no report has arrived by then. */
   check_at: Date | null;

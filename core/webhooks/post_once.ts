@@ -47,7 +47,7 @@ export class NoResponse extends Error {
   }
 }
 
-/** Up to this size a body is read, so that the connection can be reused; else it is closed. */
+/** A body up to this size is read to its end, because then the connection can be reused. */
 const MAX_BODY_BYTES = 16_384;
 
 /** How long the body is read. A timeout here is no failure: only the status decides on success. */
