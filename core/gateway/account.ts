@@ -19,7 +19,7 @@ import {
 } from "./errors.ts";
 
 /**
- * - `unverified`: the gateway has not named the account to this process yet;
+ * - `unverified`: this process does not know yet to which account the server key belongs;
  * - `same`: the configured account is the database's;
  * - `other`: the configured account is another one, so no more calls are made.
  */
@@ -27,13 +27,13 @@ export type AccountState = "unverified" | "same" | "other";
 
 export interface AccountGuard {
   state(): AccountState;
-  /** Compares the merchant id of a response with the stored id. Stores it if there is none. */
+  /** Compares the merchant id of a response with the stored id, or stores it if none is stored. */
   observe(merchantId: string): Promise<void>;
-  /** Finds out the state, if it is not known, by asking the gateway for the newest transactions. */
+  /** If the state is not known, finds it out by requesting the newest stored transactions. */
   verify(getStatus: (transactionId: string) => Promise<unknown>): Promise<AccountState>;
 }
 
-/** For clients without a database, and for the sandbox: after a reset, it knows no transaction. */
+/** For clients without a database, and for the sandbox, which has no transactions after a reset. */
 export const NO_ACCOUNT_GUARD: AccountGuard = {
   state: () => "same",
   observe: () => Promise.resolve(),
@@ -70,7 +70,8 @@ export function createAccountGuard({ database, log, account }: AccountGuardDeps)
     for (const id of newest) {
       try {
         await getStatus(id);
-        // Unless the response named another account, it is the same account.
+        // The gateway knows the transaction. If the response named another account, the state is
+        // `other` by now.
         if (state === "unverified") state = "same";
         return state;
       } catch (error) {

@@ -1,4 +1,7 @@
-/** How long background work waits if the gateway is down, rate limiting, or has another account. */
+/**
+ * How long background work waits while the gateway is down or rate limiting, or if the server key
+ * belongs to another account.
+ */
 
 import type { CallKind } from "./circuit_breaker.ts";
 import type { GatewayClient } from "./client.ts";

@@ -54,7 +54,10 @@ export type GatewayClient = ReturnType<typeof createGatewayClient>;
 /** For one operation with all its retries. */
 export const DEFAULT_DEADLINE_MS = 10_000;
 
-/** Short: it delays the start of the service, and the first write if the gateway was down then. */
+/**
+ * Short: the start of the service waits for the verification. If the gateway was down at the start,
+ * the first write waits for it.
+ */
 const VERIFY_DEADLINE_MS = 3_000;
 
 export function createGatewayClient(options: GatewayClientOptions) {
@@ -127,7 +130,7 @@ export function createGatewayClient(options: GatewayClientOptions) {
     /** Like `accountState`, but asks the gateway if the state is not known yet. */
     verifyAccount,
 
-    /** The gateway's current time, by its last response; null: no response had a date. */
+    /** The gateway's time now, computed from its last response; null: no response had a date. */
     time: () => gatewayClock.now(),
   };
 }

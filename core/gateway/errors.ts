@@ -3,7 +3,7 @@
 /** `refused`: the gateway did not execute the failed call; `unknown`: it may have executed it. */
 export type GatewayOutcome = "refused" | "unknown";
 
-/** How the call failed: `answered` with an error response, the others without a response. */
+/** How the call failed. `answered`: the gateway sent an error; all others: no response arrived. */
 export type FailureKind = "answered" | "unreachable" | "timeout" | "aborted";
 
 export interface GatewayErrorDetails {
@@ -45,7 +45,7 @@ export class GatewayAPIError extends GatewayError {
   override name = "GatewayAPIError";
 }
 
-/** 401: the server key is wrong, or belongs to the other environment. */
+/** 401: the server key is wrong, or belongs to the other environment (production or sandbox). */
 export class GatewayAuthenticationError extends GatewayError {
   override name = "GatewayAuthenticationError";
 }
@@ -84,7 +84,7 @@ export function isTransactionNotFound(error: unknown): error is GatewayError {
     error.data?.status_code !== undefined;
 }
 
-/** The same for invoices and subscriptions, whose responses have no `status_code` in the body. */
+/** The gateway does not know the invoice or subscription. Such a body has no `status_code`. */
 export function isResourceNotFound(error: unknown): error is GatewayError {
   return error instanceof GatewayError && error.statusCode === "404" && error.data !== null &&
     ("error_messages" in error.data || "status_message" in error.data);
@@ -100,7 +100,7 @@ export function isWithoutAnswer(error: unknown): error is GatewayError {
     !isTransactionNotFound(error);
 }
 
-/** The gateway neither accepted nor rejected the request, so the same request may succeed later. */
+/** The gateway did not respond or is rate limiting, so the same request may succeed later. */
 export function isUnansweredOrRateLimited(error: GatewayError): boolean {
   return error instanceof GatewayRateLimitError || error.failure !== "answered";
 }

@@ -5,7 +5,7 @@ import type { TimeRange } from "../clock.ts";
 export interface GatewayClock {
   /** Takes the header of a response. `durationMs`: the time since the request was sent. */
   observe(dateHeader: string | null, durationMs: number): void;
-  /** The gateway's current time, by its last response; null: no response had a date. */
+  /** The gateway's time now, computed from its last response; null: no response had a date. */
   now(): TimeRange | null;
 }
 

@@ -35,7 +35,7 @@ export function interpretResponse<T>(
   if (raw && isResult) {
     return { statusCode: String(code), body: schema.parse(withMaskedMessage(raw, secrets)), raw };
   }
-  // A proxy or firewall can send 403 or 404, too, although the gateway executed the call.
+  // A proxy or firewall can also send 403 or 404, even after the gateway executed the call.
   const isFromGateway = raw !== null && GATEWAY_ERROR_FIELDS.some((name) => name in raw);
   const isRefusal = isRejectedByProxy(response.status, raw) ||
     (code >= 400 && code < 500 && isFromGateway &&
@@ -100,7 +100,7 @@ function readMessages({ validation_messages, error_messages, errors }: JsonObjec
   );
 }
 
-/** Longer than every message of the gateway; an HTML page in its place must not fill the log. */
+/** Longer than every message of the gateway. An HTML page in a message must not fill the log. */
 const MAX_MESSAGE_LENGTH = 500;
 
 function describe(raw: JsonObject, messages: string[], code: number, secrets: string[]): string {

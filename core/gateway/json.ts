@@ -1,7 +1,7 @@
 /**
  * JSON from the gateway, read leniently. Fields and their types vary between payment types and over
- * time, so no reader here fails. A value that is absent, null or of the wrong type becomes null. A
- * value in another notation (a number as text) is converted.
+ * time, so no reader here fails. A value that is absent, null or of the wrong type becomes null, or
+ * an empty list for a list. A value in another notation (a number as text) is converted.
  */
 
 export type Json = string | number | boolean | null | Json[] | JsonObject;
@@ -43,7 +43,7 @@ type OutputOf<F extends Fields> = { [Name in keyof F]: ReturnType<F[Name]> } & {
  */
 export function looseObject<F extends Fields>(fields: F): ResponseSchema<OutputOf<F>> {
   const readers = new Map(Object.entries(fields));
-  // Most fields are absent. Their values are shared by all results, so lists are frozen.
+  // Most fields are absent. All results share the values of absent fields, so lists are frozen.
   const absent = Object.fromEntries(
     [...readers].map(([name, read]) => [name, Object.freeze(read(undefined))]),
   );
@@ -64,7 +64,7 @@ export const text: FieldReader<string | null> = (value) => {
   return typeof value === "string" ? toStorableText(value) : null;
 };
 
-/** Ids become path segments, where `.` and `..` change the path; indexes accept 255 characters. */
+/** An id becomes a path segment, so `.` and `..` are invalid. It has at most 255 characters. */
 export const id: FieldReader<string | null> = (value) => {
   const name = text(value);
   return name !== null && /^(?!\.{0,2}$)[^]{1,255}$/.test(name) ? name : null;

@@ -87,7 +87,7 @@ function collectSecrets(data: Json, isSecret: boolean, depth: number, found: str
   }
 }
 
-/** Returns the same array if there is nothing to add, so that its cached pattern is used again. */
+/** Adds the secrets in the bodies. If there are none, returns `secrets`: its pattern is cached. */
 export function withSecretsIn(secrets: string[], ...bodies: Json[]): string[] {
   const more = bodies.flatMap(secretsIn);
   return more.length > 0 ? [...secrets, ...more] : secrets;

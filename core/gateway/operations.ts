@@ -18,7 +18,7 @@ import {
 } from "./responses.ts";
 
 export interface CallOptions {
-  /** 1 to 46 characters, unique per operation; sent if the gateway supports a key for it. */
+  /** 1 to 46 characters, unique per operation; not sent if the operation does not support a key. */
   idempotencyKey?: string;
   /** For the whole operation; defaults to 10 seconds, 15 for a charge. */
   deadlineMs?: number;
@@ -44,7 +44,7 @@ export interface ChargePayload {
   [name: string]: unknown;
 }
 
-/** Some banks are slow, and a charge that timed out here may still succeed there. */
+/** Longer than the default: some banks are slow, and a charge that timed out may still succeed. */
 export const CHARGE_DEADLINE_MS = 15_000;
 
 export function paymentOperations(call: CallGateway) {
@@ -184,7 +184,7 @@ export function payAccountOperations(call: CallGateway) {
   };
 }
 
-/** The gateway supports an idempotency key for their creation only. */
+/** The gateway supports an idempotency key only for the creation of a subscription. */
 export function subscriptionOperations(call: CallGateway) {
   return {
     async createSubscription(payload: object, options?: CallOptions) {

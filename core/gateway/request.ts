@@ -23,7 +23,7 @@ export interface GatewayRequest {
   path: string;
   headers: Record<string, string>;
   body: string | null;
-  /** It changes nothing at the gateway, so it can be repeated. */
+  /** The request changes nothing at the gateway, so it can be repeated. */
   isRead: boolean;
   /** Values in the request that must never appear in a log or an error. */
   secrets: string[];

@@ -3,7 +3,7 @@
 import type { Clock } from "../clock.ts";
 import { GatewayError } from "./errors.ts";
 
-/** Resolves after `ms`; rejects with the signal's reason. */
+/** Resolves after `ms`. If the signal is aborted before, rejects with the signal's reason. */
 export type Wait = (ms: number, signal: AbortSignal) => Promise<void>;
 
 export interface RetryOptions {

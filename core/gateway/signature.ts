@@ -4,8 +4,8 @@ import { Buffer } from "node:buffer";
 import { createHash, timingSafeEqual } from "node:crypto";
 
 /**
- * The values must be exactly those received: `44000.00` and `44000` have different signatures. False
- * unless all values are strings.
+ * The values must be exactly those received: `44000.00` and `44000` have different signatures.
+ * Returns false if a value is not a string.
  */
 export function verifySignature(
   orderId: unknown,

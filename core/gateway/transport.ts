@@ -91,7 +91,7 @@ export function createTransport(options: TransportOptions): Send {
       logExchange(failure);
       throw new GatewayAPIError(MESSAGES[failure], {
         failure,
-        // The gateway may have received and processed it.
+        // The gateway may have executed a write although no response arrived.
         outcome: request.isRead ? "refused" : "unknown",
         cause: signal.aborted ? undefined : withoutSecrets(error, request),
       });
@@ -126,9 +126,9 @@ async function exchange(
     },
     headers,
     // If a connection breaks, Deno's fetch sends the request again by itself, even if the gateway
-    // processed the first one (denoland/deno#35610): a charge would run twice. It cannot repeat a
-    // stream. GETs have no body to stream; the only GETs with an effect create a card token, and a
-    // second token does no harm.
+    // processed the first one (denoland/deno#35610): a charge would run twice. The body is a
+    // stream, because fetch cannot send a stream again. GETs have no body; the only GETs with an
+    // effect create a card token, and a second token does no harm.
     body: method === "GET" ? null : ReadableStream.from(body ? [encoder.encode(body)] : []),
     signal,
     // Following a redirect would send the server key to its target.

@@ -32,7 +32,7 @@ interface AsyncRequestPayload {
   caller: Caller;
   /** Null: the caller sent none, and the id of the job is the key. */
   key: string | null;
-  /** The start of the key's lifetime: a synchronous request may have used the key earlier. */
+  /** When the key was first used: for this job, or earlier by a synchronous request. */
   key_since: string;
   scope: string;
   /** Hexadecimal. */
@@ -42,7 +42,7 @@ interface AsyncRequestPayload {
 
 const HOUR_MS = 3_600_000;
 
-/** Ends requests that are postponed again and again: a customer must not be charged days later. */
+/** After this time, a postponed request ends: a customer must not be charged days later. */
 const LIFETIME_MS = 23 * HOUR_MS;
 
 /**
@@ -69,7 +69,7 @@ export interface AsyncRequest extends Omit<RequestKey, "key"> {
   key: string | null;
   task: string;
   input: object;
-  /** Encrypts the part of the input that must not be readable in the database, for this job only. */
+  /** Encrypts the part of the input that must not be readable; the result is bound to the job. */
   secret?: (jobId: string) => string;
 }
 
@@ -124,7 +124,7 @@ function newRequestJob(
   return {
     id,
     task,
-    // Jobs with the same subject are merged; requests must not be.
+    // Queued jobs with the same subject are merged, which must not happen to requests.
     subject_id: null,
     payload,
     secret: secret?.(id) ?? null,
@@ -210,9 +210,9 @@ export interface DeferredRequest<Input> {
 
 /** How one type of request is run. */
 export interface AsyncHandler<Input> {
-  /** Returns the response body of a synchronous request, and throws the same errors. */
+  /** Returns the same response body and throws the same errors as a synchronous request. */
   run(request: DeferredRequest<Input>, job: GatewayJob): Promise<object>;
-  /** The result of the job for that response body. */
+  /** Builds the job's result from the response body. */
   resultOf(body: object): object;
 }
 
@@ -308,7 +308,7 @@ function postponement(error: unknown, now: number): PostponeJob | null {
   return until && new PostponeJob(until);
 }
 
-/** The caller reads the job's error, so an unexpected error is only the cause of `internal_error`. */
+/** Callers can read the job's error, so an unexpected error is hidden behind `internal_error`. */
 function callerError(error: unknown): ServiceError {
   if (error instanceof ServiceError) return error;
   return new ServiceError("internal_error", { cause: error });

@@ -7,7 +7,7 @@ import { isMessage, type Message, type OpenJobQueue } from "./queue.ts";
 /** In the data folder. It holds only messages in transit: the jobs are in the database. */
 export const JOBS_FILE = "jobs.kv";
 
-/** Deno KV accepts no longer delay; `sweepJobs` finds jobs that are due later. */
+/** The longest delay that Deno KV accepts; `sweepJobs` finds jobs that are due later. */
 const MAX_DELAY_MS = 30 * 24 * 3_600_000;
 
 export interface KvQueueOptions {

@@ -40,7 +40,7 @@ export function openPostgresQueue(options: PostgresQueueOptions): OpenJobQueue {
   const closing = Promise.withResolvers<void>();
   /** Jobs that gave up their slot, so graphile-worker has deleted their messages. */
   const withoutSlot = new Set<string>();
-  /** Those of them that had not ended when the queue was stopped. */
+  /** The jobs in `withoutSlot` when the queue was stopped. */
   let unfinished: string[] = [];
   let isClosing = false;
   let running = Promise.resolve();

@@ -12,7 +12,7 @@ export type RunJob = (jobId: string, kind?: JobKind) => Promise<void>;
 export interface OpenJobQueue extends JobQueue {
   /** From now on passes each due job to `runJob`, at least once. */
   start(runJob: RunJob): void;
-  /** Call it before the worker closes: jobs that it will not run are returned to other instances. */
+  /** Call it before the worker closes: jobs that the worker then rejects go to other instances. */
   stop(): void;
 }
 

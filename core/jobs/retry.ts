@@ -25,7 +25,7 @@ export async function retryJob(deps: RetryDeps, caller: Caller, id: string): Pro
   return viewJob(job);
 }
 
-/** Null: there is no such job, or its state does not allow a retry. */
+/** Null: the job does not exist, has not failed, or its card token was erased. */
 async function requeue({ database, clock }: RetryDeps, id: string): Promise<GatewayJob | null> {
   try {
     const now = new Date(clock());

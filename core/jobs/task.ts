@@ -17,25 +17,25 @@ export interface Task {
   firstDelayMs: number;
   /** The maximum delay. Without it, the delay keeps doubling. */
   longestDelayMs?: number;
-  /** How many jobs of this task may run at a time, in a lane of their own. Without it: the common lane. */
+  /** How many jobs of this task run at a time, in their own lane. By default, tasks share lanes. */
   concurrency?: number;
-  /** Used by the worker for jobs of this task. Without it: the worker's own. Needs `concurrency`. */
+  /** The database for the worker's statements about these jobs. Ignored without `concurrency`. */
   database?: Database;
   /**
    * A job can run more than once, so `run` has to be idempotent. The return value is stored as JSON.
    * An error is a failure, except `PostponeJob`.
    */
   run(job: GatewayJob, context: TaskContext): Promise<unknown>;
-  /** Whether an error is a definite rejection that a retry cannot change. Without it: never. */
+  /** Whether the error is a final rejection that a retry cannot change; by default always false. */
   isFinal?(error: unknown): boolean;
-  /** Called when a job has failed permanently, before that is stored. */
+  /** Called when a job has failed permanently, before the failure is stored. */
   onFailed?(job: GatewayJob, error: string): Promise<void>;
 }
 
 export interface TaskContext {
   /** Aborted when the job exceeds the time limit. */
   signal: AbortSignal;
-  /** Aborted when the service shuts down. A task that another instance can continue then stops. */
+  /** Aborted at shutdown. A task should then stop if another instance can continue its work. */
   stopping: AbortSignal;
 }
 
@@ -51,7 +51,7 @@ export function findTask(tasks: Tasks, name: string): Task | undefined {
 export class PostponeJob extends Error {
   override name = "PostponeJob";
 
-  /** `reason`: the error that is stored with the job and logged; null: neither. */
+  /** `reason`: the error to store with the job and to log; null: nothing is stored or logged. */
   constructor(readonly until: Date, readonly reason: string | null = null) {
     super(`Postponed until ${until.toISOString()}`);
   }
@@ -59,7 +59,8 @@ export class PostponeJob extends Error {
 
 /**
  * Postpones jobs of the task while the gateway is down or rate limiting, instead of failing them.
- * `calls`: the kinds of calls that the task begins with. Status requests continue while charges fail.
+ * `calls`: the kinds of calls that the task begins with. A task that begins with a status request
+ * also runs while only charges get no response.
  */
 export function pauseWhileGatewayDown(
   deps: { gateway: GatewayClient; clock: Clock },

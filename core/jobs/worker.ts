@@ -33,7 +33,10 @@ const LIMIT_MS = 90_000;
 /** Timers fire a little early, and clocks differ: a job that is almost due runs now. */
 const EARLY_MS = 1_000;
 
-/** A job that crashes its workers fails after this many crashes, instead of running again forever. */
+/**
+ * If its workers crash, a job gets this many attempts in addition to its normal ones, and then
+ * fails. Without a limit, a job that crashes its workers would run again forever.
+ */
 const MAX_LOST_WORKERS = 3;
 
 export interface WorkerOptions {
@@ -45,11 +48,11 @@ export interface WorkerOptions {
   /** Without it, the leases of this worker end only when their time is over. */
   leaseHolder?: LeaseHolder;
   log: Log;
-  /** How many jobs run in each lane, unless the lane has its own limit. All users share the lanes. */
+  /** How many jobs run at a time in a lane without its own limit. All users share the lanes. */
   maxRunning: number;
-  /** How many requests of callers run; by default `maxRunning`. */
+  /** How many requests of callers run at a time; by default `maxRunning`. */
   maxRequests?: number;
-  /** A job that runs longer fails. */
+  /** An attempt that runs longer fails. */
   limitMs?: number;
   leaseMs?: number;
 }

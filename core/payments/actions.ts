@@ -266,7 +266,10 @@ function isDone(action: PaymentAction, payment: GatewayPayment): boolean {
   }
 }
 
-/** After a denied review the gateway reports `cancel` with fraud status `deny`, and formerly `deny`. */
+/**
+ * After a denied review, the gateway reports `cancel` with the fraud status `deny`. It used to
+ * report `deny`.
+ */
 function isReviewDenied(
   { transaction_status, fraud_status }: Pick<Transaction, "transaction_status" | "fraud_status">,
 ): boolean {

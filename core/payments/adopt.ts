@@ -26,20 +26,20 @@ export interface Link {
   subscription_id: string | null;
 }
 
-/** Whether a response contains enough to create a payment from it, in any status. */
+/** Whether a response contains all values for a new payment. The status may be unrecognized. */
 export function isComplete(answer: Transaction): boolean {
   return answer.order_id !== null && answer.transaction_id !== null &&
     Boolean(answer.transaction_status) && (amountOf(answer) ?? NaN) > 0;
 }
 
-/** Whether a payment can be created from a response. */
+/** Whether a payment can be created: the response is complete, and the service knows the status. */
 export function canAdopt(answer: Transaction): boolean {
   return isComplete(answer) && isStatus(answer.transaction_status);
 }
 
 /**
- * Creates a payment for the transaction, or applies the report to the existing payment. Without a link
- * a new payment has no owner, so only staff can see it.
+ * Creates a payment for the transaction, or applies the report to the existing payment. Without a
+ * link, a new payment has no owner, so only staff and viewers can see it.
  */
 export async function adoptTransaction(
   deps: PaymentDeps,
@@ -112,7 +112,10 @@ function creationHistory(payment: GatewayPayment, source: Source): NewHistory {
   };
 }
 
-/** If the report says that an ended payment was paid after all, only a status request proves it. */
+/**
+ * A stale report may say that an ended payment was paid after all. Only a status response proves
+ * that, so the payment is checked.
+ */
 async function applyOrCheck(
   deps: PaymentDeps,
   known: GatewayPayment,

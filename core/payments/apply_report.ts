@@ -42,8 +42,9 @@ export interface GatewayReport {
   answer: Transaction;
   source: Source;
   /**
-   * The version of the payment that was known when the gateway was asked for its state. Null: the
-   * report is not the response to a status request, so it cannot revive a payment that has ended.
+   * The version of the payment when its status was requested from the gateway. Null: the report is
+   * not the response to a status request. It then revives an ended payment only if that payment has
+   * no transaction id yet.
    */
   askedAtVersion: number | null;
   acceptedRefund?: AcceptedRefund;
@@ -51,8 +52,8 @@ export interface GatewayReport {
   /** The notification that contained the report. */
   notification?: GatewayNotification;
   /**
-   * The report is a notification that the gateway did not confirm. It is applied only to the version
-   * of the payment for which it was trusted, and never changes how the customer pays.
+   * The report is a notification that was trusted without a status request. It is applied only if
+   * the payment has not changed since then, and never changes the fields that say how to pay.
    */
   isUnconfirmed?: boolean;
   /** A check that is still needed after this report. */
@@ -138,7 +139,7 @@ export function previewTransition(current: GatewayPayment, answer: Transaction):
   return states.stepTo(knownState(current), to);
 }
 
-/** The change that a report makes to a payment that has just been created from it. */
+/** The change that a report makes to a payment that has just been created from that report. */
 export function firstChange(
   payment: GatewayPayment,
   report: GatewayReport,
@@ -175,7 +176,7 @@ export async function applyRefusal(
   });
 }
 
-/** Fails a charge that the gateway still does not list after its grace period. */
+/** Sets the status `failure` if the grace period of the charge is over. */
 export async function giveUpCharge(
   deps: PaymentDeps,
   known: GatewayPayment,
@@ -253,7 +254,8 @@ function buildChange(
 ): PaymentChange | null {
   const isApplied = step === "forward" || step === "revived" || step === "same";
   const state = isApplied ? to : knownState(current);
-  // The customer can pay a new charge, even if the service does not know its status.
+  // The customer can pay a new charge even if the service does not know the charge's status, so the
+  // fields that say how to pay are stored.
   const isFirstUnrecognized = step === "unrecognized" && current.transaction_id === null;
   const set: PaymentChange["set"] = {
     ...refunds.changed.length > 0 && {
@@ -339,7 +341,7 @@ function checkTime(
 ): Date | null {
   const pending = refunds.filter(({ status }) => status === "pending");
   if (pending.length > 0) {
-    // Banks take days; a refund with an unknown outcome is sent again in a minute.
+    // A bank can take days to make a refund. A refund with an unknown outcome is sent again soon.
     return pending.every(isPendingAtBank)
       ? nextCheck(pending[0]!.created_at, now)
       : new Date(now.getTime() + UNANSWERED_CHECK_MS);
@@ -376,7 +378,7 @@ function reportedState(
   };
 }
 
-/** The signature of an unconfirmed notification does not cover the fields that say how to pay. */
+/** Omits the fields that the signature of an unconfirmed notification does not cover. */
 function reportedFields(
   { isUnconfirmed }: GatewayReport,
   { fields }: ReportedTransaction,

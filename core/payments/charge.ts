@@ -161,7 +161,7 @@ async function markSent(
   }));
 }
 
-/** `askedAtVersion`: the payment's version at the status request that found the transaction. */
+/** `askedAtVersion`: the payment's version at the status request; null: there was no request. */
 interface MadeCharge {
   kind: "made";
   transaction: Transaction;
@@ -196,7 +196,7 @@ async function sendCharge(
   return { kind: "made", transaction: answer.body, askedAtVersion: null };
 }
 
-/** A failed call may still have made the charge, now or in an earlier attempt. */
+/** Finds out whether the charge was made, by the failed call or by an earlier attempt. */
 async function classifyError(
   deps: PaymentDeps,
   payment: GatewayPayment,
@@ -260,8 +260,8 @@ async function listEarlierPayments(
 /**
  * The transaction may belong to an earlier payment, whose charge reached the gateway only after the
  * payment was given up. Enqueues a check of that payment. If the transaction names no payment, the
- * check runs after the new payment is stored as refused: before, the order id is not reserved for the
- * earlier one.
+ * check runs a minute later, when the new payment is stored as refused: until then, the order id is
+ * reserved for the new payment.
  */
 async function checkEarlierPayments(
   deps: PaymentDeps,

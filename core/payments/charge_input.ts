@@ -281,8 +281,9 @@ const FIELDS = [...new Set(CHARGES.flatMap(({ shape }) => Object.keys(shape)))];
 const HAS_NO_EXPIRY = new Set<unknown>(["credit_card", "ovo"]);
 
 /**
- * Also rejects fields that no payment type has, and an expiry that would be ignored. Other fields of
- * another payment type are ignored, so that one form can serve all payment types.
+ * Makes the schema reject fields that no payment type has, and `custom_expiry` for types whose
+ * expiry the gateway sets. Other fields that belong to another payment type are ignored, so that
+ * one form can serve all payment types.
  */
 function rejectUnusable<T extends z.ZodType>(schema: T): T {
   const { run } = schema._zod;

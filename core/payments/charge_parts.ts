@@ -38,7 +38,7 @@ export const AddressSchema = object({
     }),
 }).openapi("Address", { description: "A billing or shipping address." });
 
-/** Not only a schema, because some payment types require fields that others do not. */
+/** Exported as fields, so that a payment type can require a field that is optional here. */
 export const customerFields = {
   first_name: optionalText(255).openapi({ description: "First name.", example: "Budi" }),
   last_name: optionalText(255).openapi({ description: "Last name.", example: "Utomo" }),
@@ -59,7 +59,7 @@ export type CustomerInput = z.output<typeof CustomerSchema>;
 
 const MAX_ITEMS = 1000;
 
-/** Not only a schema, because some payment types require fields that others do not. */
+/** Exported as fields, so that a payment type can require a field that is optional here. */
 export const itemFields = {
   id: optionalText(50).openapi({ description: "Your id for the item.", example: "sku-7" }),
   name: text(50).openapi({ description: "Name.", example: "Coffee beans, 1 kg" }),

@@ -16,7 +16,7 @@ import { type PaymentView, viewPayment } from "./views.ts";
 
 export interface CheckedPayment {
   payment: GatewayPayment;
-  /** The gateway's response, including its signature; null: it has no transaction of this payment. */
+  /** The response with its signature; null: the gateway has no transaction of this payment. */
   raw: JsonObject | null;
   /** False: the gateway has no transaction of this payment. */
   isFound: boolean;
@@ -130,7 +130,7 @@ export async function checkForAction(
   }
 }
 
-/** The payment with its transaction id, which a charge that was not answered does not have yet. */
+/** Returns the payment with its transaction id. Requests the id if the charge was not answered. */
 export async function requireTransaction(
   deps: PaymentDeps,
   payment: GatewayPayment,

@@ -48,8 +48,8 @@ export interface PaidChecksResult {
   unchanged: number;
   changed: number;
   /**
-   * How many checks got no usable response. `check_pending_payments` repeats them, unless the gateway
-   * does not know the transaction.
+   * How many checks got no usable response. `check_pending_payments` repeats them. If the gateway
+   * responded that it does not know the transaction, the check is not repeated.
    */
   failed: number;
   /** For how long the next payment has been due; 0: none is due. */
@@ -97,7 +97,7 @@ interface Run {
   wait: Wait;
 }
 
-/** These checks have the lowest priority: they wait while other checks wait. */
+/** Whether other checks are waiting. If so, the run ends: its checks have the lowest priority. */
 async function isBusy({ database, clock }: PaidChecksDeps): Promise<boolean> {
   const waitingSince = new Date(clock() - BUSY_MS);
   const waiting = await database.query(

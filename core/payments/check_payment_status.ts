@@ -54,7 +54,7 @@ async function endUnlistedCharge(
     );
   }
   const isGraceOver = deps.clock() >= graceEnd(known).getTime();
-  // A wrong server key belongs to another gateway account, which does not list the charge either.
+  // With the key of another account, the gateway does not list the charge even if it was made.
   if (isGraceOver && await deps.gateway.verifyAccount() !== "same") {
     throw new PostponeJob(inOneMinute(deps.clock()));
   }

@@ -1,4 +1,4 @@
-/** `expire_stale_payments`: expires payments at the gateway that can no longer be paid. */
+/** `expire_stale_payments`: tells the gateway to expire payments that can no longer be paid. */
 
 import type { GatewayJob, NewJob } from "../../db/jobs.ts";
 import { findPayment, listStalePayments } from "../../db/payment_statements.ts";
@@ -20,7 +20,7 @@ export const EXPIRE_STALE_PAYMENT = "expire_stale_payment";
 
 const SOURCE = "expire_stale_payments";
 
-/** Reads, too: if the gateway refuses to expire a payment, its status is requested. */
+/** Includes reads: if the gateway refuses to expire a payment, the task requests its status. */
 export const EXPIRE_CALLS: readonly CallKind[] = ["read", "write"];
 
 export interface ExpiryDeps {
@@ -42,7 +42,7 @@ export async function expireStalePayments(deps: EnqueueDeps & ExpiryDeps): Promi
   });
 }
 
-/** Payments that expired before this time are stale. */
+/** A pending payment is stale if its expiry time is before this time. */
 export function staleSince(now: Date): Date {
   return new Date(now.getTime() - EXPIRY_GRACE_MS);
 }
@@ -75,7 +75,10 @@ export async function expireStalePayment(
   return { transaction_status: payment.transaction_status };
 }
 
-/** Makes a check if this instance has no response of the gateway yet, because responses show its time. */
+/**
+ * The clock check compares with the gateway's time, which responses contain. If this instance has
+ * received no response yet, this function checks the payment to get one.
+ */
 async function learnGatewayTime(
   deps: PaymentDeps,
   known: GatewayPayment,
@@ -121,7 +124,7 @@ async function expireAtGateway(
     return (await applyReport(deps, known, report)).payment;
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error;
-    // The check logs a transaction that the gateway does not know.
+    // If the gateway does not know the transaction, the check that follows logs this.
     if (error.statusCode === "412" || isTransactionNotFound(error)) return null;
     throw error;
   }

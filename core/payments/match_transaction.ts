@@ -36,7 +36,7 @@ export type Difference =
   | "transaction_time"
   | "transaction_id";
 
-/** Logs the evidence, or the first condition that is not met. */
+/** Decides, and logs the evidence or the first difference. */
 export async function matchTransaction(
   deps: PaymentDeps,
   payment: GatewayPayment,
@@ -63,13 +63,13 @@ async function decide(
   return await decideWithoutReference(deps, payment, found);
 }
 
-/** Every transaction of the gateway has these members. */
+/** Whether the response has the members that every transaction of the gateway has. */
 function isComplete(found: Transaction): boolean {
   return Boolean(found.transaction_id) && Boolean(found.transaction_status) &&
     found.payment_type !== null && amountOf(found) !== null;
 }
 
-/** Null: the transaction is as the charge that was sent. */
+/** Null: the transaction agrees with the charge that was sent. */
 function findDifference(payment: GatewayPayment, found: Transaction): Difference | null {
   if ((found.currency ?? payment.currency) !== payment.currency) return "currency";
   if (!isSameType(payment.payment_type, found.payment_type)) return "payment_type";
@@ -81,13 +81,13 @@ function isSameType(ours: string, theirs: string | null): boolean {
   return ours === theirs || (ours === "gopay" && theirs === "qris");
 }
 
-/** An authorization may have been captured in part, here or elsewhere. */
+/** An authorization may have been captured in part, by this service or outside of it. */
 function hasExpectedAmount({ gross_amount, is_hold }: GatewayPayment, found: Transaction): boolean {
   const amount = amountOf(found) ?? NaN;
   return amount === gross_amount || (is_hold && amount > 0 && amount < gross_amount);
 }
 
-/** For a transaction that names no payment and is as the charge that was sent. */
+/** For a transaction that names no payment but agrees with the charge that was sent. */
 async function decideWithoutReference(
   { database }: PaymentDeps,
   payment: GatewayPayment,
@@ -106,7 +106,8 @@ async function decideWithoutReference(
   );
   if (!use.is_reserved) return { kind: "other", difference: "order_id" };
   if (use.taken_by_order === null) return { kind: "ours", evidence: "order_and_time" };
-  // A transaction has one order id, so a response with another one is wrong.
+  // Another payment has this transaction. If that payment has a different order id, the response is
+  // wrong, because a transaction has only one order id.
   const kind = use.taken_by_order === order_id ? "other" : "unclear";
   return { kind, difference: "transaction_id" };
 }

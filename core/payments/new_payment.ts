@@ -63,8 +63,8 @@ export function newPayment(input: NewPayment, userId: string | null, now: Date):
 }
 
 /**
- * Ends in a letter. A notification signs the order id and the status code without a separator, so an
- * id that ends in digits could be split in more than one way.
+ * The order id ends in a letter. The signature of a notification covers the order id and the status
+ * code without a separator. If an order id ended in digits, it would not be clear where it ends.
  */
 function generateOrderId(id: string): string {
   return `${id}-p`;

@@ -69,7 +69,8 @@ export async function refundPayment(
   if (begun.kind === "replay") return { body: begun.body as RefundedPayment, isReplayed: true };
   const { request } = begun;
   try {
-    // The payment was read before the key was claimed. The key's last holder may have changed it since.
+    // The payment was read before the key was claimed. The earlier request with the key may have
+    // changed the payment in between.
     const known = begun.kind === "resume"
       ? await findOwn(deps, paymentKind, caller, id)
       : begun.record;
@@ -238,7 +239,7 @@ function callGateway(
   return operation(transaction_id!, refund_key, amount, reason ?? "", { idempotencyKey: id });
 }
 
-/** Checked because the gateway returns the response stored for a key even to a different request. */
+/** The gateway repeats the stored response of an idempotency key, even for a different request. */
 function isAnswerTo(payment: GatewayPayment, refund: GatewayRefund, answer: Transaction): boolean {
   return matchesPayment(payment, answer) &&
     (answer.refund_key ?? refund.refund_key) === refund.refund_key;
@@ -292,7 +293,7 @@ async function resolveFailure(
   error: GatewayError,
 ): Promise<RefundedPayment> {
   const unknownProblem = gatewayProblem(error, payment, "unknown");
-  // The job sends the refund again, so a refund that never arrived has not failed.
+  // The job sends the refund again, so an unanswered or rate-limited call is not a final failure.
   const isPostponed = request.isRetriedByJob && isUnansweredOrRateLimited(error);
   if (error.outcome === "unknown" || isPostponed) {
     throw await endAsUnknown(deps, request, payment, unknownProblem);
@@ -318,7 +319,7 @@ async function resolveFailure(
   throw await endRefund(deps, request, current, to, problem);
 }
 
-/** These codes reject the call, for example because of the key or the rate, and not the refund. */
+/** Codes that reject the call, for example because of a wrong server key, but not the refund. */
 const CALL_REJECTIONS = ["401", "403", "404", "409", "429"];
 
 function isRefundRejection({ statusCode }: GatewayError): boolean {

@@ -5,7 +5,7 @@ import type { PaymentEventName } from "../events/names.ts";
 
 export { PAYMENT_STATUSES, type PaymentStatus };
 
-/** A captured payment is only paid if fraud detection accepts it, so `fraud` is part of the state. */
+/** `fraud` is part of the state, because a captured payment is not paid while it is challenged. */
 export interface State {
   status: PaymentStatus;
   fraud: string | null;
@@ -146,7 +146,7 @@ export interface ReportedState extends State {
 
 /**
  * - `forward`: to a later state of the table `FORWARD`; states may be skipped;
- * - `revived`: from an ended state back to one that is pending or paid;
+ * - `revived`: from an ended, unpaid state to another state, usually a paid one;
  * - `same`: the same state with new information (first response, accepted challenge, a refund);
  * - `duplicate`: nothing new;
  * - `stale`: the report is older than the known state;
@@ -177,7 +177,7 @@ export function stepTo(from: KnownState, to: ReportedState): Step {
   return refundsGrew ? "same" : "stale";
 }
 
-/** The state for a step `same`: the status stays, but a challenge may have been accepted. */
+/** The state after a step `same`: the status stays, but the fraud status may change. */
 export function sameState(from: KnownState, to: ReportedState): State {
   const fraud = from.status === to.status ? to.fraud : from.fraud;
   return { status: from.status, fraud };
@@ -195,7 +195,7 @@ const ENTRY_EVENTS: Partial<Record<PaymentStatus, PaymentEventName>> = {
   partial_chargeback: "payment_refunded",
 };
 
-/** The events of a step, in order. `wasPaid`: an earlier event has reported that it is paid. */
+/** The events of a step, in order. `wasPaid`: an earlier event said that the payment is paid. */
 export function eventsOf(
   from: KnownState,
   to: ReportedState,

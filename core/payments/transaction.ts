@@ -34,7 +34,7 @@ export interface ListedRefund {
   created_at: Date | null;
 }
 
-/** A transaction in the terms of a payment. Null: the gateway does not say. */
+/** A transaction with the types and names of a payment. Null: the gateway sent no such value. */
 export interface ReportedTransaction {
   id: string | null;
   status: string | null;
@@ -42,7 +42,7 @@ export interface ReportedTransaction {
   statusCode: string | null;
   statusMessage: string | null;
   currency: string | null;
-  /** NaN, which equals nothing, if it is not a whole number. */
+  /** NaN, which equals no amount: the value is not a whole number. */
   amount: number | null;
   refunds: ListedRefund[];
   /** The sum of all refunds, which a status response contains even if it does not list them. */
@@ -50,7 +50,7 @@ export interface ReportedTransaction {
   fields: GatewayFields;
 }
 
-/** A notification is read when it is verified, and again when it is applied. */
+/** A cache: a notification is read when it is verified, and again when it is applied. */
 const alreadyRead = new WeakMap<Transaction, ReportedTransaction>();
 
 export function readTransaction(answer: Transaction): ReportedTransaction {
@@ -117,8 +117,8 @@ export function refundsOf({ refunds }: Transaction): ListedRefund[] {
 
 /**
  * The amount of a transaction in whole rupiah. If the customer paid a fee on top, `gross_amount`
- * includes the fee and the metadata contains the original amount. Null: the gateway does not say.
- * NaN, which equals nothing: it is not a whole number.
+ * includes the fee and the metadata contains the original amount. Null: the gateway sent no amount.
+ * NaN, which equals no amount: the value is not a whole number.
  */
 export function amountOf(answer: Transaction): number | null {
   const info = (answer.metadata?.extra_info as { gross_amount_info?: unknown } | undefined)

@@ -1,4 +1,4 @@
-/** Shows payments as the API does; `schema.ts` declares the fields. */
+/** Builds the API's view of payments; `schema.ts` declares the fields. */
 
 import type { z } from "@hono/zod-openapi";
 import type { PaymentSummaryRow } from "../../db/payment_statements.ts";
@@ -89,7 +89,10 @@ export function viewPayment(payment: GatewayPayment): PaymentView {
 const OWNERS_ACTIONS = PAYMENT_ACTIONS.filter((action) => !isReview(action));
 const REVIEWS = PAYMENT_ACTIONS.filter(isReview);
 
-/** What the owner can do. This is stored in events, jobs and replies, which have several readers. */
+/**
+ * The actions of the payment's owner. The view is stored in events, jobs and replies, which callers
+ * with different roles read; `forCaller` adapts it to the caller.
+ */
 function ownersActions(payment: GatewayPayment): PaymentAction[] {
   const { payment_type, captured_amount, refunded_amount, reserved_amount } = payment;
   const state = { status: payment.transaction_status, fraud: payment.fraud_status };
@@ -100,7 +103,7 @@ function ownersActions(payment: GatewayPayment): PaymentAction[] {
   );
 }
 
-/** The payment as a response to this caller, with the actions that its role allows. */
+/** The payment as a response to this caller, with the actions that the caller's role allows. */
 export function forCaller(caller: Caller, payment: PaymentView): PaymentView {
   const role = roleOf(caller);
   // A stored reply of an earlier version does not have the field.

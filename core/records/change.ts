@@ -28,7 +28,7 @@ async function changeAgain<R extends GatewayRecord>(
 ): Promise<R> {
   for (let { version } = known;;) {
     const current = await reload(deps, kind, known.id);
-    // The record did not change, so the write was fenced: another request holds the key now.
+    // The record did not change, so the write failed because another request now holds the key.
     if (current.version === version) throw kind.problems.takenOver(current);
     const changed = await tryChange(deps, kind, current, decide);
     if (changed) return changed;

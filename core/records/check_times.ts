@@ -14,12 +14,12 @@ export function inOneMinute(now: number): Date {
   return new Date(now + MINUTE);
 }
 
-/** The shortest time until a record that the gateway has confirmed is checked, and between two checks. */
+/** The shortest time between two checks, and from an answered creation to the first check. */
 export const FIRST_CHECK_MS = 5 * MINUTE;
 
 const MAX_CHECK_INTERVAL_MS = 6 * HOUR;
 
-/** How long after its expiry time the gateway may take to expire a payment by itself. */
+/** How long the gateway may take to expire a payment after the payment's expiry time. */
 export const EXPIRY_GRACE_MS = MINUTE;
 
 /**
@@ -29,8 +29,8 @@ export const EXPIRY_GRACE_MS = MINUTE;
 export const MAX_CHECKS = 3;
 
 /**
- * The next check of a record that waits for its customer: after a quarter of its age, within bounds,
- * and no later than shortly after the record expires.
+ * The next check of a record that waits for the customer: after a quarter of the record's age, but
+ * at least 5 minutes and at most 6 hours. If the record expires earlier: a minute after its expiry.
  */
 export function nextCheck(createdAt: Date, now: Date, expiryTime: Date | null = null): Date {
   const age = now.getTime() - createdAt.getTime();

@@ -12,7 +12,7 @@ export interface KeyedRequest {
   key: HeldKey | null;
   /** The refund that the request created, so that a retry with the key finds it. */
   refundId?: string;
-  /** A job repeats the request, so a temporary failure leaves the record open. */
+  /** A job repeats the request, so a temporary failure does not end the payment or refund. */
   isRetriedByJob?: boolean;
 }
 
@@ -35,9 +35,9 @@ export function storeError(
 }
 
 /**
- * Stores which refund belongs to the key while the request continues. A change with this update fails
- * if another request has taken over the key. It is written before the gateway is called, so the call is
- * then not made.
+ * Stores which refund belongs to the key while the request continues. A change with this update
+ * fails if another request has taken over the key. The change is written before the gateway is
+ * called, so a request that has lost its key makes no call.
  */
 export function storeProgress(request: KeyedRequest): StoredReply<GatewayRecord> {
   return request.key && updateKey(request, () => null, request.key.lease_until);

@@ -75,7 +75,7 @@ export function createProblems<R>(idsOf: (record: R) => object, stateOf: (record
           "create another one.",
       }),
 
-    /** The key of the request was taken over, because its instance seemed to be gone. */
+    /** Another request took over the key, because this request's instance seemed to be gone. */
     takenOver: (record: R) =>
       problemAbout("idempotency_in_progress", record, "unknown", {
         detail:
@@ -98,7 +98,7 @@ export function createProblems<R>(idsOf: (record: R) => object, stateOf: (record
   };
 }
 
-/** For a failed check at the gateway that does not concern a record of the caller. */
+/** For a check at the gateway that failed and is not about a record of the caller. */
 export function checkProblem(error: gateway.GatewayError): ServiceError {
   return new ServiceError(codeFor(error), optionsFor(error));
 }

@@ -32,7 +32,7 @@ export interface RecordDeps extends KeyLifetime {
 
 export interface GatewayRecord {
   id: string;
-  /** Null: the record has no owner, so only staff can see it. */
+  /** Null: the record has no owner, so only staff and viewers can see it. */
   user_id: string | null;
   /** When to check the record at the gateway if no report has arrived by then. */
   check_at: Date | null;
@@ -52,7 +52,7 @@ export interface RecordKind<R extends GatewayRecord, View extends object = objec
   /** The record as API responses and events show it. */
   view(record: R): View;
   stateOf(record: R): State;
-  /** The record with the change applied, except for the members that every change sets. */
+  /** Applies the change, but not to `event_count` and `updated_at`, which every change sets. */
   apply(current: R, change: Change<R>): R;
   /** Whether the change gets a history row. */
   isHistoric(before: R, after: R): boolean;

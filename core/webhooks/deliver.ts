@@ -36,9 +36,10 @@ const DELETE_BATCH = 1_000;
 const MAX_ENDPOINTS = 256;
 
 /**
- * Statements of all these jobs at a time, including those of the worker. Without this limit, hundreds of
- * endpoints that are due at the same time fill the queue of the pool, and requests and scheduled tasks
- * behind them exceed their deadline. Results of attempts are written in batches, and need no limit.
+ * How many SQL statements run at a time for all delivery jobs together, including the statements of
+ * the worker about these jobs. Without this limit, hundreds of endpoints that are due at the same
+ * time fill the queue of the connection pool, and requests and scheduled tasks exceed their
+ * deadline. Results of attempts are written in batches, and need no limit.
  */
 const MAX_STATEMENTS = 3;
 
@@ -97,8 +98,8 @@ async function sendDue(
   const deadline = performance.now() + MAX_RUN_MS;
   const attemptDeps = { ...deps, database: deps.batches };
   const fetchFlag = createFetchFlag();
-  // Other instances write events, too, and cannot notify this job: each time the endpoint is read,
-  // the due deliveries are fetched again.
+  // Other instances also write events, and cannot notify this job. So the due deliveries are
+  // fetched again each time the endpoint is read.
   const cache = createEndpointCache(deps, endpointId, fetchFlag.raise);
   using _ = deps.publisher.subscribe(endpointId, {
     onDelivery: fetchFlag.raise,
@@ -164,7 +165,7 @@ interface FetchFlag {
   wait(): Promise<void>;
 }
 
-/** Raised while there may be due deliveries that were not fetched; raised at first. */
+/** Raised while there may be due deliveries that were not fetched. Initially raised. */
 function createFetchFlag(): FetchFlag {
   let isRaised = true;
   let raised = Promise.withResolvers<void>();

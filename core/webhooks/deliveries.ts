@@ -1,4 +1,4 @@
-/** `listWebhookDeliveries` and `resendWebhookDelivery`: the deliveries of an endpoint, for staff. */
+/** Deliveries of an endpoint. Staff and viewers can list them; only staff can resend them. */
 
 import {
   type DeliveryStatus,

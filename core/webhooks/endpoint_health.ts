@@ -74,7 +74,7 @@ export function createEndpointCache(
   };
 }
 
-/** Returns the changed endpoint. Ignores a result from before its URL was changed. */
+/** Returns the changed endpoint. Ignores the result of an attempt to an earlier URL. */
 async function updateHealth(
   deps: HealthDeps,
   endpoint: GatewayWebhookEndpoint,

@@ -1,4 +1,4 @@
-/** Checks the URL of an endpoint when staff register it. */
+/** Checks the URL of an endpoint when staff register or change it. */
 
 import { isIP } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
@@ -13,7 +13,7 @@ export interface EndpointRules {
 /** The normalized URL, or what is wrong with it. */
 export type EndpointUrl = { url: string } | { problem: string };
 
-/** Of the URL as sent. Percent-encoding can make the stored URL longer. */
+/** The limit for the URL as sent. Percent-encoding can make the stored URL longer. */
 const MAX_LENGTH = 2_000;
 
 /** How long registering an endpoint waits for DNS. */

@@ -1,4 +1,4 @@
-/** Webhook endpoints for staff: create, list, read, update, delete, rotate the secret, test. */
+/** Webhook endpoints. Staff and viewers can list and read them; staff can change and test them. */
 
 import type { Database } from "../../db/database.ts";
 import { insertJobs } from "../../db/jobs.ts";
@@ -114,7 +114,7 @@ export async function updateWebhookEndpoint(
   const changes: EndpointChanges = {
     ...input,
     ...url === undefined ? {} : { url: await requireValidUrl(deps, url) },
-    // An endpoint that is disabled already keeps its reason.
+    // An endpoint that was disabled before keeps its reason.
     ...enabled === false && known.disabled_reason === null ? { disabled_reason: "requested" } : {},
     ...isReenabled ? { disabled_reason: null } : {},
     ...isReenabled || url !== undefined ? { failing_since: null } : {},

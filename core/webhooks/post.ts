@@ -1,4 +1,4 @@
-/** Posts webhooks to registered URLs, which must not reach the service's own network. */
+/** Posts webhooks to registered URLs, but not to addresses in the service's own network. */
 
 import { isIP } from "node:net";
 import {
@@ -71,7 +71,7 @@ export function createPoster(options: PosterOptions): Poster {
     const host = hostOf(url);
     // The endpoint may have been registered while http was allowed.
     if (url.protocol !== "https:" && !allowPrivate) throw new NotEncrypted();
-    // An address is not looked up, so `lookup` does not check it.
+    // If the host is an IP address, `lookup` is not called and cannot check it.
     if (isIP(host) && !isAllowed(host)) throw new AddressNotPublic(host);
     const headers = {
       ...post.headers,

@@ -47,10 +47,10 @@ export class NoResponse extends Error {
   }
 }
 
-/** A body is read up to here, so that the connection can be reused. A longer body closes it. */
+/** A body up to this size is read to its end, because then the connection can be reused. */
 const MAX_BODY_BYTES = 16_384;
 
-/** The status alone decides whether the post succeeded; reading the body may take this long. */
+/** How long the body is read. A timeout here is no failure: only the status decides on success. */
 const BODY_MS = 2_000;
 
 /** Throws `NoResponse`. */

@@ -46,7 +46,7 @@ export function signatureHeaders(
   };
 }
 
-/** Binds a sealed secret to its endpoint. Never change it: stored secrets could not be opened. */
+/** Binds a secret to its endpoint. Do not change the text: stored secrets would be unreadable. */
 function sealContext(endpointId: string): string {
   return `webhook endpoint ${endpointId}`;
 }

@@ -27,7 +27,7 @@ export async function sweepDeliveries(
   return ids.length;
 }
 
-/** Stored with the job, so it keeps its old name. */
+/** This name is stored with jobs, so it was not changed when the constant was renamed. */
 export const EXPEDITE_WEBHOOKS = "hasten_webhooks";
 
 /** How many rows one statement changes. */

@@ -1,4 +1,4 @@
-/** Webhook endpoints and deliveries as staff see them, without secrets. */
+/** Webhook endpoints and deliveries as the API shows them, without secrets. */
 
 import type { GatewayWebhookDelivery } from "../../db/webhook_deliveries.ts";
 import type { GatewayWebhookEndpoint } from "../../db/webhook_endpoints.ts";
