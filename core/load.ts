@@ -11,7 +11,7 @@ export interface Load {
   record(delayMs: number): void;
   /** The longest delay of the last ten seconds. */
   delayMs(): number;
-  /** True if the next request of a caller is to be rejected; counts it. */
+  /** True if the next request of a caller must be rejected. Counts each rejection. */
   rejectsNext(): boolean;
   /** The number of rejected requests since the start. */
   rejectedRequests(): number;

@@ -85,7 +85,7 @@ export interface AppDeps {
   isDraining: () => boolean;
   /** Prefilled on the reference page; null except in the embedded default. */
   developmentKey: string | null;
-  /** The sandbox that runs with the service, for links on its pages. */
+  /** The sandbox that runs with the service; the service's pages link to it. */
   sandboxUrl?: string | null;
   /** Additional routers of an embedding program, behind the same authentication. */
   resources?: Router[];

@@ -84,7 +84,7 @@ async function requestTransaction(
   }
 }
 
-/** The signature covers the order id, but not the transaction id. */
+/** Compares both ids, because the signature does not cover the transaction id. */
 function matches(
   { order_id, transaction_id }: GatewayNotification,
   answer: Transaction,
@@ -108,14 +108,14 @@ async function findLink(
   { raw_payload }: GatewayNotification,
   answer: Transaction,
 ): Promise<Link | null> {
-  // Callers cannot set this member, so only the service can have put its id there.
+  // Callers cannot set `subscription_ref`, so only the service can have set it.
   const confirmed = answer.metadata?.subscription_ref ?? null;
   const notified = raw_payload.metadata as { subscription_ref?: unknown } | null | undefined;
   const ref = confirmed ?? notified?.subscription_ref;
   const subscription = typeof ref === "string" && isUuid(ref)
     ? await deps.database.query((sql) => findSubscription(sql, ref), "find subscription")
     : null;
-  // The signature of a notification does not cover its metadata.
+  // A reference from the notification is not signed, so other fields must match, too.
   const isConfirmed = subscription !== null &&
     (confirmed !== null || isLikeCharge(subscription, answer));
   if (isConfirmed) return linkToSubscription(subscription);
