@@ -72,7 +72,7 @@ export function createLoad(log: Pick<Log, "info">): Load {
 
 const INTERVAL_MS = 100;
 
-/** Measures the delay of the event loop until it is disposed. */
+/** Measures the delay of the event loop until the returned object is disposed. */
 export function measureLoad(load: Pick<Load, "record">): Disposable {
   let last = performance.now();
   const timer = setInterval(() => {

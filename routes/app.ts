@@ -112,7 +112,7 @@ export function createApp(options: AppDeps): App {
     createHealthRoutes(deps),
     createNotificationRoute({
       ...notificationDeps,
-      // A separate limit, so that requests from many addresses do not evict callers from memory.
+      // A separate limiter: requests from many addresses must not evict the counts of callers.
       limit: createRateLimit(rateLimit, clock),
       trustedProxies,
     }),

@@ -31,7 +31,7 @@ export function url(accepts: (address: URL) => boolean) {
   };
 }
 
-/** The PostgreSQL drivers of the service and of the job queue treat the other modes differently. */
+/** Other modes mean different things to the PostgreSQL drivers of the service and the job queue. */
 export function isSupportedSslMode({ searchParams }: URL): boolean {
   return /^(disable|require|verify-full)?$/.test(searchParams.get("sslmode") ?? "");
 }

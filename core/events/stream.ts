@@ -36,7 +36,7 @@ export interface EventStreamOptions {
   frame(event: PositionedEvent): Uint8Array;
   /** Reads a page of the events after a position. */
   read(position: EventPosition): Promise<EventBatch>;
-  /** The stream cannot continue because of an error of the service. */
+  /** Called if the stream cannot continue because of an error in the service. */
   onError(error: unknown): void;
   onClosed(): void;
 }

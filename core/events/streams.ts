@@ -1,4 +1,4 @@
-/** `streamEvents`: all open event streams of this instance. */
+/** `createEventStreams`: opens event streams, and manages all open streams of this instance. */
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { NIL } from "uuid";
@@ -75,7 +75,7 @@ interface OpenStream {
   endsAt: number;
 }
 
-/** How long a reader that reconnects waits until the last event it received has a position. */
+/** How long `open` waits for the position of the reader's last event, and how often it looks. */
 const PUBLISH_TIMEOUT_MS = 10_000;
 const PUBLISH_CHECK_MS = 100;
 

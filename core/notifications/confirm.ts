@@ -36,8 +36,8 @@ export async function confirmNotification(
     const { applied } = await checkAtGateway(deps, payment, SOURCE, notification);
     if (applied) return await recordResult(deps, applied);
   }
-  // The transaction cannot be found by its order id. It belongs to an unanswered charge (DANA cannot
-  // be found by order id), or it was created outside the service.
+  // The gateway did not find the payment by its order id, which is normal for DANA; or there is no
+  // payment, because the transaction was created outside the service.
   const answer = await requestTransaction(deps, notification);
   if (!answer || !matches(notification, answer)) {
     const error_message = answer && "The gateway's record differs from the notification.";
