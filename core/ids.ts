@@ -3,7 +3,7 @@
 import { randomInt } from "node:crypto";
 import { v7 as uuidv7 } from "uuid";
 
-/** The library's own counter works only with its own clock, so the counter is kept here. */
+/** The library counts only if it reads the system clock itself, so the counter is kept here. */
 let last = { time: 0, count: 0 };
 
 const MAX_COUNT = 2 ** 32 - 1;

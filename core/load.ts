@@ -11,7 +11,7 @@ export interface Load {
   record(delayMs: number): void;
   /** The longest delay of the last ten seconds. */
   delayMs(): number;
-  /** True if the next request of a caller is to be rejected; counts it. */
+  /** True if the next request of a caller must be rejected. Counts each rejection. */
   rejectsNext(): boolean;
   /** The number of rejected requests since the start. */
   rejectedRequests(): number;
@@ -72,7 +72,7 @@ export function createLoad(log: Pick<Log, "info">): Load {
 
 const INTERVAL_MS = 100;
 
-/** Measures the delay of the event loop until it is disposed. */
+/** Measures the delay of the event loop until the returned object is disposed. */
 export function measureLoad(load: Pick<Load, "record">): Disposable {
   let last = performance.now();
   const timer = setInterval(() => {

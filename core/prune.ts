@@ -41,7 +41,10 @@ export async function prune(
   return deleted;
 }
 
-/** Continues where the last run ended: otherwise each run could stop at the same rows that are kept. */
+/**
+ * Continues where the last run ended: otherwise each run could use all its batches for the same old
+ * rows, which must be kept.
+ */
 async function pruneAll(
   { database, clock, keep }: PruneDeps,
   table: PrunedTable,

@@ -6,7 +6,7 @@ import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from "node:cr
 export interface SecretBox {
   /** `context` names the row: a sealed secret that is copied into another row cannot be opened. */
   seal(secret: string, context: string): string;
-  /** Null if it was sealed with another key or another `context`, or is corrupt. */
+  /** Null if `sealed` was created with another key or another `context`, or is corrupt. */
   open(sealed: string, context: string): string | null;
 }
 

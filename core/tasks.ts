@@ -30,7 +30,7 @@ import type { Poster } from "./webhooks/post.ts";
 import { createExpediteWebhooks, EXPEDITE_WEBHOOKS } from "./webhooks/sweep.ts";
 
 export interface TaskDeps extends InvoiceDeps {
-  /** For how many days finished records are kept. */
+  /** For how many days finished rows and held deliveries are kept. */
   keep: RetentionDays;
   recheck: RecheckConfig;
   clockCheck: ClockCheck;

@@ -109,7 +109,7 @@ const loopDelay = gauge(
   "ms",
 );
 
-/** Calls `read` for each export. Unlike the other gauges, each instance has its own value. */
+/** Calls `read` for each export. Each instance has its own value. */
 export function observeLoopDelay(read: () => number): Disposable {
   const callback: ObservableCallback = (result) => result.observe(read());
   loopDelay.addCallback(callback);

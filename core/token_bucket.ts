@@ -45,8 +45,9 @@ export function createTokenBuckets(options: BucketOptions): TokenBuckets {
   };
 
   /**
-   * A full bucket equals a missing one, so it can be dropped. If too few buckets are full, the oldest
-   * are dropped: a tenth at once, so that a flood of new keys does not cause a sweep per key.
+   * A full bucket equals a missing one, so it can be dropped. If too few buckets are full, those
+   * that were added first are dropped: a tenth at once, so that a flood of new keys does not cause
+   * a sweep per key.
    */
   function makeRoom(now: number) {
     if (buckets.size < capacity) return;

@@ -109,7 +109,7 @@ export function createDocument(api: OpenAPIHono<any>, basePath: string): Documen
   return document;
 }
 
-/** Sorts the schemas by name, so that a reader finds one among about 70. */
+/** Sorts the schemas by name, so that readers find them. */
 function sortSchemas({ components }: Document): void {
   const byName = Object.entries(components?.schemas ?? {}).sort(([a], [b]) => a < b ? -1 : 1);
   Object.assign(components ?? {}, { schemas: Object.fromEntries(byName) });

@@ -85,7 +85,7 @@ export interface AppDeps {
   isDraining: () => boolean;
   /** Prefilled on the reference page; null except in the embedded default. */
   developmentKey: string | null;
-  /** The sandbox that runs with the service, for links on its pages. */
+  /** The sandbox that runs with the service; the service's pages link to it. */
   sandboxUrl?: string | null;
   /** Additional routers of an embedding program, behind the same authentication. */
   resources?: Router[];
@@ -112,7 +112,7 @@ export function createApp(options: AppDeps): App {
     createHealthRoutes(deps),
     createNotificationRoute({
       ...notificationDeps,
-      // A separate limit, so that requests from many addresses do not evict callers from memory.
+      // A separate limiter: requests from many addresses must not evict the counts of callers.
       limit: createRateLimit(rateLimit, clock),
       trustedProxies,
     }),

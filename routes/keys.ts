@@ -1,4 +1,4 @@
-/** `/keys/`: staff list, create and revoke API keys. */
+/** `/keys/`: lists API keys, for staff and viewers; creates and revokes them, for staff. */
 
 import { Buffer } from "node:buffer";
 import { createRoute, z } from "@hono/zod-openapi";
@@ -229,7 +229,7 @@ function parsePrefix(text: string): string {
   throw new ServiceError("not_found");
 }
 
-/** A cursor is the prefix of the last key on the page before it. */
+/** A cursor is the prefix of the last key on the previous page. */
 function encodeCursor(prefix: string): string {
   return Buffer.from(prefix).toString("base64url");
 }

@@ -52,7 +52,7 @@ export async function ensureKey(
     stored.is_viewer === isViewer && stored.is_development === isDevelopment;
 }
 
-/** While the database accepts no writes, the use of the key is not recorded, so that reads still work. */
+/** Does not record the use of the key while the database is read-only, so that reads still work. */
 async function findKey(database: Database, hash: Uint8Array): Promise<ApiKey | null> {
   try {
     return await database.query((sql) => useApiKey(sql, hash));
@@ -128,7 +128,7 @@ export function createApiKeyVerifier(options: ApiKeyVerifierOptions) {
 
   function accept(key: string, row: ApiKey | null, until: number): Caller | null {
     if (!row || row.revoked_at || (row.is_development && !acceptDevelopmentKeys)) {
-      // A cached key is looked up without a limit, so an invalid key must not stay in the cache.
+      // An expired entry is looked up without `mayLookUp`, so an invalid key must not stay here.
       cache.delete(key);
       return null;
     }

@@ -15,8 +15,8 @@ export interface AuthenticatorOptions {
 }
 
 /**
- * Null if the credential is not valid. Synchronous if the caller is cached. `mayLookUp` is called before
- * an unknown API key is looked up; false: its sender has sent too many wrong keys.
+ * Null if the credential is not valid. Synchronous if the caller is cached. `mayLookUp` is called
+ * for an API key that is not cached; it returns false if the sender has sent too many wrong keys.
  */
 export type Authenticate = (
   credential: string,

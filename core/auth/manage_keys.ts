@@ -1,4 +1,4 @@
-/** `listKeys`, `createKeyForUser` and `revokeKey`: staff manage API keys. */
+/** `listKeys`, for staff and viewers; `createKeyForUser` and `revokeKey`, for staff. */
 
 import {
   type ApiKey,
@@ -80,7 +80,7 @@ export async function createKeyForUser(
   return { ...viewKey(stored), key };
 }
 
-/** A key that is revoked already stays so. The last staff key cannot be revoked. */
+/** Does nothing if the key is already revoked. The last staff key cannot be revoked. */
 export async function revokeKey(
   { database, acceptDevelopmentKeys }: KeyDeps,
   caller: Caller,

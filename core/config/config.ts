@@ -41,7 +41,7 @@ const ALL_INVOICE_PAYMENTS = [
 /** The job queue backend. */
 export type Queue = "kv" | "postgres";
 
-/** How many days rows are kept: finished ones, and held deliveries. */
+/** For how many days finished rows and held deliveries are kept. */
 export interface RetentionDays {
   jobs: number;
   notifications: number;

@@ -31,7 +31,7 @@ export function url(accepts: (address: URL) => boolean) {
   };
 }
 
-/** The PostgreSQL drivers of the service and of the job queue treat the other modes differently. */
+/** Other modes mean different things to the PostgreSQL drivers of the service and the job queue. */
 export function isSupportedSslMode({ searchParams }: URL): boolean {
   return /^(disable|require|verify-full)?$/.test(searchParams.get("sslmode") ?? "");
 }
@@ -39,7 +39,7 @@ export function isSupportedSslMode({ searchParams }: URL): boolean {
 export function baseUrl(text: string): string | undefined {
   const address = URL.parse(text);
   if (!address || !isEncryptedOrLoopback(address)) return undefined;
-  // Paths are appended to it, so a query or a fragment would end up in the middle of the URL.
+  // Paths are appended to the base URL, so it must not end in a query or a fragment.
   const { origin, pathname } = address;
   return address.href === origin + pathname ? (origin + pathname).replace(/\/+$/, "") : undefined;
 }

@@ -13,9 +13,9 @@ export interface BoundedStream {
 }
 
 export interface BoundedStreamOptions {
-  /** The reader waits and the buffer is empty. */
+  /** Called when the reader waits and the buffer is empty. */
   onIdle(): void;
-  /** The stream was ended or aborted, or the reader disconnected; called once. */
+  /** Called once, when the stream is ended or aborted, or the reader disconnects. */
   onClosed(): void;
 }
 

@@ -24,7 +24,7 @@ export interface FollowerDeps {
 }
 
 export interface FollowerOptions {
-  /** How often to read without a notification. */
+  /** How often to read if no notification arrives. */
   pollMs?: number;
 }
 

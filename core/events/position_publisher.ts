@@ -24,7 +24,7 @@ export interface PositionPublisherDeps {
 /** Id of the advisory lock. Its bytes are "events" in ASCII. */
 const LOCK = 0x6576656e7473n;
 
-/** How often to look for events without a notification: an instance may crash before it notifies. */
+/** How often to look for events if no notification arrives: its sender may have crashed. */
 const POLL_MS = 1_000;
 
 /** The shortest pause between two batches: under load one batch has many events. */
@@ -52,7 +52,7 @@ export function startPositionPublisher(deps: PositionPublisherDeps): PositionPub
       for (const job of jobs) jobQueue.enqueue(job);
       return hasMore;
     },
-    // Logged when it starts, not again while it lasts.
+    // Logs only the first error until the next success.
     onError(error) {
       if (!isFailing) log.error(PUBLISH_FAILED, error);
       isFailing = true;

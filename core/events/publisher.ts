@@ -1,4 +1,4 @@
-/** Notifies the position publisher of committed events, and webhook delivery jobs of deliveries. */
+/** Tells the position publisher about committed events, and wakes the jobs that send webhooks. */
 
 import { context, ROOT_CONTEXT } from "@opentelemetry/api";
 import { waitAtMost } from "../../concurrency/deadlines.ts";

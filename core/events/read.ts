@@ -1,4 +1,4 @@
-/** `listEvents`, for staff, and the form in which events are shown and sent. */
+/** `listEvents`, for staff and viewers, and the form in which events are shown and sent. */
 
 import type { Database } from "../../db/database.ts";
 import { type EventFilter, type GatewayEvent, listEvents as list } from "../../db/events.ts";

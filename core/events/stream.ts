@@ -17,7 +17,7 @@ export interface EventStream {
   readable: ReadableStream<Uint8Array>;
   /** Called by the follower with each new event. */
   push(event: PositionedEvent): void;
-  /** Sends an id without an event: a reader that reconnects before its first event continues there. */
+  /** Sends an id without an event, for a reader that reconnects before its first event. */
   sendStartId(eventId: string): void;
   /** Sends the events after this position as soon as they are published. */
   followFrom(position: EventPosition): void;
@@ -36,7 +36,7 @@ export interface EventStreamOptions {
   frame(event: PositionedEvent): Uint8Array;
   /** Reads a page of the events after a position. */
   read(position: EventPosition): Promise<EventBatch>;
-  /** The stream cannot continue because of an error of the service. */
+  /** Called if the stream cannot continue because of an error in the service. */
   onError(error: unknown): void;
   onClosed(): void;
 }

@@ -1,4 +1,4 @@
-/** `streamEvents`: all open event streams of this instance. */
+/** `createEventStreams`: opens event streams, and manages all open streams of this instance. */
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { NIL } from "uuid";
@@ -43,7 +43,7 @@ export interface StreamFilter {
 
 export interface EventStreams extends AsyncDisposable {
   open(caller: Caller, filter: StreamFilter): Promise<ReadableStream<Uint8Array>>;
-  /** Throws if no more streams are opened because the server is shutting down. */
+  /** Throws if the server is shutting down, because it opens no new streams then. */
   admit(): void;
   /** The number of open streams. */
   count(): number;
@@ -54,7 +54,7 @@ export interface EventStreams extends AsyncDisposable {
 /** Proxies and clients close connections on which nothing is sent. */
 const HEARTBEAT_MS = 15_000;
 
-/** Streams end after a while so that the reader authenticates again: keys are revoked, tokens expire. */
+/** A stream ends after this time, so that its reader reconnects and authenticates again. */
 const LIFETIME_MS = 15 * 60_000;
 
 /** Streams end at different times, so that not all readers reconnect at once. */
@@ -75,7 +75,7 @@ interface OpenStream {
   endsAt: number;
 }
 
-/** How long a reader that reconnects waits until the last event it received has a position. */
+/** How long `open` waits for the position of the reader's last event, and how often it looks. */
 const PUBLISH_TIMEOUT_MS = 10_000;
 const PUBLISH_CHECK_MS = 100;
 
@@ -128,7 +128,10 @@ export function createEventStreams(
     });
   }
 
-  /** If there is no event yet: an id before all events. A reader that continues there gets them all. */
+  /**
+   * Returns an id before all events if there is no event yet. A reader that continues after this id
+   * gets every event.
+   */
   async function findNewest(now: EventPosition, { userId }: EventSelector): Promise<string> {
     const newest = await limited(() =>
       database.query((sql) => findNewestUpTo(sql, now, userId), "find newest event")
@@ -153,7 +156,7 @@ export function createEventStreams(
   function endExpired(): void {
     const now = clock();
     for (const [stream, { caller, endsAt }] of streams) {
-      // A JWT cannot be revoked before it expires, so it must not be valid for longer.
+      // A JWT cannot be revoked, so its streams must end as soon as it expires.
       if (now >= (caller.expiresAt ?? Infinity)) stream.endNow();
       else if (now >= endsAt) stream.end();
     }
@@ -173,7 +176,7 @@ export function createEventStreams(
         if (prefix !== null && !valid.includes(prefix)) stream.endNow();
       }
     } catch (error) {
-      // Without the database the streams send nothing; the next check decides.
+      // Streams send nothing while the database is unavailable. The next check finds revoked keys.
       if (!(error instanceof DatabaseUnavailable)) log.error("stream_key_check_failed", error);
     }
   }

@@ -29,7 +29,7 @@ export interface RequestKey {
   scope: string;
   /** Hash of the request body. Reusing the key with another body is an error. */
   bodyHash: Uint8Array;
-  /** A job repeats the request, so a temporary failure does not end it. */
+  /** A job retries the request after a temporary failure, so such a failure is not final. */
   isRetriedByJob?: boolean;
 }
 
@@ -42,7 +42,7 @@ export interface RequestResult<T> {
 /**
  * Longer than any request takes, including its checks at the gateway. If a request still takes longer,
  * or if its instance loses its lock, another request may take over its key; the first one can then no
- * longer write. The gateway's own idempotency key prevents both requests from taking effect.
+ * longer write. Both send the same idempotency key to the gateway, so that it acts only once.
  */
 const LEASE_MS = 60_000;
 
@@ -89,8 +89,8 @@ export function newKeyClaim(
 }
 
 /**
- * How long a key is valid: the setting KEEP_KEYS_DAYS, and at least a day. Expired keys are deleted
- * later, and can be used again before that.
+ * How long a key is valid: the setting KEEP_KEYS_DAYS, and at least a day. An expired key can be
+ * used again at once, although its row is deleted later.
  */
 export function keyLifetimeMs({ keep }: KeyLifetime): number {
   return Math.max(keep.keys, 1) * DAY_MS;

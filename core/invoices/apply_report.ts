@@ -107,7 +107,10 @@ function changeStatus(
   };
 }
 
-/** When a voided invoice is checked: a payment that was started before can be paid for one more day. */
+/**
+ * How long after the void the invoice is checked: a payment that the customer started before the
+ * void can still be paid for a day.
+ */
 const LAST_CHECK_MS = 25 * 3_600_000;
 
 /** The older the invoice, the later the next check; but no later than when it becomes overdue. */
@@ -120,7 +123,7 @@ function checkTime(invoice: GatewayInvoice, status: InvoiceStatus, now: Date): D
   return overdue > now && overdue < next ? overdue : next;
 }
 
-/** Whether a response describes this invoice: same order and amount, in a known status. */
+/** Whether a response describes this invoice: same ids, number and amount, and a known status. */
 export function matchesInvoice(invoice: GatewayInvoice, answer: Invoice): boolean {
   return answer.id !== null && answer.id === (invoice.gateway_invoice_id ?? answer.id) &&
     answer.order_id === invoice.order_id &&

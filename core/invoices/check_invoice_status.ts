@@ -70,7 +70,7 @@ async function isPaidSince({ database }: InvoiceDeps, id: string, since: Date): 
   );
 }
 
-/** Sends an unanswered creation again while that is safe. */
+/** Sends the creation again if the gateway has not answered it and a resend is still safe. */
 async function finishCreation(
   deps: InvoiceDeps,
   invoice: GatewayInvoice,
@@ -79,7 +79,7 @@ async function finishCreation(
   if (canResendInvoice(invoice, deps.clock())) {
     return await sendInvoice(deps, { key: null }, invoice, true);
   }
-  // From now on only a notification of the gateway can show that it was created.
+  // From now on, only a notification can show that the gateway created the invoice.
   return await changeRecord(
     deps,
     invoiceKind,

@@ -63,7 +63,7 @@ export async function createInvoice(
   }
 }
 
-/** A retry with a key that was used before gets its reply even if the date has passed since. */
+/** Rejects a past date, except in a retry with a used key: the retry gets the stored reply. */
 async function requireDueDate(
   deps: InvoiceDeps,
   caller: Caller,
@@ -92,8 +92,8 @@ async function claimInvoice(
   let replaces: EarlierRecord<GatewayInvoice> | null = null;
   let hasNumberConflict = false;
   for (;;) {
-    // An invoice that replaces a failed one keeps its order id and number: the gateway accepts only
-    // one invoice for each of them.
+    // A new invoice that replaces a failed one gets the same order id and number, because the
+    // gateway accepts only one invoice for each order id and each number.
     const earlierRecord: GatewayInvoice | null = replaces?.record ?? null;
     const order_id = input.order_id ?? earlierRecord?.order_id;
     const invoice_number = input.invoice_number ?? earlierRecord?.invoice_number;

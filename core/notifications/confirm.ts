@@ -36,8 +36,8 @@ export async function confirmNotification(
     const { applied } = await checkAtGateway(deps, payment, SOURCE, notification);
     if (applied) return await recordResult(deps, applied);
   }
-  // The transaction cannot be found by its order id. It belongs to an unanswered charge (DANA cannot
-  // be found by order id), or it was created outside the service.
+  // The gateway did not find the payment by its order id, which is normal for DANA; or there is no
+  // payment, because the transaction was created outside the service.
   const answer = await requestTransaction(deps, notification);
   if (!answer || !matches(notification, answer)) {
     const error_message = answer && "The gateway's record differs from the notification.";
@@ -84,7 +84,7 @@ async function requestTransaction(
   }
 }
 
-/** The signature covers the order id, but not the transaction id. */
+/** Compares both ids, because the signature does not cover the transaction id. */
 function matches(
   { order_id, transaction_id }: GatewayNotification,
   answer: Transaction,
@@ -108,14 +108,14 @@ async function findLink(
   { raw_payload }: GatewayNotification,
   answer: Transaction,
 ): Promise<Link | null> {
-  // Callers cannot set this member, so only the service can have put its id there.
+  // Callers cannot set `subscription_ref`, so only the service can have set it.
   const confirmed = answer.metadata?.subscription_ref ?? null;
   const notified = raw_payload.metadata as { subscription_ref?: unknown } | null | undefined;
   const ref = confirmed ?? notified?.subscription_ref;
   const subscription = typeof ref === "string" && isUuid(ref)
     ? await deps.database.query((sql) => findSubscription(sql, ref), "find subscription")
     : null;
-  // The signature of a notification does not cover its metadata.
+  // A reference from the notification is not signed, so other fields must match, too.
   const isConfirmed = subscription !== null &&
     (confirmed !== null || isLikeCharge(subscription, answer));
   if (isConfirmed) return linkToSubscription(subscription);

@@ -9,7 +9,7 @@ import { amountOf } from "../payments/transaction.ts";
 import type { SignedNotification } from "./parse.ts";
 
 export type TrustDecision =
-  /** `duplicate` and `stale`: it cannot change the payment, whether it is true or not. */
+  /** `duplicate` and `stale`: the notification cannot change the payment, even if it is forged. */
   | "duplicate"
   | "stale"
   | "trust"

@@ -28,7 +28,7 @@ export interface UnsignedNotification {
 
 const REQUIRED = ["order_id", "transaction_status", "status_code", "gross_amount", "signature_key"];
 
-/** The gateway signs nothing longer than this. */
+/** The gateway's signed values are never longer. */
 const MAX_LENGTH = 255;
 
 /**
@@ -140,7 +140,7 @@ function clean(data: Json, depth: number): Json {
   return kept;
 }
 
-/** Every secret contains another character, and nearly every name is one of these. */
+/** Nearly all names match this and skip the slow check: no secret has only these characters. */
 const PLAIN_NAME = /^[a-z_]+$/;
 
 function cleanName(name: string): string {

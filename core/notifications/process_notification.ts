@@ -46,12 +46,12 @@ export function createProcessNotification(deps: NotificationDeps): Task {
   };
 }
 
-/** As long as the notification is old, so pauses of 1, 2, 4, … minutes, and at most an hour. */
+/** The pause is as long as the notification is old: 1, 1, 2, 4, … minutes, at most an hour. */
 function pauseAtAge(ageMs: number): number {
   return Math.min(Math.max(ageMs, MINUTE_MS), HOUR_MS);
 }
 
-/** Null: staff replayed the notification meanwhile. It has failed if staff retried the failed job. */
+/** Null: staff replayed the notification meanwhile. `failed`: staff retried the failed job. */
 async function findWaiting({ database }: NotificationDeps, { subject_id }: GatewayJob) {
   const found = await database.query(
     (sql) => findNotification(sql, subject_id!),
@@ -60,7 +60,7 @@ async function findWaiting({ database }: NotificationDeps, { subject_id }: Gatew
   return found && ["received", "failed"].includes(found.status) ? found : null;
 }
 
-/** Leaves the payment due, so that `check_pending_payments` checks it until the gateway answers. */
+/** Sets `check_at`: `check_pending_payments` checks the payment until the gateway answers. */
 async function giveUp(deps: NotificationDeps, notification: GatewayNotification): Promise<void> {
   const payment = await findNotifiedPayment(deps, notification);
   if (!payment) {

@@ -1,4 +1,4 @@
-/** `listNotifications` and `replayNotification`, for staff. */
+/** `listNotifications`, for staff and viewers, and `replayNotification`, for staff. */
 
 import {
   findNotification,

@@ -1,4 +1,4 @@
-/** `receiveNotification`: applies a notification that `parseNotification` has verified. */
+/** `receiveNotification`: applies a notification that `parseNotification` has accepted. */
 
 import type { GatewayNotification } from "../../db/notifications.ts";
 import type { GatewayPayment } from "../../db/payments.ts";

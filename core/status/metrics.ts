@@ -17,7 +17,7 @@ export function registerStatusMetrics(deps: WorkloadDeps & { log: Log }): Dispos
   });
 }
 
-/** Measures the differences once per export. */
+/** Measures the clock offsets once per export. */
 export function registerClockMetrics(
   { clockCheck, log }: { clockCheck: ClockCheck; log: Log },
 ): Disposable {

@@ -191,7 +191,7 @@ export function isOverdue(cron: string, since: Date, now: Date): boolean {
   return now.getTime() - since.getTime() > allowedMinutes * MINUTE_MS;
 }
 
-/** Supports the forms that the schedule uses: every minute, every n minutes, once an hour. */
+/** Supports three forms of schedule: every minute, every n minutes, once an hour. */
 function minutesBetweenRuns(cron: string): number {
   const match = cron.match(/^(?:(\*)(?:\/(\d+))?|\d+) \* \* \* \*$/);
   if (!match) throw new Error(`Unsupported cron expression "${cron}"`);

@@ -17,7 +17,7 @@ import { PostponeJob, type Task, type Tasks } from "../jobs/task.ts";
 import type { JobQueue } from "../outbox.ts";
 import { deliveryJob, type EventOf, type Events, type Subscriber } from "./subscribe.ts";
 
-/** Per subscriber, so that a subscriber that is slow, or gets many events, delays only itself. */
+/** Concurrent deliveries to one subscriber. A slow or busy subscriber delays only itself. */
 const CONCURRENCY = 8;
 
 /** Retries for about a day: after 5 s, 10 s, … 43 min, then every hour. */
@@ -90,8 +90,8 @@ function deliveryTask(deps: DeliverDeps, { names, handler }: Subscriber, limitMs
 }
 
 /**
- * The next event gets a job of its own, with all its attempts. Nothing to do after a skipped event that
- * staff retried: the next event was already enqueued when that event was skipped.
+ * The next event gets its own job, so its attempts are counted from 0. Does nothing after a skipped
+ * event that staff retried: the next event was already enqueued when that event was skipped.
  */
 async function enqueueNext(
   { database, jobQueue, clock }: DeliverDeps,

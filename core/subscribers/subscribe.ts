@@ -31,7 +31,7 @@ export type EventOf<Name extends EventName = EventName> = Name extends EventName
 type DataOf<Name extends EventName> = Name extends PaymentEventName ? PaymentView
   : Name extends InvoiceEventName ? InvoiceView
   : Name extends WebhookEventName ? EndpointView
-  // With the payment of the cycle.
+  // With the id of the payment that paid the cycle.
   : Name extends "subscription_charged" ? SubscriptionView & { payment_id: string }
   : SubscriptionView;
 
@@ -60,7 +60,7 @@ export interface SubscribeOptions {
 }
 
 export interface Events extends EventSubscribers {
-  /** Call it before the service starts: events written before the call are not delivered to it. */
+  /** Call it before the service starts: the handler gets only events written after the call. */
   on<Name extends EventName>(
     names: Name | readonly Name[],
     handler: EventHandler<Name>,
@@ -71,7 +71,7 @@ export interface Events extends EventSubscribers {
 }
 
 export interface Subscriber {
-  /** The task that delivers events to it. */
+  /** The task that delivers events to the subscriber. */
   task: string;
   names: readonly EventName[];
   handler: EventHandler;

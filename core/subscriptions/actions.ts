@@ -73,7 +73,8 @@ export async function updateSubscription(
 
 /**
  * Claims the key, checks the state, calls the gateway, classifies its response, applies it, replies.
- * The action is stored before the call, and a task repeats it until the gateway answers.
+ * Any action except an update is stored before the call, and a task repeats it until the gateway
+ * answers.
  */
 async function act(
   deps: RecordDeps,
@@ -138,7 +139,7 @@ async function resolveFailure(
   error: GatewayError,
   isResumed: boolean,
 ): Promise<SubscriptionView> {
-  // For an action, 400 means that the state does not allow it; for an update, that the input is invalid.
+  // 400 means for an update that the input is invalid, otherwise that the state does not allow it.
   const isWrongState = error.statusCode === "400" && action.name !== "update";
   const failure = classifyActionFailure(error, { isResumed, isWrongState });
   if (failure === "unknown") {
@@ -274,7 +275,7 @@ function updatePayload(
     ...interval !== undefined && { schedule: { interval } },
     ...retry_schedule && { retry_schedule },
     ...gopay_account_id && { gopay: { account_id: gopay_account_id } },
-    // Sent again: the gateway may clear metadata that is left out, and a later check needs the reference.
+    // The gateway may clear metadata that is left out, and a later check needs the reference.
     metadata: gatewayMetadata(subscription),
   };
 }

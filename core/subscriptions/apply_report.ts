@@ -80,13 +80,14 @@ export async function applyAction(
   return await changeRecord(deps, subscriptionKind, known, (current) => {
     const now = new Date(deps.clock());
     const target = states.stateAfter(action);
-    // A check may have reported the end before this response arrived.
+    // A check may have found the subscription inactive before this response arrived.
     const isEndedByAction = action !== "enable" && current.status === "inactive";
     // A concurrent request may have done the same action first, and a later action may have undone it.
     const isStillWanted = isEndedByAction ||
       (current.intent === action && states.allows(current.status, action));
     const to = isStillWanted ? target : current.status;
-    // The gateway may have done this action after the later one that undid it: repeat the later one.
+    // The gateway may have executed the two actions in the opposite order: repeat the one that led
+    // to the current state.
     const repeat = to === target ? null : states.actionTo(to);
     const change = changeStatus(current, to, action, now);
     const set = {
@@ -216,8 +217,8 @@ export function answersCreation(subscription: GatewaySubscription, answer: Subsc
 }
 
 /**
- * Whether a subscription at the gateway was created for this one. Only this service can have put the
- * record's id into its metadata.
+ * Whether the gateway created the reported subscription for this record. Only this service can have
+ * put the record's id into the metadata.
  */
 export function isOurs(subscription: GatewaySubscription, answer: Subscription): boolean {
   return answer.metadata?.subscription_ref === subscription.id &&

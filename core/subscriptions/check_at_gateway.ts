@@ -61,7 +61,8 @@ async function requestSubscription(
     log.error("other_subscription", error, fields);
     throw error;
   } catch (error) {
-    // The server key is wrong, or the sandbox was reset. The subscription has not ended.
+    // If the gateway does not know the subscription, usually the server key is wrong or the sandbox
+    // was reset. It does not mean that the subscription ended.
     if (isResourceNotFound(error)) log.error("subscription_unknown_to_gateway", error, fields);
     throw error;
   }
@@ -96,8 +97,9 @@ function withoutToken({ token: _, ...rest }: JsonObject): JsonObject {
 }
 
 /**
- * Creates a payment and an event for each charge that has none yet, oldest first. A charge that fails
- * does not stop the others; its `GatewayError` is thrown at the end.
+ * Creates a payment for each charge that is not recorded yet, oldest first, and an event if the
+ * charge is paid. If the request for one charge fails, the others are still adopted; the first
+ * `GatewayError` is thrown at the end.
  */
 export async function adoptCharges(
   deps: RecordDeps,

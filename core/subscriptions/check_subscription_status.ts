@@ -93,7 +93,7 @@ async function findUnanswered(
     const report = { answer, source: SOURCE, askedAtVersion: subscription.version } as const;
     return (await applyReport(deps, subscription, report)).subscription;
   }
-  // From now on only a notification of the gateway can show that it was created.
+  // From now on, only a notification can show that the gateway created the subscription.
   return await changeRecord(
     deps,
     subscriptionKind,

@@ -61,7 +61,7 @@ export async function createSubscription(
   }
 }
 
-/** A retry with a key that was used before gets its reply even if the time has passed since. */
+/** Rejects a past time, except in a retry with a used key: the retry gets the stored reply. */
 async function requireStartTime(
   deps: RecordDeps,
   caller: Caller,

@@ -19,7 +19,7 @@ const MIN_INTERVAL_MS = 60_000;
 
 /**
  * Enqueues a check of the subscription that an unsigned notification names, at most once a minute.
- * Notifications about other subscriptions are ignored.
+ * Ignores a notification about a subscription that is not stored here.
  */
 export async function checkNotifiedSubscription(
   deps: RecordDeps,
@@ -45,7 +45,7 @@ async function findNotified(
   const ref = (metadata as JsonObject | null | undefined)?.subscription_ref;
   if (typeof ref !== "string" || !isUuid(ref)) return null;
   const named = await database.query((sql) => findSubscription(sql, ref), "find subscription");
-  // Only a subscription whose creation was not answered has no gateway id.
+  // A subscription that is not pending has another gateway id, or was refused by the gateway.
   return named?.status === "pending" ? named : null;
 }
 

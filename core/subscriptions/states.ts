@@ -15,7 +15,7 @@ const ACTIONS: Record<SubscriptionAction, { from: SubscriptionStatus[]; to: Subs
   {
     disable: { from: ["active"], to: "disabled" },
     enable: { from: ["disabled"], to: "active" },
-    // A subscription that the gateway refused does not exist there.
+    // Not from `failed`: such a subscription does not exist at the gateway.
     cancel: { from: ["pending", "active", "inactive", "disabled"], to: "cancelled" },
   };
 

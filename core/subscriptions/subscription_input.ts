@@ -16,7 +16,7 @@ import {
 } from "../input_fields.ts";
 import { MetadataSchema } from "../metadata.ts";
 
-/** In bytes of JSON. The gateway accepts 1,024, and the service adds an entry of its own. */
+/** In bytes of JSON. The gateway accepts 1,024, and the service adds `subscription_ref`. */
 const MAX_METADATA = 900;
 
 const RetryScheduleSchema = object({

@@ -53,8 +53,8 @@ export function linkToSubscription({ id, user_id }: GatewaySubscription): Link {
 }
 
 /**
- * The metadata as it is sent to the gateway, which copies it to each charge. The reference identifies
- * the charge as the subscription's.
+ * The metadata as it is sent to the gateway, which copies it to each charge. `subscription_ref`
+ * shows to which subscription a charge belongs.
  */
 export function gatewayMetadata(
   { id, metadata }: Pick<GatewaySubscription, "id" | "metadata">,
@@ -62,12 +62,15 @@ export function gatewayMetadata(
   return { ...metadata, subscription_ref: id };
 }
 
-/** The name in the order id of a subscription's charge, which is the name and 32 digits; null: none. */
+/**
+ * The order id of a charge is the subscription's name followed by 32 digits. Returns the name;
+ * null: the order id has another form.
+ */
 export function subscriptionNameIn(orderId: string): string | null {
   return orderId.match(/^(.{1,40})\d{32}$/s)?.[1] ?? null;
 }
 
-/** Whether a transaction that names no subscription is as a charge of this one. */
+/** Whether a transaction without a reference looks like a charge of this subscription. */
 export function isLikeCharge(
   { name, payment_type, amount, currency }: GatewaySubscription,
   answer: Transaction,

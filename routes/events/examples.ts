@@ -17,7 +17,7 @@ import type {
 
 type Event = z.output<typeof EventSchema>;
 
-/** The sequence numbers of the examples; all other examples are the second event of their resource. */
+/** Sequence numbers other than 2. By default, an example is the second event of its resource. */
 const SEQUENCES: Record<string, number> = {
   payment_received: 1,
   payment_denied: 1,

@@ -82,7 +82,7 @@ const streamRoute = createRoute({
         `${EXAMPLE}\`\`\``,
       content: {
         "text/event-stream": {
-          // Generators of clients for server-sent events expect the type of one event here.
+          // Client generators expect the type of a single event here.
           schema: EventSchema,
           examples: { payment_settled: EVENTS.payment_settled },
         },

@@ -29,7 +29,7 @@ const headers = z.object({
   }),
 });
 
-/** Each event name belongs to one of these. */
+/** Each event name belongs to one of these schemas. */
 const SCHEMAS = [
   PaymentEventSchema,
   InvoiceEventSchema,

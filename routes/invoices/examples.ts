@@ -1,4 +1,4 @@
-/** Example requests for invoices, and invoices, for the OpenAPI document. */
+/** Examples for the OpenAPI document: invoices, and the requests that create them. */
 
 import type { z } from "@hono/zod-openapi";
 import type { InvoiceInputSchema } from "../../core/invoices/invoice_input.ts";

@@ -43,7 +43,7 @@ export function jsonBody(limits: JsonLimits | null): MiddlewareHandler<AppEnv> {
     // Read before the handler runs, so that no handler sees a broken or endless connection.
     const text = await read(() => length === null ? countedText(c.req.raw) : c.req.text());
     const checked = limits === null ? text : checkText(text, limits);
-    // Hono takes a body that was already read from this cache.
+    // Hono takes the body from this cache instead of reading it again.
     c.req.bodyCache.text = Promise.resolve(checked) as never;
     await next();
   };

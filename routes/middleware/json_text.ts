@@ -55,7 +55,7 @@ export function scanJson(text: string, limits: JsonLimits): JsonScan {
   const bytes = encoder.encode(text);
   const inexact: JsonScan["inexact"] = [];
   const tooComplex: JsonScan = { isTooComplex: true, bytes, inexact };
-  /** The members so far of each open object; 0 for arrays. */
+  /** For each open object, the number of its members so far; 0 for an open array. */
   const members: number[] = [0];
   let [structure, largeMembers, longNumbers, escapes] = [0, 0, 0, 0];
   for (let at = 0; at < bytes.length; at++) {

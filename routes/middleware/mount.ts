@@ -14,10 +14,11 @@ export interface Guards {
 }
 
 /**
- * Wraps the first handler of each route instead of adding a Hono middleware. Unknown paths then get 404
- * or 405 without a credential. If the caller is cached, a route without validation responds without
- * creating a promise, which saves time. `guards` is null for public routes. These ignore unknown query
- * parameters: the gateway's notifications must arrive even if their URL has a query.
+ * Wraps the first handler of each route instead of adding a Hono middleware. A request for an
+ * unknown path then gets 404 or 405 even without a credential. If the caller is cached, a route
+ * without validation responds without creating a promise, which saves time. `guards` is null for
+ * public routes. These ignore unknown query parameters: the gateway's notifications must arrive
+ * even if their URL has a query.
  */
 export function mount(
   app: Hono<AppEnv>,
@@ -33,7 +34,8 @@ export function mount(
       throw new Error(`${path}: a resource may have routes only, not middleware`);
     }
     const handlers: Handler<AppEnv>[] = routes.map(({ handler }) => handler);
-    // A public route counts a body that is too complex towards its rate limit, so the route checks it.
+    // A public route checks the body itself, because it counts a body that is too complex towards
+    // its rate limit.
     if (method !== "GET") handlers.unshift(jsonBody(guards && limitsOf(path)));
     const [first, ...rest] = handlers;
     const route = basePath + path;

@@ -52,7 +52,7 @@ export function createRequireCaller(deps: RequireCallerDeps): RequireCaller {
       }
     }
 
-    /** Before the look-up: wrong keys must not reach the database without a limit. */
+    /** Called before the look-up: wrong keys must not reach the database without a limit. */
     function mayLookUp(): boolean {
       const sender = address();
       if (!rateLimit.tryCount(sender)) return false;
@@ -70,7 +70,7 @@ export function createRequireCaller(deps: RequireCallerDeps): RequireCaller {
   };
 }
 
-/** False for every request that changes something: `check_status` updates its resource. */
+/** False for every request that changes something. `check_status` does: it updates its resource. */
 function readsStoredData({ req, env }: Context<AppEnv>): boolean {
   return (req.method === "GET" || req.method === "HEAD") && !env.route!.endsWith("/check_status/");
 }

@@ -77,7 +77,7 @@ export function createNotificationRoute(deps: NotificationRouteDeps): Router {
     const address = () => `address:${clientAddress(c, trustedProxies)}`;
     try {
       const received = parseNotification(await payloadOf(c), deps.gateway);
-      // Any client can send it, so it must not reach the database without a limit.
+      // Any client can send an unsigned notification, so a limit must protect the database.
       if (received.kind === "unsigned") limit.count(address());
       const { notificationId } = await receiveNotification(deps, received);
       const receipt: Receipt = { status: "ok", notification_id: notificationId };

@@ -1,4 +1,4 @@
-/** `/notifications/…`: lists and replays received notifications, for staff. */
+/** `/notifications/…`: lists notifications, for staff and viewers; replays them, for staff. */
 
 import { createRoute, z } from "@hono/zod-openapi";
 import { oneOf, text, time } from "../../core/input_fields.ts";
@@ -66,7 +66,7 @@ const listRoute = createRoute({
   },
 });
 
-/** Times before 1970 become 1970: the ids that the list is filtered by start there. */
+/** Times before 1970 become 1970: the list is filtered by ids, whose timestamps start there. */
 function timeFilter() {
   return time().transform((time) => new Date(Math.max(0, time.getTime())));
 }

@@ -4,7 +4,7 @@ import { z } from "@hono/zod-openapi";
 import { id, nullableText, timestamp } from "../../core/response_fields.ts";
 import { NOTIFICATION_STATUSES } from "../../core/notifications/read.ts";
 
-/** At most 255 characters, without NUL, and more than one or two dots, as `parseNotification` requires. */
+/** As `parseNotification` requires: at most 255 characters, without NUL, and not `.` or `..`. */
 function signedText() {
   const pattern = "^([^\\x00]*[^\\x00.][^\\x00]*|[.]{3,})$";
   return z.string().openapi({ minLength: 1, maxLength: 255, pattern });

@@ -1,4 +1,4 @@
-/** `GET /status/`: the state of the service, for staff. */
+/** `GET /status/`: the state of the service, for staff and viewers. */
 
 import { createRoute } from "@hono/zod-openapi";
 import { readStatus, type StatusDeps } from "../../core/status/status.ts";

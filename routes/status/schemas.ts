@@ -7,7 +7,7 @@ import { MAX_DELAY_MS } from "../../core/load.ts";
 import { id, nullableText, timestamp } from "../../core/response_fields.ts";
 import { MAX_COUNTED } from "../../core/status/status.ts";
 
-/** A circuit breaker's `closed` and `open` read as the opposite of what they mean. */
+/** Renamed for callers, who could misread the `closed` of a circuit breaker as an outage. */
 const GATEWAY_STATES = { closed: "ok", half_open: "recovering", open: "down" } as const;
 
 export const gatewayState = z.enum(["ok", "recovering", "down"]).openapi({

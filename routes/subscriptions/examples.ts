@@ -1,4 +1,4 @@
-/** Example requests for subscriptions, and subscriptions, for the OpenAPI document. */
+/** Examples for the OpenAPI document: subscriptions, and the requests that create them. */
 
 import type { z } from "@hono/zod-openapi";
 import type { Examples } from "../../core/response_fields.ts";

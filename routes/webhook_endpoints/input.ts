@@ -42,7 +42,7 @@ export const WebhookEndpointInputSchema = omitNulls(
   }),
 ).openapi("WebhookEndpointRequest", { description: "A webhook endpoint to create." });
 
-/** Unlike in other requests, null is a value here: no description, or every event. */
+/** Unlike in other requests, null has a meaning here: no description, or every event. */
 export const WebhookEndpointChangesSchema = object({
   url: url.optional(),
   event_names: event_names.nullable().optional().openapi({
