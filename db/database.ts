@@ -72,7 +72,7 @@ export function openDatabase(options: { url: string; poolSize: number }): Databa
     const timer = setTimeout(() => {
       isExpired = true;
       // No connection got a response since this call began: they may be dead (a server that vanished
-      // does not close them). If the database were only slow, other calls would have got one.
+      // does not close them). With a slow database, other calls would have got a response.
       if (lastResponse < began) replacePool(used, 0);
       reject(new DatabaseUnavailable(`No response from the database within ${DEADLINE_MS} ms`));
     }, DEADLINE_MS);
@@ -106,7 +106,7 @@ export function openDatabase(options: { url: string; poolSize: number }): Databa
 
 type Work<T> = (pool: postgres.Sql, isExpired: () => boolean) => Promise<T>;
 
-/** The first statement of each pool. */
+/** The first statement of each pool, while it runs. */
 const firstStatements = new WeakMap<postgres.Sql, Promise<unknown>>();
 
 /** The type uuid[]. */
@@ -129,7 +129,7 @@ async function withTypes<T>(pool: postgres.Sql, work: () => Promise<T>): Promise
 /**
  * The driver's `begin`, with two corrections.
  * After the deadline further statements are rejected and the transaction rolls back, because the
- * caller already got an error. (The outcome of a commit that is already sent is unknown.)
+ * caller already got an error. (If the commit was sent before, its outcome is unknown.)
  * After the connection is lost the driver would still send the next statement and a rollback, and that
  * connection would never work again. So nothing more is sent: if `work` fails because of the loss, the
  * promise that the driver waits for stays pending, and the driver ends the transaction by itself.

@@ -117,7 +117,7 @@ outcome.ids = [
 ];
 
 // Two calls with one key create one payment. A call without a key creates one payment even if its
-// response is lost, because the client retries it with a key of its own.
+// response is lost, because the client generates a key and sends it with every attempt.
 const idempotencyKey = crypto.randomUUID();
 const sameKeyPayments = [
   await gateway.charges.create(qris(), { idempotencyKey }),
