@@ -165,7 +165,7 @@ function createBatcher<Item, Result>(
     scheduleParallel();
   }
 
-  /** Also rejects the items that wait for this one: each of them would wait for another deadline. */
+  /** Also rejects the items that wait for this one: otherwise each would wait a whole deadline. */
   function rejectWithFollowers(expired: Waiting<Item, Result>, error: unknown): void {
     expired.reject(error);
     const keys = conflictKeys(expired.item).filter((key) => aloneByKey.get(key) === expired);

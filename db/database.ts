@@ -113,10 +113,10 @@ const firstStatements = new WeakMap<postgres.Sql, Promise<unknown>>();
 const UUID_ARRAY = 2951;
 
 /**
- * The driver reads the array types before the first statement of a pool, but sends that statement
- * without waiting until it has stored them. If the statement has more than 1 KiB, its result can arrive
- * first. The driver then returns its arrays as text until the connection is closed. So the first
- * statement is a short one, which the driver does not send so early.
+ * Before the first statement of a pool, the driver requests the array types, but it does not wait
+ * for them to send a statement of more than 1 KiB. If the result of that statement arrives first,
+ * the driver returns arrays as text until the connection is closed. So the first statement is a
+ * short one, which the driver does not send that early.
  */
 async function withTypes<T>(pool: postgres.Sql, work: () => Promise<T>): Promise<T> {
   if (UUID_ARRAY in pool.options.parsers) return await work();
@@ -187,8 +187,8 @@ export const PLANNER_SETTINGS = {
   // 1,000, because custom plans prefer the index of all ranks.
   plan_cache_mode: "force_generic_plan",
   // The most important one. Grown: nearly every statement scans whole tables (a page of payments: 40
-  // and 200,000), and takeDue and paymentLookups exceed their time limit; the statement that follows
-  // events scans the whole table even with current statistics.
+  // and 200,000), and takeDue and paymentLookups exceed their time limit; the statement that reads
+  // events for followers scans the whole table even with current statistics.
   enable_seqscan: "off",
   // A page of one user's payments of one status: 6 and 400, which is all of that user's payments.
   enable_incremental_sort: "off",

@@ -113,8 +113,8 @@ export async function takeOverKey(
 }
 
 /**
- * Releases the key of a request that changed no record, with the reply to store, or null for none.
- * Does nothing if another request has taken the key over.
+ * Releases the key of a request that changed no record, and stores `reply`; null: there is no
+ * reply. Does nothing if another request has taken the key over.
  */
 export async function endKey(
   sql: Sql,

@@ -325,7 +325,7 @@ export async function makeJobDue(sql: Sql, id: string, now: Date): Promise<void>
 export const IS_UNDELIVERED =
   `jobs.status <> 'succeeded' and jobs.status <> 'failed' and starts_with(jobs.task, '${DELIVER}')`;
 
-/** Marks a delivery whose event was skipped: if it runs again it delivers only its own event. */
+/** Marks a delivery whose event was skipped: if it runs again, it delivers only that event. */
 export async function markSkipped(sql: Sql, { id }: Pick<GatewayJob, "id">): Promise<void> {
   await sql`
     update gateway.jobs set payload = (payload::jsonb || ${sql.json({ [SKIPPED]: true })})::json

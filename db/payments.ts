@@ -72,7 +72,7 @@ export const PAYMENT_COLUMNS = {
   subscription_id: mutable<string | null>(null),
   /** The card was authorized without capture, so a part of the amount can be captured. */
   is_hold: fixed<boolean>(false),
-  /** The gateway rejected the charge: no transaction exists, and none will. */
+  /** The gateway rejected the charge: no transaction exists, and none will be created. */
   is_refused: mutable<boolean>(false),
   /** When the service first learned that it is paid. */
   paid_at: mutable<Date | null>(null),

@@ -63,8 +63,8 @@ export async function listDeliveries(
 }
 
 /**
- * Makes a delivery pending and due now from any status, and resets its attempt count; null:
- * there is none. Later events of the same resource wait for it again.
+ * Makes a delivery of any status pending and due now, and resets its attempt count; null: it does
+ * not exist. Later events of the same resource wait for it again.
  */
 export async function resendDelivery(
   sql: Sql,

@@ -46,7 +46,7 @@ export async function startServer(
       }
       process = isStopping ? null : await restart();
     }
-    // The server was restarted while `stop()` was called.
+    // `stop()` was called during a restart, so it could not stop this server.
     if (!process) return;
     await closeQuietly(process.stdin);
     await process.status;
@@ -80,7 +80,7 @@ export async function findServer(layout: Layout): Promise<string | null> {
   const pidFile = await readPidFile(layout);
   if (!pidFile?.isReady) return null;
   // A pid file can outlive its server, and another program may use that port by now. The program at
-  // that port is the server of this folder only if it accepts the password and has this folder.
+  // that port is this folder's server only if it accepts the password and reports this folder.
   const url = await serverUrl(layout, pidFile.port);
   const sql = postgres(url, { max: 1, connect_timeout: 2, onnotice: () => {} });
   try {

@@ -22,7 +22,7 @@ export interface StreamOptions extends Omit<CallOptions, "maxRetries"> {
 /** With this type, the path compiles only if it is in the OpenAPI document. */
 const STREAM_URL: StreamEventsData["url"] = "/events/stream/";
 
-/** The pause before a reconnect, until the stream sends its own (`retry`). */
+/** The pause before a reconnect, until the stream sends another value (`retry`). */
 const FIRST_PAUSE_MS = 1_000;
 
 /** The service sends at least a comment every 15 seconds. */
