@@ -36,7 +36,7 @@ try {
   const command = await COMMANDS[name as keyof typeof COMMANDS]();
   await command.run(readConfig, args);
 } catch (error) {
-  // A supervisor runs these two; an operator runs the others and reads their output.
+  // A supervisor may run these two and expect JSON; an operator runs the others in a terminal.
   if (name === "serve" || name === "prepare") printStartError(error);
   else printError(error);
   Deno.exit(1);

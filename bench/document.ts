@@ -1,4 +1,7 @@
-/** `GET /openapi.json`, compared with a bare route that sends the same bytes; and its memory growth. */
+/**
+ * The rate of `GET /openapi.json`, compared with a bare route that sends the same bytes, and the
+ * memory that it leaks.
+ */
 
 import { createDataFolder } from "../tests/support/project.ts";
 import { environment } from "../tests/support/service.ts";
@@ -8,7 +11,7 @@ import { startProgram } from "./support/program.ts";
 
 const ROUNDS = 7;
 const LOAD = { connections: 4, seconds: 1 };
-/** If each request leaked even one small object, the result would be larger. */
+/** Less than the smallest possible leak, which is one small object per request. */
 const MAX_LEAKED_BYTES = 100;
 
 await using folder = await createDataFolder();

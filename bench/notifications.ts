@@ -49,9 +49,9 @@ const PACED_CALLS = 8_000;
 const LOADS = [{ connections: 16, minRatio: 0.5 }, { connections: 64, minRatio: 0.8 }];
 const CONNECTIONS = LOADS.map(({ connections }) => connections);
 const MAX_P99_MS = 50;
-/** The rate with 100,000 payments divided by the rate with 1,000,000. */
+/** Goal for the rate with 100,000 payments divided by the rate with 1,000,000. */
 const MAX_SLOWDOWN = 1.2;
-/** The processor time of one notification, in the service and in PostgreSQL. */
+/** Goal for the processor time of one notification, for the service and PostgreSQL each. */
 const MAX_MICROSECONDS = 150;
 
 interface Table {
@@ -61,11 +61,11 @@ interface Table {
   url: string;
   /** The process of that service. */
   pid: number;
-  /** Notifications that the next `count` payments were paid. */
+  /** Notifications that report the payment of the next `count` payments. */
   nextBodies(count: number): string[];
   /** Reserves the next `count` payments for pgbench; returns the first. */
   reserve(count: number): number;
-  /** The same for the workload of one statement, whose tables have their own copy of the payments. */
+  /** Like `reserve`, for the copies of the payments that the workload of one statement settles. */
   reserveReference(count: number): number;
 }
 

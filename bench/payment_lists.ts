@@ -1,4 +1,7 @@
-/** Latency of payment lists: the first page and page 1,000 (or the last one), in a small and a large table. */
+/**
+ * Latency of payment lists: page 1 and page 1,000 (or the last full page), in a small and in a
+ * large table.
+ */
 
 import postgres from "postgres";
 import { generateApiKey } from "../core/api_key.ts";

@@ -1,6 +1,6 @@
 /**
- * An authenticated request, compared with a bare Hono route. Both run in turns, because ratios vary
- * less than times.
+ * The rate of an authenticated request, compared with a bare Hono route. They are measured in
+ * turns, because the ratio of two rates from the same moment varies less than the rates.
  */
 
 import { createDataFolder } from "../tests/support/project.ts";

@@ -141,7 +141,7 @@ async function deliverTo(endpoints: number, events: number): Promise<number> {
   return endpoints * events / (ms / 1_000);
 }
 
-/** The fastest that deliveries could be: only the posts, without the service. */
+/** An upper limit for the rate of deliveries: only the posts, sent without the service. */
 async function postWithoutService(count: number): Promise<number> {
   await using poster = createPoster({ allowPrivate: true });
   let next = 0;

@@ -19,10 +19,10 @@ import { sweepDeliveries } from "../core/webhooks/sweep.ts";
 import { MAX_BACKGROUND_CALLS } from "./gateway.ts";
 import { Failure } from "./terminal.ts";
 
-/** Few enough that jobs never slow down requests to the gateway or the database. */
+/** How many jobs run at the same time: so few that requests of callers are not slowed down. */
 export const MAX_RUNNING_JOBS = 8;
 
-/** Of asynchronous requests. One of the concurrent gateway calls stays free for all other jobs. */
+/** How many asynchronous requests run at once. Leaves one gateway call free for other jobs. */
 export const MAX_RUNNING_ASYNC_REQUESTS = MAX_BACKGROUND_CALLS - 1;
 
 export interface Jobs extends AsyncDisposable {
@@ -31,7 +31,7 @@ export interface Jobs extends AsyncDisposable {
   poster: Poster;
   /** Starts running jobs, including those that an earlier process did not finish. */
   start(): void;
-  /** Runs the jobs and deliveries that an instance left behind when it ended. Does nothing before `start`. */
+  /** Runs the jobs and deliveries of an instance that has ended. Does nothing before `start`. */
   recover(): void;
   /** Starts no more jobs, and waits up to `graceMs` for running ones. */
   stop(graceMs: number): Promise<void>;

@@ -5,7 +5,7 @@ import { Failure } from "./terminal.ts";
 export interface ListenAddress {
   host: string;
   port: number;
-  /** Setting of the port. */
+  /** The name of the setting for this port. */
   setting: "PORT" | "SANDBOX_PORT";
 }
 

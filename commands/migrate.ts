@@ -35,7 +35,7 @@ export async function openCommandDatabase(config: Config): Promise<CommandDataba
   return { database, [Symbol.asyncDispose]: () => owned.disposeAsync() };
 }
 
-/** How long to wait for the database. It is often started with the service, and takes longer. */
+/** How long to wait for the database, which often starts together with the service, but slower. */
 const CONNECT_TIMEOUT_MS = 30_000;
 
 const INSUFFICIENT_PRIVILEGE = "42501";
@@ -87,7 +87,8 @@ async function explainRefusals<T>(explanation: string, change: () => Promise<T>)
 
 /**
  * This server may have lower transaction ids than the server that the database was copied from. New
- * events would then sort before existing ones, so they get the next generation (`currentGeneration` in `db/events.ts`).
+ * events would then sort before existing ones, so they get the next generation (`currentGeneration`
+ * in `db/events.ts`).
  */
 async function adaptIfCopied(url: string): Promise<void> {
   const database = openDatabase({ url, poolSize: 1 });

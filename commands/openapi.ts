@@ -17,7 +17,7 @@ import { createApp } from "../routes/app.ts";
 
 export async function run(readConfig: () => Config): Promise<void> {
   const config = readConfig();
-  // These only connect when they are used, and nothing here uses them.
+  // The clients below connect when they are first used. Building the document does not use them.
   const databaseUrl = "postgres://127.0.0.1/none";
   const log = createLog(() => {});
   const gateway = createGatewayClient(config.gateway);

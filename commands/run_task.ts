@@ -97,7 +97,7 @@ export async function run(
   if (outcomes.failed > 0 || isPaused) Deno.exitCode = 1;
 }
 
-/** Jobs that are due now are added to `queued`. */
+/** Opens what a task needs. Enqueued jobs that are due now are added to `queued`. */
 async function openTaskDeps(
   resources: AsyncDisposableStack,
   config: Config,

@@ -30,7 +30,7 @@ import { printStartMessage } from "./start_message.ts";
 import { printStatus } from "./terminal.ts";
 import { createWriter } from "./writer.ts";
 
-/** For the database statements of a request. */
+/** Time for the database statements of a request. */
 const STATEMENTS_MS = 5_000;
 
 /**

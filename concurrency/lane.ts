@@ -8,7 +8,7 @@
 import { waitAtMost } from "./deadlines.ts";
 
 export interface Lane<Result = void> {
-  /** Resolves with the result for the key, or with undefined if the lane closes before its turn. */
+  /** Resolves with the result for the key; undefined: the lane closed before the key's turn. */
   enter(key: string, group?: string): Promise<Result | undefined>;
   /** Accepts no more keys, drops those that wait, and waits for running work up to `graceMs`. */
   close(graceMs: number): Promise<void>;

@@ -77,7 +77,7 @@ export async function findApiKeys(
     where hash in (select decode(hex, 'hex') from unnest(${hex}::text[]) as sent (hex))`;
 }
 
-/** Those of these prefixes whose keys are not revoked. */
+/** Returns the given prefixes whose keys exist and are not revoked. */
 export async function listValidPrefixes(sql: Sql, prefixes: string[]): Promise<string[]> {
   const rows = await sql<{ prefix: string }[]>`
     select prefix from gateway.api_keys
@@ -118,7 +118,7 @@ export async function listApiKeyPage(
 export interface Revocation {
   /** The key after the statement; null: there is none with this prefix. */
   key: ApiKey | null;
-  /** False: it is the last valid staff key, which was not revoked. */
+  /** False: nothing was revoked, because it is the last valid staff key, or there is no key. */
   isRevoked: boolean;
 }
 

@@ -28,7 +28,7 @@ export interface Batched<Item, Result> {
 /** Larger batches are hardly faster, and each item waits for the whole batch. */
 const MAX_ITEMS = 64;
 
-/** While one batch runs, this many waiting items start a second one. */
+/** While one batch runs, a second one starts when this many items wait. */
 const OVERLAP_ITEMS = 16;
 
 /** If a batch takes longer, for example because a row is locked, the next batch runs in parallel. */
@@ -165,7 +165,7 @@ function createBatcher<Item, Result>(
     scheduleParallel();
   }
 
-  /** Also rejects the items that wait for this one: each of them would wait for another deadline. */
+  /** Also rejects the items that wait for this one: otherwise each would wait a whole deadline. */
   function rejectWithFollowers(expired: Waiting<Item, Result>, error: unknown): void {
     expired.reject(error);
     const keys = conflictKeys(expired.item).filter((key) => aloneByKey.get(key) === expired);

@@ -4,7 +4,7 @@ import type { ColumnType } from "./statement.ts";
 
 /** `T` is the type of the column's values. */
 export interface Column<T, HasDefault extends boolean> {
-  /** True: updates write it. False: only the insert does. */
+  /** True: updates can write it. False: only the insert does. */
   isMutable: boolean;
   hasDefault: HasDefault;
   /** The value in a new row, unless the caller gives another. */
@@ -22,7 +22,7 @@ export function fixed<T>(...defaults: T[]): Column<T, boolean> {
   return { isMutable: false, hasDefault: defaults.length > 0, default: defaults[0] };
 }
 
-/** A column that every update writes. */
+/** A column that updates can write. */
 export function mutable<T>(): Column<T, false>;
 export function mutable<T>(defaultValue: T): Column<T, true>;
 export function mutable<T>(...defaults: T[]): Column<T, boolean> {
@@ -49,7 +49,7 @@ export function mutableNames<C extends Columns>(columns: C): Name<C>[] {
   return columnNames(columns).filter((name) => columns[name]!.isMutable);
 }
 
-/** The type of each column; those that are not named are text. */
+/** The type of each column; columns that are not in `others` are text. */
 export function typesOf<C extends Columns>(
   columns: C,
   others: Partial<Record<ColumnType, Name<C>[]>>,

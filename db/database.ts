@@ -72,7 +72,7 @@ export function openDatabase(options: { url: string; poolSize: number }): Databa
     const timer = setTimeout(() => {
       isExpired = true;
       // No connection got a response since this call began: they may be dead (a server that vanished
-      // does not close them). If the database were only slow, other calls would have got one.
+      // does not close them). With a slow database, other calls would have got a response.
       if (lastResponse < began) replacePool(used, 0);
       reject(new DatabaseUnavailable(`No response from the database within ${DEADLINE_MS} ms`));
     }, DEADLINE_MS);
@@ -106,17 +106,17 @@ export function openDatabase(options: { url: string; poolSize: number }): Databa
 
 type Work<T> = (pool: postgres.Sql, isExpired: () => boolean) => Promise<T>;
 
-/** The first statement of each pool. */
+/** The first statement of each pool, while it runs. */
 const firstStatements = new WeakMap<postgres.Sql, Promise<unknown>>();
 
 /** The type uuid[]. */
 const UUID_ARRAY = 2951;
 
 /**
- * The driver reads the array types before the first statement of a pool, but sends that statement
- * without waiting until it has stored them. If the statement has more than 1 KiB, its result can arrive
- * first. The driver then returns its arrays as text until the connection is closed. So the first
- * statement is a short one, which the driver does not send so early.
+ * Before the first statement of a pool, the driver requests the array types, but it does not wait
+ * for them to send a statement of more than 1 KiB. If the result of that statement arrives first,
+ * the driver returns arrays as text until the connection is closed. So the first statement is a
+ * short one, which the driver does not send that early.
  */
 async function withTypes<T>(pool: postgres.Sql, work: () => Promise<T>): Promise<T> {
   if (UUID_ARRAY in pool.options.parsers) return await work();
@@ -129,7 +129,7 @@ async function withTypes<T>(pool: postgres.Sql, work: () => Promise<T>): Promise
 /**
  * The driver's `begin`, with two corrections.
  * After the deadline further statements are rejected and the transaction rolls back, because the
- * caller already got an error. (The outcome of a commit that is already sent is unknown.)
+ * caller already got an error. (If the commit was sent before, its outcome is unknown.)
  * After the connection is lost the driver would still send the next statement and a rollback, and that
  * connection would never work again. So nothing more is sent: if `work` fails because of the loss, the
  * promise that the driver waits for stays pending, and the driver ends the transaction by itself.
@@ -187,8 +187,8 @@ export const PLANNER_SETTINGS = {
   // 1,000, because custom plans prefer the index of all ranks.
   plan_cache_mode: "force_generic_plan",
   // The most important one. Grown: nearly every statement scans whole tables (a page of payments: 40
-  // and 200,000), and takeDue and paymentLookups exceed their time limit; the statement that follows
-  // events scans the whole table even with current statistics.
+  // and 200,000), and takeDue and paymentLookups exceed their time limit; the statement that reads
+  // events for followers scans the whole table even with current statistics.
   enable_seqscan: "off",
   // A page of one user's payments of one status: 6 and 400, which is all of that user's payments.
   enable_incremental_sort: "off",

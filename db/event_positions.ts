@@ -36,7 +36,7 @@ export async function findPosition(
   return row ? row.position ?? "unpublished" : null;
 }
 
-/** The id of the newest event up to a position, of one user or (null) of all; null: there is none. */
+/** The id of the newest event up to a position, or null. `userId` null: the events of all users. */
 export async function findNewestUpTo(
   sql: Sql,
   position: EventPosition,

@@ -39,7 +39,7 @@ export interface EventFilter {
   name: string | null;
   resourceId: string | null;
   order: EventOrder;
-  /** Only events that come after the event with this id in that order; it may have been deleted. */
+  /** Only events that come after this one in that order. The event with this id may be deleted. */
   before: string | null;
   limit: number;
 }
@@ -128,7 +128,10 @@ export interface EventsFrom {
   limit: number;
 }
 
-/** A resource's events of these names that have their delivery jobs, from one sequence number on, in that order. */
+/**
+ * A resource's events with these names, from a sequence number on, in the order of their sequence.
+ * Leaves out events that have no delivery job yet.
+ */
 export async function listEventsFrom(
   sql: Sql,
   { resourceId, sequence, names, limit }: EventsFrom,
@@ -138,8 +141,8 @@ export async function listEventsFrom(
     where (resource_id, sequence) >= (${resourceId}::uuid, ${sequence})
       and (resource_id, sequence) < (${resourceId}::uuid, ${LAST_SEQUENCE})
       and name = any(${sql.array([...names])}::text[])
-      -- An event gets its delivery job together with its position, or, if an instance of an earlier
-      -- version wrote it (null), before that.
+      -- An event gets its delivery job together with its position. An event of an earlier version
+      -- (null) was written together with its job.
       and (event.subscribers is null
         or (select position from gateway.published_events where event_id = event.id) is not null)
     order by resource_id, sequence limit ${limit}`;

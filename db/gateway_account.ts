@@ -19,7 +19,7 @@ export async function findAccount(sql: Sql): Promise<GatewayAccount | null> {
 
 /** Stores the environment if none is stored yet, and returns the account. */
 export async function bindEnvironment(sql: Sql, environment: string): Promise<GatewayAccount> {
-  // All payments of a database that has no account yet belong to this one.
+  // If the database has no account yet, all its payments belong to the new one.
   await sql`
     insert into gateway.gateway_account (environment, since) values (${environment}, 'epoch')
     on conflict do nothing`;
@@ -41,7 +41,7 @@ export async function changeAccount(sql: Sql, environment: string, since: Date):
       set environment = excluded.environment, merchant_id = null, since = excluded.since`;
 }
 
-/** The newest transactions of payments from `firstId` on. */
+/** The transaction ids of the newest payments with an id of at least `firstId`, newest first. */
 export async function listNewestTransactions(
   sql: Sql,
   firstId: string,

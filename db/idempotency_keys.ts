@@ -32,7 +32,7 @@ export interface HeldKey extends KeyId {
 
 /** A new key, in the form in which it is sent to PostgreSQL as JSON. */
 export interface ClaimedKey extends HeldKey {
-  /** Hexadecimal, as PostgreSQL reads bytea: `\\x…`. */
+  /** Hexadecimal, as PostgreSQL reads bytea: `\x…`. */
   body_hash: string;
   resource_id: string;
   created_at: Date;
@@ -97,7 +97,7 @@ export async function findKey(
 
 /**
  * Takes over the key of a request that no longer runs; of several concurrent calls, one succeeds.
- * Returns what the interrupted request stored up to this moment.
+ * Returns what the interrupted request has stored; null: another call has the key.
  */
 export async function takeOverKey(
   sql: Sql,
@@ -113,8 +113,8 @@ export async function takeOverKey(
 }
 
 /**
- * Releases the key of a request that changed no record, with the reply to store, or null for none.
- * Does nothing if another request has taken the key over.
+ * Releases the key of a request that changed no record, and stores `reply`; null: there is no
+ * reply. Does nothing if another request has taken the key over.
  */
 export async function endKey(
   sql: Sql,

@@ -21,7 +21,7 @@ export interface InstanceLock extends LeaseHolder, AsyncDisposable {}
 
 export interface InstanceLockOptions {
   url: string;
-  /** Another instance has ended without finishing its work. Called in one of the remaining instances. */
+  /** Another instance has ended, by a stop or a crash. Called in one of the remaining instances. */
   onInstanceGone(): void;
   /** The lock is lost or cannot be taken; it is retried. Called once until the lock is held again. */
   onLost(error: unknown): void;
@@ -39,7 +39,7 @@ const RESPONSE_TIMEOUT_MS = 5_000;
 
 const RETRY_MS = 500;
 
-/** Between two tries while the connection has no session of its own. */
+/** The pause between two tries while a connection pooler keeps no session for this process. */
 const NO_SESSION_RETRY_MS = 60_000;
 
 /** The lock counts as held this long after a check. Shorter than the server's limit for idle sessions. */
@@ -58,7 +58,7 @@ const SESSION_SETTINGS = {
   idle_session_timeout: "10000",
 };
 
-/** This side sends keepalive probes after this idle time. */
+/** The service, too, sends TCP keepalive probes after this idle time. */
 const KEEP_ALIVE_SECONDS = 4;
 
 /** Consecutive statements ran in different sessions, so no session holds the lock for this process. */
@@ -173,7 +173,7 @@ async function checkLocks(sql: Sql, token: number): Promise<{ pid: number; gone:
   return { pid: rows[0]!.pid, gone: rows.flatMap(({ holder }) => holder ?? []) };
 }
 
-/** False: another instance was first. */
+/** False: another instance has already removed them. */
 async function removeInstances(sql: Sql, holders: number[]): Promise<boolean> {
   const rows = await sql`
     delete from gateway.instances

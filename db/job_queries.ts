@@ -76,7 +76,7 @@ export async function listJobs(
     order by ${statusOrder} id desc limit ${limit}`;
 }
 
-/** The due and the abandoned jobs of a rank except requests, the longest due first. */
+/** The due and the abandoned jobs of a rank, without requests of callers; longest due first. */
 export async function listDueJobs(
   sql: Sql,
   rank: JobRank,
@@ -130,7 +130,7 @@ export interface JobOutcomes {
   postponed: number;
   /** Claimed by another worker. */
   running: number;
-  /** How many of their subjects changed state. */
+  /** How many records that these jobs worked on changed their state. */
   changed: number;
   /** The most frequent errors of the failed jobs. */
   errors: { error: string; count: number }[];

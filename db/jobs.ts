@@ -10,7 +10,7 @@ export interface GatewayJob {
   /** The record that the job works on. At most one job of a task is queued per subject. */
   subject_id: string | null;
   payload: Record<string, unknown>;
-  /** Encrypted data that it needs, such as a card token; empty once erased, null: it needs none. */
+  /** Encrypted data for the job, such as a card token. Empty: erased. Null: the job needs none. */
   secret: string | null;
   user_id: string | null;
   status: JobStatus;
@@ -19,7 +19,7 @@ export interface GatewayJob {
   run_at: Date;
   /** If the worker has not finished by then, another one may claim the job. */
   lease_until: Date | null;
-  /** The token of the worker's instance; null: it does not run, or it has no lock (instance_lock.ts). */
+  /** The token of the worker's instance; null: the job is not running, or there is no lock. */
   holder: number | null;
   result: unknown;
   error: string | null;
@@ -273,7 +273,7 @@ export async function hasToWait(
   return rows.length > 0;
 }
 
-/** Queues a failed job again; null: there is none, or its secret was erased. */
+/** Queues a failed job again; null: no failed job has this id, or its secret was erased. */
 export async function requeueJob(sql: Sql, id: string, now: Date): Promise<GatewayJob | null> {
   const [job] = await sql<[GatewayJob?]>`
     update gateway.jobs
@@ -325,7 +325,7 @@ export async function makeJobDue(sql: Sql, id: string, now: Date): Promise<void>
 export const IS_UNDELIVERED =
   `jobs.status <> 'succeeded' and jobs.status <> 'failed' and starts_with(jobs.task, '${DELIVER}')`;
 
-/** Marks a delivery whose event was skipped: if it runs again it delivers only its own event. */
+/** Marks a delivery whose event was skipped: if it runs again, it delivers only that event. */
 export async function markSkipped(sql: Sql, { id }: Pick<GatewayJob, "id">): Promise<void> {
   await sql`
     update gateway.jobs set payload = (payload::jsonb || ${sql.json({ [SKIPPED]: true })})::json

@@ -43,10 +43,10 @@ export async function loadMigrations(folder: URL = FOLDER): Promise<Migration[]>
 }
 
 /**
- * Applies pending migrations and returns their names, one file at a time, under the lock. If several
- * instances start at the same time, one of them applies the file; the others get the lock later and
- * find that the file is applied. If nothing is pending, the function only reads, so that the service
- * can run with a database role that cannot change the schema.
+ * Applies pending migrations one file at a time, each under the lock, and returns their names. If
+ * several instances start at the same time, one of them applies the file; the others get the lock
+ * later and find that the file is applied. If nothing is pending, the function only reads, so that
+ * the service can run with a database role that cannot change the schema.
  */
 export async function migrate(url: string, migrations: Migration[]): Promise<string[]> {
   const sql = postgres(url, {
@@ -135,11 +135,11 @@ function isApplied(known: Map<string, string>, { name, checksum }: Migration): b
 }
 
 /**
- * Applies a migration in one transaction, except for two kinds of statements. Indexes of tables that have
- * rows, and procedures (`call …`), which commit after each batch of rows, run afterwards, because only
- * outside of a transaction they do not block writes. Until then the migration is recorded as
- * `… without indexes`, so that an interrupted migration continues there. A procedure is then called
- * again, and must skip the rows that are done.
+ * Applies a migration in one transaction, except for two kinds of statements that run after it:
+ * builds of indexes on tables that have rows, and calls of procedures, which commit after each
+ * batch of rows. In a transaction, both would block writes until its end. Until they are done, the
+ * migration is recorded as `… without indexes`, so that an interrupted migration continues there.
+ * It then calls its procedures again, so these must skip the rows that are done.
  */
 async function applyOnce(session: Sql, migration: Migration): Promise<boolean> {
   const known = await readApplied(session);
@@ -162,7 +162,7 @@ async function applyOnce(session: Sql, migration: Migration): Promise<boolean> {
 }
 
 interface Separated {
-  /** To be built concurrently; all indexes if interrupted, because those that exist are kept. */
+  /** To be built concurrently. After an interruption: all indexes; existing ones are kept. */
   indexes: IndexBuild[];
   /** Calls of procedures. */
   calls: string[];

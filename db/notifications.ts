@@ -40,7 +40,7 @@ export const NOTIFICATION_COLUMNS = {
   gross_amount: fixed<string>(),
   status: mutable<NotificationStatus>(),
   error_message: mutable<string | null>(),
-  /** Without its signature, tokens, card numbers and customer. */
+  /** The notification without signature, tokens, card numbers and customer data. */
   raw_payload: fixed<Record<string, unknown>>(),
   created_at: fixed<Date>(),
 };

@@ -9,14 +9,14 @@ import type { PaymentStatus } from "./payments.ts";
 export interface Cohort {
   payment_type: string;
   after_seconds: number;
-  /** Only payments of this bank or store; null: of any. */
+  /** Only payments of this bank and this store; null: any. */
   bank: string | null;
   store: string | null;
   /** Urgent cohorts are checked before all others. */
   is_urgent: boolean;
 }
 
-/** The last payment of a cohort that was checked. */
+/** The last checked payment of a cohort. */
 interface Progress extends Pick<Cohort, "payment_type" | "after_seconds"> {
   /** As text, because a `Date` has no microseconds. */
   paid_at: string;
@@ -28,7 +28,10 @@ export interface PaidPayment extends Progress {
   due_at: Date;
 }
 
-/** States that are final, or not settled yet: `check_pending_payments` checks the latter. */
+/**
+ * Not checked here: states that are final, and states before the settlement, which
+ * `check_pending_payments` checks.
+ */
 const UNCHECKED_STATUSES: readonly PaymentStatus[] = [
   "pending",
   "authorize",
@@ -48,7 +51,7 @@ export interface PaidChecksRange {
   limit: number;
 }
 
-/** Due payments of all cohorts: urgent ones first, then those that have been due longest. */
+/** Due payments of all cohorts. Urgent cohorts come first; otherwise the longest due come first. */
 export async function listPaidPayments(
   sql: Sql,
   cohorts: readonly Cohort[],
@@ -103,7 +106,7 @@ async function findStarts(
   });
 }
 
-/** Stores that these payments were checked. They are in the order of `listPaidPayments`. */
+/** Stores that these payments, and all payments before them in their cohorts, were checked. */
 export async function storePaidChecks(sql: Sql, checked: readonly Progress[]): Promise<void> {
   // If another instance has made more progress, that progress stays.
   await sql`

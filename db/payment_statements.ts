@@ -160,9 +160,9 @@ async function findReferencedPayments(
 
 /** What the service has stored about the order id and the transaction of an unanswered charge. */
 export interface OrderUse {
-  /** The payment reserves the order id. If a later payment does, the gateway refused that one. */
+  /** True: this payment, or a later one that the gateway refused, reserves the order id. */
   is_reserved: boolean;
-  /** The order id of another payment that has the transaction; null: none has it. */
+  /** The order id of another payment with this transaction; null: there is no such payment. */
   taken_by_order: string | null;
 }
 
@@ -183,7 +183,7 @@ export async function readOrderUse(
   return use;
 }
 
-/** The payments of an order whose charge may have been made, although it was not answered. */
+/** The payments of an order whose charges got no response; the gateway may have executed them. */
 export async function listUnansweredOfOrder(
   sql: Sql,
   orderId: string,
@@ -267,7 +267,7 @@ async function listOfParents(
 }
 
 /**
- * Every combination of filters reads ranges of one index, and of each range at most a page. The
+ * Every combination of filters reads ranges of one index, at most one page of each range. The
  * filtered columns are compared as one row value and are part of the order, because then only that
  * index fits: with `status = …` PostgreSQL may instead walk the primary key backwards until enough
  * rows match, which reads the whole table if few do.
@@ -308,7 +308,7 @@ async function listByIndex(
     order by found.payment_id desc`;
 }
 
-/** The payment of a row of filters. With the limit PostgreSQL always reads that row first. */
+/** Selects the payment of a row of `filters`. The limit makes PostgreSQL read `filters` first. */
 export function paymentOf(sql: Sql, filters: string) {
   return sql`(
       select * from gateway.payments where id = ${sql(filters)}.payment_id limit 1
@@ -324,7 +324,10 @@ function rangesOfType(sql: Sql, paymentType: string, status: string | null) {
     )`;
 }
 
-/** A CTE with one range for each type. The gateway can add types, so each step finds the next in the index. */
+/**
+ * A CTE with one range for each type. The gateway can add types, so the CTE finds them in the
+ * index, one after the other.
+ */
 function rangesOfStatus(sql: Sql, status: string, owner: OwnerFilter) {
   const [ownerColumn, ownerValue] = owner === null
     ? [sql``, sql``]
@@ -346,15 +349,15 @@ function rangesOfStatus(sql: Sql, status: string, owner: OwnerFilter) {
 
 export interface DuePayments {
   now: Date;
-  /** A pending payment is stale if its expiry time is not after this time. */
+  /** A pending payment is stale if it expired at this time or earlier. */
   staleSince: Date;
   limit: number;
 }
 
 /**
  * Payments due for a check, the most overdue first. Leaves out stale payments, because
- * `expire_stale_payments` expires them. If they have been due since `overdueSince`, that task does not
- * seem to run, and they are not left out.
+ * `expire_stale_payments` expires them. But stale payments that were due by `overdueSince` are
+ * included: that task does not seem to run.
  */
 export async function listDuePayments(
   sql: Sql,
@@ -371,8 +374,8 @@ export async function listDuePayments(
 }
 
 /**
- * Stale payments, except those in a status at the gateway that the service does not know. They are due
- * for a check as well, so the index of due checks finds them.
+ * Stale payments, except those whose status at the gateway is unknown to the service. A stale
+ * payment is also due for a check, so the index of due checks finds it.
  */
 export async function listStalePayments(
   sql: Sql,

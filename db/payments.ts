@@ -21,13 +21,13 @@ export const PAYMENT_STATUSES = [
 export type PaymentStatus = (typeof PAYMENT_STATUSES)[number];
 
 /**
- * To add a column: write a migration and add a line here. The row type, the insert, the update and the
- * defaults of a new payment follow. If the API shows it, also add a field to
+ * To add a column: write a migration and add a line here. The row type, the statements and the
+ * defaults of a new payment derive from that line. If the API shows the column, also add a field to
  * `core/payments/schema.ts`; `viewPayment` then does not compile until it fills the field.
  */
 export const PAYMENT_COLUMNS = {
   id: fixed<string>(),
-  /** Null: created outside of the service and linked to no user; only staff can see it. */
+  /** Null: created outside of the service and linked to no user; only staff and viewers see it. */
   user_id: mutable<string | null>(),
   order_id: fixed<string>(),
   /** Null until the gateway has responded for the first time. */
@@ -72,18 +72,18 @@ export const PAYMENT_COLUMNS = {
   subscription_id: mutable<string | null>(null),
   /** The card was authorized without capture, so a part of the amount can be captured. */
   is_hold: fixed<boolean>(false),
-  /** The gateway rejected the charge: no transaction exists, and none will. */
+  /** The gateway rejected the charge: no transaction exists, and none will be created. */
   is_refused: mutable<boolean>(false),
   /** When the service first learned that it is paid. */
   paid_at: mutable<Date | null>(null),
   /** How often the bank declined a capture. */
   denied_captures: mutable<number>(0),
-  /** When the charge was last sent, written just before; or when a job will send it again. */
+  /** When the charge was last sent (written just before sending), or when a job will send it. */
   sent_at: mutable<Date>(),
   /** When to check at the gateway if no report arrives earlier; null: never. */
   check_at: mutable<Date | null>(),
   event_count: mutable<number>(0),
-  /** Incremented by every update; an update of another version than the stored one writes nothing. */
+  /** Incremented by every update. An update that was based on another version writes nothing. */
   version: fixed<number>(0),
   created_at: fixed<Date>(),
   updated_at: mutable<Date>(),

@@ -3,7 +3,7 @@
 import type { Sql } from "./database.ts";
 import { IS_UNDELIVERED } from "./jobs.ts";
 
-/** Their ids are in the order of creation, so the oldest rows come first. */
+/** The ids of these tables are in the order of creation, so the oldest rows come first. */
 export const PRUNED_TABLES = ["jobs", "notifications", "events"] as const;
 
 export type PrunedTable = (typeof PRUNED_TABLES)[number];
@@ -34,7 +34,7 @@ const RULES: Record<PrunedTable, { ageColumn: string; condition: string; alsoDel
   };
 
 export interface PruneStep {
-  /** Only ids after this one, at which the last step ended. */
+  /** Only ids after this one, which is where the previous step ended. */
   after: string;
   /** Only ids before this one. */
   end: string;

@@ -17,9 +17,10 @@ export class QueueRefused extends Error {
 }
 
 /**
- * Creates the queue's schema and trigger under the lock of migrations; if both exist, nothing is
- * created or locked. With the KV queue, the trigger is removed, because no worker would read its
- * entries. Returns whether the PostgreSQL queue was switched on or off, which affects all instances.
+ * Creates or updates the queue's schema and trigger; takes the lock of migrations only if the
+ * trigger is missing or outdated. With the KV queue, the trigger is removed, because no worker
+ * would read its entries. Returns whether the PostgreSQL queue was switched on or off, which
+ * affects all instances.
  */
 export async function setUpQueue(url: string, queue: "kv" | "postgres"): Promise<boolean> {
   const sql = postgres(url, { max: 1, connect_timeout: 5, onnotice: () => {} });
@@ -110,7 +111,8 @@ const TRIGGER_CONDITION = `after insert or update of run_at, status, rank on gat
 /**
  * The library stores priorities in 16 bits. The lowest value runs first: it is for jobs of rank 0 that
  * are not requests. Requests follow by turn. The highest values are for the other ranks. Requests with
- * turns above this range are delivered in order of time; then only `sweepJobs` follows the turns.
+ * turns above this range are delivered in order of time; for them, only `sweepJobs` follows the
+ * turns.
  */
 const PRIORITIES = { first: -(2 ** 15), lastRequest: 2 ** 15 - 10 };
 

@@ -45,7 +45,7 @@ export interface InsertOptions<R> {
 
 export interface ItemOptions<R> {
   table: "payment_items" | "invoice_items";
-  /** The first is the item's id, the second its record's id. */
+  /** The first is the item's id, the second the id of the record that it belongs to. */
   columns: readonly string[];
   of(record: R): object[];
 }
@@ -226,7 +226,7 @@ interface Target<R> {
 
 /**
  * One statement, so that row locks are held no longer than it runs. It contains only the parts that
- * this write needs: an empty part costs time as well, and most writes need two or three.
+ * this write needs: most writes need two or three, and a part without rows costs time, too.
  */
 async function updateRecords<R extends Versioned>(
   sql: Sql,

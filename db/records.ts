@@ -69,7 +69,7 @@ export function pageOf(
     order by ${ownerOrder} ${statusOrder} id desc limit ${limit}`;
 }
 
-/** Tables with due records by `check_at`. Subscriptions are checked by `checked_at`, oldest first. */
+/** Tables whose due records are found by `check_at`. Subscriptions are found by `checked_at`. */
 export type CheckedTable = "payments" | "invoices";
 
 /** A record that is due for a check at the gateway. */

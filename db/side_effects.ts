@@ -30,7 +30,7 @@ export interface SideEffects {
   jobs: NewJob[];
 }
 
-/** A charge of a subscription whose event is written; ensures one event per charge. */
+/** A subscription charge whose event is written. The row ensures that a charge has one event. */
 const CHARGE_COLUMNS = {
   transaction_id: fixed<string>(),
   subscription_id: fixed<string>(),
@@ -96,7 +96,7 @@ const TABLES = {
   },
 } satisfies Record<string, SideTable>;
 
-/** As an array: joined to the rows, the rows would be read again for each changed record. */
+/** As an array, because a join could read the rows again for each changed record. */
 const CHANGED = "any(array(select id from changed))";
 
 const IS_JOB_OF_CHANGED = `coalesce((payload ->> 'payment_id')::uuid, subject_id) = ${CHANGED}`;

@@ -37,8 +37,8 @@ const STATEMENT_TIMEOUT_MS = 10_000;
 const RESPONSE_TIMEOUT_MS = 12_000;
 
 /**
- * The server ends the session of a machine that does not answer for about 15 seconds, and of a process
- * that is paused: all others wait for its lock.
+ * The server ends the session of a machine that does not respond for about 15 seconds, and of a
+ * process that is paused, because all other instances wait for the lock of that session.
  */
 const DETECT_DEAD_CLIENT = {
   idle_session_timeout: 10_000,
@@ -50,7 +50,7 @@ const DETECT_DEAD_CLIENT = {
 };
 
 export interface SoleSession extends AsyncDisposable {
-  /** Calls `work` soon; false: another instance has the session. */
+  /** Calls `work` soon; false: this instance does not have the session. */
   wake(): boolean;
 }
 
@@ -121,7 +121,7 @@ async function runSession(
       ...PLANNER_SETTINGS,
     },
   };
-  // A driver instance for each session: a new connection of the driver would not hold the lock.
+  // One driver instance per session: after a reconnect, the driver would not hold the lock.
   const sql = postgres(options.url, settings);
   const orLost = <T>(work: Promise<T>) => withResponseTimeout(Promise.race([work, lost.promise]));
   try {

@@ -1,6 +1,6 @@
 /**
- * Builds a statement from parts. The parts are constants, and only parameters come from outside: the
- * same parts give the same text, whose prepared plan PostgreSQL reuses.
+ * Builds a statement from parts. The parts are constants, and only parameters have data: so the
+ * same parts give the same text, and PostgreSQL reuses its prepared plan.
  */
 
 import type { Sql } from "./database.ts";
@@ -54,8 +54,9 @@ export class Statement {
   }
 
   /**
-   * Rows to select from, with the columns of the table; other members are ignored, and so are those
-   * not in `names`, if given. The rows are one JSON parameter, so their number does not change the text.
+   * Rows to select from, with the columns of the table. Members that are not columns are ignored.
+   * If `names` is given, only these members are sent. The rows are one JSON parameter, so their
+   * number does not change the text.
    */
   rows<Row extends object>(
     table: Table,

@@ -1,6 +1,6 @@
 /**
- * The counts of the service status. Each count reads an index that has few other rows, and stops at a
- * limit, so the cost depends neither on the size of the tables nor on the backlog.
+ * The counts of the service status. Each count reads an index in which nearly all rows count, and
+ * stops at a limit, so the cost depends neither on the size of the tables nor on the backlog.
  */
 
 import type { Sql } from "./database.ts";
@@ -17,7 +17,7 @@ export interface JobCount {
   count: number;
 }
 
-/** Counts queued, running and failed jobs by task, up to the limit each. */
+/** Counts jobs by task: up to the limit of unfinished jobs, and up to the limit of failed jobs. */
 export async function countJobs(sql: Sql): Promise<JobCount[]> {
   const jobsWhere = (condition: string) =>
     `(select task, status from gateway.jobs where ${condition} limit ${MAX_COUNTED + 1})`;
@@ -188,8 +188,9 @@ function countSql(rows: string): string {
 }
 
 /**
- * Fails if the database accepts no writes. It writes an existing row, because a database can also
- * reject writes when its disk is full. It skips a locked row: a replica rejects the statement anyway.
+ * Fails if the database accepts no writes. Updates an existing row, because only a real write shows
+ * that the disk is full. If the row is locked, nothing is written, but a replica still rejects the
+ * statement.
  */
 export async function checkWrites(sql: Sql): Promise<void> {
   await sql`

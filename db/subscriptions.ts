@@ -52,7 +52,7 @@ const SUBSCRIPTION_COLUMNS = {
   status: mutable<SubscriptionStatus>(),
   /** The action that was requested and has no response of the gateway yet; it will be retried. */
   intent: mutable<SubscriptionAction | null>(),
-  /** When it was disabled or cancelled; null: it is not. */
+  /** When it was disabled or cancelled; null: it is neither. */
   ended_at: mutable<Date | null>(),
   customer_first_name: fixed<string | null>(),
   customer_last_name: fixed<string | null>(),
@@ -142,7 +142,7 @@ export async function listSubscriptionsToCheck(
     order by checked_at nulls first, id limit ${limit}`;
 }
 
-/** Returns those of the transactions that have no `subscription_charged` event yet, in their order. */
+/** Returns the transactions without a `subscription_charged` event, in the given order. */
 export async function listUnrecordedCharges(sql: Sql, transactionIds: string[]): Promise<string[]> {
   const recorded = await sql<{ transaction_id: string }[]>`
     select transaction_id from gateway.subscription_charges

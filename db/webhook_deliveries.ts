@@ -63,8 +63,8 @@ export async function listDeliveries(
 }
 
 /**
- * Makes a delivery pending and due now from any status, and resets its attempt count; null:
- * there is none. Later events of the same resource wait for it again.
+ * Makes a delivery of any status pending and due now, and resets its attempt count; null: it does
+ * not exist. Later events of the same resource wait for it again.
  */
 export async function resendDelivery(
   sql: Sql,
@@ -73,7 +73,7 @@ export async function resendDelivery(
   const [delivery] = await sql<[GatewayWebhookDelivery?]>`
     update gateway.webhook_deliveries
     set status = 'pending', attempts = 0, delivered_at = null,
-      -- Never the same time: a running attempt detects the new request by the changed time.
+      -- Always another time than before: a running attempt notices the resend by this change.
       next_attempt_at = case when next_attempt_at = ${now}
         then ${now} - interval '1 millisecond' else ${now} end
     where event_id = ${eventId} and endpoint_id = ${endpointId}
@@ -118,7 +118,7 @@ export async function deleteDeliveries(
 }
 
 export interface DueDelivery extends Pick<GatewayWebhookDelivery, "attempts" | "resource_id"> {
-  /** If it differs when the attempt ends, the delivery was requested again meanwhile. */
+  /** If the stored time differs when the attempt ends, the delivery was resent meanwhile. */
   due_at: Date;
   event: GatewayEvent;
 }
@@ -221,7 +221,7 @@ interface DueRow extends GatewayEvent {
 /** The result of an attempt. */
 export interface DeliveryAttempt
   extends Omit<GatewayWebhookDelivery, "event_name" | "created_at" | "hold_until"> {
-  /** As `takeDue` returned it. If it differs by now, the result is not stored. */
+  /** As `takeDue` returned it. If the stored time differs by now, the result is not stored. */
   due_at: Date;
 }
 

@@ -13,7 +13,7 @@ export interface GatewayWebhookEndpoint {
   description: string | null;
   /** Why it is disabled; null: it is enabled. */
   disabled_reason: DisabledReason | null;
-  /** Since when every attempt has failed; null: the last one succeeded. */
+  /** Since when every attempt has failed; null: the last attempt succeeded, or there was none. */
   failing_since: Date | null;
   /** Encrypted. */
   secret: string;

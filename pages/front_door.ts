@@ -49,7 +49,7 @@ export function createFrontDoor({ basePath, sandboxUrl }: FrontDoorOptions): Hon
   return router;
 }
 
-/** Browsers name `text/html` first; other clients get JSON unless they name it, too. */
+/** True if the client accepts `text/html`, and does not list `application/json` before it. */
 function prefersHtml(accept: string | undefined): boolean {
   const types = (accept ?? "").toLowerCase().split(",").map((type) => type.split(";")[0]!.trim());
   const html = types.indexOf("text/html");

@@ -49,7 +49,8 @@ await Deno.writeTextFile(join(output, "package.json"), packageFile(info.version)
 console.log(output);
 
 async function generate(to: string) {
-  // Imported first, so that the generator uses this version: it does not support the newest one.
+  // Imported first, so that the generator uses this version of TypeScript, not the newest one,
+  // which the generator does not support.
   await import(TYPESCRIPT);
   const { createClient }: Generator = await import(GENERATOR);
   await createClient({
@@ -66,8 +67,8 @@ async function generate(to: string) {
 
 /**
  * Replaces the generated `Payment` by the one in `src/payment_types.ts`, in all types that contain a
- * payment. The document cannot express it: `payment_type` is any text, because a payment page may
- * offer types that are not known here.
+ * payment. The document does not describe one type of payment per `payment_type`: that field is any
+ * text, because a payment page may offer types that the service does not know.
  */
 async function narrowPayment(path: string) {
   const types = await Deno.readTextFile(path);

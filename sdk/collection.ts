@@ -1,4 +1,4 @@
-/** Adds variables, tests and fresh ids to the converted collection, so that it can run repeatedly. */
+/** Adds variables, tests and unique ids to the converted collection, so that it can run again. */
 
 import { type Collection, type Item, testEvent } from "./collection_parts.ts";
 import { firstPayment } from "./first_payment.ts";

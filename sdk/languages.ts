@@ -1,6 +1,6 @@
 /**
  * Builds a client in another language from the OpenAPI document, with openapi-generator. Version 4 is
- * the newest stable one whose npm package contains the program itself. It reads OpenAPI 3.0.
+ * the newest stable version whose npm package contains the program. It reads only OpenAPI 3.0.
  */
 
 import { join } from "node:path";

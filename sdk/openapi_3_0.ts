@@ -81,14 +81,14 @@ function convertSchema(schema: Json): Json {
   return convertNullableUnion(result);
 }
 
-/** `anyOf: [schema, null]` becomes the schema itself, or a union of one, with `nullable`. */
+/** `anyOf: [schema, null]` becomes `allOf: [schema]` with `nullable`; other unions lose `null`. */
 function convertNullableUnion(schema: Json): Json {
   for (const keyword of ["oneOf", "anyOf"]) {
     const members: Json[] = schema[keyword] ?? [];
     const others = members.filter(({ type }) => type !== "null");
     if (others.length === members.length) continue;
     const { [keyword]: _, ...rest } = schema;
-    // A reference cannot have `nullable` next to it.
+    // A single schema is put into `allOf`, because a reference cannot have `nullable` next to it.
     return { ...rest, nullable: true, [others.length === 1 ? "allOf" : keyword]: others };
   }
   return schema;

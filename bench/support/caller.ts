@@ -1,4 +1,4 @@
-/** A caller with one connection. Its overhead is small, so that the figures show the server. */
+/** A caller with one connection and little overhead, so that the figures measure the server. */
 
 export interface Caller extends Disposable {
   /** Sends a request and reads the whole response; returns its head. */

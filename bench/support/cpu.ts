@@ -1,6 +1,6 @@
 /** The processor time of a process and its descendants, also of those that have ended. */
 
-/** Linux counts processor time in these, on every architecture that Deno supports. */
+/** Ticks are the unit of processor time in Linux. Every architecture of Deno has 100 per second. */
 const TICKS_PER_SECOND = 100;
 
 /** In microseconds. */

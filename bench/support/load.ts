@@ -1,4 +1,4 @@
-/** Sends load over a few connections. Its overhead is small, so that the figures show the server. */
+/** Sends load over a few connections with little overhead, so that the figures show the server. */
 
 export interface Load {
   url: string;

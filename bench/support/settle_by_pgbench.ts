@@ -1,6 +1,6 @@
 /**
- * What a settlement notification writes, by `pgbench`: in the tables of the service, or by one
- * statement in tables that have only the indexes that any service would need.
+ * Writes with `pgbench` what a settlement notification writes: to the tables of the service, or by
+ * one statement to tables that have only the indexes that every such service needs.
  */
 
 import postgres from "postgres";
@@ -70,7 +70,7 @@ insert into reference.events (
 ) select uuidv7(), 'payment_settled', 'payment', id, 2, 'user-1', :data::json, now() from changed;
 `;
 
-/** Creates the tables of the one statement, with a copy of the payments. */
+/** Creates the tables for `ONE_STATEMENT`, with a copy of the payments. */
 export async function createReference(url: string): Promise<void> {
   const sql = postgres(url, { max: 1, onnotice: () => {} });
   await sql.unsafe(`

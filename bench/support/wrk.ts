@@ -1,4 +1,4 @@
-/** Sends each of many bodies once with `wrk`, whose overhead is smaller than that of a load in Deno. */
+/** Sends each of many bodies once with `wrk`, which has less overhead than a client in Deno. */
 
 import { join } from "node:path";
 
@@ -9,9 +9,10 @@ export interface Bodies {
 }
 
 /**
- * The first requests of each connection are small, for the reason in `connectWarm`: `wrk` does not say
- * which connection a request is for, so there are several. When all bodies are sent, connections send
- * small requests until every body has its response. `wrk` itself always runs for its whole time.
+ * The first request of a connection must be small (see `connectWarm` in `notifications.ts`). `wrk`
+ * does not say which connection a request is for, so the script starts with 20 small requests per
+ * connection. When all bodies are sent, it sends small requests until every body has its response,
+ * because `wrk` does not stop before its time is over.
  */
 const SCRIPT = `
 local ffi = require("ffi")

@@ -6,10 +6,10 @@ import postgres from "postgres";
 import { waitAtMost } from "../../concurrency/deadlines.ts";
 import type { Layout } from "./layout.ts";
 
-/** A killed server can block a new one for seconds, while its processes still have clients. */
+/** A killed server can block a new one for seconds, while its child processes have clients. */
 const START_TIMEOUT_MS = 10_000;
 
-/** The pause between attempts to restart a server; their number is not limited. */
+/** The pause between attempts to restart a server. The number of attempts is not limited. */
 const RESTART_PAUSE_MS = 1_000;
 
 /** How long the server may take to end. */
@@ -46,13 +46,13 @@ export async function startServer(
       }
       process = isStopping ? null : await restart();
     }
-    // The server was restarted while `stop()` was called.
+    // `stop()` was called during a restart, so it could not stop this server.
     if (!process) return;
     await closeQuietly(process.stdin);
     await process.status;
   }
 
-  /** Restarts on the same port, which is part of the URL in use; null: it failed, and is retried. */
+  /** Restarts on the same port, because callers keep the URL. Null: failed; the caller retries. */
   async function restart() {
     try {
       return await launch(layout, port, options);
@@ -79,8 +79,8 @@ export async function startServer(
 export async function findServer(layout: Layout): Promise<string | null> {
   const pidFile = await readPidFile(layout);
   if (!pidFile?.isReady) return null;
-  // A pid file can outlive its server, and another program may use that port by now. It is the server
-  // of this folder only if it accepts the password and has the same data folder.
+  // A pid file can outlive its server, and another program may use that port by now. The program at
+  // that port is this folder's server only if it accepts the password and reports this folder.
   const url = await serverUrl(layout, pidFile.port);
   const sql = postgres(url, { max: 1, connect_timeout: 2, onnotice: () => {} });
   try {
@@ -119,14 +119,15 @@ async function launch(layout: Layout, port: number, options: ServerOptions) {
     if (Date.now() > deadline) {
       throw new Error(`PostgreSQL did not start. See ${layout.logFile} for the reason.`);
     }
-    // This process holds the lock and no server responds: the pid file is left over, and another
-    // process may have its pid by now. If a server still runs, its shared memory prevents a second.
+    // This process holds the lock and no server responds, so the pid file is left over; another
+    // process may have that pid by now. If a server does run, PostgreSQL finds its shared memory
+    // and refuses to start a second one.
     if (!await findServer(layout)) await Deno.remove(layout.pidFile).catch(() => {});
     await delay(100);
   }
 }
 
-/** A pid file from before the start is ignored: a killed server leaves it unchanged. */
+/** Ignores the pid file of an earlier server: a killed server does not delete it. */
 async function becomesReady(
   layout: Layout,
   port: number,

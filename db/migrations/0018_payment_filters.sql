@@ -1,6 +1,6 @@
--- What changes in a payment and is filtered by lists and sweeps. These columns are copies of those in
--- gateway.payments, which has no index on a column that changes: otherwise each change of a payment
--- would write all indexes of that table again (it would not be a heap-only update).
+-- The columns by which lists and sweeps filter payments. They are copies of the columns in
+-- gateway.payments, which has no index on a column that changes often: otherwise each change of a
+-- payment would write all indexes of that table again (it would not be a heap-only update).
 create table gateway.payment_filters (
   payment_id uuid primary key,
   user_id text,
@@ -10,7 +10,8 @@ create table gateway.payment_filters (
   paid_at timestamptz
 );
 
--- A list without a status, or without a type, merges one range of the index for each of them.
+-- A list that is filtered only by type merges one index range per status; only by status, one per
+-- type.
 create index payment_filters_by_status on gateway.payment_filters
   (transaction_status, payment_type, payment_id);
 create index payment_filters_by_user on gateway.payment_filters
@@ -22,8 +23,9 @@ create index payment_filters_to_check on gateway.payment_filters (check_at)
 create index payment_filters_by_paid_time on gateway.payment_filters
   ((payment_type || ''), paid_at, payment_id) where paid_at is not null;
 
--- A trigger writes the copies, so that every statement that writes payments keeps them equal: also one
--- of an instance of the previous version, during the upgrade. It runs once per statement, as part of it.
+-- A trigger writes the copies, so that every statement that writes payments keeps them equal,
+-- including statements of the previous version during the upgrade. It runs once per statement, as
+-- part of it.
 create function gateway.write_payment_filters() returns trigger language plpgsql as $$
 begin
   if tg_op = 'INSERT' then
@@ -91,8 +93,9 @@ call gateway.fill_payment_filters();
 -- Room for the next version of each row in its page, which a heap-only update needs.
 alter table gateway.payments set (fillfactor = 75);
 
--- Dropping an index waits for every transaction that uses the table, and blocks it meanwhile. So this is
--- done here only in a new database; in an existing one the service drops them concurrently.
+-- Dropping an index waits for every transaction that uses the table, and blocks the table
+-- meanwhile. So only a new database drops them here; in an existing one the service drops them
+-- concurrently.
 do $$ begin
   if not exists (select from gateway.payments) then
     drop index gateway.payments_by_user_and_status;

@@ -1,4 +1,7 @@
-/** A program that uses the client; a test runs it in Node and in Deno. Prints the result of each step. */
+/**
+ * A program that uses the client. A test runs it in Node, Deno and Chromium. Prints the result of
+ * each step.
+ */
 
 import {
   ConnectionError,
@@ -24,7 +27,7 @@ const { url, sandbox, key, webhook } = JSON.parse(process.env.CONSUMER ?? "") as
 const gateway = createPaymentGateway({ baseUrl: `${url}/`, apiKey: () => Promise.resolve(key) });
 const outcome: Record<string, unknown> = {};
 
-// Charge, payment, settlement, and three partial refunds, one of them in a job.
+// Charge, payment, settlement, and three refunds: a part, another part in a job, and the rest.
 const charged = await gateway.charges.create({ payment_type: "gopay", gross_amount: 44_000 });
 await pay(charged.order_id);
 const paid = await gateway.payments.wait(charged.id, { timeoutMs: 30_000 });
@@ -117,7 +120,7 @@ outcome.ids = [
 ];
 
 // Two calls with one key create one payment. A call without a key creates one payment even if its
-// response is lost, because the client retries it with a key of its own.
+// response is lost, because the client generates a key and sends it with every attempt.
 const idempotencyKey = crypto.randomUUID();
 const sameKeyPayments = [
   await gateway.charges.create(qris(), { idempotencyKey }),

@@ -26,7 +26,7 @@ const { url, key, webhook } = JSON.parse(process.env.CONSUMER ?? "") as {
 const gateway = createPaymentGateway({ baseUrl: url, apiKey: key });
 const outcome: Record<string, unknown> = {};
 
-// The type of a charge determines the type of the payment: no check for null, no typo.
+// The type of a charge determines the type of the payment: the compiler knows the null fields.
 const transfer = await gateway.charges.create({
   payment_type: "bank_transfer",
   bank: "bca",
@@ -63,7 +63,7 @@ outcome.requestIds = [
   badGateway instanceof ConnectionError && badGateway.requestId,
 ];
 
-// Limits of one call replace those of the client, in both directions.
+// Limits of one call replace those of the client, whether they are higher or lower.
 const busy = clientWithFetch(() =>
   Promise.resolve(new Response(null, { status: 503, headers: { "Retry-After": "0" } }))
 );
@@ -139,7 +139,7 @@ outcome.emptyKeys = emptyKeys.map((error) =>
   error instanceof TypeError && error.message.startsWith("apiKey is empty")
 );
 
-// A test signs an event with a secret of its own, and its handler accepts it.
+// A webhook signed by `signWebhook` is accepted by `verifyWebhook`, unless it is old or changed.
 const event = JSON.parse(webhook.body) as Event;
 const signed = await signWebhook(webhook.secret, event);
 const verified = await verifyWebhook(webhook.secret, signed.headers, signed.body);

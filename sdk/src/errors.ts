@@ -16,7 +16,7 @@ export class PaymentGatewayError extends Error {
   readonly problem: Problem;
   /** Include it when you contact support. */
   readonly requestId: string;
-  /** The key of the request. Repeat the call with the same key, so that it has no second effect. */
+  /** The key of the request. If you repeat the call, use this key, to avoid a second effect. */
   readonly idempotencyKey: string | null;
   /** The pause before a retry, if the service asks for one. */
   readonly retryAfterSeconds: number | null;

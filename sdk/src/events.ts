@@ -1,4 +1,4 @@
-/** Events: a list for staff, and a live stream for every caller. */
+/** Events: a list for staff and viewers, and a live stream for every caller. */
 
 import type { Client } from "#api/client";
 import { listEvents } from "#api/sdk";
@@ -22,7 +22,7 @@ export interface StreamOptions extends Omit<CallOptions, "maxRetries"> {
 /** With this type, the path compiles only if it is in the OpenAPI document. */
 const STREAM_URL: StreamEventsData["url"] = "/events/stream/";
 
-/** The pause before a reconnect, until the stream sends its own (`retry`). */
+/** The pause before a reconnect, until the stream sends another value (`retry`). */
 const FIRST_PAUSE_MS = 1_000;
 
 /** The service sends at least a comment every 15 seconds. */
@@ -39,7 +39,7 @@ export class Events {
     this.#timeoutMs = timeoutMs;
   }
 
-  /** All events. Staff only. */
+  /** All events. Staff and viewers only. */
   list(query: ListEventsData["query"] = {}, options?: CallOptions): Pager<Event> {
     const { cursor: first, ...filter } = query;
     return new Pager((cursor = first) =>
@@ -52,8 +52,8 @@ export class Events {
   }
 
   /**
-   * Streams events of your payments, invoices and subscriptions until you leave the loop or the
-   * signal aborts, which throws. Reconnects after a disconnect and resumes without gaps.
+   * Streams events of your payments, invoices and subscriptions until you leave the loop. Throws if
+   * the signal aborts. Reconnects after a disconnect and resumes without gaps.
    */
   async *stream(
     query: StreamEventsData["query"] = {},
@@ -112,7 +112,7 @@ function isTemporary(error: unknown): boolean {
  */
 function reconnectPauseMs(streamMs: number, failures: number, error: unknown): number {
   if (failures === 0) return streamMs;
-  // At least 1, so that a pause of 0 grows as well.
+  // At least 1 ms, because the backoff of a pause of 0 would always be 0.
   const growingMs = Math.max(backoffMs(failures, Math.max(streamMs, 1)), requestedMs(error));
   return Math.max(streamMs, Math.min(growingMs, MAX_PAUSE_MS));
 }

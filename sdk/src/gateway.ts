@@ -86,7 +86,7 @@ export class PaymentGateway {
     return dataOf(getCaller({ client: this.#client, ...toRequestOptions(options) }));
   }
 
-  /** The status of the service. Staff only. */
+  /** The status of the service. Staff and viewers only. */
   status(options?: CallOptions): Promise<Status> {
     return dataOf(getStatus({ client: this.#client, ...toRequestOptions(options) }));
   }
@@ -101,8 +101,8 @@ const METHODS = ["get", "post", "put", "patch", "delete"] as const;
 
 /**
  * Removes the option `client`, which the generated calls pass on to `new Request`. Deno expects a
- * `Deno.HttpClient` there, and throws. Applies the limits of the call, unless it has a `fetch` of
- * its own.
+ * `Deno.HttpClient` there, and throws. Also applies the limits of each call, unless the call has
+ * its own `fetch`.
  */
 function createApiClient(config: Config, fetchWith: (limits: CallLimits) => typeof fetch): Client {
   // Checks the limits of the client when it is created, not at the first call.

@@ -14,7 +14,7 @@ export class Jobs {
     this.#client = client;
   }
 
-  /** All jobs, newest first. Staff only. */
+  /** All jobs, newest first. Staff and viewers only. */
   list(query: ListJobsData["query"] = {}, options?: CallOptions): Pager<Job> {
     const { cursor: first, ...filter } = query;
     return new Pager((cursor = first) =>

@@ -1,4 +1,4 @@
-/** Notifications received from the gateway. Staff only. */
+/** Notifications received from the gateway. Staff only; viewers can list them. */
 
 import type { Client } from "#api/client";
 import { listNotifications, replayNotification } from "#api/sdk";

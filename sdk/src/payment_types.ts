@@ -30,8 +30,8 @@ export type PaymentOf<T extends PaymentType> = T extends PaymentType ?
   : never;
 
 /**
- * Text that is no `PaymentType`. It is an enum, which does not exist at run time, because the
- * compiler knows that an enum differs from every literal; it does not know that of `string`.
+ * A text that is not a `PaymentType`. Declared as an enum, because the compiler knows that an enum
+ * differs from every literal; `string` includes all literals. The enum does not exist at run time.
  */
 declare enum OtherPaymentType {
   name = "",

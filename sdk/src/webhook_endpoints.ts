@@ -1,4 +1,4 @@
-/** Webhook endpoints and their deliveries. Staff only. */
+/** Webhook endpoints and their deliveries. Staff only; viewers can read them. */
 
 import type { Client } from "#api/client";
 import {
@@ -100,7 +100,7 @@ export class WebhookEndpoints {
     );
   }
 
-  /** Deliveries to the endpoint, with its responses. */
+  /** Deliveries to the endpoint, each with the endpoint's last response. */
   deliveries(
     id: string,
     query: ListWebhookDeliveriesData["query"] = {},
