@@ -1,12 +1,14 @@
 /**
- * Keeps records that are final in a file of their own, so that they need no memory. Each record has
- * keys, such as its order id, by which it is found again.
+ * Keeps final records in a separate file, so that they need no memory. Each record can be found by
+ * its keys, such as its order id.
  */
 
 import { DatabaseSync, type SQLInputValue } from "node:sqlite";
 
 export interface Archive {
-  /** Adds records, or replaces those with the same number. They are on disk when it returns. */
+  /**
+   * Adds records, or replaces those with the same number. After the call, the records are on disk.
+   */
   store(table: string, records: ArchivedRecord[]): void;
   get(table: string, id: string): string | undefined;
   numberOf(table: string, id: string): number | undefined;
@@ -67,7 +69,7 @@ export function openArchive(path: string): Archive {
     "select count(*) as count, max(number) as latest from records where kind = ?",
   );
   const readNewest = pageReader(db, "records found where found.kind = ?");
-  // A cross join keeps this order: reading the records first would read the whole table.
+  // A cross join makes SQLite read `keys` first. Otherwise it could read all records.
   const keyed = `keys found cross join records on records.kind = found.kind
     and records.number = found.number where found.kind = ?`;
   const readByKey = pageReader(db, `${keyed} and found.key = ?`);
@@ -76,7 +78,7 @@ export function openArchive(path: string): Archive {
     `${keyed} and found.key between ? and ? and instr(lower(substr(found.key, ?)), ?) > 0`,
   );
 
-  /** All changes of `work` or none. */
+  /** Commits all changes of `work`, or none of them. */
   function inTransaction(work: () => void): void {
     db.exec("begin immediate");
     try {

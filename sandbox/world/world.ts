@@ -72,8 +72,8 @@ export interface Settings {
   pay_account_notification_url: string | null;
   /** Whether an order id can be used again after its transaction was denied. */
   reuse_order_id_after_deny: boolean;
-  /** The status after the merchant denied a challenge: `cancel` as recorded in 2021, `deny` before. */
+  /** The status after a denied challenge: `cancel` in recordings of 2021, `deny` in older ones. */
   denied_review_status: "cancel" | "deny";
-  /** Whether status responses contain the merchant's metadata. No recorded response does. */
+  /** Whether status responses contain the merchant's metadata. Recorded responses do not. */
   metadata_in_status: boolean;
 }

@@ -285,7 +285,7 @@ Deno.test("card charge with a list of BINs: denies all other cards", async () =>
   assert.equal(await status(["bni", "5"]), "deny");
 });
 
-Deno.test("point inquiry: works for Mandiri cards, returns 402 for others and 411 for an unknown token", async () => {
+Deno.test("point inquiry: returns the points of a card, 402 for a card without points and 411 for an unknown token", async () => {
   await using box = await openSandbox();
   const inquire = async (token: string) => await box.get(`/v2/point_inquiry/${token}`);
   const { transaction_time, ...answer } = await inquire(await box.token("4617006959746656"));

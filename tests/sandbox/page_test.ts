@@ -135,7 +135,7 @@ browserTest(
     await page.getByRole("link", { name: "order-1", exact: true }).click();
     await page.getByRole("button", { name: "Resend" }).waitFor({ state: "detached" });
 
-    // The same content on its own page, which is also live.
+    // The page of the transaction shows the same content and is also live.
     await page.goto(`${box.url}/transactions/${transaction_id}`);
     await page.getByText("Payload").click();
     await press(page, "Resend");

@@ -21,7 +21,7 @@
     callback?.(answer);
   }
 
-  /** The page shows `redirectUrl` in a frame; that page reports the result with a message. */
+  /** The merchant's page shows `redirectUrl` in a frame. The framed page reports the result. */
   function authenticate(redirectUrl, { performAuthentication, ...callbacks } = {}) {
     function receive({ origin, data }) {
       if (origin !== address || data?.redirectUrl !== redirectUrl) return;
