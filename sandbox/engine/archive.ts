@@ -18,7 +18,10 @@ export interface Archive {
   /** Newest first, as are the results of `find` and `search`. */
   newest(table: string): Iterable<string>;
   find(table: string, key: string): Iterable<string>;
-  /** Records with a key that starts with `prefix` and contains `text`, in any case. */
+  /**
+   * Records with a key that starts with `prefix` and contains `text`; the case of `text` is
+   * ignored.
+   */
   search(table: string, prefix: string, text: string): Iterable<string>;
   summary(table: string): { count: number; nextNumber: number };
   /** Removes all records. */

@@ -4,9 +4,10 @@ import type { Clock } from "./time.ts";
 
 export interface Schedule {
   /**
-   * Schedules `key` for the time `at` instead of the time set before; null cancels it. Entries that
-   * other requests add during a clock jump wait until the jump ends, because a steady stream of new
-   * entries could keep the jump from ending. With `joinsJump`, the entry does not wait.
+   * Schedules `key` for the time `at` instead of the time set before; null cancels the entry.
+   * Entries that other requests add during a clock jump wait until the jump ends, because a steady
+   * stream of new entries could keep the jump from ending. With `joinsJump`, the entry does not
+   * wait.
    */
   set(key: string, at: number | null, joinsJump?: boolean): void;
   /** Number of entries in memory, including cancelled ones that were not removed yet. */
@@ -65,7 +66,9 @@ export function createSchedule(
     timer = { at: earliest.at, id };
   }
 
-  /** Runs one at a time: a timer that fires during a jump waits for the end of the jump. */
+  /**
+   * Only one call runs at a time: a timer that fires during a jump waits for the end of the jump.
+   */
   function runUntil(to: number, isJump: boolean): Promise<void> {
     // A failed jump must not block later ones.
     running = running.catch(() => {}).then(async () => {

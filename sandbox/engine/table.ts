@@ -24,7 +24,10 @@ export interface Table<T extends Stored> {
   newest(): Iterable<T>;
   /** Records that have this key. */
   find(key: string): Iterable<T>;
-  /** Records with a key that starts with `prefix` and contains `text`, in any case. */
+  /**
+   * Records with a key that starts with `prefix` and contains `text`; the case of `text` is
+   * ignored.
+   */
   search(prefix: string, text: string): Iterable<T>;
   /** The records in memory: all that are not final, and the latest final ones. */
   inMemory(): Iterable<T>;
@@ -75,7 +78,7 @@ export async function openTable<T extends Stored>(
   /** Numbers of records in memory of which the archive has an earlier state. */
   const changedSinceArchived = new Set<number>();
   let { count: archived, nextNumber } = archive?.summary(name) ?? { count: 0, nextNumber: 0 };
-  /** Numbers of the records in memory, ascending; those of removed records may still be there. */
+  /** Ascending numbers of the records in memory, and of some records that were removed. */
   let order: number[] = [];
   const ids = new Map<number, string>();
   let isTrimming = false;

@@ -7,7 +7,7 @@ export interface Card extends Stored {
   masked: string;
   brand: "visa" | "mastercard" | "jcb" | "amex";
   behaviour: CardBehaviour;
-  /** Saved tokens stay; one-time tokens end after one charge or when they expire. */
+  /** Saved tokens are kept. One-time tokens are deleted after one charge or when they expire. */
   isSaved: boolean;
   expiresAt: number | null;
 }

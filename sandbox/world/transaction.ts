@@ -38,7 +38,7 @@ export interface Transaction extends Stored {
   /** Why the bank or provider denied the payment. */
   message: string | null;
   refunds: Refund[];
-  /** Missing if there is none. */
+  /** Missing if there are no chargebacks. */
   chargebacks?: { amount: number; at: number }[];
   /** Data of the payment method. */
   details: Details;
@@ -49,7 +49,7 @@ export interface Transaction extends Stored {
   popId?: string;
   /** Webhook URLs of this transaction: `override` replaces the merchant's, `append` adds to them. */
   notify: { override: string[]; append: string[] };
-  /** Id of the first payment to the same virtual account; null: this is the first or only one. */
+  /** Id of the first payment to the same virtual account; null for this first payment. */
   parentId: string | null;
   subscriptionId: string | null;
   invoiceId: string | null;

@@ -13,7 +13,7 @@ export interface World {
   merchant: Merchant;
   /** URL of this sandbox for browsers; links in responses start with it. */
   publicUrl(): string;
-  /** The service that runs with this sandbox and uses it as its gateway; null: none is known. */
+  /** The service that runs with this sandbox and uses it as its gateway; null if there is none. */
   service: ServiceAddress | null;
   settings: Settings;
   clock: Clock;
@@ -64,7 +64,7 @@ export interface Merchant {
   clientKey: string;
 }
 
-/** Settings that can change at runtime; the real gateway has them on its dashboard. */
+/** Settings that can change at runtime: webhook URLs, and variants of the gateway's behaviour. */
 export interface Settings {
   /** Webhook URL; null: no webhooks are sent, unless a charge has its own URL. */
   notification_url: string | null;

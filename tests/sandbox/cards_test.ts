@@ -352,7 +352,7 @@ Deno.test("full card numbers: are never stored or returned", async () => {
     for (const text of responses) {
       for (const number of [ACCEPTED_CARD, "5211111111111117"]) {
         assert.ok(!text.includes(number));
-        // Also not the first 12 digits: the masked number contains only 8 of them.
+        // The first 12 digits must not appear either: a masked number has only the first 8.
         assert.doesNotMatch(text, new RegExp(number.slice(0, 12)));
       }
     }

@@ -190,7 +190,7 @@ browserTest(
   },
 );
 
-browserTest("payment link page: shows items, notes and the status of the API", async (test) => {
+browserTest("payment link page: shows items, notes and the invoice status", async (test) => {
   const { box, open, takeScreenshot } = test;
   const { id, payment_link_url } = await box.post("/v1/invoices", {
     ...INVOICE,

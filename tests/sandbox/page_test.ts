@@ -298,7 +298,7 @@ browserTest(
 
 browserTest("QR codes: can be scanned and contain the qr_string of the charge", async (test) => {
   const { box, open, takeScreenshot } = test;
-  // A separate library: the codes must not be read by the library that wrote them.
+  // A separate library reads the codes: the library that wrote them could repeat its own error.
   const { default: jsQR } = await import(JSQR);
   const page = await open("/");
   const scan = async (url: string) => {

@@ -1,6 +1,6 @@
 /**
  * The card functions for a merchant's page: `MidtransNew3ds.getCardToken`, `authenticate` and
- * `redirect`. Load it like the gateway's script, from the address of the sandbox.
+ * `redirect`. Load this script like the gateway's, from the address of the sandbox.
  */
 (() => {
   const script = document.currentScript ?? document.getElementById("midtrans-script");
