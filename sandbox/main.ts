@@ -103,7 +103,7 @@ function parseUrl(name: string, text: string): string {
   throw new UsageError(`--${name} must be an http or https URL`);
 }
 
-/** Paths are appended to the result. */
+/** Removes slashes at the end, because paths are appended to the result. */
 function parseBaseUrl(name: string, text: string): string {
   const url = new URL(parseUrl(name, text));
   if (url.href === url.origin + url.pathname) return url.href.replace(/\/+$/, "");

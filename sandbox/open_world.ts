@@ -23,7 +23,8 @@ export interface WorldOptions {
   settings?: Partial<Settings>;
   /**
    * How many final records of each kind stay in memory. With a state file, the others are read from
-   * its archive; without, they are deleted. Default: 1,000 with a file, 10,000 without.
+   * its archive; without a state file, they are deleted. Default: 1,000 with a file, 10,000
+   * without.
    */
   finalInMemory?: number;
   publicUrl: () => string;
@@ -98,7 +99,7 @@ async function readWorld(
     const ahead = clock.now() - Date.now();
     worldStates.put({ id: ID, random: random.state(), merchantId, ahead, settings });
   };
-  // Every commit contains the random state that its ids came from, so that no id repeats.
+  // Every commit also stores the random state, so that no id repeats after a restart.
   if (journal) journal.beforeCommit = saveState;
 
   const committed = () => {

@@ -20,10 +20,10 @@ export interface RecordRules<T> {
   run(world: World, record: T): unknown;
   /**
    * Whether the record probably does not change again, so that it need not stay in memory. Missing
-   * for records that are few, or that are deleted when they are due.
+   * for kinds with few records, and for kinds whose records are deleted when they are due.
    */
   isFinal?(record: T): boolean;
-  /** Texts by which it is found, other than its id. */
+  /** Texts by which the record is found, in addition to its id. */
   keysOf?(record: T): string[];
 }
 

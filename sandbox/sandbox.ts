@@ -42,7 +42,7 @@ export interface Sandbox extends AsyncDisposable {
   sizeInMemory(): { records: number; scheduled: number };
 }
 
-/** Public keys: safe only because the sandbox moves no money. */
+/** These keys are published, which is safe only because the sandbox moves no money. */
 export const DEFAULT_KEYS = { server: "SB-Mid-server-sandbox", client: "SB-Mid-client-sandbox" };
 
 /** How long open requests may take to finish at shutdown. */
@@ -114,8 +114,8 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     sizeInMemory: world.sizeInMemory,
     async [Symbol.asyncDispose]() {
       closing.abort();
-      // Control requests wait for deliveries, and a delivery may wait for a receiver that does not
-      // respond.
+      // Stops deliveries first: control requests wait for them, and a delivery may wait for a
+      // receiver that does not respond.
       await world.stopNotifications();
       // A client may never finish sending its request, so the wait for open requests is limited.
       const grace = new AbortController();

@@ -27,7 +27,7 @@ export interface Endpoint {
   family: Family;
   /**
    * Set if the body is validated before the idempotency key is checked. Otherwise `run` validates
-   * it.
+   * the body.
    */
   read?: (body: unknown) => unknown;
   run: (world: World, call: Call) => Record<string, unknown>;

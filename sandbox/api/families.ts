@@ -134,8 +134,8 @@ function basicUser(authorization: string | null): string | null {
 }
 
 /**
- * Only successful responses are stored for replay, and none for Permata and Indomaret, for which the
- * gateway does not support idempotency.
+ * Only successful responses are stored for replay. Responses of Permata and Indomaret are never
+ * stored, because the gateway does not support idempotency for them.
  */
 function canReplay(body: Record<string, unknown>): boolean {
   const isSupported = !("permata_va_number" in body) && body.store !== "indomaret";

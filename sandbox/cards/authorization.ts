@@ -30,7 +30,7 @@ export interface CardDetails {
   savedUntil?: number;
 }
 
-/** `details` has another type for each payment method; this is the type for cards. */
+/** Each payment method has its own type of `details`. Returns them with the type for cards. */
 export function cardDetails({ details }: { details: Details }): CardDetails {
   return details as unknown as CardDetails;
 }
@@ -113,7 +113,7 @@ export function finishThreeDs(world: World, transaction: Transaction, isAuthenti
   });
 }
 
-/** The customer has been redirected to the bank and has not finished authentication. */
+/** Whether the customer still has to finish 3-D Secure. */
 export function isWaitingForThreeDs(transaction: Transaction): boolean {
   return transaction.status === "pending" && transaction.method === "credit_card" &&
     cardDetails(transaction).threeDs?.result === null;

@@ -36,7 +36,7 @@ BEHAVIOURS.set("4806000000000081", {
   deniesAbove: 30_000,
 });
 addCards("outdated", "deny_by_bank", "4723249479082225", "5555666677771111");
-// The gateway's current lists have no card for a challenge. These older ones still work.
+// The gateway's current lists have no card for a challenge. These older cards still work.
 addCards("otp", "challenge", "4511111111111117", "5510111111111115");
 addBankCard("mandiri", "accept", "4617006959746656");
 addBankCard("cimb", "accept", "4599207887122414");

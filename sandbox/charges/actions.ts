@@ -75,7 +75,7 @@ export function deny(world: World, id: string) {
   const denied = transitionTo(world, transaction, status, "deny", { fraud: "deny" });
   return {
     ...actionResponse(world, denied, "Success, transaction is denied"),
-    // 200 for any status: the merchant asked for the denial and it succeeded.
+    // Always 200, because the denial that the merchant asked for succeeded.
     status_code: "200",
   };
 }

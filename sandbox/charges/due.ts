@@ -52,7 +52,7 @@ export function settle(world: World, transaction: Transaction): Transaction {
   return transitionTo(world, transaction, to, "settle");
 }
 
-/** A slow card issuer decides, or the customer of an OVO push declines. */
+/** Applies a scheduled decision: a slow card issuer decides, or an OVO customer declines. */
 function decideWithoutCustomer(world: World, transaction: Transaction): void {
   if (transaction.method === "credit_card") {
     const { status, statusMessage: _statusMessage, ...changes } = authorizeCard(

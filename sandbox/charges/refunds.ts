@@ -20,7 +20,7 @@ const Request = object({
 /** Limits the size of webhooks, each of which lists all refunds. */
 const MAX_REFUNDS = 100;
 
-/** The bank confirms a refund this long after it was made. The gateway then sends another webhook. */
+/** The bank confirms a refund this long after the request. The gateway then sends a webhook. */
 const CONFIRMATION_AFTER = 5 * SECOND;
 
 export interface RefundKind {

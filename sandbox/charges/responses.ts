@@ -21,7 +21,7 @@ export function chargeResponse(world: Identity, transaction: Transaction, status
   };
 }
 
-/** Response to cancel, expire, approve, deny and capture. */
+/** Response to cancel, expire, approve, deny, capture and refund. */
 export function actionResponse(world: Identity, transaction: Transaction, statusMessage: string) {
   return {
     status_code: statusCode(transaction, "operation"),
@@ -43,7 +43,7 @@ export function statusForMerchant(
   );
 }
 
-/** The members of the metadata that the gateway itself adds; null: there are none. */
+/** The members of the metadata that the gateway itself adds; null if there are none. */
 function gatewayMembers(metadata: Record<string, unknown>): Record<string, unknown> | null {
   const added = Object.entries(metadata).filter(([name]) => GATEWAY_MEMBERS.includes(name));
   return added.length > 0 ? Object.fromEntries(added) : null;
@@ -53,7 +53,7 @@ const GATEWAY_MEMBERS = ["extra_info", "midtrans_invoice_id"];
 
 /** Everything that the sandbox knows about a transaction, in the format of a status response. */
 export function statusResponse(world: Identity, transaction: Transaction) {
-  // The gateway reports pending DANA transactions with 200 and in capitals.
+  // For pending DANA transactions, the gateway sends code 200 and the status in capitals.
   const isPendingDana = transaction.method === "dana" && transaction.status === "pending";
   const code = isPendingDana ? "200" : statusCode(transaction, "status");
   return {
@@ -154,7 +154,9 @@ function statusMessageOf({ method, status, message, details }: Transaction): str
 
 type State = Pick<Transaction, "status" | "fraud">;
 
-/** The gateway gives a status different codes in responses and in webhooks. */
+/**
+ * The gateway's code for a status. Some statuses have another code in webhooks than in responses.
+ */
 function statusCode({ status, fraud }: State, view: View): string {
   switch (status) {
     case "pending":

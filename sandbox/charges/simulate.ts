@@ -30,7 +30,7 @@ interface SimulatedAction {
   run(world: World, transaction: Transaction, options: ActionOptions): Transaction;
 }
 
-/** Methods whose provider can deny a payment. Transfers and store payments can only expire. */
+/** Methods whose provider can deny a payment. With other methods, an unpaid payment expires. */
 const DENIABLE = ["credit_card", "gopay", "shopeepay", "qris", "ovo", "akulaku", "kredivo"];
 
 export const SIMULATED_ACTIONS = {

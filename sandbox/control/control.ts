@@ -49,7 +49,7 @@ const ActionOptions = object({
   amount: rupiah().nullish(),
 });
 
-/** A fault applies to an API call, or to the webhooks that have this cause. */
+/** Values of a fault's `operation`: `*` for all, an API call, or the cause of webhooks. */
 const OPERATIONS = [
   ...new Set(["*", ...ENDPOINTS.map(({ operation }) => operation), ...CAUSES]),
 ];
@@ -264,8 +264,8 @@ export function createControl({ world, subscribe, closing }: Control): Hono {
 }
 
 /**
- * `GET /_sandbox/changes`: sends "changed" without content. At most one message is pending, so a
- * slow page does not accumulate messages.
+ * `GET /_sandbox/changes`: sends the message "changed", which does not say what changed. At most
+ * one message is pending, so a slow page does not accumulate messages.
  */
 async function streamChanges(
   stream: SSEStreamingApi,

@@ -37,7 +37,7 @@ const FEES: Record<MethodName, { fixed: number; share: number }> = {
 interface Entry {
   type: "settlement" | "refund" | "chargeback";
   transaction: Transaction;
-  /** Negative if the merchant pays it back. */
+  /** Negative for refunds and chargebacks. */
   amount: number;
   fee: number;
   refundKey: string;

@@ -1,12 +1,14 @@
 /**
- * Keeps records that are final in a file of their own, so that they need no memory. Each record has
- * keys, such as its order id, by which it is found again.
+ * Keeps final records in a separate file, so that they need no memory. Each record can be found by
+ * its keys, such as its order id.
  */
 
 import { DatabaseSync, type SQLInputValue } from "node:sqlite";
 
 export interface Archive {
-  /** Adds records, or replaces those with the same number. They are on disk when it returns. */
+  /**
+   * Adds records, or replaces those with the same number. After the call, the records are on disk.
+   */
   store(table: string, records: ArchivedRecord[]): void;
   get(table: string, id: string): string | undefined;
   numberOf(table: string, id: string): number | undefined;
@@ -16,7 +18,10 @@ export interface Archive {
   /** Newest first, as are the results of `find` and `search`. */
   newest(table: string): Iterable<string>;
   find(table: string, key: string): Iterable<string>;
-  /** Records with a key that starts with `prefix` and contains `text`, in any case. */
+  /**
+   * Records with a key that starts with `prefix` and contains `text`; the case of `text` is
+   * ignored.
+   */
   search(table: string, prefix: string, text: string): Iterable<string>;
   summary(table: string): { count: number; nextNumber: number };
   /** Removes all records. */
@@ -67,7 +72,7 @@ export function openArchive(path: string): Archive {
     "select count(*) as count, max(number) as latest from records where kind = ?",
   );
   const readNewest = pageReader(db, "records found where found.kind = ?");
-  // A cross join keeps this order: reading the records first would read the whole table.
+  // A cross join makes SQLite read `keys` first. Otherwise it could read all records.
   const keyed = `keys found cross join records on records.kind = found.kind
     and records.number = found.number where found.kind = ?`;
   const readByKey = pageReader(db, `${keyed} and found.key = ?`);
@@ -76,7 +81,7 @@ export function openArchive(path: string): Archive {
     `${keyed} and found.key between ? and ? and instr(lower(substr(found.key, ?)), ?) > 0`,
   );
 
-  /** All changes of `work` or none. */
+  /** Commits all changes of `work`, or none of them. */
   function inTransaction(work: () => void): void {
     db.exec("begin immediate");
     try {

@@ -56,7 +56,7 @@ export async function openJournal(path: string): Promise<Journal> {
   const sealed: Change[][] = [];
   let writing: Promise<void> = Promise.resolve();
   let next: Promise<void> | null = null;
-  /** Number of parts of each record that has more than one. */
+  /** Number of parts of each record that has more than one part. */
   const partCounts = new Map<string, number>();
 
   function write(key: JournalKey, value: Uint8Array | null) {
@@ -109,8 +109,8 @@ export async function openJournal(path: string): Promise<Journal> {
   }
 
   /**
-   * Call it after all changes of an operation are written: then no commit contains only a part of an
-   * operation.
+   * Call this function after all changes of an operation are written. Then no commit contains only
+   * a part of an operation.
    */
   function committed(): Promise<void> {
     checkpoint();
@@ -197,7 +197,7 @@ function split(value: Uint8Array): Uint8Array[] {
   );
 }
 
-/** One commit, unless an operation wrote more than a commit can hold. */
+/** Returns all changes as one commit, unless an operation wrote more than a commit can hold. */
 function* splitIntoCommits(changes: Change[]): Iterable<Change[]> {
   let group: Change[] = [];
   let bytes = 0;

@@ -13,7 +13,7 @@ export interface Random {
 export type RandomState = [number, number, number, number];
 
 export function seededState(seed: number): RandomState {
-  // xoshiro must not start with four zero words, and a seed of 0 is allowed.
+  // Mixes the seed, because a seed of 0 is allowed and xoshiro must not start with four zero words.
   let x = seed >>> 0;
   const nextWord = () => {
     x = (x + 0x9e3779b9) >>> 0;

@@ -4,9 +4,10 @@ import type { Clock } from "./time.ts";
 
 export interface Schedule {
   /**
-   * Schedules `key` for the time `at` instead of the time set before; null cancels it. Entries that
-   * other requests add during a clock jump wait until the jump ends, because a steady stream of new
-   * entries could keep it from ending. With `joinsJump`, the entry does not wait.
+   * Schedules `key` for the time `at` instead of the time set before; null cancels the entry.
+   * Entries that other requests add during a clock jump wait until the jump ends, because a steady
+   * stream of new entries could keep the jump from ending. With `joinsJump`, the entry does not
+   * wait.
    */
   set(key: string, at: number | null, joinsJump?: boolean): void;
   /** Number of entries in memory, including cancelled ones that were not removed yet. */
@@ -25,15 +26,16 @@ interface Entry {
   isCancelled: boolean;
 }
 
-/** Cancelled entries stay until they are this many, and half of all entries. */
+/** Cancelled entries are removed when there are this many and they are half of all entries. */
 const MAX_CANCELLED = 1000;
 
 /** Maximum delay of a timer. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /**
- * `runDue` is called when an entry is due and checks itself whether there is something to do. A
- * jump waits for each call, and at its start for `waitForInFlight`. Both functions must not throw.
+ * Calls `runDue` when an entry is due; `runDue` checks whether there is still something to do. A
+ * clock jump first waits for `waitForInFlight`, and then for each call of `runDue`. Neither
+ * function may throw.
  */
 export function createSchedule(
   clock: Clock,
@@ -41,7 +43,7 @@ export function createSchedule(
   waitForInFlight: () => Promise<void>,
 ): Schedule {
   let heap: Entry[] = [];
-  /** The entry of each key that is not cancelled. */
+  /** The current entry of each key; cancelled entries are not in this map. */
   const current = new Map<string, Entry>();
   let cancelled = 0;
   let nextOrder = 0;
@@ -64,7 +66,9 @@ export function createSchedule(
     timer = { at: earliest.at, id };
   }
 
-  /** Runs one at a time: a timer that fires during a jump waits for the end of the jump. */
+  /**
+   * Only one call runs at a time: a timer that fires during a jump waits for the end of the jump.
+   */
   function runUntil(to: number, isJump: boolean): Promise<void> {
     // A failed jump must not block later ones.
     running = running.catch(() => {}).then(async () => {

@@ -1,7 +1,7 @@
 /**
- * Records of one kind: read from memory, written to the journal if there is one. Of the records that
- * are final, only the latest stay in memory: older ones are moved to the archive, and read from
- * there when they are asked for.
+ * Records of one kind. They are kept in memory, and written to the journal if there is one. Only
+ * the latest final records stay in memory: older ones are moved to the archive and read from there,
+ * or are deleted if there is no archive.
  */
 
 import type { Archive } from "./archive.ts";
@@ -24,11 +24,14 @@ export interface Table<T extends Stored> {
   newest(): Iterable<T>;
   /** Records that have this key. */
   find(key: string): Iterable<T>;
-  /** Records with a key that starts with `prefix` and contains `text`, in any case. */
+  /**
+   * Records with a key that starts with `prefix` and contains `text`; the case of `text` is
+   * ignored.
+   */
   search(prefix: string, text: string): Iterable<T>;
-  /** All records that are not final, and a few others. */
+  /** The records in memory: all that are not final, and the latest final ones. */
   inMemory(): Iterable<T>;
-  /** Moves the oldest final records out of memory after `commit`, if there are many. */
+  /** After `commit`, moves the oldest final records out of memory if there are too many. */
   trim(commit: Promise<void>): Promise<void>;
   readonly size: number;
   readonly sizeInMemory: number;
@@ -49,7 +52,7 @@ export interface FinalRecords<T> {
   /** Whether nothing is scheduled for the record, so that it probably does not change again. */
   isFinal: (record: T) => boolean;
   maxInMemory: number;
-  /** In memory and archive together; the oldest are deleted. */
+  /** Maximum in memory and archive together. If there are more, the oldest are deleted. */
   max: number;
 }
 
@@ -57,7 +60,10 @@ export class RecordTooLarge extends Error {
   override name = "RecordTooLarge";
 }
 
-/** Share of the final records in memory that is moved at a time: each time waits for the disk. */
+/**
+ * Final records are moved only when they exceed `maxInMemory` by this share, because each move
+ * waits for the disk.
+ */
 const TRIM_SHARE = 0.25;
 
 export async function openTable<T extends Stored>(
@@ -72,7 +78,7 @@ export async function openTable<T extends Stored>(
   /** Numbers of records in memory of which the archive has an earlier state. */
   const changedSinceArchived = new Set<number>();
   let { count: archived, nextNumber } = archive?.summary(name) ?? { count: 0, nextNumber: 0 };
-  /** Numbers of the records in memory, ascending; those of removed records may still be there. */
+  /** Ascending numbers of the records in memory, and of some records that were removed. */
   let order: number[] = [];
   const ids = new Map<number, string>();
   let isTrimming = false;
@@ -105,7 +111,7 @@ export async function openTable<T extends Stored>(
     onPut(record);
   }
 
-  /** Appends, unless the record comes from the archive. */
+  /** Appends the number. If the record comes from the archive, inserts the number at its place. */
   function addToOrder(number: number) {
     let at = order.length;
     while (at > 0 && order[at - 1]! > number) at--;
@@ -127,7 +133,7 @@ export async function openTable<T extends Stored>(
 
   function put(given: New<T> & { number?: number }): T {
     const inMemory = records.get(given.id)?.number;
-    // A new record has no number, or that of the record from which it was copied.
+    // A new record has no number, or the number of the record from which it was copied.
     const inArchive = inMemory === undefined && given.number !== undefined
       ? archive?.numberOf(name, given.id)
       : undefined;
@@ -149,7 +155,7 @@ export async function openTable<T extends Stored>(
     if (!known) return;
     forget(id);
     journal?.write([name, known.number], null);
-    // Removes the ids of deleted records, so that iteration stays fast.
+    // Drops the numbers of removed records, so that iteration stays fast.
     if (order.length > 2 * records.size + 1000) order = order.filter((each) => ids.has(each));
   }
 

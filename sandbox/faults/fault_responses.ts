@@ -1,4 +1,4 @@
-/** The HTTP responses of the faults that are set. */
+/** The HTTP responses of armed faults. */
 
 import { type ApiResponse, cutConnection, render } from "../http/response.ts";
 import type { Fault } from "./faults.ts";

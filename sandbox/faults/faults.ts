@@ -38,7 +38,7 @@ export interface Fault {
   /** Operation that fails, or `*`; for webhook faults the operation that causes the webhook. */
   operation: string;
   fault: ResponseFault | WebhookFault;
-  /** How many times it still happens. */
+  /** How many more times the fault happens. */
   count: number;
   /** Probability each time; 1 means always. */
   rate: number;

@@ -21,7 +21,7 @@ async function readText(request: Request): Promise<string> {
     await request.body?.cancel();
     throw new Refusal(413);
   }
-  // The server enforces a declared length; without one the size must be counted while reading.
+  // The server enforces a declared length; otherwise the size must be counted while reading.
   const reading = length === null ? readBounded(request.body) : request.text();
   return await reading.catch((error) => {
     // An incomplete body is treated as invalid JSON.
@@ -53,7 +53,7 @@ export function isCrossOrigin(headers: Headers, publicUrl: string): boolean {
   if (site === null && origin === null) return false;
   const host = headers.get("host") ?? "";
   if (site !== null && site !== "same-origin" && site !== "none") return true;
-  // The sandbox may be behind a proxy that has its own host name.
+  // The sandbox may be behind a proxy that has another host name.
   if (origin !== null && origin === URL.parse(publicUrl)?.origin) return false;
   if (origin !== null && URL.parse(origin)?.host !== host) return true;
   return !isOwnHost(host, publicUrl);

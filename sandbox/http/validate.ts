@@ -25,8 +25,8 @@ export function validate<T>(schema: z.ZodType<T>, input: unknown, prefix = ""): 
 type Issue = z.core.$ZodIssue;
 
 /**
- * Converts the scalars in `input` that have the wrong type. In place: a deeply nested body cannot be
- * copied.
+ * Converts the scalars in `input` that have the wrong type. Changes `input` itself, because a
+ * deeply nested body cannot be copied.
  */
 function convertScalars(input: unknown, issues: Issue[]): void {
   for (const issue of issues) {

@@ -113,7 +113,7 @@ export function startInvoicePayment(world: World, id: string, method: MethodName
   }
   const methodFields = PAYABLE_BY[method];
   if (!methodFields) throw invalid("payment_type is not supported");
-  // A second attempt while the first can still be paid needs its own order id.
+  // If an earlier attempt still uses the order id of the invoice, this attempt gets another one.
   const isFirst = isOrderIdFree(world, invoice.orderId);
   const order_id = isFirst ? invoice.orderId : `${invoice.orderId}-${world.random.digits(10)}`;
   const request = {

@@ -20,7 +20,7 @@ const MAX_AMOUNT = 99_999_999;
 const MAX_TOTAL = Number.MAX_SAFE_INTEGER;
 const time = text(30).refine((value) => parseTime(value) !== null, "format is invalid");
 
-/** Number of digits that a number chosen by the merchant may have at each bank. */
+/** For each bank, how many digits a number chosen by the merchant may have. */
 export const BANKS: Record<string, { min: number; max: number }> = {
   bca_va: { min: 11, max: 11 },
   mandiri_bill: { min: 1, max: 12 },

@@ -41,7 +41,7 @@ function percent(amount: number, rate: number): number {
 export interface InvoiceLine {
   description: string;
   quantity: number;
-  /** Of one piece, before the discount. */
+  /** Price of one piece, before the discount. */
   price: number;
   /** Percent. */
   discount: number;

@@ -178,7 +178,7 @@ function readRetry({ retry_schedule }: { retry_schedule?: z.output<typeof Retry>
   };
 }
 
-/** All cycles have run. */
+/** Whether all cycles have run. */
 function isComplete({ schedule: { current, maxInterval } }: Subscription): boolean {
   return maxInterval !== null && current >= Math.max(1, maxInterval);
 }

@@ -84,7 +84,7 @@ export function updateTransaction(
   return updated;
 }
 
-/** An invoice becomes paid with its transaction, even if it was voided meanwhile. */
+/** Marks the invoice of a paid transaction as paid, even if the invoice was voided meanwhile. */
 function markInvoicePaid(world: World, { invoiceId }: Transaction): void {
   const invoice = invoiceId === null ? undefined : world.invoices.get(invoiceId);
   if (!invoice || invoice.status === "paid") return;

@@ -119,7 +119,7 @@ export function createNotifier(
     }
   }
 
-  /** Delivers webhooks that were held back, of one transaction or of all. */
+  /** Delivers the held webhooks of one transaction, or all held webhooks. */
   function release(transactionId?: string | null) {
     for (const id of held) {
       const webhook = world.webhooks.get(id);

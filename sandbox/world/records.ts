@@ -7,7 +7,7 @@ export interface Card extends Stored {
   masked: string;
   brand: "visa" | "mastercard" | "jcb" | "amex";
   behaviour: CardBehaviour;
-  /** Saved tokens stay; one-time tokens end after one charge or when they expire. */
+  /** Saved tokens are kept. One-time tokens are deleted after one charge or when they expire. */
   isSaved: boolean;
   expiresAt: number | null;
 }
@@ -54,7 +54,7 @@ export interface Subscription extends Stored {
   token: string;
   accountId: string | null;
   status: "active" | "inactive";
-  /** Final: retries are dropped and it cannot be enabled again. */
+  /** A cancelled subscription has no retries and cannot be enabled again. */
   isCancelled: boolean;
   createdAt: number;
   schedule: {
@@ -63,7 +63,10 @@ export interface Subscription extends Stored {
     /** Maximum number of cycles; null for no limit. */
     maxInterval: number | null;
     startAt: number;
-    /** Later cycles are counted from this cycle and its time. An update or a resume changes it. */
+    /**
+     * The times of later cycles are counted from this cycle. Updating or enabling the subscription
+     * changes the anchor.
+     */
     anchor: { at: number; cycle: number };
     /** Number of cycles that have started. */
     current: number;

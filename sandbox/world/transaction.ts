@@ -38,18 +38,18 @@ export interface Transaction extends Stored {
   /** Why the bank or provider denied the payment. */
   message: string | null;
   refunds: Refund[];
-  /** Missing if there is none. */
+  /** Missing if there are no chargebacks. */
   chargebacks?: { amount: number; at: number }[];
   /** Data of the payment method. */
   details: Details;
   customFields: Record<string, string>;
   metadata: Record<string, unknown> | null;
-  /** Only webhooks contain it. State files of earlier versions have neither it nor `popId`. */
+  /** Only webhooks contain `customer` and `popId`. State files of earlier versions have neither. */
   customer?: { email?: string; full_name?: string } | null;
   popId?: string;
   /** Webhook URLs of this transaction: `override` replaces the merchant's, `append` adds to them. */
   notify: { override: string[]; append: string[] };
-  /** Id of the first payment to the same virtual account; null: this is the first or only one. */
+  /** Id of the first payment to the same virtual account; null for this first payment. */
   parentId: string | null;
   subscriptionId: string | null;
   invoiceId: string | null;

@@ -44,7 +44,9 @@ export interface Notifier {
   resend(webhook: Webhook): void;
   /** Delivers a webhook whose retry is due. */
   retry(webhook: Webhook): void;
-  /** Runs `work`; `delivered` resolves after the first attempt of all webhooks that it caused. */
+  /**
+   * Runs `work`; `delivered` resolves after the first attempt of all webhooks that `work` caused.
+   */
   trackDeliveries<T>(work: () => T): { result: T; delivered: Promise<void> };
   /** Resolves when no delivery attempt is running any more. */
   idle(): Promise<void>;

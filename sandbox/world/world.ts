@@ -13,7 +13,7 @@ export interface World {
   merchant: Merchant;
   /** URL of this sandbox for browsers; links in responses start with it. */
   publicUrl(): string;
-  /** The service that runs with this sandbox and uses it as its gateway; null: none is known. */
+  /** The service that runs with this sandbox and uses it as its gateway; null if there is none. */
   service: ServiceAddress | null;
   settings: Settings;
   clock: Clock;
@@ -64,7 +64,7 @@ export interface Merchant {
   clientKey: string;
 }
 
-/** Settings that can change at runtime; the real gateway has them on its dashboard. */
+/** Settings that can change at runtime: webhook URLs, and variants of the gateway's behaviour. */
 export interface Settings {
   /** Webhook URL; null: no webhooks are sent, unless a charge has its own URL. */
   notification_url: string | null;
@@ -72,8 +72,8 @@ export interface Settings {
   pay_account_notification_url: string | null;
   /** Whether an order id can be used again after its transaction was denied. */
   reuse_order_id_after_deny: boolean;
-  /** The status after the merchant denied a challenge: `cancel` as recorded in 2021, `deny` before. */
+  /** The status after a denied challenge: `cancel` in recordings of 2021, `deny` in older ones. */
   denied_review_status: "cancel" | "deny";
-  /** Whether status responses contain the merchant's metadata. No recorded response does. */
+  /** Whether status responses contain the merchant's metadata. Recorded responses do not. */
   metadata_in_status: boolean;
 }

@@ -35,9 +35,9 @@ interface Shop {
   page: Json;
   /** Charges the card with 3-D Secure and returns its `redirect_url`. */
   charge(tokenId: string): Promise<string>;
-  /** The callback that the script called last. */
+  /** Waits until the script has called a callback, and returns this call. */
   nextCallback(): Promise<{ name: string; response: Json }>;
-  /** The form that the merchant's callback URL received. */
+  /** The forms that the merchant's callback URL received. */
   received: FormData[];
   url: string;
 }

@@ -285,7 +285,7 @@ Deno.test("card charge with a list of BINs: denies all other cards", async () =>
   assert.equal(await status(["bni", "5"]), "deny");
 });
 
-Deno.test("point inquiry: works for Mandiri cards, returns 402 for others and 411 for an unknown token", async () => {
+Deno.test("point inquiry: returns the points of a card, 402 for a card without points and 411 for an unknown token", async () => {
   await using box = await openSandbox();
   const inquire = async (token: string) => await box.get(`/v2/point_inquiry/${token}`);
   const { transaction_time, ...answer } = await inquire(await box.token("4617006959746656"));
@@ -352,7 +352,7 @@ Deno.test("full card numbers: are never stored or returned", async () => {
     for (const text of responses) {
       for (const number of [ACCEPTED_CARD, "5211111111111117"]) {
         assert.ok(!text.includes(number));
-        // Also not the first 12 digits: the masked number contains only 8 of them.
+        // The first 12 digits must not appear either: a masked number has only the first 8.
         assert.doesNotMatch(text, new RegExp(number.slice(0, 12)));
       }
     }

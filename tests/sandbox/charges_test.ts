@@ -385,7 +385,7 @@ Deno.test("ovo charge: returns 404 for an unregistered phone and creates no tran
   assert.equal((await box.status("o")).status_message, "Transaction doesn't exist.");
 });
 
-Deno.test("ovo charge: test phones decline, fail or let the payment expire", async () => {
+Deno.test("ovo charge: test phones deny the payment or let it expire", async () => {
   await using box = await openSandbox();
   const finalStatus = async (payer_phone_number: string) => {
     const { transaction_id } = await box.charge("ovo", { ovo: { payer_phone_number } });
@@ -399,7 +399,7 @@ Deno.test("ovo charge: test phones decline, fail or let the payment expire", asy
   assert.equal(await finalStatus("+628242974268"), "expire");
 });
 
-Deno.test("custom fields and metadata: are returned in the status and in every webhook with metadata_in_status", async () => {
+Deno.test("custom fields and metadata: with metadata_in_status, the status and every webhook contain them", async () => {
   await using box = await openSandbox({ settings: { metadata_in_status: true } });
   const more = { custom_field1: "one", custom_field3: "three", metadata: { a: { b: [1, null] } } };
   const { transaction_id } = await box.charge("bca", more);
@@ -569,7 +569,7 @@ Deno.test("sandbox clock: runs without calls to the control API", async () => {
   await until("the webhook arrives", () => box.hooks.at(-1)?.body.transaction_status === "expire");
 });
 
-Deno.test("charge: enforces the limits of names for BCA, country codes and postal codes", async () => {
+Deno.test("charge: limits the length of names for BCA, and validates country codes and postal codes", async () => {
   await using box = await openSandbox();
   const messagesFor = async (customer_details: Json) =>
     (await box.charge("bca", { customer_details })).validation_messages;

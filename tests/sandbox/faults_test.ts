@@ -11,7 +11,7 @@ function charge(box: TestSandbox, order_id = "one") {
 
 const hasTransaction = async (box: TestSandbox) => (await box.status("one")).status_code === "201";
 
-/** Faults whose response replaces the operation: it is not executed. */
+/** Faults whose response replaces the operation, so that the operation is not executed. */
 const REPLACING_FAULTS: Record<string, (box: TestSandbox) => Promise<void>> = {
   async error_500(box) {
     const { http, body } = await charge(box);
@@ -180,7 +180,10 @@ Deno.test("fault: rejects each invalid field with one message", async () => {
   }
 });
 
-/** Makes the same calls in every run; returns the responses without times and the sandbox URL. */
+/**
+ * Makes the same calls in every run; returns the responses, with times and the sandbox URL
+ * replaced.
+ */
 async function runCalls(seed: number, isReceiverSlow: boolean): Promise<string> {
   await using box = await openSandbox({ seed });
   const { promise: released, resolve: release } = Promise.withResolvers<void>();

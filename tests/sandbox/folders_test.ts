@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { dirname, join, relative } from "node:path";
 import { PROJECT } from "../support/project.ts";
 
-/** The sandbox folders, from top to bottom. Each may import only from the layers below its own. */
+/** The sandbox folders, from top to bottom. Each may import only from itself and lower layers. */
 const LAYERS = [
   ["."],
   ["pages"],

@@ -82,7 +82,7 @@ Deno.test("idempotency key: a second request during the first gets HTTP 202", as
   await first;
 });
 
-Deno.test("idempotency key: is ignored when an account is linked", async () => {
+Deno.test("idempotency key: is ignored by the call that links an account", async () => {
   await using box = await openSandbox();
   const body = {
     payment_type: "gopay",

@@ -238,7 +238,10 @@ for (const { operation, method, path, family } of withBody) {
   });
 }
 
-/** Creates the resource that the path needs, and returns its id. Without it the response is 404. */
+/**
+ * Creates the resource that the path needs, and returns its id. Without the resource, the response
+ * is 404.
+ */
 async function createResource(box: TestSandbox, path: string): Promise<string> {
   if (path.includes("subscriptions")) return (await box.post("/v1/subscriptions", SUBSCRIPTION)).id;
   if (path.includes("invoices")) return (await box.post("/v1/invoices", INVOICE)).id;

@@ -132,7 +132,7 @@ Deno.test("invoice: rejects an order id that was used before", async () => {
   assert.deepEqual([again.http, again.body], [409, { error_messages: ["Duplicate order id"] }]);
 });
 
-Deno.test("invoice virtual accounts: are generated, or use a number of the request with the digits of the bank", async () => {
+Deno.test("invoice virtual accounts: get a generated number, or the requested number if its length fits the bank", async () => {
   await using box = await openSandbox();
   const byVirtualAccount = { payment_type: "virtual_account", payment_link: undefined };
   const created = await createInvoice(box, {

@@ -6,7 +6,7 @@ import { INVOICE, SUBSCRIPTION } from "../support/gateway/sandbox_requests.ts";
 const PHONE = { viewport: { width: 390, height: 844 } };
 const DARK = { colorScheme: "dark" };
 
-/** Widths and colours in which the pages are looked at. */
+/** Widths and colour schemes in which the tests take screenshots. */
 const LOOKS: [name: string, options: Json][] = [
   ["1280", {}],
   ["1280_dark", DARK],
@@ -14,7 +14,7 @@ const LOOKS: [name: string, options: Json][] = [
   ["390_dark", { ...PHONE, ...DARK }],
 ];
 
-browserTest("list: says what is the payment's state and what the webhook's", async (test) => {
+browserTest("list: shows the states of payment and webhook separately", async (test) => {
   const { box, open, takeScreenshot } = test;
   await box.charge("bca");
   await box.waitForWebhooks();
@@ -26,13 +26,13 @@ browserTest("list: says what is the payment's state and what the webhook's", asy
     return texts.slice(3, 5).map((text: string) => text.replaceAll(/\s+/g, " ").trim());
   };
   assert.deepEqual(await cells(page), ["pending", "delivered · 200 about “pending”"]);
-  // A delivered webhook has no colour that could belong to the payment.
+  // A delivered webhook has the normal text colour, which says nothing about the payment.
   const colour = (selector: string) =>
     page.locator(selector).first().evaluate((element: Json) =>
       (globalThis as Json).getComputedStyle(element).color
     );
   assert.equal(await colour(".state.delivered"), await colour("body"));
-  // In a narrow window there are no column heads.
+  // A narrow window shows no column headings, so the cells have labels.
   const phone = await open("/", PHONE);
   assert.deepEqual(await cells(phone), [
     "Payment: pending",
@@ -53,7 +53,7 @@ browserTest("list: says what is the payment's state and what the webhook's", asy
   await takeScreenshot(page, "transactions_details");
 });
 
-browserTest("list of invoices: shows them live, and its buttons work", async (test) => {
+browserTest("list of invoices: updates live, and its buttons work", async (test) => {
   const { box, open, takeScreenshot } = test;
   const page = await open("/invoices");
   await page.getByText("No invoices yet").waitFor();
@@ -84,7 +84,7 @@ browserTest("list of invoices: shows them live, and its buttons work", async (te
   for (const [name, options] of LOOKS) {
     await takeScreenshot(await open("/invoices", options), `invoices_${name}`);
   }
-  // The number leads to the customer's page, and the tab back to the transactions.
+  // The number links to the customer's page, and the tab links back to the transactions.
   await row(page, "INV-1").getByRole("link", { name: "INV-1", exact: true }).click();
   await page.waitForURL(`**/payment-links/${first.id}`);
   await page.goto(`${box.url}/invoices`);
@@ -92,7 +92,7 @@ browserTest("list of invoices: shows them live, and its buttons work", async (te
   await row(page, "order-INV-1").locator(".badge.settlement").waitFor();
 });
 
-browserTest("list of subscriptions: shows them live, and its buttons work", async (test) => {
+browserTest("list of subscriptions: updates live, and its buttons work", async (test) => {
   const { box, open, takeScreenshot } = test;
   const page = await open("/subscriptions");
   await page.getByText("No subscriptions yet").waitFor();
@@ -169,7 +169,7 @@ browserTest("copy buttons: copy the number without spaces", async (test) => {
 });
 
 browserTest(
-  "empty list: shows a command that calls the service if one runs with it",
+  "empty list: shows a command that calls the service, if a service runs with the sandbox",
   async (test) => {
     const { box, open } = test;
     const command = async () => {
@@ -190,7 +190,7 @@ browserTest(
   },
 );
 
-browserTest("payment link page: shows items, notes and the status of the API", async (test) => {
+browserTest("payment link page: shows items, notes and the invoice status", async (test) => {
   const { box, open, takeScreenshot } = test;
   const { id, payment_link_url } = await box.post("/v1/invoices", {
     ...INVOICE,

@@ -15,7 +15,10 @@ import { INVOICE } from "../support/gateway/sandbox_requests.ts";
 import { PROJECT } from "../support/project.ts";
 import { until } from "../support/until.ts";
 
-/** Final records of each kind in these tests; the sandbox moves them a quarter of it at a time. */
+/**
+ * Final records of each kind that stay in memory. The sandbox moves the others when they exceed
+ * this limit by a quarter.
+ */
 const LIMIT = 8;
 
 async function createStateFile(): Promise<{ path: string; folder: string } & AsyncDisposable> {
@@ -38,7 +41,7 @@ async function payMany(box: TestSandbox, name: string, count: number): Promise<J
   return paid;
 }
 
-/** Returns when the sandbox has moved what it can out of memory. */
+/** Waits until the sandbox has moved final records out of memory. */
 async function assertBounded(box: TestSandbox): Promise<void> {
   // Two kinds of records become final: transactions and webhooks.
   const limit = 2 * (LIMIT * 1.25 + 1);
@@ -48,7 +51,7 @@ async function assertBounded(box: TestSandbox): Promise<void> {
   });
 }
 
-Deno.test("sandbox memory: final transactions leave it, and every call still finds them", async () => {
+Deno.test("sandbox memory: final transactions are moved to the archive, and every call still finds them", async () => {
   await using file = await createStateFile();
   await using box = await openSandbox({ path: file.path, finalInMemory: LIMIT });
   const pending = await box.charge("bca", { transaction_details: { order_id: "pending-1" } });
@@ -91,7 +94,7 @@ Deno.test("sandbox memory: a final transaction that changes again is listed once
     await assertBounded(box);
     await box.post("/v2/paid-0/refund", refund);
     await check(box, "partial_refund");
-    // Its bank confirms the refund, and it is final again.
+    // The bank confirms the refund, so the transaction is final again.
     await box.advance(60);
     await payMany(box, "later", 20);
     await assertBounded(box);
@@ -110,7 +113,7 @@ Deno.test("sandbox memory: a final transaction that changes again is listed once
     const all: Json[] = await box.get("/_sandbox/transactions");
     const found = all.filter(({ order_id }) => order_id === "paid-0");
     assert.deepEqual(found.map(({ transaction_status }) => transaction_status), [status]);
-    // It keeps its place: only the first transaction is older than the second.
+    // The changed transaction keeps its place: it is still the oldest.
     assert.deepEqual(all.slice(-2).map(({ order_id }) => order_id), ["paid-1", "paid-0"]);
     const listed = await box.get(`/_sandbox/transactions?status=${status}`);
     assert.deepEqual(listed.map(({ order_id }: Json) => order_id), ["paid-0"]);
@@ -118,7 +121,7 @@ Deno.test("sandbox memory: a final transaction that changes again is listed once
   }
 });
 
-Deno.test("sandbox memory: restart finds what left it, and keeps the limit", async () => {
+Deno.test("sandbox memory: a restart finds archived transactions, and keeps the limit", async () => {
   await using file = await createStateFile();
   const paid = await (async () => {
     // Everything stays in memory, as in a state file of an earlier version.
@@ -142,7 +145,7 @@ Deno.test("sandbox memory: restart finds what left it, and keeps the limit", asy
   }
 });
 
-Deno.test("sandbox memory: a paid invoice that left it is found, and its order id stays in use", async () => {
+Deno.test("sandbox memory: an archived invoice is found, and its order id stays in use", async () => {
   await using file = await createStateFile();
   await using box = await openSandbox({ path: file.path, finalInMemory: 2 });
   const ids: string[] = [];
@@ -170,14 +173,15 @@ Deno.test("sandbox memory: without a state file, the oldest final transactions a
   assert.equal((await box.status("pending-1")).transaction_status, "pending");
 });
 
-Deno.test("sandbox memory: an interrupted move leaves one record, in its latest state", async () => {
+Deno.test("sandbox memory: an interrupted move to the archive leaves one record, in its latest state", async () => {
   await using file = await createStateFile();
   const options = { path: file.path, finalInMemory: LIMIT };
   const { transaction_id } = await (async () => {
     await using box = await openSandbox(options);
     return (await payMany(box, "paid", 1))[0];
   })();
-  // The archive has the record, and the journal too: the process ended before it deleted its copy.
+  // The archive and the journal both have the record, as if the process had ended before the
+  // journal deleted its copy.
   const archive = openArchive(`${file.path}.archive`);
   const value = JSON.stringify({ id: transaction_id, number: 0, orderId: "paid-0" });
   const keys = ["order:paid-0", "status:pending"];
@@ -190,7 +194,7 @@ Deno.test("sandbox memory: an interrupted move leaves one record, in its latest 
   assert.match((await box.call("GET", "/")).text, /1 total/);
 });
 
-Deno.test("kill -9 while final transactions leave the memory: none is lost or listed twice", async () => {
+Deno.test("kill -9 while final transactions are moved to the archive: none is lost or listed twice", async () => {
   await using file = await createStateFile();
   await using receiver = openReceiver();
   const paid: string[] = [];
@@ -272,7 +276,7 @@ Deno.test("state file: a damaged archive is reported and the state is not left l
   await using _box = await openSandbox({ path: file.path });
 });
 
-Deno.test("schedule: cancelled entries leave the memory, and the others run in order", async () => {
+Deno.test("schedule: cancelled entries are removed from memory, and the others run in order", async () => {
   const clock = createClock();
   const ran: string[] = [];
   const schedule = createSchedule(clock, (key) => {

@@ -170,7 +170,7 @@ for (const [name, operation] of Object.entries(OPERATIONS)) {
   });
 }
 
-/** Status requests and webhooks have different codes for the same status. */
+/** The code in status responses and in webhooks. Some states have two different codes. */
 const CODES: Record<string, [status: string, webhook: string, message?: string]> = {
   "pending": ["201", "201", "Success, transaction is found"],
   "pending card": ["201", "201", "Credit Card transaction is pending"],
@@ -267,7 +267,7 @@ Deno.test("undecided challenge: is cancelled at settlement time", async () => {
   assert.equal((await box.status(approved)).transaction_status, "settlement");
 });
 
-Deno.test("denied challenge: has the status of the setting and the fraud status deny", async () => {
+Deno.test("denied challenge: has the status that is set in the settings, and the fraud status deny", async () => {
   await using box = await openSandbox();
   for (const status of ["cancel", "deny"]) {
     await box.control("settings", { denied_review_status: status }, "PATCH");

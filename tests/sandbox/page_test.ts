@@ -135,7 +135,7 @@ browserTest(
     await page.getByRole("link", { name: "order-1", exact: true }).click();
     await page.getByRole("button", { name: "Resend" }).waitFor({ state: "detached" });
 
-    // The same content on its own page, which is also live.
+    // The page of the transaction shows the same content and is also live.
     await page.goto(`${box.url}/transactions/${transaction_id}`);
     await page.getByText("Payload").click();
     await press(page, "Resend");
@@ -298,7 +298,7 @@ browserTest(
 
 browserTest("QR codes: can be scanned and contain the qr_string of the charge", async (test) => {
   const { box, open, takeScreenshot } = test;
-  // A separate library: the codes must not be read by the library that wrote them.
+  // A separate library reads the codes: the library that wrote them could repeat its own error.
   const { default: jsQR } = await import(JSQR);
   const page = await open("/");
   const scan = async (url: string) => {

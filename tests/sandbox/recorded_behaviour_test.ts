@@ -31,7 +31,7 @@ Deno.test("charge: converts numbers to text, and text to numbers and booleans", 
   assert.deepEqual([refund.status_code, refund.refund_amount], ["200", "1000.00"]);
 });
 
-Deno.test("charge: a value that cannot be converted to its type gets 413", async () => {
+Deno.test("charge: a value that cannot be converted to the type of its field gets 413", async () => {
   await using box = await openSandbox();
   for (
     const change of [
@@ -69,7 +69,7 @@ Deno.test("charge: an amount with decimals gets 400, as a number and as text", a
   }
 });
 
-Deno.test("charge: an amount of zero gets 400 with a text that names it", async () => {
+Deno.test("charge: an amount of zero gets 400 with a message that names the field", async () => {
   await using box = await openSandbox();
   const { http, body } = await box.call("POST", "/v2/charge", {
     ...BCA,
@@ -79,7 +79,7 @@ Deno.test("charge: an amount of zero gets 400 with a text that names it", async 
   assert.match(body.validation_messages[0], /gross_amount/);
 });
 
-Deno.test("bank transfer without an object: gets 400, because a bank is required since 2023", async () => {
+Deno.test("bank transfer without a bank_transfer object: gets 400, because a bank is required since 2023", async () => {
   await using box = await openSandbox();
   const { http, body } = await box.call("POST", "/v2/charge", {
     payment_type: "bank_transfer",
@@ -88,7 +88,7 @@ Deno.test("bank transfer without an object: gets 400, because a bank is required
   assert.deepEqual([http, body.status_code], [400, "400"]);
 });
 
-Deno.test("402: comes under HTTP 200", async () => {
+Deno.test("code 402: is sent with HTTP 200", async () => {
   await using box = await openSandbox();
   const { http, body } = await box.call("POST", "/v2/charge", {
     payment_type: "cimb_clicks",
@@ -151,7 +151,7 @@ Deno.test("refund: an empty refund_key counts as absent", async () => {
   assert.notEqual(first.refund_key, second.refund_key);
 });
 
-Deno.test("refund of a card: returns its uuid, the bank and the settlement time", async () => {
+Deno.test("refund of a card: returns the uuid of the refund, the bank and the settlement time", async () => {
   await using box = await openSandbox();
   await box.paid("card");
   const refund = await box.post("/v2/order-1/refund", { amount: 2_000 });
@@ -162,7 +162,7 @@ Deno.test("refund of a card: returns its uuid, the bank and the settlement time"
   assert.match(refund.settlement_time, /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/);
 });
 
-Deno.test("refund of a cancelled Permata payment: gets the older text, without an id", async () => {
+Deno.test("refund of a cancelled Permata payment: gets an older message, without an id", async () => {
   await using box = await openSandbox();
   await box.charge("permata");
   await box.post("/v2/order-1/cancel", {});
@@ -172,7 +172,7 @@ Deno.test("refund of a cancelled Permata payment: gets the older text, without a
   });
 });
 
-Deno.test("expire: has another text for Permata", async () => {
+Deno.test("expire: has another message for Permata", async () => {
   await using box = await openSandbox();
   await box.charge("permata", { transaction_details: { order_id: "permata" } });
   await box.charge("gopay", { transaction_details: { order_id: "gopay" } });
@@ -270,7 +270,7 @@ Deno.test("subscription: PATCH changes the metadata if it is given, and keeps it
   assert.deepEqual(await metadataAfter({ metadata: { plan: "silver" } }), { plan: "silver" });
 });
 
-Deno.test("subscription: times are in Jakarta time without a zone, and no cycle has run", async () => {
+Deno.test("new subscription: has times in Jakarta time without a zone, and no cycle has run", async () => {
   await using box = await openSandbox();
   const { now } = await box.get("/_sandbox/clock");
   const created = await box.post("/v1/subscriptions", {
@@ -311,7 +311,7 @@ Deno.test("webhook: has a pop_id, and the customer's e-mail and name", async () 
   assert.deepEqual([status.pop_id, status.customer_details], [undefined, undefined]);
 });
 
-Deno.test("card token: a wrong client key gets the older text of 401", async () => {
+Deno.test("card token: a wrong client key gets 401 with an older message", async () => {
   await using box = await openSandbox({ serverKey: SERVER_KEY });
   const { body } = await box.call("GET", "/v2/token?client_key=wrong");
   const message = "Transaction cannot be authorized with the current client/server key.";

@@ -219,7 +219,8 @@ Deno.test("restart: repeats a webhook that was being delivered at shutdown", asy
     async () => (await box.status(transaction_id)).transaction_status === "settlement",
   );
   const closed = box[Symbol.asyncDispose]();
-  // The receiver closes together with the sandbox, and waits until its response is sent.
+  // `closed` also waits for the receiver, which has not responded yet. The free lock shows that the
+  // sandbox itself is closed.
   await until("the state can be opened", async () => {
     const lock = await Deno.open(`${file.path}.lock`, { write: true });
     const isFree = lock.tryLockSync(true);

@@ -131,7 +131,7 @@ Deno.test("subscription max_interval: 0 charges once, 3 charges three times", as
   }
 });
 
-Deno.test("declined subscription charge: is retried by retry_schedule, then the subscription becomes inactive", async () => {
+Deno.test("declined subscription charge: is retried as retry_schedule says, then the subscription becomes inactive", async () => {
   await using box = await openSandbox();
   const { id } = await createSubscription(box, {
     token: await savedCard(box, DENIED_CARD),

@@ -13,7 +13,7 @@ async function startSandboxTask(...args: string[]) {
   return await startService({ command: [...TASK, "--port", "0", ...args], cwd: otherFolder.path });
 }
 
-Deno.test("sandbox task: starts without the service from another folder", async () => {
+Deno.test("sandbox task: starts without the service, also from another folder", async () => {
   await using sandbox = await startSandboxTask("--memory");
   assert.match(sandbox.output(), /SB-Mid-server-sandbox/);
   const page = await fetch(sandbox.url);

@@ -479,7 +479,7 @@ Deno.test("webhook redirect: is not followed to a URL that is not http", async (
   assert.deepEqual([webhook.state, webhook.attempts[0].status], ["waiting", 307]);
 });
 
-Deno.test("webhook: receivers that do not respond do not delay those of other receivers", async () => {
+Deno.test("webhook: a receiver that does not respond does not delay webhooks to other receivers", async () => {
   const { promise: released, resolve: release } = Promise.withResolvers<void>();
   await using dead = openReceiver();
   dead.answer = async () => {
@@ -490,7 +490,8 @@ Deno.test("webhook: receivers that do not respond do not delay those of other re
   const headers = { "X-Override-Notification": dead.url };
   await Promise.all(Array.from({ length: 120 }, () => box.charge("bca", {}, headers)));
   await until("the dead receiver has as many as it may", () => dead.hooks.length === 50);
-  // The control call returns after the webhook was attempted, so it would wait for the dead receiver.
+  // `paid` waits for the first attempt of its webhooks. It would hang if they waited for the dead
+  // receiver.
   await box.paid("gopay");
   const healthy = box.hooks.map(({ body }) => body.transaction_status);
   assert.deepEqual(healthy, ["pending", "settlement"]);

@@ -70,7 +70,7 @@ export const creditCard = defineMethod({
   refunds: { isDirect: true, isPartial: true, days: () => 180 },
 });
 
-/** Deletes a one-time token: it is valid for one charge. */
+/** Returns the card of a token. Deletes a one-time token, which is valid for one charge only. */
 function useCard(world: World, tokenId: string): Card {
   const card = world.cards.get(tokenId);
   const isExpired = card?.expiresAt && card.expiresAt <= world.clock.now();
@@ -136,7 +136,7 @@ function fields(transaction: Transaction, view: View, world: Identity) {
   };
 }
 
-/** The fields of a card in the response to a review. */
+/** The card's fields in the response to an approval. */
 export function cardFields(transaction: Transaction) {
   const { masked, bank } = cardDetails(transaction);
   return { masked_card: masked, bank, approval_code: approvalCode(transaction.id) };

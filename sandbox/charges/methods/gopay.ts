@@ -11,7 +11,7 @@ import { Common, defineMethod, pending } from "./method.ts";
 /** From this amount the customer must enter a PIN. */
 const PIN_FROM = 100_000;
 
-/** How long a wallet reserves an amount, unless the merchant requests another expiry. */
+/** Default time until a GoPay payment or authorization expires. */
 export const GOPAY_HOLD = 15 * MINUTE;
 
 export const gopay = defineMethod({

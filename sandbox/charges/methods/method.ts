@@ -23,7 +23,7 @@ export interface Method {
   start(request: ChargeRequest, world: World): InitialTransaction;
   /** The method's own fields in responses and webhooks. */
   fields(transaction: Transaction, view: View, world: Identity): Record<string, unknown>;
-  /** Time until expiry in ms; `max` is null if the merchant cannot change it. */
+  /** Time until expiry in ms; `max` is null if the merchant cannot choose the expiry. */
   expiry(details: Details): { standard: number; max: number | null };
   refunds: RefundRules | null;
 }

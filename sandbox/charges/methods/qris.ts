@@ -47,7 +47,7 @@ export const qris = defineMethod({
   refunds: { isDirect: true, isPartial: true, days: (details) => isOnUs(details) ? 45 : 7 },
 });
 
-/** Scanned with the wallet of the acquirer. */
+/** Whether the code was scanned with the acquirer's own wallet. */
 function isOnUs({ issuer, acquirer }: Details): boolean {
   return !issuer || issuer === acquirer;
 }

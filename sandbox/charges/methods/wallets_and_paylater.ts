@@ -35,7 +35,7 @@ export const shopeepay = defineMethod({
   refunds: { isDirect: true, isPartial: true, days: () => 365 },
 });
 
-/** The gateway does not document this charge; the fields follow its status page. */
+/** The gateway does not document DANA charges. The fields follow its documented status response. */
 export const dana = defineMethod({
   name: "dana",
   paymentType: "dana",

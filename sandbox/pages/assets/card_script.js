@@ -1,6 +1,6 @@
 /**
  * The card functions for a merchant's page: `MidtransNew3ds.getCardToken`, `authenticate` and
- * `redirect`. Load it like the gateway's script, from the address of the sandbox.
+ * `redirect`. Load this script like the gateway's, from the address of the sandbox.
  */
 (() => {
   const script = document.currentScript ?? document.getElementById("midtrans-script");
@@ -21,7 +21,7 @@
     callback?.(answer);
   }
 
-  /** The page shows `redirectUrl` in a frame; that page reports the result with a message. */
+  /** The merchant's page shows `redirectUrl` in a frame. The framed page reports the result. */
   function authenticate(redirectUrl, { performAuthentication, ...callbacks } = {}) {
     function receive({ origin, data }) {
       if (origin !== address || data?.redirectUrl !== redirectUrl) return;

@@ -2,6 +2,6 @@
 
 const result = document.getElementById("three-ds-result");
 const message = JSON.parse(result.dataset.message);
-// The merchant's page may be any page of the developer, so its origin is not known.
+// The sandbox does not know the origin of the merchant's page, so it allows every origin.
 if (globalThis.parent !== globalThis) globalThis.parent.postMessage(message, "*");
 document.getElementById("return-form")?.submit();

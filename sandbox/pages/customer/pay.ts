@@ -12,7 +12,7 @@ import { displayName, formatRupiah, formatTime, METHOD_NAMES } from "../shared/f
 import { type Markup, readField, render, sameOriginForm } from "../shared/layout.ts";
 import { codeField, digits, resultScreen, type Screen, screen } from "./screens.ts";
 
-/** Each app path opens only its own method; `/pay/` opens all. */
+/** Each app path accepts only transactions of its method; `/pay/` accepts all. */
 const PATHS: [path: string, method: MethodName | null][] = [
   ["/pay/:id", null],
   ["/gopay/app/:id", "gopay"],
@@ -154,7 +154,7 @@ function walletScreen(transaction: Transaction, isWrong: boolean): ScreenContent
   };
 }
 
-/** Wallets that can scan a QRIS code; the webhook reports the one that did. */
+/** Wallets that can scan a QRIS code; the webhook reports which of them did. */
 const ISSUERS = ["gopay", "airpay shopee", "dana", "ovo", "linkaja", "bca", "mandiri", "bri"];
 
 function qrScreen(transaction: Transaction): ScreenContent {

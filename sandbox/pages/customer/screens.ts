@@ -46,7 +46,7 @@ export function digits(name: string, number: unknown): Markup {
   `;
 }
 
-/** A six-digit code; the sandbox shows the correct one. */
+/** A field for a six-digit code. A hint shows the correct code. */
 export function codeField(name: string, label: string, code: string, isWrong: boolean): Markup {
   const described = isWrong ? `${name}-hint ${name}-wrong` : `${name}-hint`;
   return html`

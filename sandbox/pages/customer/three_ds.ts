@@ -65,7 +65,7 @@ export function addThreeDs(pages: Hono, world: OpenWorld): void {
   });
 }
 
-/** The path of this page with the merchant's callback URL, if it has one. */
+/** The path of this page with the merchant's callback URL, if there is one. */
 function pathWith(c: Context, more: Record<string, string> = {}): string {
   const callback_url = c.req.query("callback_url");
   const query = new URLSearchParams({ ...callback_url && { callback_url }, ...more });

@@ -12,7 +12,7 @@ const TABS: [path: string, title: string][] = [
   ["/subscriptions", "Subscriptions"],
 ];
 
-/** Rows that a list shows. */
+/** Maximum number of rows that a list shows. */
 export const MAX_ROWS = 100;
 
 export interface ListPage {
@@ -65,7 +65,7 @@ export interface RowButton {
   body?: Record<string, unknown>;
 }
 
-/** `key` identifies the row, and `name` is what the user sees of it. */
+/** `key` identifies the row; `name` is the name of the row that users see. */
 export function rowButton({ label, path, body = {} }: RowButton, key: string, name: string) {
   return html`
     <button

@@ -1,4 +1,4 @@
-/** `/invoices`: the live list of invoices, with what can be done to each. */
+/** `/invoices`: the live list of invoices, with the possible actions of each. */
 
 import type { Hono } from "hono";
 import { html } from "hono/html";

@@ -175,7 +175,7 @@ const TEST_CARDS: [result: string, number: string][] = [
   ["accepted, but challenged", "4511 1111 1111 1117"],
 ];
 
-/** Entries of a `<dl>`, as `connectionDetails`. */
+/** Entries of a `<dl>`, like those of `connectionDetails`. */
 export function testCards(): Markup {
   return html`
     ${TEST_CARDS.map(([result, number]) =>

@@ -1,4 +1,4 @@
-/** `/subscriptions`: the live list of subscriptions, with what can be done to each. */
+/** `/subscriptions`: the live list of subscriptions, with the possible actions of each. */
 
 import type { Hono } from "hono";
 import { html } from "hono/html";

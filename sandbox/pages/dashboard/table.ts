@@ -95,7 +95,7 @@ function tableRow({ transaction, webhook }: Row): Markup {
   `;
 }
 
-/** What the customer needs to pay, to copy. */
+/** The number that the customer enters to pay, with a copy button. */
 function numberOf({ status, details }: Transaction): Markup {
   if (status !== "pending" || !details.number) return "";
   const number = String(details.number);

@@ -1,4 +1,4 @@
-/** A button that copies a value. `copy.js` runs it. */
+/** A button that copies a value. `copy.js` handles the click. */
 
 import { html } from "hono/html";
 import type { Markup } from "./layout.ts";

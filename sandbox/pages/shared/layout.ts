@@ -17,7 +17,7 @@ export interface Page {
   status?: ContentfulStatusCode;
   /** The wide layout of the dashboard, with its script. */
   hasScript?: boolean;
-  /** Name of another script of this page. */
+  /** Script of a page that does not use the dashboard's script. */
   script?: "three_ds" | "copy";
   /** Whether other sites may show the page in a frame. */
   canBeFramed?: boolean;
@@ -82,7 +82,7 @@ export function message(c: Context, title: string, text: string, status: Content
   });
 }
 
-/** Accepts short forms that were sent from the sandbox's own pages. */
+/** Accepts only short forms, and only from the sandbox's own pages. */
 export function sameOriginForm(world: Identity): MiddlewareHandler {
   return every(sameOrigin(world), bodyLimit({ maxSize: 10_000 }));
 }
