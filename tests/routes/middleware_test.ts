@@ -10,7 +10,7 @@ import { assertProblem } from "../support/problem.ts";
 
 const databaseUrl = await createDatabase();
 
-/** A resource for tests: it reads JSON, has an id in its path, and throws. */
+/** Routes for tests: one returns its JSON body, two throw, and one redirects. */
 function createEchoResource() {
   const echo = createRouter();
   const body = z.object({

@@ -49,7 +49,7 @@ export async function openShell(service: Service, dataDir: string): Promise<Shel
     try {
       return (await inTime(`${where} has run`, done.read(), BLOCK_TIMEOUT_MS)).done;
     } catch (error) {
-      // Otherwise disposing would wait for the shell forever.
+      // If the shell kept running, disposing would wait for it forever.
       process.kill("SIGTERM");
       throw error;
     }
@@ -58,7 +58,7 @@ export async function openShell(service: Service, dataDir: string): Promise<Shel
 
   return {
     async run(text, where) {
-      // Otherwise a program that reads standard input would consume the next blocks.
+      // Without `/dev/null`, a program that reads standard input would consume the next blocks.
       await send(`{\n${text}\n} < /dev/null > ${file(".out")} 2> ${file(".err")}; echo done\n`);
       const hasFailed = await hasEnded(where);
       const [output, errors] = [await read(".out"), await read(".err")];
