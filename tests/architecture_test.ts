@@ -185,7 +185,7 @@ Deno.test("architecture: only main.ts reads the environment", () => {
   }
 });
 
-Deno.test("architecture: one file per kind of record decides its transitions, and few files write its table", () => {
+Deno.test("architecture: one file per kind of record decides its transitions, and only listed files write the tables of records", () => {
   const decidingFiles = service.filter(({ text }) => /\btransition: \{/.test(text));
   assert.deepEqual(decidingFiles.map(({ path }) => path).sort(), [
     "core/invoices/apply_report.ts",

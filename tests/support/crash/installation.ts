@@ -109,7 +109,7 @@ export async function openInstallation(options: InstallationOptions = {}): Promi
   }
 
   await using resources = new AsyncDisposableStack();
-  // The service recognizes its transactions by their time, so the sandbox's clock must run.
+  // Not `speed: 0`: the service recognizes its transactions by their time, so the clock must run.
   const sandbox = resources.use(
     await openSandbox({ serverKey: SERVER_KEY, settings: sandboxSettings }),
   );

@@ -9,7 +9,7 @@ import { inTime, until } from "../until.ts";
 const BLOCK_TIMEOUT_MS = 40_000;
 
 export interface Shell extends AsyncDisposable {
-  /** Also returns the status codes of failed requests. */
+  /** Returns the output, and the status codes of failed requests. */
   run(text: string, where: string): Promise<{ output: string; errorStatuses: string[] }>;
   /** Starts the block and waits for its first output; returns a function that reads the output so far. */
   runInBackground(text: string, where: string): Promise<() => Promise<string>>;

@@ -21,7 +21,7 @@ export type Step =
   | { do: "review"; at: Instance; action: "approve" | "deny" }
   /** The task `check_payment_status`. */
   | { do: "task"; at: Instance }
-  /** Delivers one of the notifications sent so far: `position` 0 is the first, 1 the latest. */
+  /** Delivers a notification sent so far: `position` is from 0 (the first) to 1 (the latest). */
   | { do: "deliver"; at: Instance; position: number; mutation?: Mutation }
   | { do: "concurrently"; steps: Step[] }
   /** The gateway's response to `step` arrives after the steps in `meanwhile`. */
