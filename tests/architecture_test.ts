@@ -18,9 +18,9 @@ const LAYERS = [
 ];
 
 /**
- * The layers inside `core/`, from top to bottom. A file may import
- * folders of lower layers, and single files, such as `tasks.ts`, of lower layers and its own. The rest of `core/` is the lowest layer; its files and folders
- * may import each other.
+ * The layers inside `core/`, from top to bottom. A file may import from all lower layers. From its
+ * own layer it may import single files, such as `tasks.ts`, but not from other folders. The rest of
+ * `core/` is the lowest layer; its files and folders may import each other.
  */
 const CORE_LAYERS = [
   ["tasks.ts", "schedule.ts", "prune.ts", "status"],
@@ -186,7 +186,7 @@ Deno.test("architecture: only main.ts reads the environment", () => {
   }
 });
 
-Deno.test("architecture: one file per kind of record decides its transitions, and few files write its table", () => {
+Deno.test("architecture: one file per kind of record decides its transitions, and only listed files write the tables of records", () => {
   const decidingFiles = service.filter(({ text }) => /\btransition: \{/.test(text));
   assert.deepEqual(decidingFiles.map(({ path }) => path).sort(), [
     "core/invoices/apply_report.ts",

@@ -19,7 +19,7 @@ import { TOOLS } from "./support/tools.ts";
 
 const QUICK = "--quick";
 
-/** More than cores, because many tests wait: for a timeout, or for a process. */
+/** More processes than cores, because many tests wait for a timeout or for another process. */
 const PROCESSES = 2 * navigator.hardwareConcurrency;
 
 /** The share of random and generated inputs that a quick run tries; a full run tries all. */
@@ -56,8 +56,8 @@ async function runQuick(): Promise<boolean> {
 }
 
 /**
- * The check runs during the quick tests. They start no processes, so they can be stopped when the
- * check fails; the other tests wait for the check.
+ * Runs the check and the quick tests at the same time. If the check fails, the quick tests are
+ * stopped, which is safe because they start no processes. The slow tests wait for the check.
  */
 async function runEverything(): Promise<boolean> {
   const { quick, slow } = await selectTests();
@@ -137,7 +137,8 @@ async function runGroups(groups: string[][], options: RunOptions = {}): Promise<
       if (!await canStart(group)) return;
       const { output, files } = await runGroup(group, options, isAlone);
       if (signal?.aborted) return;
-      // An error outside of tests ends the process. The files that it kept from running run alone.
+      // An error outside of tests ends the process. Files that did not run because of it are queued
+      // again, each in its own process.
       const cancelled = group.length > 1 ? files.filter(({ isCancelled }) => isCancelled) : [];
       const done = files.filter((file) => !cancelled.includes(file));
       if (cancelled.length > 0) done.push({ ...cancelled[0]!, path: "an error outside of tests" });

@@ -37,7 +37,7 @@ export const LONGEST = [
 export interface TestFiles {
   /** Files that start no other process. */
   quick: string[];
-  /** Those quick files that cut connections: an error of the driver can end their process. */
+  /** Quick files that cut connections: an error in the database driver can end their process. */
   isolated: string[];
   /** Files that start processes: services, PostgreSQL servers, browsers, package tools, guides. */
   slow: string[];

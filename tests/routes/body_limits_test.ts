@@ -18,7 +18,7 @@ async function postText({ app, key }: TestPayments, path: string, body: string):
   return await app.as(key, path, { method: "POST", headers: JSON_TYPE, body });
 }
 
-/** Texts that exceed one limit each. As they are not JSON, a parser would report another error. */
+/** Each text exceeds one limit. None is valid JSON, so a parser would report another error. */
 const TOO_COMPLEX = {
   "20,001 brackets": "[".repeat(20_001),
   "20,001 commas": `[${"1,".repeat(20_001)}`,
@@ -27,7 +27,7 @@ const TOO_COMPLEX = {
   "1,001 long fractions": `[${"0.1234567890123456,".repeat(1_001)}`,
 };
 
-Deno.test("body: is rejected before it is parsed if it is too complex, on every route", async () => {
+Deno.test("body: on every route, a body that is too complex is rejected before it is parsed", async () => {
   await using app = await openApp({ databaseUrl });
   const key = await app.createKey({ isStaff: true });
   const operations = Object.entries(app.document().paths!).flatMap(([path, methods]) =>
@@ -67,7 +67,7 @@ Deno.test("body: a charge with 1,000 complete items is accepted", async () => {
   assert.equal(response.status, 201, await response.text());
 });
 
-Deno.test("notification: nothing but the signed fields is read until the signature is verified", () => {
+Deno.test("notification: only the signed fields are read before the signature is verified", () => {
   const read: string[] = [];
   const body = new Proxy({
     order_id: "A-1",
@@ -149,7 +149,7 @@ function exactValue(number: string): { numerator: bigint; denominator: bigint } 
     : { numerator: digits, denominator: 10n ** BigInt(-shift) };
 }
 
-Deno.test("numbers: any decimal is read as a whole number only if it is one", async () => {
+Deno.test("numbers: a decimal number is read as an integer only if its exact value is whole", async () => {
   const digits = fc.constantFrom("0", "1", "9", "00", "99", "4", "000000000", "999999999");
   const property = fc.asyncProperty(
     fc.constantFrom("", "-"),

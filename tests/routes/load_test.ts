@@ -32,7 +32,7 @@ async function sendCharges(payments: TestPayments): Promise<Response[]> {
   );
 }
 
-Deno.test("load: a lasting delay of the event loop rejects callers with 503 and Retry-After, and rejects nothing else", async () => {
+Deno.test("load: while the event loop stays delayed, callers get 503 with Retry-After; probes, notifications and status are served", async () => {
   const load = createQuietLoad();
   await using payments = await openPayments({ load });
   const staff = await payments.app.createKey({ userId: "staff", isStaff: true });
@@ -90,7 +90,7 @@ Deno.test("load: a rejected request costs no query and runs when it is sent agai
   });
 });
 
-Deno.test("load: one long delay rejects nothing", () => {
+Deno.test("load: a single long delay does not cause rejected requests", () => {
   const load = createQuietLoad();
   load.record(100 * MAX_DELAY_MS);
   assert.equal(rejectedOf100(load), 0);

@@ -10,7 +10,7 @@ import { assertProblem } from "../support/problem.ts";
 
 const databaseUrl = await createDatabase();
 
-/** A resource for tests: it reads JSON, has an id in its path, and throws. */
+/** Routes for tests: one returns its JSON body, two throw, and one redirects. */
 function createEchoResource() {
   const echo = createRouter();
   const body = z.object({
@@ -103,7 +103,7 @@ Deno.test("middleware: HEAD has the status and headers of GET without a body", a
   assert.ok(response.headers.get("x-request-id"));
 });
 
-Deno.test("middleware: HEAD has the Content-Length of GET or none", async () => {
+Deno.test("middleware: HEAD has the Content-Length of GET, or no Content-Length", async () => {
   await using echo = await openEcho();
   await using server = serveApp(echo.app);
   for (const path of ["/me/", "/nowhere/", "/reference/", "/openapi.json"]) {
@@ -195,7 +195,7 @@ Deno.test("middleware: a thrown value that is not an Error becomes a problem doc
   assert.deepEqual(echo.app.logged().map(({ event }) => event), ["internal_error", "request"]);
 });
 
-Deno.test("middleware: a response with immutable headers gets the same headers as others", async () => {
+Deno.test("middleware: a response with immutable headers also gets the headers that every response has", async () => {
   await using echo = await openEcho();
   const response = await echo.app.as(echo.key, "/moved/");
   assert.equal(response.status, 302);

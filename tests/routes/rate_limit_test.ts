@@ -96,7 +96,7 @@ function countQueries() {
   return { counter, wrapDatabase };
 }
 
-/** An app with small limits, which its fixed clock never refills, and the number of its queries. */
+/** An app that counts its queries. Its small limits never refill: its clock stands still. */
 async function openCountedApp(): Promise<TestApp & { counter: { count: number } }> {
   const { counter, wrapDatabase } = countQueries();
   const now = () => 1_000_000;
@@ -124,7 +124,7 @@ Deno.test("rate limit: wrong keys above the limit of their address are looked up
   assert.equal(counter.count, 3 + 1);
 });
 
-Deno.test("rate limit: a valid key that is looked up does not count for its address", async () => {
+Deno.test("rate limit: the lookup of a valid key does not count towards the limit of its address", async () => {
   await using app = await openApp({ databaseUrl, env: SMALL_LIMIT, now: () => 1_000_000 });
   for (let user = 0; user < 10; user++) {
     const key = await app.createKey({ userId: `neighbour-${user}` });
@@ -211,7 +211,7 @@ Deno.test("rate limit: X-Forwarded-For is used only from trusted proxies; its la
   // An IPv4-mapped IPv6 address is the same proxy.
   const mapped = () => sendWrongKey(app, "::ffff:127.0.0.1", "203.0.113.8");
   assert.deepEqual(await collectStatuses(4, mapped), [401, 401, 401, 429]);
-  // The search stops at an invalid entry; here the address of the proxy itself counts.
+  // The search for an address stops at an invalid entry; then the proxy's own address counts.
   const invalid = () => sendWrongKey(app, "10.9.9.9", `invalid-${n++}, `);
   assert.deepEqual(await collectStatuses(4, invalid), [401, 401, 401, 429]);
 });
@@ -224,7 +224,7 @@ Deno.test("rate limit: health routes are not limited", async () => {
   );
 });
 
-Deno.test("token buckets: full buckets are dropped, and their number is limited", () => {
+Deno.test("token buckets: full buckets are dropped, and the number of buckets is limited", () => {
   let now = 0;
   const options = { perSecond: 1, burst: 2, clock: () => now, capacity: 10 };
   const buckets = createTokenBuckets(options);

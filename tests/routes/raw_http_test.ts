@@ -82,7 +82,7 @@ Deno.test("raw HTTP: unusual requests never get a 5xx, and the service keeps run
   }
 });
 
-Deno.test("raw HTTP: a malformed Host gets 400 before routing and leads to no other path", async () => {
+Deno.test("raw HTTP: a malformed Host gets 400 before routing, so it cannot select another route", async () => {
   await using app = await openApp({ databaseUrl: await createDatabase() });
   // The responses are not checked against the document, because the check needs a valid URL.
   const options = { hostname: "127.0.0.1", port: 0, onListen: () => {} };

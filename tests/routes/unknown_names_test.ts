@@ -118,7 +118,7 @@ Deno.test("an unknown member of a charge: is rejected at every depth, with the n
   assert.deepEqual(await rejected({ custom_expiry: { expiry_duration: 5, units: "hour" } }), [
     "custom_expiry.units: is not known; did you mean unit?",
   ]);
-  // Together with other errors of the same body.
+  // Unknown members are reported together with other errors of the same body.
   assert.deepEqual(await rejected({ gross_amount: -1, bnak: "bca" }), [
     "bnak: is not known; did you mean bank?",
     "gross_amount: must be a whole number above 0",
@@ -163,7 +163,7 @@ Deno.test("custom_expiry: is rejected for cards and OVO, with the reason", async
   }
 });
 
-Deno.test("an unknown member of any other body: is rejected, also in a body that needs no input", async () => {
+Deno.test("an unknown member of another body: is rejected, also by operations that take no input", async () => {
   await using payments = await openPayments();
   const key = await payments.app.createKey({ isStaff: true });
   const bodies: Record<string, Json> = {
@@ -238,7 +238,7 @@ Deno.test("empty text: counts as omitted where text is optional, and is rejected
   ]);
 });
 
-Deno.test("random unknown names: never cause anything but a validation error", async () => {
+Deno.test("random unknown names: always cause a validation error", async () => {
   await using payments = await openPayments();
   await fc.assert(
     fc.asyncProperty(fc.string({ minLength: 1, maxLength: 80, unit: "binary" }), async (name) => {

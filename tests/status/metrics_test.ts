@@ -62,7 +62,7 @@ Deno.test("metrics: export jobs, schedule, outbox, webhooks and notifications", 
   try {
     const value = (name: string, attributes = {}) =>
       collector.valueOf(`payment_gateway.${name}`, attributes);
-    // The job is due, and its task does not exist.
+    // This job is due, but its task does not exist, so it fails.
     await until(
       "the job has failed",
       () => value("jobs", { task: "nonsense", status: "failed" }) === 1,

@@ -56,7 +56,7 @@ function entryOf({ schedule }: Status, name: string) {
   return entry;
 }
 
-Deno.test("status: shows whether leases end with the lock of the instance or only by their time", async () => {
+Deno.test("status: shows whether leases end when the instance loses its lock, or only when they expire", async () => {
   await using withoutLock = await openWatched();
   assert.equal((await withoutLock.status()).leases, "time");
   const url = await createDatabase();

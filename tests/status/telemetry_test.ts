@@ -45,7 +45,7 @@ async function openTracedService(): Promise<
   };
 }
 
-/** Sends a request as part of a trace, and returns its child spans once its own span has arrived. */
+/** Sends a request in a trace, waits for its span, and returns the children of that span. */
 async function trace(
   { service, collector }: { service: Service; collector: Collector },
   path: string,

@@ -39,7 +39,7 @@ export interface TestAppOptions {
   env?: Record<string, string>;
   /** The URL of the gateway; by default nothing listens there. */
   gatewayUrl?: string;
-  /** The gateway's server key, if it differs from the settings. */
+  /** The gateway's server key; by default the one in `env`. */
   serverKey?: string;
   /** Options of the gateway client, such as timeouts. */
   gatewayOptions?: Partial<GatewayClientOptions>;
@@ -63,7 +63,7 @@ export interface TestAppOptions {
   /** Whether this app may assign positions to events; default: true. */
   hasPositionPublisher?: boolean;
   wrapDatabase?: (database: Database) => Database;
-  /** The address of the sandbox on the service's pages. */
+  /** The address of the sandbox that the service's pages show. */
   sandboxUrl?: string;
   /** By default an instance without a lock: its leases end only when their time is over. */
   leaseHolder?: LeaseHolder;

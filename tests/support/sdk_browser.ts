@@ -14,8 +14,9 @@ const page = (name: string, settings: Record<string, string>) =>
 <script type="module" src="/_files/${name}.js"></script>`;
 
 /**
- * Runs `name.js` of a folder, and returns what it printed first. `settings` gets the address of the
- * page, which is also the address of the service and of the sandbox: they allow no other origins.
+ * Runs `name.js` of a folder, and returns the first text that it prints. The service and the
+ * sandbox allow no other origins, so the server of the page also forwards requests to them.
+ * `settings` receives the origin of the page.
  */
 export async function runInBrowser(
   executablePath: string,
@@ -62,7 +63,7 @@ export async function runInBrowser(
   }
 }
 
-/** Without `Origin`: the sandbox rejects changes by pages other than its own. */
+/** Removes `Origin`, because the sandbox rejects changes by pages of other origins. */
 async function forward(request: Request, url: string): Promise<Response> {
   const headers = new Headers(request.headers);
   for (const name of ["host", "origin", "referer"]) headers.delete(name);

@@ -66,9 +66,9 @@ export interface Service extends AsyncDisposable {
   get(path: string, key?: string): Promise<{ status: number; text: string }>;
   /** Standard output and error so far. */
   output(): string;
-  /** The pid of the service, from the lock in its folder. */
+  /** The pid of the service, from the lock file in its data folder. */
   pid(): Promise<number>;
-  /** Sends a signal to the started process, which passes it on. */
+  /** Sends a signal to the started process; `deno task` passes it on to the service. */
   signal(name: Deno.Signal): void;
   ended: Promise<Outcome>;
 }

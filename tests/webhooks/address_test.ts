@@ -166,7 +166,7 @@ Deno.test("endpoint URL: is stored in normalized form", async () => {
   }
 });
 
-Deno.test("endpoint URL: rejects anything but an https URL, and says why", async () => {
+Deno.test("endpoint URL: rejects invalid URLs and schemes other than https, and says why", async () => {
   const notUrl = "must be a URL, such as https://example.com/webhooks";
   const tooLong = "must be at most 2,000 characters long";
   const refused: [text: string, problem: string][] = [
@@ -223,7 +223,7 @@ Deno.test("endpoint URL: rejects localhost by name", async () => {
   }
 });
 
-Deno.test("endpoint URL: rejects a host if any of its addresses is not public", async () => {
+Deno.test("endpoint URL: rejects a host if one of its addresses is not public", async () => {
   const metadata = resolvesTo("169.254.169.254");
   assert.equal(await problemOf("https://metadata.google.internal/", metadata), RESOLVES_TO_PRIVATE);
   for (

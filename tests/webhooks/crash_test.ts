@@ -54,7 +54,7 @@ function holdStatements(text: RegExp): KillPoint {
 }
 
 const KILL_POINTS: [string, KillPoint][] = [
-  // The channel is a parameter of the statement that assigns positions and inserts deliveries.
+  // This channel is a parameter of the statement that assigns positions and inserts deliveries.
   ["after the commit, before publication", holdStatements(/gateway_published_events/)],
   ["during publication, before its commit", ({ statements }) => {
     let publishing: number | null = null;
@@ -101,7 +101,7 @@ Deno.test("webhook delivery: all events arrive in order if the service is killed
   await using otherApp = await openApp({
     databaseUrl,
     serverKey: SERVER_KEY,
-    // The service itself has to publish.
+    // Only the service that is killed publishes events.
     hasPositionPublisher: false,
   });
   await using receiver = openWebhookReceiver();

@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import type { Database } from "../../db/database.ts";
 import { openWebhooks } from "../support/events/webhooks.ts";
 
-/** Statements of delivery jobs that may run at the same time. */
+/** How many statements of delivery jobs may run at the same time. */
 const MAX_STATEMENTS = 3;
 
-/** The statements of a delivery job and of the worker that runs it, except those in batches. */
+/** The statements of a delivery job and of the worker that runs it, except batched ones. */
 const STATEMENTS = [
   "claim job",
   "find running delivery",

@@ -157,7 +157,7 @@ Deno.test("webhook delivery: each endpoint gets the events of its event_names si
   assert.deepEqual(await webhooks.deliveries(forNoEvents.id), []);
   assert.deepEqual(await webhooks.deliverySummaries(forAllEvents.id, earlyPayment.id), []);
 
-  // The `event_names` at the time of the event count, not those at the time of the delivery.
+  // The `event_names` at the publication of the event count, not those at its delivery.
   const laterPayment = await webhooks.charge();
   await webhooks.change(forAllEvents.id, { event_names: ["payment_denied"] });
   await webhooks.change(forSomeEvents.id, { event_names: null });
@@ -200,7 +200,7 @@ Deno.test("webhook delivery: sends events of invoices and subscriptions", async 
   assert.equal(receivedEvents.length, 3);
 });
 
-Deno.test("webhook delivery: is written in the transaction of its event", async () => {
+Deno.test("webhook delivery: a rolled-back event creates no delivery, and concurrent reports of a change create one", async () => {
   const { hooks, wrapDatabase } = createRollbackDatabase();
   await using webhooks = await openWebhooks({ wrapDatabase });
   const { id: endpointId } = await webhooks.endpoint();

@@ -16,7 +16,7 @@ const SECOND_MS = 1_000;
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
-/** Waits until all events of the endpoint are listed, and returns its disabled events. */
+/** Returns the `webhook_endpoint_disabled` events of an endpoint once the API lists all of them. */
 async function readDisabledEvents(webhooks: TestWebhooks, endpointId: string): Promise<Json[]> {
   const path = `/events/?name=webhook_endpoint_disabled&resource_id=${endpointId}`;
   const listEvents = async () =>

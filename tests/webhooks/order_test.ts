@@ -91,7 +91,7 @@ Deno.test("webhook order: a failed delivery delays later events of its resource 
   ]);
 });
 
-Deno.test("webhook order: an event waits five minutes for an earlier one that fails, then it is sent, too", async () => {
+Deno.test("webhook order: an event waits at most five minutes for an earlier event that fails, and is then sent before it", async () => {
   const clock = manualClock();
   await using webhooks = await openWebhooks({ now: clock.now });
   const { receiver } = webhooks;
@@ -351,10 +351,10 @@ Deno.test("webhook delivery: a resource with many events does not delay others",
   assert.deepEqual(receivedAgain, events);
 });
 
-/** Each payment has four events; together they need more deliveries than one query fetches. */
+/** Each payment has four events. All of them are more deliveries than one query fetches. */
 const PAYMENTS = 50;
 
-Deno.test("webhook order: two instances send 200 events in order, one at a time per resource, although first attempts fail", async () => {
+Deno.test("webhook order: two instances send 200 events in order, one at a time per resource, although some first attempts fail", async () => {
   const clock = manualClock();
   await using webhooks = await openWebhooks({ now: clock.now, poolSize: 8 });
   const { receiver, app } = webhooks;
@@ -406,7 +406,7 @@ Deno.test("webhook order: two instances send 200 events in order, one at a time 
   const delivering = (async () => {
     while (!areEventsCreated || await hasUndelivered()) {
       await Promise.all([webhooks.deliver(), runDueJobs(secondApp)]);
-      // The clock advances only between jobs: during a job, its lease would expire.
+      // The clock advances only between jobs, so that the lease of a running job does not expire.
       clock.advance(areEventsCreated ? 10_000 : 1_000);
     }
   })();

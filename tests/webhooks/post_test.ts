@@ -307,7 +307,7 @@ Deno.test("post: returns the status of a truncated response, and an error if the
   const closed = await poster.post(post(receiver.url));
   assert.equal(closed.status_code, null);
   assert.equal(closed.error, "The connection was closed before a response arrived");
-  // This request was sent on a new connection, so the receiver may have processed it.
+  // The second request used a new connection, so the receiver may have processed it: no retry.
   assert.equal(receiver.received.length, 2);
 });
 

@@ -45,7 +45,7 @@ Deno.test("event publication: a charge writes only the event; its position and i
   assert.deepEqual(await countRows(webhooks), { events: 1, positions: 1, deliveries: 1, jobs: 1 });
 });
 
-Deno.test("event publication: if it fails before its commit, the next one writes each position and delivery once", async () => {
+Deno.test("event publication: after a failure before the commit, the next publication writes each position and delivery once", async () => {
   const events = eventsWithSubscriber([]);
   await using webhooks = await openWebhooks({ hasPositionPublisher: false, events });
   await webhooks.endpoint();
@@ -64,7 +64,7 @@ Deno.test("event publication: if it fails before its commit, the next one writes
   assert.deepEqual(await countRows(webhooks), { events: 1, positions: 1, deliveries: 1, jobs: 1 });
 });
 
-Deno.test("event publication: delivers to the endpoints that exist at that time, disabled ones included", async () => {
+Deno.test("event publication: creates deliveries for the endpoints that exist when it runs, disabled ones included", async () => {
   await using webhooks = await openWebhooks({ hasPositionPublisher: false });
   const deleted = await webhooks.endpoint();
   await webhooks.charge();
@@ -166,7 +166,7 @@ Deno.test("event publisher: an instance that assigns the positions itself sends 
   }
 });
 
-Deno.test("upgrade: the job of an event of the previous version delivers it, even before it has a position", async () => {
+Deno.test("upgrade: a job that the previous version stored delivers its event, even before the event has a position", async () => {
   const received: string[] = [];
   const events = eventsWithSubscriber(received);
   await using payments = await openPayments({ hasPositionPublisher: false, events });
@@ -194,13 +194,13 @@ Deno.test("upgrade: a publisher of the previous version no longer assigns positi
   );
 });
 
-Deno.test("upgrade: an event of the previous version keeps its delivery and job, and gets no others", async () => {
+Deno.test("upgrade: an event of the previous version keeps its delivery, and gets no other delivery or job", async () => {
   const databaseUrl = await createDatabase({ template: null });
   const migrations = await loadMigrations();
   await migrate(databaseUrl, migrations.filter(({ name }) => name < "0017"));
   const endpointId = "01900000-0000-7000-8000-000000000001";
   const sql = postgres(databaseUrl, { max: 1, onnotice: () => {} });
-  // The previous version writes the event, its delivery and the job of its subscriber together.
+  // The previous version writes an event and its delivery together.
   const writeAsPreviousVersion = () =>
     sql.begin(async (sql) => {
       const id = await writeEvent(sql);

@@ -61,7 +61,7 @@ const FAILURES: Record<string, [ReceiverAnswer | "down", number | null]> = {
   "no server": ["down", null],
 };
 
-Deno.test("webhook delivery: any other status or error is a failure, and the event is sent again once the endpoint works", async () => {
+Deno.test("webhook delivery: a status other than 2xx or an error is a failure, and the event is sent again once the endpoint works", async () => {
   const clock = manualClock();
   await using webhooks = await openWebhooks({ now: clock.now, posting: { timeoutMs: 300 } });
   const { id, secret } = await webhooks.endpoint();
@@ -119,7 +119,7 @@ const DELAYS_MS = [
   ...[14 * HOUR_MS, 20 * HOUR_MS, 24 * HOUR_MS],
 ];
 
-Deno.test("webhook delivery: fails after nine retries with growing delays, and a success of a later event does not change them", async () => {
+Deno.test("webhook delivery: fails after nine retries with growing delays, and a success of a later event does not change the delays", async () => {
   const clock = manualClock();
   await using webhooks = await openWebhooks({ now: clock.now });
   const { receiver } = webhooks;
@@ -175,7 +175,7 @@ Deno.test("webhook delivery: fails after nine retries with growing delays, and a
   assert.deepEqual([...ids], [received!.id], "all attempts have the same id");
 });
 
-Deno.test("resend: during the last attempt, sends the delivery again although that attempt fails", async () => {
+Deno.test("resend: a resend during the last attempt sends the delivery again, even if that attempt fails", async () => {
   const clock = manualClock();
   await using webhooks = await openWebhooks({ now: clock.now });
   const { receiver, app } = webhooks;

@@ -26,7 +26,7 @@ export interface Installation extends AsyncDisposable {
   sandbox: TestSandbox;
   /** Another instance on the same database; it is never killed. */
   otherInstance: TestApp;
-  /** Connections that do not pass the gates. */
+  /** The database, through connections that bypass the gates. */
   database: Database;
   /** Requests to the gateway. */
   calls: Gate<Received>;
@@ -45,7 +45,7 @@ export interface Installation extends AsyncDisposable {
   pause(): void;
   /** Continues a paused process. */
   resume(): void;
-  /** Waits until the server has freed the lock of the service. */
+  /** Waits until PostgreSQL has freed the lock of the killed service. */
   untilLockIsFree(): Promise<void>;
   /** Kills the service after this many more messages, in any direction, on either connection. */
   killAfter(messages: number): void;
@@ -77,7 +77,7 @@ export interface Reply {
 
 export const SERVER_KEY = "Mid-server-crash-tests";
 
-/** Longer than every lease, and longer than the time after which a charge that is not found fails. */
+/** Longer than every lease, and than the time after which a charge unknown to the gateway fails. */
 const AHEAD_MS = 20 * 60_000;
 
 const MAX_SYNCS = 4;
@@ -109,7 +109,7 @@ export async function openInstallation(options: InstallationOptions = {}): Promi
   }
 
   await using resources = new AsyncDisposableStack();
-  // The service recognizes its transactions by their time, so the sandbox's clock must run.
+  // Not `speed: 0`: the service recognizes its transactions by their time, so the clock must run.
   const sandbox = resources.use(
     await openSandbox({ serverKey: SERVER_KEY, settings: sandboxSettings }),
   );

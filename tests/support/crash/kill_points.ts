@@ -33,7 +33,7 @@ interface KillPointOptions {
   areRepliesStored(service: Killable, operations: Operation[]): Promise<boolean>;
   /** How many messages one round of operations exchanges, roughly. */
   messages: number;
-  /** For choosing the random message. */
+  /** The seed for the choice of the random message. */
   seed: number;
 }
 

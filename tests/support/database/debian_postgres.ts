@@ -60,7 +60,7 @@ export async function startDebianPostgres(
   throw new Error(`PostgreSQL ended after each start in ${cluster}`);
 }
 
-/** False: the server ended. Compares the data folder: another PostgreSQL may use the port. */
+/** False if the server ended. Compares data folders, as another PostgreSQL may use the port. */
 async function acceptsConnections(
   url: string,
   cluster: string,

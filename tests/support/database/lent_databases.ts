@@ -39,10 +39,10 @@ interface Template {
   restore: string;
 }
 
-/** The same for all databases of a run. */
+/** Read once, because all databases of a run are copies of the same template. */
 let template: Template | null = null;
 
-/** Above this number, the deleted rows would slow down the next tests. */
+/** If more rows are deleted, the database is not reused: they would slow down the next tests. */
 const MAX_ROWS = 1_000;
 
 /** Makes the database equal to a new one; false: that is not possible, so it is not used again. */
@@ -99,7 +99,7 @@ async function readTemplate(sql: Sql): Promise<Template> {
   const sequences = await sql<{ name: string }[]>`
     select format('%I.%I', schemaname, sequencename) as name from pg_sequences`;
   const statements = [
-    // No triggers, and so no checks of foreign keys.
+    // Disables triggers, and with them the checks of foreign keys.
     "set local session_replication_role = replica",
     ...tables.map(({ name }) => `delete from ${name}`),
     ...sequences.map(({ name }) => `select setval('${name}', 1, false)`),

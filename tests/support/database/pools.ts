@@ -5,10 +5,10 @@
 
 import { type Database, DatabaseUnavailable, openDatabase } from "../../../db/database.ts";
 
-/** One process runs tests one after the other, and a test has few instances. */
+/** Few are enough: a process runs one test at a time, and a test has few instances. */
 const MAX_IDLE = 4;
 
-/** Pools that no test uses, the one that was closed last at the end. */
+/** Pools that no test uses, in the order in which tests closed them. */
 const idle: { key: string; database: Database }[] = [];
 
 /** The URLs of databases that more than one test uses. */
@@ -47,7 +47,7 @@ export function openPool(options: { url: string; poolSize: number }): Database {
   };
 }
 
-/** The driver starts a timer that limits the life of a connection; a test would leak it. */
+/** Disables the driver's timer for the age of connections: Deno would report it as a leak. */
 function openKept({ url, poolSize }: { url: string; poolSize: number }): Database {
   return openDatabase({ url: `${url}?max_lifetime=0`, poolSize });
 }

@@ -10,7 +10,7 @@ export function closed(document: Json): Json {
     paths: closeSchemas(document.paths),
     components: {
       ...components,
-      // Other schemas combine components, so components stay open here and are closed where they are used.
+      // Components stay open, because other schemas combine them. Each use of one is closed.
       schemas: mapValues(schemas, (schema) => close(schema, true)),
     },
   };

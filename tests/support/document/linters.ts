@@ -32,7 +32,7 @@ export async function lintByRedocly(path: string): Promise<string[]> {
   );
 }
 
-/** Uses the library, because the command line takes five times as long; see `skipPassed`. */
+/** Uses the library with `skipPassed`, because the command line takes five times as long. */
 export async function lintBySpectral(text: string): Promise<string[]> {
   const { Spectral } = await load(SPECTRAL);
   const { extends: base, rules } = await readRules(RULES.spectral);

@@ -11,8 +11,8 @@ const THOUSANDS = 10;
 
 const { gc } = globalThis as unknown as { gc(): void };
 
-// Requests go to the document's routes only, not through the app: it keeps its log in memory, which
-// would count as growth.
+// Requests go directly to the document's routes. The app keeps its log in memory, which would count
+// as growth.
 await using app = await openApp({ databaseUrl: "postgres://127.0.0.1/none" });
 const { document } = app;
 const reference = createReference({ document, basePath: "", developmentKey: null });

@@ -7,7 +7,7 @@ import type { Database } from "../../../db/database.ts";
 import { findUnpublished } from "../../../db/event_publication.ts";
 import { until } from "../until.ts";
 
-/** Publishes all committed events, without the lock of a publisher; returns their number. */
+/** Publishes all committed events without taking the publisher's lock; returns their number. */
 export async function publishAll(
   database: Database,
   limit?: number,

@@ -12,7 +12,7 @@ export interface ReceivedWebhook {
   connection: number;
   method: string;
   path: string;
-  /** By names in lower case. */
+  /** The names are in lower case. */
   headers: Record<string, string>;
   /** The received bytes. */
   body: Uint8Array;
@@ -26,7 +26,7 @@ export interface ReceivedWebhook {
  * - `raw`: these bytes and nothing after them; the connection stays open.
  * - `hang`: no byte.
  * - `close`: no byte, and the connection is closed.
- * - `cut`: a 200 that is closed in the middle of its body.
+ * - `cut`: a 200 whose connection is closed in the middle of the body.
  * - `trickle`: a 200 whose body arrives byte by byte and never ends.
  * - `endless`: a 200 whose body never ends.
  */
@@ -84,7 +84,7 @@ export function openWebhookReceiver({ tls = false } = {}): WebhookReceiver {
     try {
       for await (const connection of listener) track(serve(connection, ++accepted));
     } catch {
-      // Closed.
+      // The listener is closed.
     }
   }
 

@@ -27,7 +27,7 @@ export type EndpointWithSecret = z.output<typeof WebhookEndpointWithSecretSchema
 export type Delivery = z.output<typeof WebhookDeliverySchema>;
 export type ReceivedEvent = z.output<typeof EventSchema>;
 
-/** Limits the rounds of a test in which a job is always due again. */
+/** Ends `deliver` in tests in which a job is always due again. */
 const MAX_ROUNDS = 10;
 
 export interface TestWebhooks extends TestPayments {

@@ -1,4 +1,4 @@
-/** A fake gateway over a real socket: the test decides its responses and sees its requests. */
+/** A fake gateway over a real socket: the test decides the responses and sees the requests. */
 
 import { createGatewayClient, type GatewayClientOptions } from "../../../core/gateway/client.ts";
 
@@ -43,7 +43,7 @@ export function respondWith(...bodies: object[]): Respond {
   return () => Response.json(bodies[Math.min(count++, bodies.length - 1)]);
 }
 
-/** A client that retries without delay, and whose deadlines never pass unless the test says so. */
+/** A client that retries without delay. Its deadlines never pass, unless `options` has a `wait`. */
 export function clientFor(url: string, options: Partial<GatewayClientOptions> = {}) {
   return createGatewayClient({
     baseUrl: url,

@@ -30,7 +30,7 @@ const STATUS_FIELDS: Record<string, Json> = {
   expire: { status_code: "202" },
 };
 
-/** A signed notification about a payment, as if it had that transaction status. */
+/** A signed notification that reports this transaction status of a payment. */
 export function buildNotification(
   payment: Pick<Payment, "id" | "order_id" | "transaction_id" | "gross_amount" | "payment_type">,
   state: string,

@@ -86,7 +86,7 @@ export interface TestSandbox extends AsyncDisposable {
   sandbox: Sandbox;
 }
 
-/** Internal errors of the sandbox fail the test when it closes. */
+/** Internal errors of the sandbox fail the test when the sandbox is closed. */
 export async function openSandbox(
   options: Partial<SandboxOptions> = {},
   receiver: Receiver = openReceiver(),
@@ -206,7 +206,7 @@ export const CUSTOMER = {
   shipping_address: { first_name: "Budi", address: "Jalan 1" },
 };
 
-/** The method's part of a charge request, by the short name that tests use. */
+/** The fields of a charge that select the payment type, by the short name that tests use. */
 export const KINDS = {
   card: { payment_type: "credit_card", credit_card: { bank: "bca" } },
   card_3ds: { payment_type: "credit_card", credit_card: { bank: "bca", authentication: true } },

@@ -2,7 +2,10 @@
 
 import assert from "node:assert/strict";
 
-/** Matches anything: in a line, in a string, or any number of lines if it is a line of its own. */
+/**
+ * Matches any text in a line or in a string. As a whole line, it matches any number of lines; as
+ * the last element of an array, any further elements.
+ */
 const ANYTHING = "…";
 
 export function assertShown(format: "json" | "text", shown: string, output: string): void {

@@ -9,7 +9,7 @@ import { inTime, until } from "../until.ts";
 const BLOCK_TIMEOUT_MS = 40_000;
 
 export interface Shell extends AsyncDisposable {
-  /** Also returns the status codes of failed requests. */
+  /** Returns the output, and the status codes of failed requests. */
   run(text: string, where: string): Promise<{ output: string; errorStatuses: string[] }>;
   /** Starts the block and waits for its first output; returns a function that reads the output so far. */
   runInBackground(text: string, where: string): Promise<() => Promise<string>>;
@@ -49,7 +49,7 @@ export async function openShell(service: Service, dataDir: string): Promise<Shel
     try {
       return (await inTime(`${where} has run`, done.read(), BLOCK_TIMEOUT_MS)).done;
     } catch (error) {
-      // Otherwise disposing would wait for the shell forever.
+      // If the shell kept running, disposing would wait for it forever.
       process.kill("SIGTERM");
       throw error;
     }
@@ -58,7 +58,7 @@ export async function openShell(service: Service, dataDir: string): Promise<Shel
 
   return {
     async run(text, where) {
-      // Otherwise a program that reads standard input would consume the next blocks.
+      // Without `/dev/null`, a program that reads standard input would consume the next blocks.
       await send(`{\n${text}\n} < /dev/null > ${file(".out")} 2> ${file(".err")}; echo done\n`);
       const hasFailed = await hasEnded(where);
       const [output, errors] = [await read(".out"), await read(".err")];

@@ -25,7 +25,7 @@ export async function parseRefunded(response: Response): Promise<z.output<typeof
   return RefundedSchema.parse(JSON.parse(text));
 }
 
-/** The stored refunds and their sum equal the gateway's. */
+/** Asserts that the stored refunds, their sum and the status equal the gateway's. */
 export async function assertRefundsMatchGateway(
   payments: RelayedPayments,
   id: string,

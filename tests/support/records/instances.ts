@@ -21,11 +21,11 @@ export interface Instances extends RelayedPayments {
   apps: TestApp[];
   /** Advances the clock of both instances. */
   advance(ms: number): void;
-  /** Sends JSON as Alice, to each instance in turn. */
+  /** Sends JSON as Alice; calls alternate between the instances. */
   send(path: string, body?: Json, headers?: HeadersInit): Promise<Response>;
-  /** Sends a notification to each instance in turn, which must accept it. */
+  /** Sends a notification, which must be accepted; calls alternate between the instances. */
   notify(body: Json): Promise<void>;
-  /** From now on the instances receive the gateway's own notifications. */
+  /** From now on the instances receive the notifications that the gateway sends. */
   connect(): void;
   invoice(more?: Json): Promise<Invoice>;
   subscription(more?: Json): Promise<Subscription>;

@@ -32,7 +32,7 @@ export const TOTAL = 160_000;
 
 export interface TestInvoices extends RelayedPayments {
   staff: string;
-  /** Creates an invoice, which must succeed: as Alice, unless another key is given. */
+  /** Creates an invoice, as Alice unless another key is given. It must succeed. */
   create(more?: Json, headers?: HeadersInit, key?: string): Promise<Invoice>;
   /** The stored invoice. */
   find(id: string): Promise<Invoice>;
@@ -44,7 +44,7 @@ export interface TestInvoices extends RelayedPayments {
    * transaction.
    */
   pay(invoice: Invoice, request?: Json): Promise<Json>;
-  /** The payments and attempts of the invoice's customers, as the owner sees them, oldest first. */
+  /** All payments of the invoice, paid or not, as its owner sees them, oldest first. */
   paymentsOf(invoice: Invoice): Promise<Payment[]>;
   /** The events so far, oldest first. */
   readEvents(id: string): Promise<Event[]>;

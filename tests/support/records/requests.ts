@@ -57,8 +57,8 @@ interface StoredRecord {
 }
 
 /**
- * Checks that the history leads to the record's status and that its events are numbered; returns
- * their names.
+ * Checks that the history leads to the record's status, and that its events are numbered without
+ * gaps; returns the names of the events.
  */
 export async function assertConsistent(
   database: Database,

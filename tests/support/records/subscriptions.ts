@@ -53,7 +53,7 @@ export interface TestSubscriptions extends RelayedPayments {
   row(id: string): Promise<GatewaySubscription>;
   /** The subscription at the gateway. */
   atGateway(subscription: Pick<Subscription, "gateway_subscription_id">): Promise<Json>;
-  /** The subscriptions that the gateway created, from the notifications that it sent then. */
+  /** The subscriptions that the gateway created, read from its notifications about them. */
   createdAtGateway(): Promise<Json[]>;
   /** The payments of a subscription, oldest first. */
   payments(subscription: Subscription, key?: string): Promise<Payment[]>;

@@ -153,7 +153,7 @@ function checkHistory(
   );
 }
 
-/** The event of a transition to the status. */
+/** The event that a transition to each status causes. */
 const EVENT_ON_ENTRY: Record<string, string> = {
   pending: "payment_received",
   authorize: "payment_received",

@@ -5,7 +5,7 @@ import type { Json } from "../gateway/sandbox.ts";
 
 export interface Mutation {
   name: string;
-  /** Whether the signature no longer fits, so that the notification must be rejected. */
+  /** Whether the change makes the signature invalid, so that the notification must be rejected. */
   isRefused: boolean;
   change(body: Json, otherPayment: OtherPayment): Json;
 }

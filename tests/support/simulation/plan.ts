@@ -21,7 +21,7 @@ export type Step =
   | { do: "review"; at: Instance; action: "approve" | "deny" }
   /** The task `check_payment_status`. */
   | { do: "task"; at: Instance }
-  /** Delivers one of the notifications sent so far: `position` 0 is the first, 1 the latest. */
+  /** Delivers a notification sent so far: `position` is from 0 (the first) to 1 (the latest). */
   | { do: "deliver"; at: Instance; position: number; mutation?: Mutation }
   | { do: "concurrently"; steps: Step[] }
   /** The gateway's response to `step` arrives after the steps in `meanwhile`. */
@@ -51,7 +51,7 @@ interface KindOptions {
   card?: string;
   /** Further fields of the charge request. */
   extraFields?: Json;
-  /** A repeated action is chosen more often. */
+  /** An action that is listed several times is chosen more often. */
   externalActions: string[];
   dashboardActions: DashboardAction[];
   calls: Call[];
@@ -166,7 +166,7 @@ export function createPlan(seed: number): Plan {
     return { at, how: number < 96 ? "response_lost" : "request_lost", meanwhile: [] };
   }
 
-  /** The caller has no response yet, but the other instance can change the payment. */
+  /** Steps while the caller waits for the response: the other instance can change the payment. */
   function stepsBeforeResponse(): Step[] {
     return Array.from(
       { length: 1 + below(4) },

@@ -42,7 +42,7 @@ const CALLER = { userId: "alice", isStaff: false, credential: "api_key", keyPref
 /** Only staff decide about challenged payments. */
 const STAFF = { ...CALLER, userId: "carol", isStaff: true };
 
-/** After this time a charge that the gateway does not know counts as failed. */
+/** Longer than the time after which a charge unknown to the gateway fails (DANA: 25 hours). */
 const UNKNOWN_CHARGE_FAILS_MS = 26 * 3_600_000;
 
 export async function runPlan(
