@@ -184,7 +184,7 @@ Deno.test("check_payment_status: completes a refund although an earlier one keep
   ]);
 });
 
-Deno.test("check_payment_status: an older response does not fail a charge that is being sent again", async () => {
+Deno.test("check_payment_status: an outdated response does not mark a charge as failed while it is sent again", async () => {
   await using timed = await openTimed();
   const { payments, time } = timed;
   const key = newKey();
@@ -441,7 +441,7 @@ Deno.test("idempotency key: a lease written by a clock that was hours ahead does
   assert.equal(again.id, id);
 });
 
-Deno.test("idempotency key: responds 409 while another instance with a clock ahead holds the key", async () => {
+Deno.test("idempotency key: responds 409 while another instance whose clock is ahead holds the key", async () => {
   await using payments = await openRelayed({ databaseUrl, now: () => Date.now() + 5_000 });
   await using otherInstance = await openApp({
     databaseUrl,

@@ -261,7 +261,7 @@ Deno.test("schedule: a slow check does not undo a capture that happens during th
   assert.deepEqual(await day.events(id), ["payment_received", "payment_settled"]);
 });
 
-Deno.test("schedule: with two instances and callers at the same time, each final event is published once", async () => {
+Deno.test("schedule: with two instances and concurrent requests, each record has its final event once", async () => {
   await using day = await openSimulatedDay();
   await using otherInstance = await openApp({
     databaseUrl: day.databaseUrl,
