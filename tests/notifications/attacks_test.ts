@@ -185,7 +185,7 @@ Deno.test("isAmbiguous: is true exactly for signed texts that can be split in an
   await fc.assert(property, { numRuns: 20_000 });
 });
 
-Deno.test("isAmbiguous: is true for every other way to split the signed text of an order", async () => {
+Deno.test("isAmbiguous: is true for every wrong split of the signed text of an order", async () => {
   const amount = fc.integer({ min: 1, max: 9_999_999_999_999 });
   const property = fc.asyncProperty(
     fc.string({ minLength: 1, maxLength: 50, unit: fc.constantFrom(..."A-20.14~7_") }),

@@ -213,7 +213,7 @@ Deno.test("service process: if a chargeback notification is given up after days 
     relay.intercept = () => Response.json({ status_code: "500" }, { status: 500 });
     const { notification_id } = await post("/notification/", body);
 
-    /** Makes the notification this old and its job due; resolves after the job has run. */
+    /** Makes the notification `days` old and its job due; resolves after the job has run. */
     const runAtAge = async (days: number) => {
       await runSql(
         databaseUrl,

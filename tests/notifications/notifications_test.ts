@@ -495,7 +495,7 @@ const UNSIGNED: Record<string, Json> = {
 };
 
 for (const [name, body] of Object.entries(UNSIGNED)) {
-  Deno.test(`notification: ${name}, if unknown, is accepted without being stored and without a call to the gateway`, async () => {
+  Deno.test(`notification: ${name} that the service does not know is accepted without being stored and without a call to the gateway`, async () => {
     await using payments = await openRelayed({ databaseUrl: await createDatabase() });
     const response = await notify(payments, body);
     assert.equal(response.status, 200);
@@ -527,7 +527,7 @@ Deno.test("notification: is stored and finished by a job if the gateway cannot b
   assert.deepEqual({ ...after }, { status: "processed", payment_id: charged.id });
 });
 
-Deno.test("notification replay: checks at the gateway and applies its state", async () => {
+Deno.test("notification replay: checks at the gateway and applies the gateway's state", async () => {
   await using payments = await openRelayed({ databaseUrl });
   const staff = await payments.app.createKey({ userId: "ops", isStaff: true });
   const order_id = `late-${randomUUID()}`;

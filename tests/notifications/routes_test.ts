@@ -26,7 +26,7 @@ interface Sender {
   basePath?: string;
 }
 
-/** Sends any body from an address. */
+/** Sends a body, which may be invalid, from the given address. */
 async function send(
   { app }: TestPayments,
   body: BodyInit | null,
@@ -171,7 +171,7 @@ Deno.test("notification: ignores a credential, whether it is valid or not", asyn
   }
 });
 
-Deno.test("notification: is stored with every field and value as sent", async () => {
+Deno.test("notification: is stored with the spelling, types and unknown fields that were sent", async () => {
   await using payments = await openPayments();
   const staff = await payments.app.createKey(STAFF);
   const more = {

@@ -398,7 +398,7 @@ for (const { action, kind, change, expectedStatus } of CHANGED_AT_GATEWAY) {
   });
 }
 
-Deno.test("capture: stores the cancellation and rejects if the payment was cancelled at the gateway", async () => {
+Deno.test("capture: stores the cancellation and rejects the request if the payment was cancelled at the gateway", async () => {
   await using payments = await openPayments({ databaseUrl });
   const { id, transaction_id } = await payments.charge("card_auth");
   await payments.sandbox.post(`/v2/${transaction_id}/cancel`);

@@ -82,7 +82,7 @@ Deno.test("check_payment_status: finds the result of a charge while the circuit 
   await using payments = await openRelayed({
     databaseUrl: await createDatabase(),
     now: () => now,
-    // The breaker does not see the time pass, so it stays open.
+    // The breaker's clock stands still, so an open breaker stays open.
     gatewayOptions: { clock: () => 0 },
   });
   const { app, post, sandbox } = payments;

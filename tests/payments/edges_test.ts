@@ -388,7 +388,7 @@ Deno.test("refund and capture: an amount of null is the full amount", async () =
   assert.equal((await payments.refresh(authorized.id)).captured_amount, "44000.00");
 });
 
-Deno.test("charge: a second charge of an order finds that the first one, marked as failed, succeeded late", async () => {
+Deno.test("charge: a second charge of an order is rejected if the first one was marked as failed but succeeded late", async () => {
   await using timed = await openTimed();
   const { payments, time } = timed;
   const order_id = randomUUID();
@@ -418,7 +418,7 @@ Deno.test("charge: rejects an order id that equals an existing transaction id", 
   await assertProblem(await payments.post("/charge/", body, {}, mallory), 400, "duplicate_order");
 });
 
-Deno.test("idempotency key: a lease written by a clock that was hours ahead does not block retries", async () => {
+Deno.test("idempotency key: a lease written while the clock was hours ahead does not block retries", async () => {
   await using timed = await openTimed();
   const { payments, time } = timed;
   const key = newKey();

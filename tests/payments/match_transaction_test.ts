@@ -404,7 +404,8 @@ Deno.test("charge: the caller gets gateway_error with an unknown outcome if a re
       level === "error" && event === "transaction_of_another_payment" && payment_id === second.id
     ),
   );
-  // A retry does not charge the card again, and neither a retry nor a check takes the transaction.
+  // A retry does not charge the card again. Neither the retry nor a check takes over the
+  // transaction.
   const sentBefore = relay.times("POST /v2/charge");
   const again = await assertProblem(await post("/charge/", request, headers), 400, "gateway_error");
   assert.deepEqual([again.payment_id, again.outcome], [second.id, "unknown"]);

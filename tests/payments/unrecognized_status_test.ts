@@ -94,7 +94,7 @@ for (const status of UNKNOWN) {
       assert.match(logged.error.message, new RegExp(`"${status}"`));
       assert.deepEqual(await payments.events(id), events);
 
-      // The service checks the payment again by itself; at first its status stays unknown.
+      // Sweeps check the payment again. At first the gateway still reports the unknown status.
       for (let sweeps = 0; sweeps < 2; sweeps++) {
         const checks = payments.relay.times(STATUS);
         payments.advance(6 * 60 * MINUTE);

@@ -501,7 +501,7 @@ testRace(
     const creating = instances.send("/invoices/", request, headers);
     await held.arrived;
     const [sent] = relay.received.slice(-1);
-    // With the same key the gateway repeats the response that is held, so its id is known here.
+    // With the same key the gateway repeats the held response, so the test knows the invoice's id.
     const atGateway = await sandbox.post("/v1/invoices", JSON.parse(sent!.body), {
       "X-Idempotency-Key": sent!.headers.get("X-Idempotency-Key")!,
     });

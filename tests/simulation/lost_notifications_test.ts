@@ -30,7 +30,7 @@ const SEED = Number(Deno.env.get("LOST_NOTIFICATIONS_SEED") ?? 1);
 const HOUR_MINUTES = 60;
 const DAY_MINUTES = 24 * HOUR_MINUTES;
 
-/** After this time the schedule has brought every record of the day to its final state. */
+/** So long after the day, the schedule has brought every record of the day to its final state. */
 const FINISH_MINUTES = 40 * HOUR_MINUTES;
 
 /** 1:00 UTC is 8:00 in Jakarta, so that 16 hours of the day are left there. */
@@ -117,7 +117,7 @@ async function runDay(hasMetadata: boolean): Promise<void> {
   assert.deepEqual((await day.lastRuns()).filter(({ error }) => error !== null), []);
 }
 
-/** The last transition of payments that were first paid, and later reversed or refunded. */
+/** The last transition of payments that were paid, and later reversed, refunded or charged back. */
 const LAST_TRANSITIONS: Record<string, string> = {
   "reversed by the bank": "settlement>deny check_paid_payments",
   "refunded half a day later": "settlement>refund check_paid_payments",
