@@ -27,7 +27,7 @@ const databaseUrl = await createDatabase();
 /** The status codes that the gateway signs. */
 const CODES = ["200", "201", "202", "407"];
 
-/** Fails if the payment is paid in any way, or an event says so. */
+/** Fails if the payment is paid or refunded, or has an event that says so. */
 async function assertUnpaid(payments: TestPayments, { id }: Payment, message = ""): Promise<void> {
   const { transaction_status, is_paid, captured_amount, net_amount } = await payments.read(id);
   assert.deepEqual([is_paid, captured_amount, net_amount], [false, null, "0.00"], message);
@@ -59,7 +59,7 @@ async function sendText({ app }: TestPayments, body: BodyInit): Promise<Response
   return await app.request("/notification/", { method: "POST", headers, body });
 }
 
-Deno.test("responses: contain nothing that a notification could be signed with", async () => {
+Deno.test("responses: contain no signature that a caller could put into a notification", async () => {
   await using payments = await openRelayed({ databaseUrl });
   const { sandbox, relay } = payments;
   const answers: string[] = [];
@@ -134,7 +134,7 @@ Deno.test("responses: contain nothing that a notification could be signed with",
   assert.doesNotMatch(allText, /[0-9a-f]{100}/i);
 });
 
-/** Fails if the text contains the signature, half of it, or another encoding of it. */
+/** Fails if the text contains the start of the signature in hex or base64, or its end in hex. */
 function assertNotIn(text: string, signature: string): void {
   const bytes = Uint8Array.fromHex(signature);
   for (const encoding of [signature, signature.toUpperCase()]) {
@@ -162,7 +162,7 @@ function splitsOf(text: string): string[] {
   return splits;
 }
 
-Deno.test("isAmbiguous: finds every signed text that can be split in another way", async () => {
+Deno.test("isAmbiguous: is true exactly for signed texts that can be split in another way", async () => {
   const digits = fc.constantFrom("0", "1", "2", "4", "7", "20", "200", "201", "202", "407");
   const piece: Arbitrary<string> = fc.oneof(
     digits,
@@ -185,7 +185,7 @@ Deno.test("isAmbiguous: finds every signed text that can be split in another way
   await fc.assert(property, { numRuns: 20_000 });
 });
 
-Deno.test("isAmbiguous: is true for every other way to split the signed text of an order", async () => {
+Deno.test("isAmbiguous: is true for every wrong split of the signed text of an order", async () => {
   const amount = fc.integer({ min: 1, max: 9_999_999_999_999 });
   const property = fc.asyncProperty(
     fc.string({ minLength: 1, maxLength: 50, unit: fc.constantFrom(..."A-20.14~7_") }),
@@ -210,8 +210,8 @@ Deno.test("forged notification: the signature of an order whose id contains a st
   await using payments = await openRelayed({ databaseUrl });
   const { sandbox, relay } = payments;
   /**
-   * The status of the attacker's payment, the code the gateway signs it with, and the control that
-   * leads there.
+   * The status of the attacker's payment, the code with which the gateway signs this status, and
+   * the sandbox control that causes it.
    */
   const outcomes = [
     ["pending", "201", null],
@@ -222,7 +222,8 @@ Deno.test("forged notification: the signature of an order whose id contains a st
   for (const [status, code, control] of outcomes) {
     for (const between of ["", "7", "0", "200"]) {
       const order_id = `o${randomUUID().slice(0, 13)}-`;
-      // Both sign the same text: `o…` + `200` + `72011000.00` and `o…2007` + `201` + `1000.00`.
+      // Both orders have the same signed text, for example `o…` + `200` + `72011000.00` and
+      // `o…2007` + `201` + `1000.00`.
       const gross_amount = Number(`${between}${code}1000`);
       const kind = control === "deny" ? "gopay" : "bca";
       const target = await payments.charge("bca", { order_id, gross_amount });
@@ -328,8 +329,8 @@ Deno.test("forged notification: the signature of an ended payment pays nothing",
     if (control) await sandbox.control(`transactions/${target.transaction_id}/${control}`);
     else await payments.post(`/payments/${target.id}/cancel/`);
     const endedNotification = await findSentNotification(payments, target.order_id, status);
-    // The signature of a status response pays nothing either, although its code is the same for
-    // cancelled and paid.
+    // Status responses have the same code for cancelled and paid payments. Their signature must
+    // not make the payment paid either.
     const statusResponse = await sandbox.status(target.transaction_id!);
     for (const isKnown of [false, true]) {
       if (isKnown) await payments.refresh(target.id);
@@ -394,8 +395,8 @@ async function chargeWithLostResponse(
 }
 
 /**
- * Fails if a payment without a transaction id takes over another transaction, or if a check does
- * not find its own transaction afterwards.
+ * Fails if a payment without a transaction id takes over the given transaction, or if a later check
+ * does not find the transaction of the payment.
  */
 async function assertKeepsItsTransaction(payments: TestPayments, transaction_id: string) {
   for (const transaction_status of ["pending", "expire", "settlement"]) {
@@ -436,7 +437,7 @@ Deno.test("forged notification: a payment without a transaction id is not paid b
     for (
       const change of [{}, { transaction_id: null }, { metadata: null }, { payment_type: "x" }]
     ) {
-      // Five lost responses in a row would open the circuit breaker, which stops all charges.
+      // Without a successful charge in between, five lost responses would open the circuit breaker.
       await payments.charge("bca");
       const [target, pending] = await chargeWithLostResponse(payments);
       const forged = { ...pending, transaction_status, fraud_status: "accept", ...change };
@@ -446,7 +447,7 @@ Deno.test("forged notification: a payment without a transaction id is not paid b
   }
 });
 
-Deno.test("forged notification: a transaction created outside the service pays no order that its metadata names", async () => {
+Deno.test("forged notification: a transaction created outside the service does not pay the order in its metadata", async () => {
   await using payments = await openPayments({ databaseUrl });
   const { sandbox } = payments;
   const target = await payments.charge("bca");
@@ -574,7 +575,7 @@ Deno.test("forged notification: ambiguous JSON pays nothing and causes no server
   const membersOf = (body: Json) => JSON.stringify(body).slice(1, -1);
   const { order_id: _order, transaction_id: _id, ...withoutIds } = paid;
   const texts = [
-    // Duplicate fields, the signed ones first or last.
+    // Duplicate fields: the signed values come first or last.
     `{${membersOf(paid)},${membersOf(targetFields)}}`,
     `{${membersOf(targetFields)},${membersOf(paid)}}`,
     `{${membersOf(pending)},"status_code":"200","transaction_status":"settlement"}`,

@@ -131,7 +131,7 @@ Deno.test("event: contains the payment at the time of the change, and the id of 
   assert.deepEqual(data, await payments.read(charged.id));
 });
 
-Deno.test("notification: a repeat of a state that is already known is a duplicate without an error, in final states too", async () => {
+Deno.test("notification: a repeat of a known state is a duplicate without an error, even if the state is final", async () => {
   await using payments = await openTwoInstances();
   const { sandbox, app, secondApp } = payments;
   for (
@@ -222,7 +222,7 @@ Deno.test("payment writes: all batches lock their payments in the same order", a
   await using payments = await openTwoInstances({ databaseUrl });
   const { app, secondApp } = payments;
   const [a, b] = [await payments.charge("bca"), await payments.charge("gopay")];
-  // PostgreSQL might scan a table of two rows, and so lock them in the order of the table.
+  // With only two rows, PostgreSQL might scan the table and lock the rows in their stored order.
   await runSql(
     databaseUrl,
     `insert into gateway.payments
@@ -253,7 +253,7 @@ Deno.test("payment writes: all batches lock their payments in the same order", a
   assert.deepEqual(countBy(done, String), { "false,false": 1, "true,true": 1 });
 });
 
-/** Holds status responses back until this many have arrived. */
+/** Holds back status responses until `count` of them have arrived. */
 function holdStatusResponses({ relay }: TwoInstances, count: number): void {
   const allArrived = Promise.withResolvers<void>();
   let arrived = 0;
@@ -532,7 +532,7 @@ Deno.test("notification: with a customer fee, its amount includes the fee and th
   assert.equal(response.status, 403);
 });
 
-/** Timeouts of gateway calls end when the test says so; pauses between retries end at once. */
+/** Timeouts of gateway calls end with `endTimeouts()`; pauses between retries end at once. */
 function createTimeouts() {
   const timeouts: number[] = [];
   const ends: (() => void)[] = [];
@@ -598,7 +598,7 @@ Deno.test("notification: is answered in time and finished by a job if the gatewa
   assert.equal(settled.data.notification_id, notification.id);
 });
 
-Deno.test("notification: fails after 7 days and the last retry if the gateway never answers, and a replay applies it", async () => {
+Deno.test("notification: fails after 7 days of gateway errors and its last retries, and a later replay applies it", async () => {
   let now = Date.now();
   const { wait } = createTimeouts();
   await using payments = await openRelayed({

@@ -96,7 +96,10 @@ const OUTCOMES: {
   steps: string[];
   end: string;
   fraud: string;
-  /** The events if notifications are delivered after each step; otherwise some are skipped. */
+  /**
+   * The events if a notification is delivered after each step. If all notifications are delivered
+   * after the last step, some of these events are missing.
+   */
   events: string[];
 }[] = [
   {
@@ -214,7 +217,7 @@ async function chargeKind(payments: TestPayments, kind: ChargeKind): Promise<Pay
   return await payments.charge(kind, { ...token });
 }
 
-/** The merchant approves and denies; the sandbox's controls do the other steps. */
+/** `approve` and `deny` are API calls of the merchant; other steps are controls of the sandbox. */
 async function runSteps({ sandbox }: TestPayments, id: string, ...steps: string[]): Promise<void> {
   for (const step of steps) {
     if (step === "approve" || step === "deny") {
@@ -250,7 +253,7 @@ async function finalState(payments: TestPayments, id: string): Promise<typeof RE
   };
 }
 
-/** Fails unless the events are in this order; some may be missing. */
+/** Fails unless the events are in the order of `all`; some of `all` may be missing. */
 function assertInOrder(events: string[], all: string[]): void {
   let at = 0;
   for (const name of events) {

@@ -22,7 +22,7 @@ const DAY = 24 * HOUR;
 interface Outage extends RelayedPayments {
   /** A settled payment that was charged back at the gateway. */
   settled: Payment;
-  /** The notification of the chargeback, which was accepted while the gateway could not be asked. */
+  /** The notification of the chargeback, which was accepted during the outage. */
   notification: GatewayNotification;
   now(): number;
   /** Advances the clock to the job's next run and runs it; returns the pause before that run. */
@@ -81,13 +81,14 @@ const NO_ANSWER: Record<string, () => Response> = {
 };
 
 for (const [name, response] of Object.entries(NO_ANSWER)) {
-  Deno.test(`notification: while the gateway answers with ${name}, waits for 7 days without using up an attempt, and is then applied`, async () => {
+  Deno.test(`notification: while the gateway answers with ${name}, is kept for 7 days without using up an attempt, and applied when the gateway recovers`, async () => {
     await using outage = await openOutage(response);
     const { app, settled, notification } = outage;
     const startedAt = outage.now();
     const pauses: number[] = [];
     while (outage.now() < startedAt + 7 * DAY - HOUR) pauses.push(await outage.runNext());
-    // The first run is immediate; each later pause is as long as the notification is old.
+    // The first run is immediate. Each later pause equals the age of the notification, but is at
+    // least a minute and at most an hour.
     const minutes = pauses.slice(1, 8).map((ms) => Math.round(ms / MINUTE));
     assert.deepEqual(minutes, [1, 1, 2, 4, 8, 16, 32]);
     assert.deepEqual(new Set(pauses.slice(8)), new Set([HOUR]));
@@ -109,7 +110,7 @@ for (const [name, response] of Object.entries(NO_ANSWER)) {
   });
 }
 
-Deno.test("notification: if it is given up after 7 days, is counted in the status, and its payment is checked until the gateway answers", async () => {
+Deno.test("notification: if it is given up after 7 days, /status/ counts it, and its payment is checked until the gateway answers", async () => {
   await using outage = await openOutage(NO_ANSWER["a 500"]!);
   const { app, settled, notification, databaseUrl } = outage;
   const startedAt = outage.now();
@@ -160,7 +161,7 @@ Deno.test("notification: if it was given up, a retry of its failed job applies i
   assert.equal((await outage.read(settled.id)).transaction_status, "chargeback");
 });
 
-Deno.test("notification: if the gateway does not know its transaction, is retried for half an hour only", async () => {
+Deno.test("notification: if the gateway does not know its transaction, is retried for less than an hour", async () => {
   const response = () => Response.json({ status_code: "404", status_message: "No such thing." });
   await using outage = await openOutage(response);
   const startedAt = outage.now();
@@ -170,7 +171,7 @@ Deno.test("notification: if the gateway does not know its transaction, is retrie
   assert.ok(outage.now() - startedAt < HOUR);
 });
 
-Deno.test("service process: an accepted chargeback notification survives days of gateway errors and a crash, and is applied after it was given up", async () => {
+Deno.test("service process: if a chargeback notification is given up after days of gateway errors and a crash, a later check applies the chargeback", async () => {
   const databaseUrl = await createDatabase();
   const serverKey = "Mid-server-outage-tests";
   await using sandbox = await openSandbox({ seed: undefined, serverKey });
@@ -212,7 +213,7 @@ Deno.test("service process: an accepted chargeback notification survives days of
     relay.intercept = () => Response.json({ status_code: "500" }, { status: 500 });
     const { notification_id } = await post("/notification/", body);
 
-    /** Makes the notification this old and its job due; resolves after the job has run. */
+    /** Makes the notification `days` old and its job due; resolves after the job has run. */
     const runAtAge = async (days: number) => {
       await runSql(
         databaseUrl,

@@ -258,7 +258,7 @@ Deno.test("notification: an expired payment becomes paid only if the gateway con
   await using payments = await openRelayed({ databaseUrl });
   const charged = await payments.charge("bca");
   await notifyAndRead(payments, buildNotification(charged, "expire"));
-  // At the gateway the payment is still pending, so it has not expired.
+  // At the gateway the payment is still pending, so it becomes pending here too, not paid.
   assert.equal(
     (await notifyAndRead(payments, buildNotification(charged, "settlement"))).status,
     "processed",
@@ -402,7 +402,7 @@ Deno.test("notification: adopts a transaction created outside the service, visib
   assert.equal((await notifyAndRead(payments, body)).status, "duplicate");
 });
 
-Deno.test("notification: does not change the payment of its order if its transaction is unknown", async () => {
+Deno.test("notification: with an unknown transaction id, does not change the payment that has its order id", async () => {
   await using payments = await openRelayed({ databaseUrl });
   await payments.sandbox.control("settings", { reuse_order_id_after_deny: true }, "PATCH")
     .catch(() => {});
@@ -429,7 +429,7 @@ Deno.test("notification: is unmatched and answered with 200 if the gateway does 
   assert.deepEqual([notification.status, notification.payment_id], ["unmatched", null]);
 });
 
-Deno.test("notification: the customer in it is not stored; unknown members are", async () => {
+Deno.test("notification: its customer details are not stored; unknown fields are", async () => {
   await using payments = await openPayments({ databaseUrl });
   const staff = await payments.app.createKey({ userId: "ops", isStaff: true });
   const charged = await payments.charge("bca");
@@ -495,7 +495,7 @@ const UNSIGNED: Record<string, Json> = {
 };
 
 for (const [name, body] of Object.entries(UNSIGNED)) {
-  Deno.test(`notification: ${name}, if unknown, is accepted without being stored and without a call to the gateway`, async () => {
+  Deno.test(`notification: ${name} that the service does not know is accepted without being stored and without a call to the gateway`, async () => {
     await using payments = await openRelayed({ databaseUrl: await createDatabase() });
     const response = await notify(payments, body);
     assert.equal(response.status, 200);
@@ -527,7 +527,7 @@ Deno.test("notification: is stored and finished by a job if the gateway cannot b
   assert.deepEqual({ ...after }, { status: "processed", payment_id: charged.id });
 });
 
-Deno.test("notification replay: checks at the gateway and applies its state", async () => {
+Deno.test("notification replay: checks at the gateway and applies the gateway's state", async () => {
   await using payments = await openRelayed({ databaseUrl });
   const staff = await payments.app.createKey({ userId: "ops", isStaff: true });
   const order_id = `late-${randomUUID()}`;

@@ -26,7 +26,7 @@ interface Sender {
   basePath?: string;
 }
 
-/** Sends any body from an address. */
+/** Sends a body, which may be invalid, from the given address. */
 async function send(
   { app }: TestPayments,
   body: BodyInit | null,
@@ -95,7 +95,7 @@ async function listEvents(payments: TestPayments, staff: string, query = ""): Pr
   return EventSchema.array().parse(JSON.parse(text));
 }
 
-/** Waits, because the API shows an event only after it was published. */
+/** Waits until the API shows `count` events; it shows an event only after it was published. */
 async function untilShown(payments: TestPayments, staff: string, count: number): Promise<void> {
   const countShown = async () => (await listEvents(payments, staff, "?limit=100")).length;
   await until(`${count} events are shown`, async () => await countShown() === count);
@@ -171,7 +171,7 @@ Deno.test("notification: ignores a credential, whether it is valid or not", asyn
   }
 });
 
-Deno.test("notification: is stored with every field and value as sent", async () => {
+Deno.test("notification: is stored with the spelling, types and unknown fields that were sent", async () => {
   await using payments = await openPayments();
   const staff = await payments.app.createKey(STAFF);
   const more = {
@@ -270,7 +270,7 @@ Deno.test("notification: signed requests do not use up the limit for rejected on
   await assertProblem(await send(payments, FORGED), 403, "signature_invalid");
 });
 
-Deno.test("notification: behind a trusted proxy each sender has a limit of its own", async () => {
+Deno.test("notification: behind a trusted proxy each sender has a separate limit", async () => {
   const env = { ...LOW_LIMIT, TRUST_PROXY: "10.0.0.0/8" };
   await using payments = await openPayments({ env, now: () => 1_800_000_000_000 });
   for (const [sender, last] of [["198.51.100.1", 429], ["198.51.100.2", 429]] as const) {

@@ -61,7 +61,7 @@ const STATES: Record<string, { make(payments: TestPayments): Promise<string>; al
 
 const ACTIONS = ["cancel", "expire", "capture", "approve", "deny"];
 
-/** The `transaction_status` of the states above whose name differs from it. */
+/** The `transaction_status` of those states above that are not named after it. */
 const STATUS: Record<string, string> = { challenge: "capture", refused: "failure" };
 
 Deno.test("payment actions: these tests cover every payment status", () => {
@@ -383,7 +383,7 @@ const CHANGED_AT_GATEWAY: {
 ];
 
 for (const { action, kind, change, expectedStatus } of CHANGED_AT_GATEWAY) {
-  Deno.test(`${action}: stores the gateway's state and rejects if a ${kind} payment changed there (${change})`, async () => {
+  Deno.test(`${action}: stores the gateway's state and rejects the request if a ${kind} payment changed at the gateway (${change})`, async () => {
     await using payments = await openPayments({ databaseUrl });
     const { id, transaction_id } = await payments.charge(kind);
     await payments.sandbox.control(`transactions/${transaction_id}/${change}`);
@@ -398,7 +398,7 @@ for (const { action, kind, change, expectedStatus } of CHANGED_AT_GATEWAY) {
   });
 }
 
-Deno.test("capture: stores the cancellation and rejects if the payment was cancelled at the gateway", async () => {
+Deno.test("capture: stores the cancellation and rejects the request if the payment was cancelled at the gateway", async () => {
   await using payments = await openPayments({ databaseUrl });
   const { id, transaction_id } = await payments.charge("card_auth");
   await payments.sandbox.post(`/v2/${transaction_id}/cancel`);
@@ -408,7 +408,7 @@ Deno.test("capture: stores the cancellation and rejects if the payment was cance
   assert.deepEqual(await payments.events(id), ["payment_received", "payment_cancelled"]);
 });
 
-Deno.test("approve and deny: store the decision and reject if the gateway already decided", async () => {
+Deno.test("approve and deny: store the earlier decision and reject the request if the payment was reviewed at the gateway", async () => {
   await using payments = await openPayments({ databaseUrl });
   for (const review of [approvePayment, denyPayment]) {
     const { id, transaction_id } = await chargeCard(payments, CHALLENGED_CARD);
@@ -423,7 +423,7 @@ Deno.test("approve and deny: store the decision and reject if the gateway alread
   }
 });
 
-Deno.test("cancel: rejects and changes nothing if the gateway answers 412 and its status is unavailable", async () => {
+Deno.test("cancel: rejects the request and changes nothing if the gateway answers 412 and the status check fails", async () => {
   await using payments = await openPayments({
     databaseUrl,
     gatewayOptions: { wait: createWaits().wait },

@@ -30,7 +30,7 @@ const databaseUrl = await createDatabase();
 const STATUS = /^GET .*\/status$/;
 const MINUTE_MS = 60_000;
 
-Deno.test("apply report: any order of the same reports leads to the same payment", async () => {
+Deno.test("apply report: the same reports lead to the same payment in every order", async () => {
   await using payments = await openPayments({ databaseUrl });
   const reports = await cardReports(payments);
   const orders = permutations(reports);
@@ -144,7 +144,7 @@ Deno.test("check_status: an outdated response does not undo a newer state", asyn
   assert.deepEqual(await payments.events(id), ["payment_received", "payment_settled"]);
 });
 
-Deno.test("check_status: checks again if the payment changed before its response arrived", async () => {
+Deno.test("check_status: checks again if the payment changed before the gateway's response arrived", async () => {
   await using payments = await openProxiedPayments({ databaseUrl });
   const { sandbox, proxy } = payments;
   const { id, transaction_id } = await payments.charge("card_3ds");
@@ -621,7 +621,8 @@ Deno.test("check_status: sends one event for each chargeback", async () => {
 });
 
 Deno.test("events: contain the payment as the API returns it", async () => {
-  // The app's clock is ahead, so later changes at the gateway have earlier times than the app's.
+  // The app's clock is ahead of the gateway's, so a later change at the gateway has an earlier
+  // time than the app's changes.
   await using payments = await openPayments({
     databaseUrl,
     now: () => Date.now() + 10 * MINUTE_MS,
@@ -691,7 +692,7 @@ Deno.test("history: records from, to, source and time of every transition", asyn
   await assertConsistentHistory(payments, id);
 });
 
-/** The gateway's status responses of a card payment: pending, captured, settled, refunded in two parts. */
+/** The status responses of a card payment: pending, captured, settled, refunded in two parts. */
 async function cardReports({ charge, sandbox }: TestPayments): Promise<Json[]> {
   const { transaction_id } = await charge("card_3ds");
   const refund = (refund_key: string, amount: number) =>
@@ -784,7 +785,7 @@ async function assertConsistentHistory({ app }: TestPayments, id: string) {
   return { changes: history.length, events: rows.map(({ name }) => name as string) };
 }
 
-/** Fails unless errors were logged for this payment only. */
+/** Fails unless mismatch errors were logged, all of them for this payment. */
 function assertAlert({ app }: TestPayments, id: string): void {
   const alerts = app.logged().filter(({ event }) => event === "report_does_not_match");
   assert.ok(alerts.length > 0);

@@ -291,7 +291,7 @@ Deno.test("refund and capture: reject an amount that is not a whole number above
   }
 });
 
-Deno.test("refund: rejects a reason that is not one line of up to 255 characters, and a direct that is not a boolean", async () => {
+Deno.test("refund: rejects a reason that is not one line of up to 255 characters, and a `direct` that is not a boolean", async () => {
   await using payments = await openPayments();
   const paid = await payments.paid("gopay");
   const cases: [Json, string][] = [

@@ -26,7 +26,7 @@ async function openReadBreaker({ app, sandbox }: RelayedPayments): Promise<void>
   for (let i = 0; i < 5; i++) await assert.rejects(app.gateway.getStatus("any"));
 }
 
-Deno.test("charge: succeeds right after eight status checks of notifications timed out after four seconds", async () => {
+Deno.test("charge: succeeds although eight status checks for notifications just timed out", async () => {
   const deadlines: (() => void)[] = [];
   await using payments = await openRelayed({
     databaseUrl: await createDatabase(),
@@ -60,7 +60,7 @@ Deno.test("charge: succeeds right after eight status checks of notifications tim
   assert.equal((await payments.post("/charge/", CHARGE)).status, 201);
 });
 
-Deno.test("charge: succeeds while the breaker of reads is open, and the status shows that breaker", async () => {
+Deno.test("charge: succeeds while the circuit breaker for reads is open, and /status/ shows reads as down", async () => {
   await using payments = await openRelayed({ databaseUrl: await createDatabase() });
   const { app, post } = payments;
   const pendingPayment = await payments.charge();
@@ -77,12 +77,12 @@ Deno.test("charge: succeeds while the breaker of reads is open, and the status s
   assert.equal((await readJob(payments, id)).status, "succeeded");
 });
 
-Deno.test("check_payment_status: finds out the result of a charge while the breaker of writes is open", async () => {
+Deno.test("check_payment_status: finds the result of a charge while the circuit breaker for writes is open", async () => {
   let now = Date.now();
   await using payments = await openRelayed({
     databaseUrl: await createDatabase(),
     now: () => now,
-    // The breaker does not see the time pass, so it stays open.
+    // The breaker's clock stands still, so an open breaker stays open.
     gatewayOptions: { clock: () => 0 },
   });
   const { app, post, sandbox } = payments;
@@ -101,7 +101,7 @@ Deno.test("check_payment_status: finds out the result of a charge while the brea
   const found = await payments.read(payment_id!);
   assert.deepEqual([found.transaction_status, found.order_id], ["pending", order_id]);
   assert.ok(found.transaction_id);
-  // Work that begins with a write waits.
+  // A sweep or a job that starts with a write waits.
   now = Date.parse(expiring.expiry_time!) + 2 * MINUTE;
   assert.equal(await expireStalePayments(app.deps), 0);
   const { id } = await parseAcceptedJob(await post("/charge/", CHARGE, ASYNC));

@@ -479,7 +479,7 @@ Deno.test("charge: replays the response if the same request is formatted differe
   }
 });
 
-Deno.test("charge: items that pass the quick check are copied like all others", () => {
+Deno.test("charge: items copied by quickCopyOf equal the items that the schema returns", () => {
   const item = { id: "i", name: "a", price: -5, quantity: 1, brand: null, merchant_name: "" };
   const items = [item, { name: "b", price: 15, quantity: 1, category: "c" }];
   const input = { payment_type: "gopay", gross_amount: 10, item_details: items };

@@ -57,7 +57,7 @@ const reversible: [string, ChargeKind, object][] = [
   ["Indomaret", "cstore", { store: "indomaret" }],
 ];
 for (const [name, kind, more] of reversible) {
-  Deno.test(`check_paid_payments: finds a lost reversal of ${name} ten minutes after the payment, not earlier`, async () => {
+  Deno.test(`check_paid_payments: finds a reversal of ${name} without a notification ten minutes after the payment, not earlier`, async () => {
     await using paid = await openPaid();
     const payment = await paid.paid(kind, more);
     await paid.change(payment, "reverse");
@@ -97,7 +97,7 @@ const schedules: [string, ChargeKind, number[]][] = [
   ["Kredivo", "kredivo", [1, 7, 15]],
 ];
 for (const [name, kind, days] of schedules) {
-  Deno.test(`check_paid_payments: checks ${name} after a day, a week and at the end of the refund window`, async () => {
+  Deno.test(`check_paid_payments: checks ${name} ${days.join(", ")} days after the payment`, async () => {
     await using paid = await openPaid();
     await paid.paid(kind);
     assert.deepEqual(await checkedDays(paid, days.at(-1)! + 20), days);
@@ -193,7 +193,7 @@ Deno.test("check_paid_payments: makes no calls while other checks wait, and catc
   assert.equal(await paid.sweep(), 1);
 });
 
-Deno.test("check_paid_payments: a check that the gateway fails is repeated by jobs until it succeeds", async () => {
+Deno.test("check_paid_payments: a check that fails at the gateway is repeated by jobs until it succeeds", async () => {
   await using paid = await openPaid();
   const payment = await paid.paid("permata");
   await paid.change(payment, "reverse");
@@ -210,7 +210,7 @@ Deno.test("check_paid_payments: a check that the gateway fails is repeated by jo
   assert.equal(await checkPendingPayments(paid.app.deps), 0);
 });
 
-Deno.test("check_paid_payments: while the gateway is down no payment is skipped", async () => {
+Deno.test("check_paid_payments: while the gateway limits the rate, checks are delayed and no payment is skipped", async () => {
   await using paid = await openPaid();
   const payment = await paid.paid("permata");
   await paid.change(payment, "reverse");
@@ -266,7 +266,7 @@ Deno.test("check_paid_payments: two instances at the same time change each payme
   assert.equal(await paid.sweep(), 0);
 });
 
-Deno.test("check_paid_payments: the first run also checks the payments that became due in the last day", async () => {
+Deno.test("check_paid_payments: the first run checks only the payments that became due in the last day", async () => {
   await using paid = await openPaid();
   await paid.paid("permata");
   await paid.advance(2 * DAY);

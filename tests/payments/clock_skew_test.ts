@@ -22,7 +22,7 @@ interface SkewedPayments extends RelayedPayments {
   aheadMs: number;
   /** Sets the expiry of all payments to an hour ago by the database's clock. */
   makeStale(): Promise<void>;
-  /** The clock that `GET /status/` shows. */
+  /** The field `clock` in the response of `GET /status/`. */
   statusClock(): Promise<Record<string, unknown>>;
 }
 
@@ -98,7 +98,7 @@ Deno.test("expire_stale_payments: with a clock that differs from the gateway's D
   assert.equal((await skewed.statusClock()).is_accurate, true);
 });
 
-Deno.test("expire_stale_payments: a difference of a few seconds does not stop it", async () => {
+Deno.test("expire_stale_payments: expires payments although the clocks differ by a few seconds", async () => {
   await using skewed = await openSkewed();
   await skewed.charge("gopay");
   await skewed.makeStale();
@@ -140,7 +140,7 @@ Deno.test("expire_stale_payment: an instance that has not seen the gateway's tim
   assert.deepEqual(skewed.relay.asked().slice(before), [STATUS, EXPIRE]);
 });
 
-Deno.test("gateway clock: the duration of a call does not count as a difference", () => {
+Deno.test("gateway clock: the duration of a call does not count as a clock difference", () => {
   const clock = createGatewayClock();
   assert.equal(clock.now(), null);
   clock.observe("not a date", 0);

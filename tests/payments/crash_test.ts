@@ -60,7 +60,7 @@ for (const [moment, killPoint] of Object.entries(KILL_POINTS)) {
     await using service = await openInstallation();
     await service.start();
     for (let round = 0; round < ROUNDS; round++) {
-      // Both settings are combined with each recovery.
+      // Over the rounds, each recovery runs with metadata and without.
       await service.sandbox.showMetadata(round % 2 === 1);
       const { operations, assertDone } = await prepare(service);
       const recover = RECOVERIES[round % RECOVERIES.length]!;

@@ -184,7 +184,7 @@ Deno.test("check_payment_status: completes a refund although an earlier one keep
   ]);
 });
 
-Deno.test("check_payment_status: an older response does not fail a charge that is being sent again", async () => {
+Deno.test("check_payment_status: an outdated response does not mark a charge as failed while it is sent again", async () => {
   await using timed = await openTimed();
   const { payments, time } = timed;
   const key = newKey();
@@ -388,7 +388,7 @@ Deno.test("refund and capture: an amount of null is the full amount", async () =
   assert.equal((await payments.refresh(authorized.id)).captured_amount, "44000.00");
 });
 
-Deno.test("charge: a second charge of an order finds that the first one, marked as failed, succeeded late", async () => {
+Deno.test("charge: a second charge of an order is rejected if the first one was marked as failed but succeeded late", async () => {
   await using timed = await openTimed();
   const { payments, time } = timed;
   const order_id = randomUUID();
@@ -418,7 +418,7 @@ Deno.test("charge: rejects an order id that equals an existing transaction id", 
   await assertProblem(await payments.post("/charge/", body, {}, mallory), 400, "duplicate_order");
 });
 
-Deno.test("idempotency key: a lease written by a clock that was hours ahead does not block retries", async () => {
+Deno.test("idempotency key: a lease written while the clock was hours ahead does not block retries", async () => {
   await using timed = await openTimed();
   const { payments, time } = timed;
   const key = newKey();
@@ -441,7 +441,7 @@ Deno.test("idempotency key: a lease written by a clock that was hours ahead does
   assert.equal(again.id, id);
 });
 
-Deno.test("idempotency key: responds 409 while another instance with a clock ahead holds the key", async () => {
+Deno.test("idempotency key: responds 409 while another instance whose clock is ahead holds the key", async () => {
   await using payments = await openRelayed({ databaseUrl, now: () => Date.now() + 5_000 });
   await using otherInstance = await openApp({
     databaseUrl,

@@ -131,7 +131,7 @@ Deno.test("payment list: filters by payment_type and status, and the next link k
   }
 });
 
-Deno.test("payment list: order_id finds the payment for its owner and staff without reading others", async () => {
+Deno.test("payment list: order_id finds the payment for its owner and staff without reading other payments", async () => {
   await using payments = await openPayments({ databaseUrl: await createDatabase({ isNew: true }) });
   const { app, databaseUrl } = payments;
   const [bob, staff] = [

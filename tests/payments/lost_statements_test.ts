@@ -59,7 +59,7 @@ async function loseEach(
     const [loss, hasMetadata] of LOSSES.flatMap((each) => [[each, false], [each, true]] as const)
   ) {
     await payments.sandbox.showMetadata(hasMetadata);
-    // Five lost responses in a row would stop all charges for some seconds.
+    // Without a successful charge in between, five lost responses would open the circuit breaker.
     await payments.charge("bca");
     for (let number = 1;; number++) {
       await payments.sandbox.advance(gatewayBehindMs / 1_000);
@@ -94,7 +94,7 @@ for (const operation of OPERATIONS) {
   for (const fault of [null, "answer_lost"]) {
     const also = fault ? " and the gateway's response" : "";
 
-    Deno.test(`${operation.name}: after the loss of any query${also}, a retry with the same key completes it once`, async () => {
+    Deno.test(`${operation.name}: after the loss of one query${also}, a retry with the same key completes the operation once`, async () => {
       await loseEach(operation, fault, async (payments, { number, send, prepared }, advance) => {
         advance(10 * 60_000);
         const answer = await send();
@@ -106,7 +106,7 @@ for (const operation of OPERATIONS) {
       });
     });
 
-    Deno.test(`${operation.name}: after the loss of any query${also}, check_payment_status stores the gateway's state`, async () => {
+    Deno.test(`${operation.name}: after the loss of one query${also}, check_payment_status stores the gateway's state`, async () => {
       await loseEach(operation, fault, async (payments, { number, prepared }, advance) => {
         const { orderId } = prepared;
         const [row] = await payments.app.database.query((sql) =>

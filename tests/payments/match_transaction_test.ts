@@ -59,7 +59,7 @@ async function readRow({ app }: RelayedPayments, id: string): Promise<GatewayPay
 /** The time in the gateway's format, without the offset. */
 const wib = (ms: number) => formatWib(new Date(ms)).slice(0, 19);
 
-/** The last whole second before the time, and the next one. */
+/** The time in milliseconds, rounded down or up to a whole second. */
 const floor = (time: Date) => Math.floor(time.getTime() / 1_000) * 1_000;
 const ceil = (time: Date) => Math.ceil(time.getTime() / 1_000) * 1_000;
 
@@ -71,7 +71,7 @@ function unclear(difference: Exclude<TransactionMatch, { kind: "ours" }>["differ
   return { kind: "unclear", difference } as const;
 }
 
-Deno.test("match transaction: without a reference, it belongs to the payment only if every condition is met", async (t) => {
+Deno.test("match transaction: without a payment_ref, a transaction belongs to the payment only if every condition is met", async (t) => {
   await using payments = await openRelayed({ databaseUrl });
   const { payment, transaction } = await loseResponse(payments);
   assert.equal(transaction.metadata, null, "the gateway does not return the metadata");
@@ -127,7 +127,7 @@ Deno.test("match transaction: without a reference, it belongs to the payment onl
   }
 });
 
-Deno.test("match transaction: a charge that was sent again hours later may have been created at any time in between", async () => {
+Deno.test("match transaction: if a charge was sent again hours later, its transaction may have any time in between", async () => {
   await using payments = await openRelayed({ databaseUrl });
   const { payment, transaction } = await loseResponse(payments);
   const sentAgain = {
@@ -145,7 +145,7 @@ Deno.test("match transaction: a charge that was sent again hours later may have 
   }
 });
 
-Deno.test("match transaction: a smaller amount belongs to the payment only if it is an authorization", async () => {
+Deno.test("match transaction: a transaction with a smaller amount matches only an authorization", async () => {
   await using payments = await openRelayed({ databaseUrl });
   const { payment, transaction } = await loseResponse(payments, "card_auth");
   const { deps } = payments.app;
@@ -159,7 +159,7 @@ Deno.test("match transaction: a smaller amount belongs to the payment only if it
   assert.deepEqual(await matchTransaction(deps, notHeld, captured), other("amount"));
 });
 
-Deno.test("match transaction: a reference in the metadata decides, and the time does not matter", async () => {
+Deno.test("match transaction: a payment_ref in the metadata decides, and the time does not matter", async () => {
   await using payments = await openRelayed({ databaseUrl });
   const { payment, transaction } = await loseResponse(payments);
   const match = (metadata: Json, changes: Partial<Transaction> = {}) =>
@@ -177,7 +177,7 @@ Deno.test("match transaction: a reference in the metadata decides, and the time 
   });
 });
 
-Deno.test("match transaction: without a reference, the order id must be reserved for the payment alone", async (t) => {
+Deno.test("match transaction: without a payment_ref, the order id must be reserved for the payment", async (t) => {
   await using payments = await openRelayed({ databaseUrl });
   const { deps, database } = payments.app;
   const { payment, transaction } = await loseResponse(payments);
@@ -214,7 +214,7 @@ Deno.test("match transaction: without a reference, the order id must be reserved
   });
 });
 
-Deno.test("match transaction: without a reference, no other payment may have the transaction", async () => {
+Deno.test("match transaction: without a payment_ref, no other payment may have the transaction", async () => {
   await using payments = await openRelayed({ databaseUrl });
   const { deps, database } = payments.app;
   const { payment, transaction } = await loseResponse(payments);
@@ -234,7 +234,7 @@ async function openTimed(hasMetadata: boolean) {
   return { payments, time, [Symbol.asyncDispose]: () => payments[Symbol.asyncDispose]() };
 }
 
-/** The payment has the only transaction of its order, because of this evidence. */
+/** Fails unless the payment has the only transaction of its order, matched by this evidence. */
 async function assertFound(
   { app, read, transactions }: RelayedPayments,
   id: string,
@@ -300,7 +300,8 @@ for (const hasMetadata of [false, true]) {
     const body = { ...await chargeRequest(sandbox, "bca"), order_id: randomUUID() };
     const headers = newKey();
     const id = await chargeAndLose(payments, body, body.order_id, headers);
-    // The gateway forgets its idempotency key, and lists the charge only after the retry was sent.
+    // The gateway forgets the idempotency key, and its status API finds the charge only after the
+    // retry was sent.
     time.aheadMs += 10 * MINUTE_MS;
     await sandbox.advance(600);
     let isListed = false;
@@ -355,7 +356,7 @@ for (const hasMetadata of [false, true]) {
   });
 }
 
-Deno.test("charge: a second charge of an order takes over the first one, which reached the gateway late, without metadata in status responses", async () => {
+Deno.test("charge: a second charge of an order takes over the transaction of the first one, which reached the gateway late, if status responses have no metadata", async () => {
   let aheadMs = 0;
   await using payments = await openRelayed({ databaseUrl, now: () => Date.now() + aheadMs });
   const { relay, sandbox } = payments;
@@ -368,7 +369,7 @@ Deno.test("charge: a second charge of an order takes over the first one, which r
   await sandbox.advance(16 * 60);
   await payments.check(first.payment_id);
   assert.equal((await payments.read(first.payment_id)).transaction_status, "failure");
-  // The request of the first charge arrives just before that of the second.
+  // The request of the first charge reaches the gateway just before the request of the second.
   await sandbox.post("/v2/charge", sent);
   const second = await parsePayment(await payments.post("/charge/", body), 201);
   assert.notEqual(second.id, first.payment_id);
@@ -403,7 +404,8 @@ Deno.test("charge: the caller gets gateway_error with an unknown outcome if a re
       level === "error" && event === "transaction_of_another_payment" && payment_id === second.id
     ),
   );
-  // A retry does not charge the card again, and neither a retry nor a check takes the transaction.
+  // A retry does not charge the card again. Neither the retry nor a check takes over the
+  // transaction.
   const sentBefore = relay.times("POST /v2/charge");
   const again = await assertProblem(await post("/charge/", request, headers), 400, "gateway_error");
   assert.deepEqual([again.payment_id, again.outcome], [second.id, "unknown"]);

@@ -10,7 +10,7 @@ interface Route {
   path: string;
 }
 
-/** Every route of the OpenAPI document whose path contains a payment id. Reviews are for staff only. */
+/** The OpenAPI document's routes of one payment, without reviews, which are for staff only. */
 function routesOfOnePayment(app: TestPayments["app"]): Route[] {
   return routesOfOne(app, "payments");
 }

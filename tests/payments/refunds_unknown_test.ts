@@ -102,14 +102,14 @@ Deno.test("check_payment_status: finds a refund whose response was lost and does
   );
 });
 
-Deno.test("check_payment_status: a duplicate refund_key means that the refund succeeded", async () => {
+Deno.test("check_payment_status: if the gateway rejects a refund_key as a duplicate, the refund has succeeded", async () => {
   let now = Date.now();
   await using payments = await openRelayed({ databaseUrl, now: () => now });
   const { relay, sandbox } = payments;
   const payment = await payments.paid("gopay");
   await sandbox.fault("refund", "answer_lost");
   assert.equal((await refund(payments, payment, { amount: 40_000 })).status, 502);
-  // The gateway's status is out of date, and its own idempotency key has expired.
+  // The status response is out of date, and the gateway has forgotten the idempotency key.
   await sandbox.advance(301);
   now += 2 * MINUTE_MS;
   const { intercept } = relay;
@@ -130,7 +130,7 @@ Deno.test("check_payment_status: a duplicate refund_key means that the refund su
   await assertRefundsMatchGateway(payments, payment.id);
 });
 
-Deno.test("check_payment_status: the first response again for a used refund_key means that the refund succeeded", async () => {
+Deno.test("check_payment_status: if the gateway repeats its first response for a refund_key, the refund has succeeded", async () => {
   let now = Date.now();
   await using payments = await openRelayed({ databaseUrl, now: () => now });
   const { relay, sandbox } = payments;

@@ -102,7 +102,7 @@ for (const action of ["approve", "deny"]) {
   });
 }
 
-Deno.test("allowed_actions: staff see reviews in every response, and events show the owner's actions", async () => {
+Deno.test("allowed_actions: contains the review actions in responses to staff, but not in events", async () => {
   await using reviews = await openReviews();
   const { app, staff, get } = reviews;
   const headers = { "Idempotency-Key": "challenged-1" };
@@ -128,7 +128,7 @@ Deno.test("allowed_actions: lists refund only while an amount is left and the ty
   assert.deepEqual((await read(id)).allowed_actions, [], "the whole amount is reserved");
 });
 
-Deno.test("allowed_actions: a stored reply without the field gets an empty list", async () => {
+Deno.test("allowed_actions: is empty if a stored reply without this field is replayed", async () => {
   await using reviews = await openReviews();
   const { app, post } = reviews;
   const headers = { "Idempotency-Key": "earlier-1" };

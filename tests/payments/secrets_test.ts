@@ -221,7 +221,7 @@ Deno.test("secrets: a card number and CVV sent by mistake are not stored, logged
   }
 });
 
-/** Gateway responses that repeat the token they were sent. */
+/** Gateway responses that repeat the token of the request. */
 const ECHOES: Record<string, (token: string) => Response> = {
   "an error": (token) =>
     Response.json({

@@ -51,7 +51,7 @@ const UNUSABLE_RESPONSES: Record<string, (answer: Json) => Response> = {
 };
 
 for (const operation of OPERATIONS) {
-  Deno.test(`${operation.name}: after each gateway fault the caller gets the outcome, and a job resolves an unknown one`, async (t) => {
+  Deno.test(`${operation.name}: after each gateway fault the caller gets the outcome, and a job resolves an unknown outcome`, async (t) => {
     const waits = createWaits();
     let aheadMs = 0;
     await using payments = await openRelayed({

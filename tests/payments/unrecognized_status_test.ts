@@ -70,7 +70,7 @@ async function openAltered(): Promise<AlteredPayments> {
 
 for (const status of UNKNOWN) {
   for (const known of ["pending", "settlement"]) {
-    Deno.test(`check_status: a ${known} payment keeps its status and is checked again if the gateway reports ${status}, which is logged and shown`, async () => {
+    Deno.test(`check_status: a ${known} payment keeps its status and is checked again if the gateway reports ${status}, which is logged and shown in /status/`, async () => {
       await using payments = await openAltered();
       const { id } = await (known === "pending" ? payments.charge() : payments.paid());
       const before = await payments.read(id);
@@ -94,7 +94,7 @@ for (const status of UNKNOWN) {
       assert.match(logged.error.message, new RegExp(`"${status}"`));
       assert.deepEqual(await payments.events(id), events);
 
-      // The service checks the payment again by itself; at first its status stays unknown.
+      // Sweeps check the payment again. At first the gateway still reports the unknown status.
       for (let sweeps = 0; sweeps < 2; sweeps++) {
         const checks = payments.relay.times(STATUS);
         payments.advance(6 * 60 * MINUTE);
@@ -133,7 +133,7 @@ for (const status of UNKNOWN) {
     assert.equal(payments.relay.times(STATUS), checks, "no check is left");
   });
 
-  Deno.test(`charge: is linked, logged and shown as pending if the gateway answers it with ${status}, and is checked again`, async () => {
+  Deno.test(`charge: stays pending and is checked again if the gateway answers it with ${status}, which is logged and shown in /status/`, async () => {
     await using payments = await openAltered();
     payments.report(status, CHARGE, STATUS);
     const request = await chargeRequest(payments.sandbox, "bca");

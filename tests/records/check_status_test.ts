@@ -28,7 +28,7 @@ Deno.test("GET /invoices/{pk}/check_status/: updates the invoice and returns the
   }
 });
 
-Deno.test("GET /invoices/{pk}/check_status/: an invoice that the gateway has not confirmed has no response", async () => {
+Deno.test("GET /invoices/{pk}/check_status/: gateway_response is null if the gateway has not confirmed the invoice", async () => {
   await using invoices = await openInvoices({ databaseUrl });
   await invoices.sandbox.fault("invoice_create", "error_500", { count: 10 });
   const body = { customer_name: "Budi", due_date: "2099-12-31" };
@@ -51,7 +51,7 @@ Deno.test("GET /invoices/{pk}/check_status/: changes nothing if the gateway does
   assert.deepEqual(await invoices.find(invoice.id), invoice);
 });
 
-Deno.test("GET /subscriptions/{pk}/check_status/: adopts charges, and returns the response without the token", async () => {
+Deno.test("GET /subscriptions/{pk}/check_status/: adopts charges, and returns the gateway's response without the token", async () => {
   await using subscriptions = await openSubscriptions({ databaseUrl });
   const subscription = await subscriptions.create();
   await subscriptions.advanceToNextCycle(subscription);

@@ -156,7 +156,7 @@ interface LostStatement {
   send(): Promise<Response>;
 }
 
-/** Runs the operation once for each of its statements, which it loses; calls `after` each time. */
+/** Runs the operation once for each of its statements, loses that statement, and calls `after`. */
 async function loseEach(
   operation: Operation,
   fault: string | null,
@@ -242,7 +242,7 @@ async function creationNotifications(
     .filter((body) => body.name === name && body.event_name === undefined);
 }
 
-/** The statuses of the service for each status of the gateway. */
+/** The statuses that a record may have, by its status at the gateway. */
 const STATUSES: Record<string, string[]> = {
   pending: ["sent"],
   voided: ["void"],
@@ -277,7 +277,7 @@ for (const operation of OPERATIONS) {
   for (const fault of [null, "answer_lost"]) {
     const also = fault ? " and the gateway's response too" : "";
 
-    Deno.test(`${name}: if any statement is lost${also}, a retry with the same key completes it once`, async () => {
+    Deno.test(`${name}: if one statement is lost${also}, a retry with the same key completes the operation once`, async () => {
       await loseEach(operation, fault, async (service, lost) => {
         service.advance(AFTER_LEASES_MS);
         const response = await lost.send();
@@ -301,7 +301,7 @@ for (const operation of OPERATIONS) {
       });
     });
 
-    Deno.test(`${name}: if any statement is lost${also}, background checks find the outcome`, async () => {
+    Deno.test(`${name}: if one statement is lost${also}, background checks find the outcome`, async () => {
       await loseEach(operation, fault, async (service, lost) => {
         const { prepared, which } = lost;
         const before = await rowOf(service, table, prepared);
@@ -332,7 +332,7 @@ for (const operation of OPERATIONS) {
 
   if (!operation.call.endsWith("_create")) continue;
 
-  Deno.test(`${name}: if any statement is lost, it is not sent again after the gateway's idempotency key has expired`, async () => {
+  Deno.test(`${name}: if one statement is lost, a retry after the gateway's idempotency key has expired does not repeat the request`, async () => {
     await loseEach(operation, null, async (service, lost) => {
       const { prepared, which } = lost;
       const before = await rowOf(service, table, prepared);
@@ -409,7 +409,7 @@ for (const { name, table, cause, check, events, payments } of GATEWAY_CHANGES) {
   for (const isNotified of [true, false]) {
     const source = isNotified ? "by notification" : "by check";
 
-    Deno.test(`${name}, ${source}: if any statement is lost, the change is applied once`, async () => {
+    Deno.test(`${name}, ${source}: if one statement is lost, the change is applied once`, async () => {
       await using service = await openLossyService();
       const { app } = service;
       for (const loss of LOSSES) {

@@ -157,7 +157,7 @@ for (const { path, table, call, request, parse, createdEvent } of CREATIONS) {
 }
 
 testRace(
-  "races: of 20 concurrent voids one succeeds, with its own reason and one event",
+  "races: of 20 concurrent voids one succeeds, and its reason and one event are stored",
   async (instances) => {
     for (let round = 0; round < 3; round++) {
       const { id } = await instances.invoice();
@@ -371,7 +371,7 @@ testRace(
 );
 
 testRace(
-  "races: concurrent notifications of an unknown transaction create one payment of its invoice",
+  "races: concurrent notifications of an invoice's new transaction create one payment of the invoice",
   async (instances) => {
     const { sandbox } = instances;
     const invoice = await instances.invoice();
@@ -501,7 +501,7 @@ testRace(
     const creating = instances.send("/invoices/", request, headers);
     await held.arrived;
     const [sent] = relay.received.slice(-1);
-    // The same key makes the gateway return the same response again.
+    // With the same key the gateway repeats the held response, so the test knows the invoice's id.
     const atGateway = await sandbox.post("/v1/invoices", JSON.parse(sent!.body), {
       "X-Idempotency-Key": sent!.headers.get("X-Idempotency-Key")!,
     });

@@ -30,7 +30,7 @@ const SEED = Number(Deno.env.get("LOST_NOTIFICATIONS_SEED") ?? 1);
 const HOUR_MINUTES = 60;
 const DAY_MINUTES = 24 * HOUR_MINUTES;
 
-/** After this time the schedule has brought every record of the day to its final state. */
+/** So long after the day, the schedule has brought every record of the day to its final state. */
 const FINISH_MINUTES = 40 * HOUR_MINUTES;
 
 /** 1:00 UTC is 8:00 in Jakarta, so that 16 hours of the day are left there. */
@@ -117,7 +117,7 @@ async function runDay(hasMetadata: boolean): Promise<void> {
   assert.deepEqual((await day.lastRuns()).filter(({ error }) => error !== null), []);
 }
 
-/** The last transition of payments that were first paid, and later reversed or refunded. */
+/** The last transition of payments that were paid, and later reversed, refunded or charged back. */
 const LAST_TRANSITIONS: Record<string, string> = {
   "reversed by the bank": "settlement>deny check_paid_payments",
   "refunded half a day later": "settlement>refund check_paid_payments",
@@ -261,7 +261,7 @@ Deno.test("schedule: a slow check does not undo a capture that happens during th
   assert.deepEqual(await day.events(id), ["payment_received", "payment_settled"]);
 });
 
-Deno.test("schedule: with two instances and callers at the same time, each final event is published once", async () => {
+Deno.test("schedule: with two instances and concurrent requests, each record has its final event once", async () => {
   await using day = await openSimulatedDay();
   await using otherInstance = await openApp({
     databaseUrl: day.databaseUrl,

@@ -6,7 +6,7 @@ import { createPlan, describePlan, type Plan, type Step } from "../support/simul
 import { runPlan } from "../support/simulation/run.ts";
 import { openSimulation } from "../support/simulation/simulation.ts";
 
-/** The first seed. Without SIMULATION_PLANS, a given seed runs only its own plan. */
+/** The first seed. If it is set without SIMULATION_PLANS, only the plan of this seed runs. */
 const SEED = Deno.env.get("SIMULATION_SEED");
 const FIRST_SEED = Number(SEED ?? 1);
 const PLAN_COUNT = Number(Deno.env.get("SIMULATION_PLANS") ?? (SEED ? 1 : shareOf(2_000)));
@@ -14,7 +14,10 @@ const PLAN_COUNT = Number(Deno.env.get("SIMULATION_PLANS") ?? (SEED ? 1 : shareO
 /** How many plans run at the same time. */
 const BATCH_SIZE = 100;
 
-/** Status responses contain the metadata in every second batch: seeds 101 to 200, 301 to 400, … */
+/**
+ * Status responses contain the metadata in every second batch. In a full run, these are the seeds
+ * 101 to 200, 301 to 400, …
+ */
 function hasMetadata(seed: number): boolean {
   return Math.floor((seed - 1) / BATCH_SIZE) % 2 === 1;
 }
@@ -35,7 +38,7 @@ Deno.test(`simulation: after ${PLAN_COUNT} random plans every payment has the ga
 
 const RESPONSE_LOST: Plan["charge"] = { at: "b", how: "response_lost", meanwhile: [] };
 
-/** Plans that failed once, reduced to the shortest form. */
+/** Plans that failed in the past, reduced to the shortest form. */
 const REGRESSIONS: Record<string, Pick<Plan, "kind" | "steps"> & Partial<Plan>> = {
   "refunds that were forged in a notification are ignored": {
     kind: "gopay",
