@@ -359,7 +359,7 @@ Deno.test("subscriber: the event of a crashed worker is delivered before all lat
   }
 });
 
-Deno.test("subscriber: a delivery merged from two starts with the earlier event", async () => {
+Deno.test("subscriber: a delivery job merged from two jobs starts with the earlier event", async () => {
   await using app = await openApp({ databaseUrl: await createDatabase() });
   const { database, deps } = app;
   const sequences = async (subject: string) =>
@@ -443,7 +443,7 @@ Deno.test("subscriber: two instances with failures deliver the events of each pa
   }
 });
 
-Deno.test("subscriber: deliveries to a removed subscriber wait an hour for another instance, then fail", async () => {
+Deno.test("subscriber: if an instance does not have the subscriber, the delivery waits an hour for an instance that has it, then fails", async () => {
   const { now, advance } = manualClock();
   const { events, handled } = subscribeToAll();
   await using payments = await openPayments({ events, now });

@@ -161,8 +161,8 @@ Deno.test("event publisher: several sessions at the same time publish each event
   try {
     for (let round = 0; round < 20; round++) {
       for (let i = 0; i < 5; i++) await writeEvent(writers);
-      // Publishes without the lock, because a connection pooler can break it. Of concurrent batches,
-      // the later ones are rejected.
+      // Publishes without the lock, because a connection pooler can make the lock ineffective. Of
+      // several concurrent batches, one is stored and the others are rejected.
       await Promise.allSettled(
         databases.map((each) => each.query((sql) => publishBatch(sql, 2))),
       );
@@ -238,9 +238,9 @@ Deno.test("event cursor: an event without a position gives an empty list, and a 
 });
 
 /**
- * A database before this migration, with events of two transactions. A third transaction begins before
- * the last event, and writes its event at its end. Until then it locks no table, because a migration
- * waits for table locks.
+ * A database that was upgraded after the previous version had written the events `before` and `after`.
+ * One transaction began before `after` and is still open: `endOpen` writes its event and commits it.
+ * Until then it locks no table, because a migration waits for table locks.
  */
 async function openPreviousVersion() {
   const url = await createDatabase({ template: null });

@@ -42,7 +42,7 @@ Deno.test("event stream: a caller with too many streams gets 429, and others are
   await assertTooManyStreams(app, ada, /limit is 2/);
 });
 
-Deno.test("event stream: above the total limit, any caller gets 429", async () => {
+Deno.test("event stream: above the total limit, every caller gets 429", async () => {
   const env = { ...REAL_INSTALLATION, STREAMS_TOTAL: "2" };
   await using app = await openApp({ databaseUrl, env });
   const keys = await Promise.all(

@@ -51,7 +51,7 @@ Deno.test("event stream: a reader that does not read is disconnected, and others
   await sql.end();
 });
 
-Deno.test("bounded stream: limits the buffer by number and size, and an empty buffer accepts any chunk", async () => {
+Deno.test("bounded stream: limits the number and the total size of buffered chunks, and an empty buffer accepts a chunk of any size", async () => {
   let closedCount = 0;
   const fill = (bytes: number) => {
     const stream = createBoundedStream({ onIdle() {}, onClosed: () => closedCount++ });

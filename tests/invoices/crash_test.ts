@@ -316,7 +316,7 @@ for (const moment of [BEFORE_CALL, DURING_CALL]) {
   });
 }
 
-Deno.test("invoices and subscriptions: the service is killed during the call and no client retries; notifications make it adopt both records", async () => {
+Deno.test("invoices and subscriptions: the service is killed during the call and no client retries; the service adopts both records when notifications arrive", async () => {
   await using service = await openRecordInstallation();
   const { sandbox } = service;
   await service.start();

@@ -201,7 +201,7 @@ Deno.test("invoice creation: rejects an invoice_number that any user ever used, 
   assert.equal(relay.times(CREATE), 1);
 });
 
-Deno.test("invoice creation: one of 30 concurrent requests for one invoice_number succeeds, and the other order ids can still be used", async () => {
+Deno.test("invoice creation: one of 30 concurrent requests for one invoice_number succeeds, and the order ids of the rejected requests can still be used", async () => {
   await using invoices = await openInvoices();
   const { now, post, relay } = invoices;
   const order = (n: number) => `of-30-${n}`;

@@ -113,7 +113,7 @@ Deno.test("schedule: of five processes one runs each tick; if that process is ki
   assert.ok(nextRun.finished_at);
 });
 
-Deno.test("schedule: five instances of the service run each entry once a minute", async () => {
+Deno.test("schedule: with five instances of the service, each entry runs once a minute", async () => {
   const databaseUrl = await createDatabase();
   let now = NOON;
   await using resources = new AsyncDisposableStack();
