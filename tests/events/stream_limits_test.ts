@@ -126,7 +126,7 @@ Deno.test("event stream: stays open while its key cannot be checked in the datab
   const key = await app.createKey();
   await using follower = await follow(app, key);
   isUnavailable = true;
-  // Checks run one after the other: once one has failed, no check from before the outage is running.
+  // Checks run one after the other: after one has failed, none from before the outage is running.
   await until("a check has failed", () => failedChecks >= 1);
   await revoke(app, key);
   const before = failedChecks;

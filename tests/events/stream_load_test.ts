@@ -116,7 +116,7 @@ Deno.test("event stream: a thousand streams get an event that is read from the d
   const { app, key } = payments;
   await using server = serveApp(app);
   const followers: Follower[] = [];
-  // Opens them in batches, because the clients run in this process and would block the server.
+  // Opens the streams in batches: the clients run in this process and would block the server.
   while (followers.length < 1_000) {
     const batch = Array.from({ length: 50 }, () => follow(server.url, key));
     followers.push(...await Promise.all(batch));

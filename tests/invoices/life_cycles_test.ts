@@ -20,7 +20,7 @@ import {
   type TestInvoices,
 } from "../support/records/invoices.ts";
 
-/** Fails unless the invoice is paid and has one created event, one paid event and one settled payment. */
+/** Fails unless the invoice is paid: one created event, one paid event and one settled payment. */
 async function assertPaid(invoices: TestInvoices, { id }: Invoice): Promise<Invoice> {
   const invoice = await invoices.find(id);
   assert.equal(invoice.status, "paid");
@@ -265,7 +265,7 @@ Deno.test("voided invoice: a check finds a payment completed after the void if e
   const { transaction_id } = await invoices.pay(invoice, { only_start: true });
   assert.equal((await invoices.void(invoice.id)).status, 200);
   await invoices.sandbox.control(`transactions/${transaction_id}/pay`);
-  // The last check runs 25 hours after the void, because a started payment can be completed for a day.
+  // The last check runs 25 hours after the void: a started payment can be completed for a day.
   for (let hours = 0; hours < 30; hours += 3) {
     await invoices.advance(3 * HOUR);
     await invoices.runSchedule();

@@ -32,7 +32,7 @@ interface Background extends RelayedPayments {
   chargeAsync(orderId: string, key?: string): Promise<string>;
   /** The jobs that the worker knows: they run, or wait for their turn. */
   delivered: Set<string>;
-  /** The order ids of the charges that reached the gateway, in order. Each waits for `answerOne`. */
+  /** The order ids of charges that reached the gateway, in order. Each waits for `answerOne`. */
   charged: string[];
   /** Lets the gateway answer the oldest waiting charge. */
   answerOne(): void;
@@ -105,7 +105,7 @@ async function openBackground(queue: Queue): Promise<Background> {
   return { ...background, [Symbol.asyncDispose]: () => opened.disposeAsync() };
 }
 
-/** Sends hundreds of charges as Alice, and waits until the gateway has as many as may run at a time. */
+/** Sends hundreds of charges as Alice. Waits until the gateway has as many as may run at once. */
 async function flood(background: Background): Promise<void> {
   for (let number = 0; number < FLOOD; number += 20) {
     await Promise.all(

@@ -85,7 +85,7 @@ Deno.test("PATCH /subscriptions/{pk}/: after a lost response, a retry with the s
   assert.equal(updated.amount, "30000.00");
 });
 
-Deno.test("PATCH /subscriptions/{pk}/: rejects invalid fields, naming each", async () => {
+Deno.test("PATCH /subscriptions/{pk}/: rejects invalid fields, and the error names each of them", async () => {
   await using subscriptions = await openSubscriptions({ databaseUrl });
   const { id } = await subscriptions.create();
   const calls = subscriptions.relay.received.length;
