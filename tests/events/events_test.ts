@@ -105,7 +105,7 @@ Deno.test("subscriber: an event without a subscriber creates no job", async () =
   assert.deepEqual(denied, []);
 });
 
-Deno.test("subscriber: several subscribers get their own events independently", async () => {
+Deno.test("subscribers: each one gets the events that it subscribed to", async () => {
   const events = createEvents();
   const messages: string[] = [];
   const on = (names: EventName | EventName[], as?: string) =>
@@ -311,7 +311,7 @@ Deno.test("subscriber: while a delivery fails, later events wait, and none is lo
   await until("the subscriber is called", () => calls.length === 1);
   await sandbox.control(`transactions/${transaction_id}/pay`);
   await payments.refresh(id);
-  // While the first job runs, the second job is postponed each time it runs.
+  // Until the first job ends, each run of the second job is postponed.
   for (let i = 0; i < 3; i++) {
     await runDueJobs(app);
     advance(2_000);
@@ -332,7 +332,7 @@ async function claimAndCrash({ database, deps }: TestApp, job: GatewayJob): Prom
   assert.ok(await database.query((sql) => claimJob(sql, job.id, times)));
 }
 
-Deno.test("subscriber: the event of a crashed worker is delivered before all later events", async () => {
+Deno.test("subscriber: the event that a crashed worker was delivering is delivered before all later events", async () => {
   const { now, advance } = manualClock();
   const { events, handled } = subscribeToAll();
   await using payments = await openPayments({ events, now });
@@ -359,7 +359,7 @@ Deno.test("subscriber: the event of a crashed worker is delivered before all lat
   }
 });
 
-Deno.test("subscriber: a delivery merged from two starts with the earlier event", async () => {
+Deno.test("subscriber: a delivery job merged from two jobs starts with the earlier event", async () => {
   await using app = await openApp({ databaseUrl: await createDatabase() });
   const { database, deps } = app;
   const sequences = async (subject: string) =>
@@ -421,7 +421,7 @@ Deno.test("subscriber: two instances with failures deliver the events of each pa
   const deliveries = (async () => {
     while (!areWritesDone || await hasOpenJobs(otherInstance)) {
       await Promise.all([payments.app, otherInstance].map(runDueJobs));
-      // Advances only while no job is running, because the lease of a running job would expire.
+      // Advances the clock only while no job is running, because it could end a lease.
       advance(areWritesDone ? HOUR_MS : 1_000);
     }
   })();
@@ -443,7 +443,7 @@ Deno.test("subscriber: two instances with failures deliver the events of each pa
   }
 });
 
-Deno.test("subscriber: deliveries to a removed subscriber wait an hour for another instance, then fail", async () => {
+Deno.test("subscriber: if an instance does not have the subscriber, the delivery waits an hour for an instance that has it, then fails", async () => {
   const { now, advance } = manualClock();
   const { events, handled } = subscribeToAll();
   await using payments = await openPayments({ events, now });

@@ -213,7 +213,7 @@ Deno.test("event list: pages, filters and both orders agree", async () => {
         assert.ok((await page(app, filter)).ids.length <= limit);
       }
       assert.equal((await page(app, { name, resourceId, limit: expected.length || 1 })).next, null);
-      // The oldest events are deleted first, so all remaining events are newer than a deleted cursor.
+      // The oldest events are deleted first, so all events that are left follow a deleted cursor.
       const deletedCursor = { name, resourceId, before: randomUUID() };
       assert.deepEqual((await page(app, deletedCursor)).ids, expected);
       assert.deepEqual((await page(app, { ...deletedCursor, order: "newest_first" })).ids, []);
@@ -285,7 +285,7 @@ Deno.test("event order: new events are published after a move to a server whose 
   const { app, writers, url } = opened;
   const oldEvent = await write(writers);
   assert.equal(await publishAll(app.database), 1);
-  // As if transactions without events had followed on the old server.
+  // As if the old server had then run many transactions without events.
   await runSql(url, "update gateway.event_publication set snapshot = '90000000000:90000000000:'");
   await migrateDatabase(url, await loadMigrations(), "kv");
   const newEvent = await write(writers);

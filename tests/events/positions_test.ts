@@ -79,7 +79,7 @@ Deno.test("event publisher: events are listed and streamed while a transaction i
   }
 });
 
-Deno.test("event publisher: status and list show how many events wait for a position", async () => {
+Deno.test("event publisher: the status shows how many events wait for a position, and lists do not contain these events", async () => {
   let now = Date.now();
   await using payments = await openPayments({ hasPositionPublisher: false, now: () => now });
   const { app, databaseUrl } = payments;
@@ -161,8 +161,8 @@ Deno.test("event publisher: several sessions at the same time publish each event
   try {
     for (let round = 0; round < 20; round++) {
       for (let i = 0; i < 5; i++) await writeEvent(writers);
-      // Publishes without the lock, because a connection pooler can break it. Of concurrent batches,
-      // the later ones are rejected.
+      // Publishes without the lock, because a connection pooler can make the lock ineffective. Of
+      // several concurrent batches, one is stored and the others are rejected.
       await Promise.allSettled(
         databases.map((each) => each.query((sql) => publishBatch(sql, 2))),
       );
@@ -238,9 +238,9 @@ Deno.test("event cursor: an event without a position gives an empty list, and a 
 });
 
 /**
- * A database before this migration, with events of two transactions. A third transaction begins before
- * the last event, and writes its event at its end. Until then it locks no table, because a migration
- * waits for table locks.
+ * A database that was upgraded after the previous version had written the events `before` and
+ * `after`. One transaction began before `after` and is still open: `endOpen` writes its event and
+ * commits. Until then it locks no table, because a migration waits for table locks.
  */
 async function openPreviousVersion() {
   const url = await createDatabase({ template: null });
@@ -292,7 +292,7 @@ Deno.test("upgrade: existing events keep their order, and a cursor of the previo
   }
 });
 
-Deno.test("upgrade: ten minutes later, an open transaction no longer delays events", async () => {
+Deno.test("upgrade: after ten minutes, an open transaction no longer delays events", async () => {
   const { url, writers, endOpen, before, after } = await openPreviousVersion();
   await using app = await openApp({ databaseUrl: url });
   const ids = async () => (await positionsIn(url)).map(({ event_id }) => event_id);

@@ -60,7 +60,7 @@ Deno.test("skipped event: a retry delivers it alone, without the later events", 
   assert.deepEqual(skipped.handled, ["received", "refunded"]);
 });
 
-Deno.test("skipped event: skipping it again repeats no later event", async () => {
+Deno.test("skipped event: if it is retried and skipped again, later events are not delivered again", async () => {
   await using skipped = await openSkipped();
   await skipped.retry();
   await skipped.runAll();

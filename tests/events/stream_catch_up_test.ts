@@ -119,7 +119,7 @@ Deno.test("catch-up: an event that is pushed during the read and missing in the 
   assert.deepEqual(idsOf(resumed), [pushedEvent, nextEvent]);
 });
 
-Deno.test("follower: events read for earlier subscribers are not passed to new ones", async () => {
+Deno.test("follower: events that were read for a closed stream are not passed to a new stream", async () => {
   await using setup = await openCatchUp();
   const heldPoll = setup.hold("query", FOLLOW_QUERY);
   await heldPoll.arrived;

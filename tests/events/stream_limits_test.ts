@@ -42,7 +42,7 @@ Deno.test("event stream: a caller with too many streams gets 429, and others are
   await assertTooManyStreams(app, ada, /limit is 2/);
 });
 
-Deno.test("event stream: above the total limit, any caller gets 429", async () => {
+Deno.test("event stream: above the total limit, every caller gets 429", async () => {
   const env = { ...REAL_INSTALLATION, STREAMS_TOTAL: "2" };
   await using app = await openApp({ databaseUrl, env });
   const keys = await Promise.all(
@@ -126,7 +126,7 @@ Deno.test("event stream: stays open while its key cannot be checked in the datab
   const key = await app.createKey();
   await using follower = await follow(app, key);
   isUnavailable = true;
-  // Checks run one after the other: once one has failed, no check from before the outage is running.
+  // Checks run one after the other: after one has failed, none from before the outage is running.
   await until("a check has failed", () => failedChecks >= 1);
   await revoke(app, key);
   const before = failedChecks;

@@ -51,7 +51,7 @@ Deno.test("event stream: a reader that does not read is disconnected, and others
   await sql.end();
 });
 
-Deno.test("bounded stream: limits the buffer by number and size, and an empty buffer accepts any chunk", async () => {
+Deno.test("bounded stream: limits the number and the total size of buffered chunks, and an empty buffer accepts a chunk of any size", async () => {
   let closedCount = 0;
   const fill = (bytes: number) => {
     const stream = createBoundedStream({ onIdle() {}, onClosed: () => closedCount++ });
@@ -116,7 +116,7 @@ Deno.test("event stream: a thousand streams get an event that is read from the d
   const { app, key } = payments;
   await using server = serveApp(app);
   const followers: Follower[] = [];
-  // Opens them in batches, because the clients run in this process and would block the server.
+  // Opens the streams in batches: the clients run in this process and would block the server.
   while (followers.length < 1_000) {
     const batch = Array.from({ length: 50 }, () => follow(server.url, key));
     followers.push(...await Promise.all(batch));

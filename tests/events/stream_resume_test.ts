@@ -115,7 +115,7 @@ Deno.test("event stream: a reader that reconnects during concurrent writes misse
   assert.deepEqual(idsOf(settledMessages), expected);
 });
 
-Deno.test("event stream: a reader disconnected before its first event resumes at the start id, with its own events only", async () => {
+Deno.test("event stream: a reader that disconnects before its first event resumes after the start id, and gets only the events of its user", async () => {
   await using payments = await openPayments();
   const { app } = payments;
   const [staff, bob] = [await createStaffKey(app), await app.createKey({ userId: "bob" })];

@@ -74,7 +74,7 @@ Deno.test("event stream: staff get all events, others their own only", async () 
   assert.deepEqual(forAlice.messages.map(({ id }) => id), ids("alice"));
   assert.deepEqual(forBob.messages.map(({ id }) => id), ids("bob"));
 
-  // The same holds for missed events.
+  // Missed events are restricted to the caller's own events, too.
   const unknownId = randomUUID();
   await using reconnected = await follow(app, bob, { after: unknownId });
   assert.deepEqual((await reconnected.untilReceived(2)).map(({ id }) => id), ids("bob"));

@@ -107,7 +107,7 @@ Deno.test("invoice: stays unpaid if the notification of another, cheaper payment
   }
 });
 
-Deno.test("invoice: stays unpaid if the notification of another, cheaper invoice is altered to name the first one", async () => {
+Deno.test("invoice: stays unpaid if the notification of a cheaper invoice is altered to name the expensive invoice", async () => {
   await using invoices = await openInvoices();
   const bob = await invoices.app.createKey({ userId: "bob" });
   const expensive = await invoices.create();
@@ -177,7 +177,7 @@ Deno.test("invoice: stays unpaid if a cheaper charge uses its ids as order id, m
   assert.deepEqual(await invoices.paymentsOf(invoice), []);
 });
 
-Deno.test("invoice: stays unpaid if a cheaper transaction created outside the service names it or uses its order id", async () => {
+Deno.test("invoice: stays unpaid if a cheaper transaction created outside the service names the invoice or uses its order id", async () => {
   await using invoices = await openInvoices();
   invoices.connect();
   const { sandbox } = invoices;
@@ -198,7 +198,7 @@ Deno.test("invoice: stays unpaid if a cheaper transaction created outside the se
   }
 });
 
-Deno.test("payment of an invoice that was created outside the service: is visible to staff only", async () => {
+Deno.test("invoice created outside the service: its payment is visible to staff only", async () => {
   await using invoices = await openInvoices();
   invoices.connect();
   await invoices.create();

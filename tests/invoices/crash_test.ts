@@ -60,12 +60,12 @@ async function areRepliesStored(
 
 interface RecoveryInput {
   operations: RecordOperation[];
-  /** Whether each operation had called the gateway when the service was killed. */
+  /** Whether all operations had called the gateway when the service was killed. */
   hasReachedCall: boolean;
   retryAll(): Promise<Reply[]>;
 }
 
-/** Background checks before, after and during the clients' retries. */
+/** Three recoveries: background checks run before, after or during the clients' retries. */
 const RECOVERIES = [
   async (
     service: RecordInstallation,
@@ -240,8 +240,8 @@ async function assertMatchesGateway(
 }
 
 /**
- * Asserts that background checks, without retries, have brought the record to the gateway's state. A
- * record whose id at the gateway is unknown must still be pending.
+ * Asserts that background checks alone, without retries, have brought the record to the gateway's
+ * state. A record whose id at the gateway is unknown must still be pending.
  */
 async function assertFinishedWithoutRetries(
   service: RecordInstallation,
@@ -316,7 +316,7 @@ for (const moment of [BEFORE_CALL, DURING_CALL]) {
   });
 }
 
-Deno.test("invoices and subscriptions: the service is killed during the call and no client retries; notifications make it adopt both records", async () => {
+Deno.test("invoices and subscriptions: the service is killed during the call and no client retries; the service adopts both records when notifications arrive", async () => {
   await using service = await openRecordInstallation();
   const { sandbox } = service;
   await service.start();
@@ -332,8 +332,8 @@ Deno.test("invoices and subscriptions: the service is killed during the call and
     const row = await rowOf(service, operation);
     assert.deepEqual([row?.status, row?.gateway_id], ["pending", null]);
   }
-  // The customer pays the invoice. To find its id, the test repeats the service's call with the same
-  // idempotency key.
+  // The customer pays the invoice. To find its id at the gateway, the test repeats the service's
+  // call with the same idempotency key.
   const { order_id } = operations[0]!.body;
   const sentInvoice = service.forwardedCalls.find(({ body }) => body.includes(order_id))!;
   const { body: invoiceAtGateway } = await sandbox.call(

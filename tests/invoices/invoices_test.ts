@@ -201,7 +201,7 @@ Deno.test("invoice creation: rejects an invoice_number that any user ever used, 
   assert.equal(relay.times(CREATE), 1);
 });
 
-Deno.test("invoice creation: one of 30 concurrent requests for one invoice_number succeeds, and the other order ids can still be used", async () => {
+Deno.test("invoice creation: one of 30 concurrent requests for one invoice_number succeeds, and the order ids of the rejected requests can still be used", async () => {
   await using invoices = await openInvoices();
   const { now, post, relay } = invoices;
   const order = (n: number) => `of-30-${n}`;
@@ -263,7 +263,7 @@ Deno.test("invoice creation: replays a rejection for the same Idempotency-Key", 
   assert.equal(relay.times(CREATE), 1);
 });
 
-Deno.test("order ids: payments and invoices cannot use the same one", async () => {
+Deno.test("order ids: a payment and an invoice cannot use the same order id", async () => {
   await using invoices = await openInvoices({ databaseUrl });
   const { charge, create, now, post, relay } = invoices;
   const [invoiceOrderId, chargeOrderId] = [randomUUID(), randomUUID()];
@@ -276,7 +276,7 @@ Deno.test("order ids: payments and invoices cannot use the same one", async () =
   assert.deepEqual([relay.times(CREATE), relay.times("POST /v2/charge")], [1, 1]);
 });
 
-Deno.test("order ids: a failed invoice releases its id to a charge, and a failed charge to an invoice", async () => {
+Deno.test("order ids: a charge can use the order id of a failed invoice, and an invoice that of a failed charge", async () => {
   await using invoices = await openInvoices({ databaseUrl });
   const { charge, create, now, post } = invoices;
   const [invoiceOrderId, chargeOrderId] = [randomUUID(), randomUUID()];

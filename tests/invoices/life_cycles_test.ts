@@ -20,7 +20,7 @@ import {
   type TestInvoices,
 } from "../support/records/invoices.ts";
 
-/** Fails unless the invoice is paid and has one created event, one paid event and one settled payment. */
+/** Fails unless the invoice is paid: one created event, one paid event and one settled payment. */
 async function assertPaid(invoices: TestInvoices, { id }: Invoice): Promise<Invoice> {
   const invoice = await invoices.find(id);
   assert.equal(invoice.status, "paid");
@@ -50,7 +50,7 @@ const checkCall = ({ gateway_invoice_id }: Invoice) => `GET /v1/invoices/${gatew
 const voidCall = ({ gateway_invoice_id }: Invoice) =>
   `PATCH /v1/invoices/${gateway_invoice_id}/void`;
 
-Deno.test("invoice payment: belongs to the owner, marks the invoice paid, and sends an event that names the notification", async () => {
+Deno.test("invoice payment: belongs to the owner of the invoice, marks the invoice paid, and sends an event that names the notification", async () => {
   await using invoices = await openInvoices();
   invoices.connect();
   const invoice = await invoices.create();
@@ -265,7 +265,7 @@ Deno.test("voided invoice: a check finds a payment completed after the void if e
   const { transaction_id } = await invoices.pay(invoice, { only_start: true });
   assert.equal((await invoices.void(invoice.id)).status, 200);
   await invoices.sandbox.control(`transactions/${transaction_id}/pay`);
-  // The last check runs 25 hours after the void, because a started payment can be paid for a day.
+  // The last check runs 25 hours after the void: a started payment can be completed for a day.
   for (let hours = 0; hours < 30; hours += 3) {
     await invoices.advance(3 * HOUR);
     await invoices.runSchedule();
@@ -362,7 +362,7 @@ Deno.test("invoice void: is completed once, with its reason, if the gateway's re
   }
 });
 
-Deno.test("invoice void: leaves the invoice sent if the request never arrived, and can be retried", async () => {
+Deno.test("invoice void: if the request never reaches the gateway, the invoice stays sent and the void can be retried", async () => {
   await using invoices = await openInvoices();
   const invoice = await invoices.create();
   const key = newKey();
@@ -403,7 +403,7 @@ Deno.test("invoice payment: a second attempt on the link is a separate payment a
   await assertPaid(invoices, invoice);
 });
 
-Deno.test("invoice payment: a customer who pays twice gets one paid event, and the second payment can be refunded", async () => {
+Deno.test("invoice payment: if the customer pays twice, one paid event is sent, and the second payment can be refunded", async () => {
   await using invoices = await openInvoices();
   invoices.connect();
   const invoice = await invoices.create();

@@ -89,7 +89,7 @@ for (const { operation, task, resultOf } of ASYNC_OPERATIONS) {
     assert.equal(await timesDone(payments, operation, prepared), 1);
   });
 
-  Deno.test(`${operation.name}: if a synchronous request with the key of a job arrives first, it takes effect and the job gets its result`, async () => {
+  Deno.test(`${operation.name}: if a synchronous request with the key of a queued job arrives, the request takes effect and the job gets the result of the request`, async () => {
     await using payments = await openRelayed();
     const { app, post } = payments;
     const prepared = await operation.prepare(payments);
@@ -107,7 +107,7 @@ for (const { operation, task, resultOf } of ASYNC_OPERATIONS) {
     assert.equal(await timesDone(payments, operation, prepared), 1);
   });
 
-  Deno.test(`${operation.name}: a synchronous request with the key of a job gets a conflict while the job runs, and its result afterwards`, async () => {
+  Deno.test(`${operation.name}: a synchronous request with the key of a job gets a conflict while the job runs, and the job's result afterwards`, async () => {
     await using payments = await openRelayed();
     const { app, post, relay } = payments;
     const prepared = await operation.prepare(payments);
@@ -275,7 +275,7 @@ Deno.test("async key: with KEEP_KEYS_DAYS=7 returns the same job for 7 days, eve
   assert.notEqual((await sendAsyncAndRun(payments, request, headers)).id, firstJob.id);
 });
 
-Deno.test("async key: with KEEP_KEYS_DAYS=7 a job continues a synchronous request of 30 hours ago, and a job still expires after 23 hours", async () => {
+Deno.test("async key: with KEEP_KEYS_DAYS=7 a job can complete a synchronous request that is 30 hours old, but each job still expires after 23 hours", async () => {
   const start = Date.now();
   let now = start;
   await using payments = await openRelayed({ now: () => now, env: { KEEP_KEYS_DAYS: "7" } });

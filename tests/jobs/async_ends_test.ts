@@ -25,7 +25,7 @@ function withoutOrderId({ path, body }: Prepared) {
   return { path, body: { ...body, order_id: undefined } };
 }
 
-/** Runs a job until it fails: the gateway responds 500 to all its attempts, and does nothing. */
+/** Runs a job until it fails: the gateway responds 500 to each attempt and does not execute it. */
 async function failWithUnknownOutcome(
   payments: RelayedPayments,
   prepared: Prepared,

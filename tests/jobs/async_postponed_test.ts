@@ -84,7 +84,7 @@ for (const { operation } of ASYNC_OPERATIONS) {
     const { app, post, relay } = payments;
     const prepared = await operation.prepare(payments);
     const otherRequest = await operation.prepare(payments);
-    // The other request occupies the only slot for gateway calls until the job's call has timed out.
+    // The other request occupies the only slot for gateway calls until the job's call times out.
     const held = relay.holdNext(operation.call);
     const holding = post(otherRequest.path, otherRequest.body);
     await held.arrived;

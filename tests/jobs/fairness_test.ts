@@ -32,13 +32,13 @@ interface Background extends RelayedPayments {
   chargeAsync(orderId: string, key?: string): Promise<string>;
   /** The jobs that the worker knows: they run, or wait for their turn. */
   delivered: Set<string>;
-  /** The order ids of the charges that reached the gateway, in order. The gateway does not answer. */
+  /** The order ids of charges that reached the gateway, in order. Each waits for `answerOne`. */
   charged: string[];
-  /** Lets the gateway answer the first charge that waits for it. */
+  /** Lets the gateway answer the oldest waiting charge. */
   answerOne(): void;
 }
 
-/** The app with a queue and a worker of the size that the service uses. */
+/** The app with a queue, and a worker with the concurrency limits of the service. */
 async function openBackground(queue: Queue): Promise<Background> {
   const databaseUrl = await createDatabase();
   await setUpQueue(databaseUrl, queue);
@@ -105,7 +105,7 @@ async function openBackground(queue: Queue): Promise<Background> {
   return { ...background, [Symbol.asyncDispose]: () => opened.disposeAsync() };
 }
 
-/** Sends hundreds of charges as Alice, and waits until the gateway has as many as may run at a time. */
+/** Sends hundreds of charges as Alice. Waits until the gateway has as many as may run at once. */
 async function flood(background: Background): Promise<void> {
   for (let number = 0; number < FLOOD; number += 20) {
     await Promise.all(
@@ -184,7 +184,7 @@ for (const name of QUEUES) {
   });
 }
 
-/** The turns of a user's requests that wait. */
+/** The turns of a user's queued requests. */
 async function turnsOf(databaseUrl: string, user: string): Promise<number[]> {
   const rows = await runSql(
     databaseUrl,
@@ -193,7 +193,7 @@ async function turnsOf(databaseUrl: string, user: string): Promise<number[]> {
   return rows.map(({ turn }) => turn);
 }
 
-Deno.test("async request: gets the turn after the user's last request, and at least the lowest turn that waits", async () => {
+Deno.test("async request: gets the turn after the user's last queued request, but at least the lowest queued turn of all users", async () => {
   const databaseUrl = await createDatabase();
   await using instance = openInstance({ databaseUrl });
   const request = (user_id: string) =>

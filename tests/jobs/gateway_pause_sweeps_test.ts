@@ -191,7 +191,7 @@ Deno.test("subscription sweep: subscriptions whose last check is oldest are chec
   assert.equal(await syncSubscriptionStatus(deps), MAX_WAITING);
   const neverChecked = range(1, 10);
   assert.deepEqual(await queuedNumbers(), [...neverChecked, ...range(711, rows)]);
-  // Marks all of them as checked.
+  // Marks the subscriptions in the queue as checked.
   await runSql(
     databaseUrl,
     `with checked as (update gateway.jobs set status = 'succeeded' returning subject_id)

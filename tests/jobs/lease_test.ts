@@ -42,7 +42,7 @@ Deno.test("lease: the job of a killed worker runs again within 90 s", async () =
   });
   const sweep = () =>
     sweepJobs({ ...nextInstance, clock: () => now, runJob: nextInstance.worker.run });
-  // The lease is still valid, so that a live worker can renew it late.
+  // The lease is still valid: a worker that is alive may renew it late.
   now = killedAt + 20 * SECOND;
   assert.equal(await sweep(), 0);
   now = killedAt + leaseEnd;

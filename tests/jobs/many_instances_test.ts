@@ -15,7 +15,7 @@ const MINUTE_MS = 60_000;
 interface Process extends AsyncDisposable {
   /** Sends the process the time of a tick, and whether the tick hangs. */
   sendTick(time: number, manner?: "quick" | "hang"): Promise<void>;
-  /** The lines it has printed so far. */
+  /** The lines that the process has printed so far. */
   printed: string[];
   kill(): Promise<void>;
 }
@@ -61,7 +61,7 @@ function hasBegun(time: number): (process: Process) => boolean {
   return ({ printed }) => printed.includes(`begun ${time}`);
 }
 
-/** Sends a minute to all processes at the same time; returns those that ran the tick. */
+/** Sends the same tick to all processes at once; returns the processes that ran it. */
 async function tickAll(processes: Process[], time: number): Promise<Process[]> {
   await Promise.all(processes.map((each) => each.sendTick(time)));
   await until(
@@ -113,7 +113,7 @@ Deno.test("schedule: of five processes one runs each tick; if that process is ki
   assert.ok(nextRun.finished_at);
 });
 
-Deno.test("schedule: five instances of the service run each entry once a minute", async () => {
+Deno.test("schedule: with five instances of the service, each entry runs once a minute", async () => {
   const databaseUrl = await createDatabase();
   let now = NOON;
   await using resources = new AsyncDisposableStack();

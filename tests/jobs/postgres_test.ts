@@ -144,7 +144,8 @@ Deno.test("postgres queue: a stopping instance returns jobs it accepted and did 
 Deno.test("postgres queue: messages that cannot be delivered are deleted at the next start", async () => {
   await using queue = await openQueue("postgres");
   await queue.insert({ run_at: new Date(Date.now() + 3_600_000) });
-  // Such a message remains if a job is queued again while a worker holds it, and the worker crashes.
+  // Such a message remains if its job is queued again while a worker holds the message, and the
+  // worker crashes.
   await runSql(
     queue.databaseUrl,
     `select ${QUEUE_SCHEMA}.add_job('job', '{"job": "x"}');
@@ -155,7 +156,7 @@ Deno.test("postgres queue: messages that cannot be delivered are deleted at the 
   assert.equal(await countQueued(queue.databaseUrl), 1);
 });
 
-Deno.test("postgres queue: a sweep runs the job whose message a dead worker has locked, and the message starts it no second time", async () => {
+Deno.test("postgres queue: a sweep runs a job whose message is locked by a dead worker, and the message does not start the job again", async () => {
   const databaseUrl = await createDatabase();
   await setUpQueue(databaseUrl, "postgres");
   let runs = 0;

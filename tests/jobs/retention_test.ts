@@ -24,7 +24,7 @@ function daysAgo(days: number): Date {
   return new Date(NOW - days * DAY_MS);
 }
 
-/** An app with its own database, whose clock always shows `NOW`. The tests publish events themselves. */
+/** An app with a new database and a clock that always shows `NOW`. The tests publish the events. */
 async function openWithFixedClock(
   options: Partial<TestAppOptions> = {},
 ): Promise<{ url: string; app: TestApp } & AsyncDisposable> {
@@ -213,7 +213,7 @@ Deno.test("prune: expires old deliveries that wait for a disabled endpoint, and 
   assert.equal(pending.find(({ event_id }) => event_id === forEnabled)!.endpoint_id, enabled);
 });
 
-Deno.test("prune: KEEP_HELD_DELIVERIES_DAYS expires deliveries earlier, keeps their events, and staff can resend them", async () => {
+Deno.test("prune: KEEP_HELD_DELIVERIES_DAYS expires deliveries earlier and keeps their events, and staff can resend the deliveries", async () => {
   await using opened = await openWithFixedClock({
     env: { ...REAL_INSTALLATION, KEEP_HELD_DELIVERIES_DAYS: "10" },
   });
@@ -251,7 +251,7 @@ Deno.test("prune: rows that are kept do not prevent later runs from deleting the
   assert.equal((await prune(app.deps, step)).events, 8);
 });
 
-Deno.test("prune: keeps an event until it has a position, and deletes both together", async () => {
+Deno.test("prune: keeps an event until it has a position, and deletes the event together with its position", async () => {
   await using opened = await openWithFixedClock();
   const { app, url } = opened;
   await addEvent(app, daysAgo(401));

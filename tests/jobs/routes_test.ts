@@ -182,7 +182,7 @@ Deno.test("POST /jobs/{pk}/retry/: rejects a job if another job of the same task
   assert.match(detail!, /already queued/);
 });
 
-/** A charge whose job failed with an unknown outcome; the service generates its order id. */
+/** Sends a charge without order id. Its job fails with an unknown outcome. Returns the job's id. */
 async function createFailedCharge(payments: RelayedPayments, advance: (ms: number) => void) {
   const { app, post, relay, sandbox } = payments;
   const { intercept } = relay;

@@ -11,7 +11,7 @@ import { createDataFolder } from "../support/project.ts";
 import { runTask, type Service, startError, startService } from "../support/service.ts";
 import { until } from "../support/until.ts";
 
-/** The sweep runs every minute, and the machine can be busy. */
+/** Longer than a minute: the sweep runs every minute, and the machine can be busy. */
 const SWEEP_TIMEOUT_MS = 90_000;
 
 const REAL = { GATEWAY_SERVER_KEY: "Mid-server-x", HOST: "127.0.0.1" };

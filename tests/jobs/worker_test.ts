@@ -185,7 +185,7 @@ Deno.test("worker: retries a failing job with doubling delays, then fails it", a
     assert.equal(job.error, `Error: No. ${attempt}`);
     assert.deepEqual(instance.enqueued, [{ id, run_at: job.run_at }]);
     delays.push(job.run_at.getTime() - now);
-    // A job that is delivered early does not run.
+    // A job that is delivered 5 s early does not run.
     now = job.run_at.getTime() - 5_000;
     await instance.worker.run(id);
     assert.equal(runs, attempt);
@@ -216,7 +216,7 @@ Deno.test("worker: a job that succeeds after a retry has no error", async () => 
   assert.deepEqual([job.status, job.result, job.error], ["succeeded", "yes", null]);
 });
 
-Deno.test("worker: runs a job that is delivered a moment early", async () => {
+Deno.test("worker: runs a job that is delivered a few milliseconds early", async () => {
   const now = Date.UTC(2026, 0, 1);
   await using instance = openInstance({
     databaseUrl,

@@ -207,7 +207,7 @@ Deno.test("subscription routes: reject unknown actions and unsupported methods",
   assert.equal((await subscriptions.stored(id)).status, "active");
 });
 
-Deno.test("subscription actions: accept a missing or empty body, and no other", async () => {
+Deno.test("subscription actions: accept a missing body and an empty object, and reject a body that is not an object", async () => {
   await using subscriptions = await openSubscriptions();
   const { id } = await subscriptions.create();
   const act = (action: string, body?: unknown) =>

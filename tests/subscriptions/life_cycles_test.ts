@@ -173,7 +173,7 @@ Deno.test("subscription: becomes inactive after the last retry fails, and stores
   }
 });
 
-Deno.test("subscription: a reference that only the notification contains links a payment only if it is like a charge of the subscription", async (t) => {
+Deno.test("subscription: if the gateway does not confirm the reference in a notification, the payment is linked only if it looks like a charge of the subscription", async (t) => {
   await using subscriptions = await openSubscriptions();
   const { app, sandbox } = subscriptions;
   const subscription = await subscriptions.create();
@@ -265,7 +265,7 @@ Deno.test("subscription: is not charged while disabled, continues when enabled, 
 });
 
 for (const fault of ["answer_lost", "reset", "error_500", "broken_json"]) {
-  Deno.test(`subscription action: is resent after ${fault} until the gateway responds`, async () => {
+  Deno.test(`subscription action: is resent after ${fault} until the gateway confirms it`, async () => {
     await using subscriptions = await openSubscriptions();
     for (const action of ["disable", "enable", "cancel"] as const) {
       const subscription = await subscriptions.create();
@@ -315,7 +315,7 @@ Deno.test("subscription action: the scheduled sync resends it after its jobs hav
   assert.equal((await subscriptions.atGateway(subscription)).status, "inactive");
 });
 
-Deno.test("subscription action: a retry with the same key completes an unknown outcome, and is then replayed", async () => {
+Deno.test("subscription action: a retry with the same key completes an action with unknown outcome, and the next retry gets the stored reply", async () => {
   await using subscriptions = await openSubscriptions();
   const { id } = await subscriptions.create();
   const headers = newKey();
@@ -335,7 +335,7 @@ Deno.test("subscription action: a retry with the same key completes an unknown o
 
 Deno.test("subscription action: is not resent if the gateway rejects it", async () => {
   await using subscriptions = await openSubscriptions();
-  // The gateway rejects enabling, because the only cycle is over. The service does not know this yet.
+  // The gateway rejects `enable` because the only cycle is over. The service does not know it yet.
   const subscription = await subscriptions.create({ interval_unit: "day", max_interval: 1 });
   const { id } = subscription;
   await subscriptions.advance(DAY + 1);
@@ -531,7 +531,7 @@ Deno.test("sync: stores all charges, even if one of them could not be read at fi
   await assertAllCharged(subscriptions, subscription, 2);
 });
 
-Deno.test("sync: stores the other charges if the gateway does not find one of those that it lists", async () => {
+Deno.test("sync: if the gateway lists a charge but responds 404 for it, the other charges are stored", async () => {
   await using subscriptions = await openSubscriptions();
   const subscription = await subscriptions.create();
   await subscriptions.advanceToNextCycle(subscription);

@@ -128,7 +128,7 @@ Deno.test("recurring notification with invalid values: gets a 200 and changes no
   assert.deepEqual(await countRows(subscriptions), before);
 });
 
-Deno.test("recurring notification: any number of them causes one check per minute", async () => {
+Deno.test("recurring notification: many notifications within one minute cause one check", async () => {
   await using subscriptions = await openSubscriptions();
   const subscription = await createUncheckedForAMinute(subscriptions);
   const body = buildRecurringNotification(subscription.gateway_subscription_id!);
@@ -228,7 +228,7 @@ Deno.test("subscription with an unknown outcome: is adopted although a check is 
   await assertAdopted(subscriptions, id, created);
 });
 
-Deno.test("subscription with an unknown outcome: is not sent again minutes later, and is adopted by a notification", async (t) => {
+Deno.test("subscription with an unknown outcome: no job, sync or late retry sends it again, and a notification makes the service adopt it", async (t) => {
   await using subscriptions = await openSubscriptions();
   const { post, relay } = subscriptions;
   const { id, headers, request } = await createWithLostResponse(subscriptions);
@@ -347,7 +347,7 @@ Deno.test("subscription with an unknown outcome: does not adopt another subscrip
   const original = await lastCreated(subscriptions);
   const bob = await app.createKey({ userId: "bob" });
   const ofBob = await subscriptions.create({}, bob);
-  // Equal in all fields except the metadata, which lacks the service's id.
+  // Equal in all fields except the metadata, which lacks `subscription_ref`.
   const { id: _id, ...request } = original;
   const { id: foreignId } = await sandbox.post("/v1/subscriptions", {
     ...request,
@@ -384,7 +384,7 @@ Deno.test("subscription with an unknown outcome: does not adopt a subscription w
   assert.equal((await subscriptions.stored(id)).status, "pending");
 });
 
-Deno.test("subscription with an unknown outcome: is adopted and charged if the first notification reports a charge", async () => {
+Deno.test("subscription with an unknown outcome: is adopted, and its charge is stored, if the first notification reports a charge", async () => {
   await using subscriptions = await openSubscriptions();
   const { id } = await createWithLostResponse(subscriptions);
   await subscriptions.advance(10 * MINUTE);
@@ -405,7 +405,7 @@ Deno.test("subscription with an unknown outcome: is adopted and charged if the f
   ]);
 });
 
-Deno.test("recurring notification: a signed one with the fields of the payment and subscription_id reports the charge", async () => {
+Deno.test("signed notification: reports a charge of the subscription even if it contains subscription_id", async () => {
   await using subscriptions = await openSubscriptions();
   subscriptions.delivery = "signed";
   const subscription = await subscriptions.create();

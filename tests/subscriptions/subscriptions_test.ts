@@ -153,7 +153,7 @@ Deno.test("subscription routes: Location and Link include BASE_PATH", async () =
   assert.match(next!, /^\/shop\/pay\/subscriptions\/\?limit=1&cursor=/);
 });
 
-Deno.test("subscription list: returns the caller's own in pages, newest first, and new ones do not shift pages", async () => {
+Deno.test("subscription list: returns the caller's subscriptions in pages, newest first, and new subscriptions do not shift pages", async () => {
   await using subscriptions = await openSubscriptions();
   const bob = await subscriptions.app.createKey({ userId: "bob" });
   assert.deepEqual(await readPage(subscriptions, "/subscriptions"), {
@@ -322,7 +322,7 @@ Deno.test("subscription action: runs once for an Idempotency-Key, and replays it
   assert.equal((await subscriptions.stored(subscription.id)).status, "active");
 });
 
-Deno.test("subscription creation: replays the response for the same key, and rejects another body", async () => {
+Deno.test("subscription creation: replays the response for the same key, and rejects the key with another body", async () => {
   await using subscriptions = await openSubscriptions();
   const { post, relay } = subscriptions;
   const [request, headers] = [await subscriptions.request(), newKey()];

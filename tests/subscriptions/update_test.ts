@@ -24,7 +24,7 @@ async function update(
   });
 }
 
-Deno.test("PATCH /subscriptions/{pk}/: changes name, amount, interval and retries, here and at the gateway", async () => {
+Deno.test("PATCH /subscriptions/{pk}/: changes name, amount, interval and retries, in the service and at the gateway", async () => {
   await using subscriptions = await openSubscriptions({ databaseUrl });
   const before = await subscriptions.create();
   const token = await savedCard(subscriptions.sandbox);
@@ -71,7 +71,7 @@ Deno.test("PATCH /subscriptions/{pk}/: a repeated Idempotency-Key returns the fi
   assert.ok(stored.length > 0 && !JSON.stringify(stored).includes(token));
 });
 
-Deno.test("PATCH /subscriptions/{pk}/: after a lost response, a retry with the same key makes the change", async () => {
+Deno.test("PATCH /subscriptions/{pk}/: after a lost response, a retry with the same key completes the update", async () => {
   await using subscriptions = await openSubscriptions({ databaseUrl });
   const { id } = await subscriptions.create();
   const token = await savedCard(subscriptions.sandbox);
@@ -85,7 +85,7 @@ Deno.test("PATCH /subscriptions/{pk}/: after a lost response, a retry with the s
   assert.equal(updated.amount, "30000.00");
 });
 
-Deno.test("PATCH /subscriptions/{pk}/: rejects invalid fields, naming each", async () => {
+Deno.test("PATCH /subscriptions/{pk}/: rejects invalid fields, and the error names each of them", async () => {
   await using subscriptions = await openSubscriptions({ databaseUrl });
   const { id } = await subscriptions.create();
   const calls = subscriptions.relay.received.length;
@@ -127,7 +127,7 @@ Deno.test("PATCH /subscriptions/{pk}/: a token that the gateway rejects changes 
   assert.equal((await subscriptions.stored(before.id)).amount, before.amount);
 });
 
-Deno.test("PATCH /subscriptions/{pk}/: rejects a cancelled subscription and another user's", async () => {
+Deno.test("PATCH /subscriptions/{pk}/: rejects the update of a cancelled subscription and of another user's subscription", async () => {
   await using subscriptions = await openSubscriptions({ databaseUrl });
   const { id } = await subscriptions.create();
   const bob = await subscriptions.app.createKey({ userId: "bob" });
