@@ -106,7 +106,7 @@ Deno.test("stop: a request in flight is answered first", async () => {
   assert.equal((await service.ended).code, 0);
 });
 
-Deno.test("stop: a charge that the gateway does not answer waits until its deadline, and is answered", async () => {
+Deno.test("stop: if the gateway does not answer a charge, the service waits for the deadline and responds 504", async () => {
   const never = Promise.withResolvers<Response>();
   await using gateway = openFakeGateway(() => never.promise);
   using stack = new DisposableStack();

@@ -134,7 +134,7 @@ Deno.test("migrate: concurrent connections build an index of a table with rows o
   assert.equal(await isIndexValid(payments.databaseUrl, "payments_by_amount"), true);
 });
 
-Deno.test("migrate: fails if a unique index does not fit the rows, and succeeds when it does", async () => {
+Deno.test("migrate: fails if rows violate a new unique index, and succeeds after the rows are corrected", async () => {
   await using payments = await openPayments();
   const { databaseUrl } = payments;
   await payments.charge();

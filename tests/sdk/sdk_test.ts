@@ -76,7 +76,7 @@ console.log((await send(JSON.parse(body))).status);
 export { listen };
 `;
 
-Deno.test("SDK package: the README's program and all features work in Node, Deno and Chromium", async () => {
+Deno.test("SDK package: all features work in Node, Deno and Chromium, and the README's program in Node and Deno", async () => {
   await using folder = await preparedFolder();
   const settings = { DATA_DIR: folder.path };
   const [service, consumer] = await Promise.all([
