@@ -154,7 +154,7 @@ function withoutActions(text: string): string {
   return text.replace(/"allowed_actions":\[[^\]]*\]/g, "");
 }
 
-Deno.test("viewer: routes of an embedding program are limited in the same way", async () => {
+Deno.test("viewer: on routes of an embedding program, GET is allowed and POST is forbidden", async () => {
   const router = createRouter();
   const ok = { 200: { description: "ok" } };
   router.openapi(

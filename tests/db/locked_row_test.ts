@@ -36,7 +36,7 @@ async function openTransaction(databaseUrl: string, statement: string): Promise<
   return { end, [Symbol.asyncDispose]: end };
 }
 
-/** A payment that has to be written at its next check, and whose row is locked. */
+/** A payment with a locked row. Its next check finds it paid and has to update that row. */
 async function lockPayment(payments: TestPayments) {
   const { id, transaction_id } = await payments.charge("gopay");
   await payments.sandbox.control(`transactions/${transaction_id}/pay`);

@@ -127,7 +127,7 @@ async function isApplied(url: string): Promise<boolean> {
   return rows.length > 0;
 }
 
-Deno.test("migration of payment filters: copies all payments while charges and notifications change them, and fails no request", async () => {
+Deno.test("migration of payment filters: copies all payments while charges and notifications change them, and no request fails", async () => {
   const databaseUrl = await createPrevious(20_000);
   await using payments = await openPayments({ databaseUrl });
   let isDone = false;

@@ -68,7 +68,7 @@ async function readUnit(): Promise<Map<string, string[]>> {
   );
 }
 
-Deno.test("container image: serves with only the copied files, as an ordinary user, without writable files or network", async () => {
+Deno.test("container image: the service runs with only the copied files, as an ordinary user, without writable files or network", async () => {
   assert.deepEqual(image.copied.map((name) => name.replace(/\/$/, "")), await includedPaths());
   const settings = {
     ...imageEnvironment(image),
