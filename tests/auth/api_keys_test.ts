@@ -109,7 +109,7 @@ Deno.test("API key: is cached while it is valid, and stops working within 5 s of
   assert.equal(counter.count, 1);
 
   await app.database.query((sql) => revokeApiKey(sql, displayPrefix(key)));
-  // A query can take up to 1.8 s, its deadline, so the cache entry must expire that much earlier.
+  // The next lookup can take 1.8 s, so the cache entry must expire 1.8 s before the 5 s are over.
   now += 5_000 - 1_800;
   await assertProblem(await app.as(key, "/me/"), 401, "unauthenticated");
 });

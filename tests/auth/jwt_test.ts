@@ -78,7 +78,7 @@ Deno.test("JWT: is staff only if the claim named by AUTH_STAFF_CLAIM is true", a
   assert.equal(await isStaff({ staff: true, is_staff: true, admin: true }), false);
 });
 
-Deno.test("JWT: is a viewer only if the claim named by AUTH_VIEWER_CLAIM is true, and it is not staff", async () => {
+Deno.test("JWT: is a viewer only if the claim named by AUTH_VIEWER_CLAIM is true and the staff claim is not", async () => {
   const roleFor = async (env: Record<string, string>, claims: JWTPayload) => {
     await using app = await openApp({ databaseUrl, env });
     const response = await app.as(await sign({ ...goodClaims(), ...claims }), "/me/");

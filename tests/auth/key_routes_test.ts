@@ -56,7 +56,7 @@ Deno.test("POST /keys/: creates keys for users and viewers, which work at once",
   }
 });
 
-Deno.test("POST /keys/: the secret is in no table, no log and no second response", async () => {
+Deno.test("POST /keys/: the secret is in no table, no log and no later response", async () => {
   await using keys = await openKeys();
   const headers = { "Idempotency-Key": "key-1" };
   const body = { user_id: "shop" };
@@ -162,7 +162,7 @@ Deno.test("DELETE /keys/{prefix}/: the key stops working within 5 s, and stays i
   assert.deepEqual((await keys.list("?limit=1"))[0], listed, "a second call changes nothing");
 });
 
-Deno.test("DELETE /keys/{prefix}/: an unknown prefix, and a whole key, is not found", async () => {
+Deno.test("DELETE /keys/{prefix}/: an unknown prefix or a complete key gets 404", async () => {
   await using keys = await openKeys();
   const key = await keys.app.createKey();
   for (const prefix of ["gk_unknown0", "x", key, `${displayPrefix(key)}%27`]) {
@@ -197,7 +197,7 @@ Deno.test("DELETE /keys/{prefix}/: concurrent requests leave one staff key valid
   await using keys = await openKeys();
   const all = [keys.staff];
   for (let i = 0; i < 5; i++) all.push(await keys.app.createKey({ isStaff: true }));
-  // Verified once, so that each is cached and stays usable during the test.
+  // Uses each key once, so that it is cached and accepted until the test ends.
   for (const key of all) assert.equal((await keys.app.as(key, "/me/")).status, 200);
   const responses = await Promise.all(
     all.map((key, index) => keys.revoke(displayPrefix(all[(index + 1) % all.length]!), key)),
@@ -211,7 +211,7 @@ Deno.test("DELETE /keys/{prefix}/: concurrent requests leave one staff key valid
   assert.equal(valid.length, 1);
 });
 
-Deno.test("DELETE /keys/{prefix}/: development keys count in the embedded default", async () => {
+Deno.test("DELETE /keys/{prefix}/: development keys count as valid staff keys in the embedded default", async () => {
   const databaseUrl = await createDatabase();
   await using app = await openApp({ databaseUrl, env: {} });
   const own = await app.createKey({ userId: "ops", isStaff: true });

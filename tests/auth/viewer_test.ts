@@ -71,7 +71,7 @@ async function openWorld(): Promise<World> {
   return { ...payments, staff, viewer, operations };
 }
 
-/** The content of every table. Events get their positions in the background, so only they may change. */
+/** The rows of all tables except those of events, which get their positions in the background. */
 async function readTables({ databaseUrl }: World): Promise<Record<string, unknown>> {
   const tables = await runSql(
     databaseUrl,
@@ -141,7 +141,7 @@ Deno.test("viewer: every read returns what staff see, and changes nothing", asyn
     const seenByViewer = await read(viewer, url);
     assert.equal(seenByViewer.status, 200, `${path}: ${seenByViewer.text}`);
     assert.equal((await read(viewer, url, "HEAD")).status, 200, path);
-    // These differ between any two requests, or between callers.
+    // These responses depend on the caller, or change with each request.
     if (["/me/", "/status/", "/keys/"].includes(path)) continue;
     const seenByStaff = await read(staff, url);
     assert.deepEqual(withoutActions(seenByViewer.text), withoutActions(seenByStaff.text), path);
@@ -154,7 +154,7 @@ function withoutActions(text: string): string {
   return text.replace(/"allowed_actions":\[[^\]]*\]/g, "");
 }
 
-Deno.test("viewer: routes of an embedding program are limited in the same way", async () => {
+Deno.test("viewer: on routes of an embedding program, GET is allowed and POST is forbidden", async () => {
   const router = createRouter();
   const ok = { 200: { description: "ok" } };
   router.openapi(

@@ -37,7 +37,7 @@ Deno.test("embedded database: a start replaces a server that was left running", 
   const settings = { DATA_DIR: folder.path };
   assert.equal((await runTask(["migrate"], settings)).code, 0);
   const layout = await readLayout(folder.path);
-  // Starts a server without its supervising script, as if that script had been killed, too.
+  // Starts a server without its script, as if the script had been killed together with the service.
   const { success } = await new Deno.Command(join(layout!.programs, "bin/pg_ctl"), {
     args: ["start", "-w", "-D", layout!.cluster, "-l", layout!.logFile, "-o", serverOptions()],
     cwd: layout!.home,
@@ -88,7 +88,7 @@ Deno.test("embedded database: a start completes a data folder whose creation was
   for await (const { name } of Deno.readDir(home)) assert.doesNotMatch(name, /\.new/);
 });
 
-Deno.test("embedded database: service and database stop cleanly when both get the signal at the same time", async () => {
+Deno.test("embedded database: service and database stop cleanly when both get a signal at the same time", async () => {
   await using folder = await preparedFolder();
   await using service = await startService({ settings: { DATA_DIR: folder.path } });
   const pidFile = join(postgresHome(folder.path), "cluster/postmaster.pid");

@@ -21,7 +21,7 @@ function untilWritten(service: Service, text: string): Promise<void> {
   return until(`${text} is written`, () => service.output().includes(text));
 }
 
-/** Runs a curl command; without curl, sends the same request. */
+/** Runs a curl command. If that fails, for example without curl, sends the same request. */
 async function runCurl(curl: string): Promise<string> {
   const { code, stdout } = await new Deno.Command("bash", { args: ["-c", curl] }).output();
   if (code === 0) return new TextDecoder().decode(stdout);
@@ -86,7 +86,7 @@ Deno.test("stop: two signals at the same time, as from Ctrl-C, stop the service 
   assert.equal(await postgresRuns(folder.path), false);
 });
 
-Deno.test("stop: a request in flight is answered first", async () => {
+Deno.test("stop: the service answers a request in flight before it stops", async () => {
   const { proxy, url } = throughProxy(await createDatabase());
   await using _ = proxy;
   const settings = {
@@ -106,7 +106,7 @@ Deno.test("stop: a request in flight is answered first", async () => {
   assert.equal((await service.ended).code, 0);
 });
 
-Deno.test("stop: a charge that the gateway does not answer waits until its deadline, and is answered", async () => {
+Deno.test("stop: if the gateway does not answer a charge, the service waits for the deadline and responds 504", async () => {
   const never = Promise.withResolvers<Response>();
   await using gateway = openFakeGateway(() => never.promise);
   using stack = new DisposableStack();
@@ -257,7 +257,7 @@ Deno.test("start: a database role without DDL rights is enough, except if migrat
   const settings = {
     GATEWAY_SERVER_KEY: "Mid-server-x",
     HOST: "127.0.0.1",
-    // The queue in PostgreSQL needs a role that owns its schema.
+    // The queue in PostgreSQL would need a role that owns the schema of the queue.
     QUEUE: "kv",
     DATA_DIR: folder.path,
   };

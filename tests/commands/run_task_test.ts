@@ -27,7 +27,7 @@ async function run(settings: Record<string, string>, ...args: string[]) {
   return await runTask(["run", ...args], settings);
 }
 
-/** Asserts the error of a command, which runs in this process to save the start of another one. */
+/** Asserts the error of a command. Runs it in this process, which is faster than a new process. */
 async function assertRefused(settings: Record<string, string>, args: string[], message: RegExp) {
   await assert.rejects(runInProcess(() => parseConfig(settings, "/nowhere"), args), {
     name: "Failure",
@@ -67,7 +67,7 @@ interface Installation extends AsyncDisposable {
   charge(more?: object, headers?: HeadersInit): Promise<Response>;
   createPayment(): Promise<Payment>;
   read(id: string): Promise<Payment>;
-  /** Makes all payments due for a check. */
+  /** Makes payments due for a check: all of them, unless the SQL in `more` has a condition. */
   makeDue(more?: string): Promise<void>;
 }
 
@@ -137,7 +137,7 @@ Deno.test("run: a sweep runs the jobs that it enqueues and prints a summary", as
   assert.equal((await installation.read(waiting.id)).transaction_status, "expire");
 });
 
-Deno.test("run: the sweeps of subscriptions and invoices check their own records", async () => {
+Deno.test("run: the sweep of subscriptions checks only subscriptions, the sweep of invoices only invoices", async () => {
   await using installation = await openInstallation();
   const { app, sandbox, key } = installation;
   const post = (path: string, body: object) =>
@@ -178,7 +178,7 @@ Deno.test("run: the sweeps of subscriptions and invoices check their own records
   const { summary } = await runInTerminal(installation.settings, "sync_subscription_status");
   assert.equal(summary, "1 processed, 1 changed, 0 failed\n");
   assert.deepEqual(await statuses(), [invoice.status, "inactive"]);
-  // The check can enqueue more jobs, which are processed, too.
+  // The check of an invoice can enqueue more jobs, which the command also runs.
   const invoiceRun = await runInTerminal(installation.settings, "check_overdue_invoices");
   assert.match(invoiceRun.summary, /^\d processed, 1 changed, 0 failed\n$/);
   assert.deepEqual(await statuses(), ["paid", "inactive"]);
@@ -319,7 +319,7 @@ Deno.test("run: works with the embedded database, with and without a running ser
     );
     const payment = await parsePayment(charged, 201);
     id = payment.id;
-    // The notification of the charge arrives, that of its payment is lost.
+    // The notification of the charge arrives; the notification that the customer paid is lost.
     const lostNotification = { operation: "pay", fault: "webhook_lost" };
     const calls: [string, object][] = [
       ["webhooks/settle", {}],

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { Failure, printStartError } from "../../commands/terminal.ts";
 
-/** The lines that `print` writes to standard error, which is a terminal or not. */
+/** The lines that `print` writes to standard error; `isTerminal`: standard error is a terminal. */
 function printed(isTerminal: boolean, print: () => void): unknown[] {
   const lines: unknown[] = [];
   const { error } = console;
@@ -28,7 +28,7 @@ Deno.test("start error: is readable on a terminal, and one line of JSON under a 
   assert.deepEqual(fields, expected);
 });
 
-Deno.test("start error: has its stack if it is unexpected", () => {
+Deno.test("start error: includes the stack if the error is unexpected", () => {
   const unexpected = new TypeError("x is not a function");
   assert.deepEqual(printed(true, () => printStartError(unexpected)), [unexpected]);
   const [line, ...more] = printed(false, () => printStartError(unexpected));

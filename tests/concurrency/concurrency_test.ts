@@ -4,7 +4,7 @@ import { createLane } from "../../concurrency/lane.ts";
 import { createLimiter } from "../../concurrency/limiter.ts";
 import { serializeByKey } from "../../concurrency/serialize_by_key.ts";
 
-/** Runs all pending work that waits neither for a timer nor for the network. */
+/** Waits until all pending work has run that needs neither a timer nor the network. */
 const runPending = () => new Promise((resolve) => setTimeout(resolve, 0));
 
 Deno.test("sleep: rejects with the signal's reason and leaves no timer", async () => {
@@ -16,7 +16,7 @@ Deno.test("sleep: rejects with the signal's reason and leaves no timer", async (
   await assert.rejects(sleep(0, AbortSignal.abort(reason)), reason);
 });
 
-Deno.test("waitAtMost: ends when the promise ends or the time is up, and passes on an error", async () => {
+Deno.test("waitAtMost: resolves when the promise resolves or the time is up, and rejects if the promise rejects", async () => {
   await waitAtMost(60_000, Promise.resolve());
   await waitAtMost(1, new Promise(() => {}));
   await assert.rejects(waitAtMost(60_000, Promise.reject(new Error("broken"))), /broken/);
@@ -76,7 +76,7 @@ Deno.test("lane: runs a limited number of keys at the same time, and runs a key 
   assert.deepEqual(started, ["a", "b"]);
 });
 
-Deno.test("lane: groups share the slots equally, and a group with one key does not wait for all keys of another", async () => {
+Deno.test("lane: groups share the slots equally, and a group with one key does not wait for all keys of another group", async () => {
   const started: string[] = [];
   const ends = new Map<string, () => void>();
   const lane = createLane(4, (key) => {

@@ -167,7 +167,7 @@ Deno.test("GATEWAY_ENV: production rejects sandbox keys", () => {
   assert.deepEqual(problemsOf({ ...env, GATEWAY_ENV: "production" }), Object.keys(env));
 });
 
-Deno.test("SANDBOX_PORT: must differ from PORT, and is rejected without a sandbox", () => {
+Deno.test("SANDBOX_PORT: must differ from PORT, and is rejected if GATEWAY_SERVER_KEY is set", () => {
   const key = { GATEWAY_SERVER_KEY: "Mid-server-x" };
   assert.deepEqual(problemsOf({ SANDBOX_PORT: "8101", ...key }), ["SANDBOX_PORT"]);
   assert.deepEqual(problemsOf({ SANDBOX_PORT: "8000" }), ["SANDBOX_PORT"]);

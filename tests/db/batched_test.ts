@@ -66,7 +66,7 @@ Deno.test("batched: items with the same conflict key run in separate batches, in
   assert.deepEqual(counter.batches, [[1], [2, 3, 4], [2], [2]]);
 });
 
-Deno.test("batched: many waiting items start a second batch, without those whose key is in the first", async () => {
+Deno.test("batched: many waiting items start a second batch, without items whose key is in the running batch", async () => {
   const { promise: isReleased, resolve: release } = Promise.withResolvers<void>();
   await using counter = await openCounter((_, [first]) =>
     first === 1 ? isReleased : Promise.resolve()
@@ -203,7 +203,7 @@ Deno.test("charge: concurrent charges are combined in few statements, and each g
   assert.ok(statements.get("write payment")! < CHARGES / 2);
 });
 
-Deno.test("charge: a charge that cannot be stored does not fail others of its batch", async () => {
+Deno.test("charge: a charge that cannot be stored does not fail the other charges of its batch", async () => {
   await using payments = await openPayments();
   await payments.app.database.query((sql) =>
     sql`alter table gateway.events add constraint odd check (data->>'order_id' <> 'odd')`

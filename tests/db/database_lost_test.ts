@@ -15,7 +15,7 @@ function untilDatabaseResponds({ app }: RelayedPayments): Promise<void> {
 }
 
 for (const operation of OPERATIONS) {
-  Deno.test(`${operation.name}: if the database connection breaks during the call, a retry completes it once`, async () => {
+  Deno.test(`${operation.name}: if the database connection breaks during the gateway call, a retry completes the operation once`, async () => {
     const { proxy, url } = throughProxy(databaseUrl);
     await using _ = proxy;
     let now = Date.now();
@@ -52,7 +52,7 @@ for (const operation of OPERATIONS) {
     );
   });
 
-  Deno.test(`${operation.name}: if the database connection breaks during the call, the check task completes it without a retry`, async () => {
+  Deno.test(`${operation.name}: if the database connection breaks during the gateway call, the check task completes the operation without a retry`, async () => {
     const { proxy, url } = throughProxy(databaseUrl);
     await using _ = proxy;
     let now = Date.now();

@@ -19,7 +19,7 @@ import { openTransactionPooler } from "../support/database/transaction_pooler.ts
 import { until } from "../support/until.ts";
 
 interface TestLock extends InstanceLock {
-  /** How often this instance found that another one is gone. */
+  /** How often this instance detected that another instance is gone. */
   goneInstances(): number;
   losses: unknown[];
 }
@@ -63,7 +63,7 @@ Deno.test("instance lock: is held while the instance runs, and free when it has 
   assert.deepEqual(lock.losses, []);
 });
 
-Deno.test("instance lock: of two remaining instances, one finds out that a third has ended", async () => {
+Deno.test("instance lock: if one of three instances ends, exactly one of the others detects it", async () => {
   const url = await createDatabase({ isNew: true });
   await using firstLock = await openLock(url);
   await using secondLock = await openLock(url);
@@ -78,7 +78,7 @@ Deno.test("instance lock: of two remaining instances, one finds out that a third
   assert.equal(firstLock.goneInstances() + secondLock.goneInstances(), 1);
 });
 
-Deno.test("instance lock: a starting instance finds one that ended earlier", async () => {
+Deno.test("instance lock: a starting instance detects an instance that ended earlier", async () => {
   const url = await createDatabase({ isNew: true });
   const endedLock = await openLock(url);
   await endedLock[Symbol.asyncDispose]();
@@ -147,7 +147,7 @@ Deno.test("instance lock: its session has short TCP timeouts", async () => {
   }
 });
 
-Deno.test("instance lock: without a session of its own the instance has no token", async () => {
+Deno.test("instance lock: if a pooler moves the instance to another session, the instance loses its token", async () => {
   const url = await createDatabase({ isNew: true });
   await using pooler = openTransactionPooler(url);
   await using lock = await openLock(pooler.url);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { createDatabase, runSql } from "../support/database/database.ts";
 import { openPayments } from "../support/payments/payments.ts";
 
-/** The database of the last test. */
+/** The database of the previous test. `createDatabase` restores its rows and lends it again. */
 let lastUrl = "";
 
 /** All rows of all tables and sequences, as text. */
@@ -19,7 +19,7 @@ async function readRows(url: string): Promise<string> {
   return JSON.stringify(await runSql(url, rows.join(" union all ")));
 }
 
-Deno.test("lent database: a test uses and changes it", async () => {
+Deno.test("lent database (setup): a test changes rows", async () => {
   lastUrl = await createDatabase();
   assert.notEqual(await createDatabase(), lastUrl, "a test can have several databases");
   await using payments = await openPayments({ databaseUrl: lastUrl });
@@ -30,7 +30,7 @@ Deno.test("lent database: a test uses and changes it", async () => {
   );
 });
 
-Deno.test("lent database: equals a new one after its rows were changed", async () => {
+Deno.test("lent database: equals a new database, although the previous test changed its rows", async () => {
   const urls = [await createDatabase(), await createDatabase()];
   assert.ok(urls.includes(lastUrl), "the database is used again");
   const isNew = await createDatabase({ isNew: true });
@@ -47,7 +47,7 @@ for (
     ["a setting was changed", "alter database $name set default_transaction_read_only = on"],
   ] as const
 ) {
-  Deno.test(`lent database: a test changes more than rows: ${change}`, async () => {
+  Deno.test(`lent database (setup): a test changes more than rows: ${change}`, async () => {
     lastUrl = await createDatabase();
     await runSql(lastUrl, statement.replace("$name", new URL(lastUrl).pathname.slice(1)));
   });

@@ -36,7 +36,7 @@ async function openTransaction(databaseUrl: string, statement: string): Promise<
   return { end, [Symbol.asyncDispose]: end };
 }
 
-/** A payment that has to be written at its next check, and whose row is locked. */
+/** A payment with a locked row. Its next check finds it paid and has to update that row. */
 async function lockPayment(payments: TestPayments) {
   const { id, transaction_id } = await payments.charge("gopay");
   await payments.sandbox.control(`transactions/${transaction_id}/pay`);
@@ -101,7 +101,7 @@ Deno.test("check_status: waits for a locked payment and writes it when the lock 
   assert.equal((await answer).status, 200);
 });
 
-Deno.test("charge: an order id in another open transaction does not fail other charges", async () => {
+Deno.test("charge: if an open transaction holds an order id, charges with other order ids succeed", async () => {
   await using payments = await openPayments();
   await using _ = await openTransaction(
     payments.databaseUrl,
@@ -233,7 +233,7 @@ const WRITES: [name: string, table: string, write: (sql: Sql) => Promise<unknown
 ];
 
 for (const [name, table, write] of WRITES) {
-  Deno.test(`${name}: stops waiting for a locked row, and does not limit later statements`, async () => {
+  Deno.test(`${name}: stops waiting for a locked row, and sets no lock timeout for later statements`, async () => {
     const url = await createDatabase({ isNew: true });
     await runSql(url, ROWS);
     // One connection, so that the test reads the setting of the connection that waited.

@@ -66,7 +66,7 @@ async function isIndexValid(databaseUrl: string, name: string): Promise<boolean 
   return row ? row.indisvalid : null;
 }
 
-Deno.test("migrate: building an index of a table with rows fails no request", async () => {
+Deno.test("migrate: no request fails while an index of a non-empty table is built", async () => {
   await using payments = await openPayments();
   await payments.charge();
   await makeIndexesSlow(payments);
@@ -75,7 +75,7 @@ Deno.test("migrate: building an index of a table with rows fails no request", as
   assert.equal(await isIndexValid(payments.databaseUrl, "payments_slow"), true);
 });
 
-Deno.test("migrate: waiting for the lock of a table fails no request", async () => {
+Deno.test("migrate: no request fails while a migration waits for the lock of a table", async () => {
   await using payments = await openPayments();
   const blockingClient = postgres(payments.databaseUrl, { max: 1 });
   const session = await blockingClient.reserve();
@@ -120,7 +120,7 @@ Deno.test("migrate: drops and rebuilds an index whose build was interrupted", as
   assert.deepEqual(await migrate(databaseUrl, [SLOW_INDEX]), []);
 });
 
-Deno.test("migrate: concurrent connections build an index of a table with rows once", async () => {
+Deno.test("migrate: concurrent connections build the index of a non-empty table only once", async () => {
   await using payments = await openPayments();
   await payments.charge();
   const index = migration(
@@ -134,7 +134,7 @@ Deno.test("migrate: concurrent connections build an index of a table with rows o
   assert.equal(await isIndexValid(payments.databaseUrl, "payments_by_amount"), true);
 });
 
-Deno.test("migrate: fails if a unique index does not fit the rows, and succeeds when it does", async () => {
+Deno.test("migrate: fails if rows violate a new unique index, and succeeds after the rows are corrected", async () => {
   await using payments = await openPayments();
   const { databaseUrl } = payments;
   await payments.charge();

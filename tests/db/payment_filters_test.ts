@@ -27,7 +27,7 @@ async function findDifferent(databaseUrl: string): Promise<unknown[]> {
   return [...rows];
 }
 
-/** Pays at the gateway, and sends the notification about it. */
+/** Pays at the gateway, and sends the gateway's notification to the service. */
 async function payAndNotify(
   payments: TestPayments,
   { transaction_id }: Payment,
@@ -45,7 +45,7 @@ interface Updates {
   heapOnly: number;
 }
 
-/** The updates of payments so far, once there are this many. PostgreSQL counts them with a delay. */
+/** Waits until PostgreSQL, which counts with a delay, has counted this many updates of payments. */
 async function countUpdates(databaseUrl: string, expected: number): Promise<Updates> {
   let counted: Updates = { all: 0, heapOnly: 0 };
   await until(`${expected} updates are counted`, async () => {
@@ -61,11 +61,11 @@ async function countUpdates(databaseUrl: string, expected: number): Promise<Upda
 }
 
 Deno.test("notification: changes a payment by a heap-only update, which writes no index of payments", async () => {
-  // Counts of updates are those of a database that no other test has used.
+  // A new database, because PostgreSQL would also count the updates by earlier tests.
   await using payments = await openPayments({ databaseUrl: await createDatabase({ isNew: true }) });
   const charged: Payment[] = [];
   for (let count = 0; count < 20; count++) charged.push(await payments.charge("bca"));
-  // The response to a charge stores the transaction id, which is indexed.
+  // Each charge makes one update that is not heap-only: it stores the indexed transaction id.
   const before = await countUpdates(payments.databaseUrl, charged.length);
   for (const each of charged) assert.equal((await payAndNotify(payments, each)).status, 200);
   const after = await countUpdates(payments.databaseUrl, 2 * charged.length);
@@ -102,7 +102,7 @@ Deno.test("payment filters: equal the payments after every kind of change", asyn
   await expectEqual("a deletion by another program");
 });
 
-/** A database with the tables of the previous version and this many payments. */
+/** A database with this many payments, in which the migration of payment filters is pending. */
 async function createPrevious(rows: number): Promise<string> {
   const url = await createDatabase({ template: null });
   await migrateDatabase(url, await previousMigrations(), "kv");
@@ -127,7 +127,7 @@ async function isApplied(url: string): Promise<boolean> {
   return rows.length > 0;
 }
 
-Deno.test("migration of payment filters: copies all payments while charges and notifications change them, and fails no request", async () => {
+Deno.test("migration of payment filters: copies all payments while charges and notifications change them, and no request fails", async () => {
   const databaseUrl = await createPrevious(20_000);
   await using payments = await openPayments({ databaseUrl });
   let isDone = false;

@@ -37,7 +37,7 @@ const ALL_EVENTS = {
   limit: 10,
 } as const;
 
-/** Far fewer than there are rows, and more than any of these statements needs. */
+/** Far fewer rows than the tables have, but enough for each of these statements. */
 const MAX_READ = 500;
 
 const STATEMENTS: Record<string, (sql: Sql) => Promise<unknown>> = {

@@ -5,7 +5,7 @@ import { chargeRequest, openPayments } from "../support/payments/payments.ts";
 import { assertProblem } from "../support/problem.ts";
 import { until } from "../support/until.ts";
 
-/** New connections are read-only, like those to a replica, and open ones are closed. */
+/** Makes new connections read-only, as on a replica, and closes the open connections. */
 async function makeReadOnly(databaseUrl: string): Promise<void> {
   await setReadOnly(databaseUrl, "on");
   await runSql(
@@ -15,7 +15,7 @@ async function makeReadOnly(databaseUrl: string): Promise<void> {
   );
 }
 
-/** Applies to new connections; open ones keep their mode, like those to a demoted primary. */
+/** Changes the mode of new connections only; open connections keep theirs, as after a failover. */
 async function setReadOnly(databaseUrl: string, value: "on" | "off"): Promise<void> {
   const name = new URL(databaseUrl).pathname.slice(1);
   await runSql(

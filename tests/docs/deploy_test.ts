@@ -23,7 +23,7 @@ async function configWithoutKv(folder: string): Promise<string> {
   return path;
 }
 
-Deno.test("Deno Deploy: main.ts serves a charge, a notification and a job with the permissions that it gets there", async () => {
+Deno.test("Deno Deploy: main.ts serves a charge, a notification and a job with only the permissions of Deno Deploy", async () => {
   await using folder = await createDataFolder();
   const flags = ["--no-prompt", `--config=${await configWithoutKv(folder.path)}`, ...PERMISSIONS];
   await using sandbox = await openSandbox({ serverKey: SERVER_KEY });

@@ -45,7 +45,7 @@ Deno.test("pages: every source file that is named exists", async () => {
   assert.deepEqual(missing, []);
 });
 
-Deno.test("guides: the README and the list of guides link every guide", async () => {
+Deno.test("guides: the README and the list of guides link to every guide", async () => {
   const readme = linksOf(await Deno.readTextFile(join(PROJECT, "README.md")));
   const list = linksOf(await Deno.readTextFile(join(GUIDES, "README.md")));
   for (const name of (await guideNames()).filter((name) => name !== "README.md")) {

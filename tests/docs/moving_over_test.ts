@@ -22,7 +22,7 @@ function readSecondColumn(heading: string): string {
   return [...section.matchAll(/^\|[^|]+\|([^|]+)\|/gm)].map(([, cell]) => cell!).join("\n");
 }
 
-Deno.test("moving guide: names only new settings that exist", () => {
+Deno.test("moving guide: every new setting that it names exists", () => {
   const named = [...readSecondColumn("Settings").matchAll(/`([A-Z][A-Z_]+)`/g)].map(([, name]) =>
     name
   );

@@ -18,7 +18,7 @@ const guide = await readGuide("production.md");
 
 const BOOTSTRAP_STAFF_KEY = "gk_" + "b".repeat(43);
 
-/** The guide's commands print JSON responses, one after the other. */
+/** Parses the JSON responses that the guide's commands print one after the other. */
 function parseResponses(stdout: string): Json[] {
   return stdout.split(/(?<=[}\]])\n?(?=[{[])/).map((text) => JSON.parse(text));
 }
@@ -140,7 +140,7 @@ Deno.test({
   },
 });
 
-Deno.test("production guide: a JWT is accepted only if the configured secret signed it", async () => {
+Deno.test("production guide: a JWT is accepted only if it is signed with the configured secret", async () => {
   const databaseUrl = await createDatabase();
   const [oldSecret, newSecret] = ["a", "b"].map((letter) => letter.repeat(32)) as [string, string];
   const sign = (secret: string) =>

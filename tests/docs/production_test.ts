@@ -68,7 +68,7 @@ async function readUnit(): Promise<Map<string, string[]>> {
   );
 }
 
-Deno.test("container image: serves with only the copied files, as an ordinary user, without writable files or network", async () => {
+Deno.test("container image: the service runs with only the copied files, as an ordinary user, without writable files or network", async () => {
   assert.deepEqual(image.copied.map((name) => name.replace(/\/$/, "")), await includedPaths());
   const settings = {
     ...imageEnvironment(image),
@@ -116,7 +116,7 @@ Deno.test("container image: exits with the code of `prepare` if that fails", asy
   assert.match(new TextDecoder().decode(stderr), /^run .* main\.ts prepare\n$/);
 });
 
-Deno.test("systemd unit: its command serves as an ordinary user who can write only the cache", async () => {
+Deno.test("systemd unit: its command starts the service as an ordinary user who can write only the cache", async () => {
   const unit = await readUnit();
   const inside = (path: string) => join(image.root, path);
   const cwd = inside(unit.get("WorkingDirectory")![0]!);
@@ -160,7 +160,7 @@ async function secondsToStop(): Promise<number> {
   return drainSeconds + GRACE_MS / 1_000 + 10;
 }
 
-Deno.test("production guide: the times to stop cover the longest request", async () => {
+Deno.test("production guide: its stop timeouts are long enough for the longest request", async () => {
   assert.ok(GRACE_MS > CHARGE_DEADLINE_MS);
   assert.ok(GRACE_MS > DEFAULT_DEADLINE_MS + CHARGE_DEADLINE_MS);
   const texts = [

@@ -12,7 +12,7 @@ import { PROJECT } from "../support/project.ts";
 
 const current = JSON.parse(await Deno.readTextFile(join(PROJECT, "openapi/openapi.json")));
 
-/** The expected report of a breaking change, or the name of a compatible one; and the change. */
+/** `text`: the expected report of a breaking change, or a name for a compatible change. */
 type Change = [text: string, make: (document: Json, schemas: Json) => void];
 
 // The parts of `smallDocument` that the changes below edit.

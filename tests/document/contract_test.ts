@@ -83,7 +83,7 @@ const UNDECLARED: Record<string, [ResponseChanges, RegExp]> = {
 };
 
 for (const [what, [changes, message]] of Object.entries(UNDECLARED)) {
-  Deno.test(`response check: ${what} that is not declared fails`, async () => {
+  Deno.test(`response check: fails if the document does not declare ${what}`, async () => {
     await assert.rejects(check(changes), message);
   });
 }

@@ -64,7 +64,7 @@ Deno.test("document lint: no finding of Redocly is ignored", async () => {
   assert.deepEqual(names.filter((name) => /lint-ignore/.test(name)), []);
 });
 
-Deno.test("document lint: all strict rules are on except the one about trailing slashes", async () => {
+Deno.test("document lint: of each linter's standard rules, only the rule about trailing slashes is off", async () => {
   assert.deepEqual(await readRules(RULES.redocly), {
     extends: ["recommended-strict"],
     rules: { "no-path-trailing-slash": "off" },

@@ -40,13 +40,13 @@ Deno.test("OpenAPI document: declares int64 for every integer that can exceed 32
 Deno.test("OpenAPI document: has only patterns that other languages can compile", () => {
   const patterns = SCHEMAS.filter(({ schema }) => typeof schema.pattern === "string");
   assert.ok(patterns.length > 10);
-  // Look-arounds, back-references and Unicode classes, which Go and others do not have.
+  // Go has no look-arounds and no back-references; Python has no Unicode classes.
   const isUnportable = ({ pattern }: Json) =>
     typeof pattern === "string" && /\(\?[=!<]|\\[1-9]|\\[pP]\{/.test(pattern);
   assert.deepEqual(pathsWhere(isUnportable), []);
 });
 
-Deno.test("OpenAPI document: has no inline allOf and no null in an enum, which generators reject", () => {
+Deno.test("OpenAPI document: has no allOf and no null in an enum, which generators reject", () => {
   assert.deepEqual(pathsWhere(({ allOf }) => Array.isArray(allOf)), []);
   assert.deepEqual(
     pathsWhere((schema) => Array.isArray(schema.enum) && schema.enum.includes(null)),
@@ -62,9 +62,9 @@ Deno.test("OpenAPI document: uses only well-known formats", () => {
   assert.deepEqual(pathsWhere(isUnknown), []);
 });
 
-Deno.test("OpenAPI document: names the id in every path pk", () => {
+Deno.test("OpenAPI document: has only the path parameters pk, prefix, action_name and delivery_id", () => {
   const names = Object.keys(paths).flatMap((path) => path.match(/\{\w+\}/g) ?? []);
-  // An API key has no id, but a prefix.
+  // An API key has a prefix instead of an id.
   assert.deepEqual([...new Set(names)].sort(), [
     "{action_name}",
     "{delivery_id}",
@@ -73,7 +73,7 @@ Deno.test("OpenAPI document: names the id in every path pk", () => {
   ]);
 });
 
-Deno.test("OpenAPI document: types the event stream by the event in each message", () => {
+Deno.test("OpenAPI document: declares the schema of an event for the event stream", () => {
   const { content } = paths["/events/stream/"].get.responses["200"];
   assert.deepEqual(content["text/event-stream"].schema, { $ref: "#/components/schemas/Event" });
 });

@@ -14,7 +14,7 @@ interface Setup extends TestPayments {
 }
 
 interface Case {
-  /** Creates a resource, and returns the paths for each example; by default the operation's path. */
+  /** Creates a resource; returns the paths to send an example to. Default: the operation's path. */
   prepare?: (setup: Setup) => Promise<string[]>;
   /** Replaces made-up tokens in the example with tokens of the gateway. */
   insertTokens?: (setup: Setup, example: Json) => Promise<Json>;
@@ -25,11 +25,11 @@ interface Case {
 /** The amount that the examples refund or capture in total. */
 const AMOUNT = { gross_amount: 150_000 };
 
-/** How to send the examples of each operation with a body. */
+/** How to send the examples of each operation that has a request body. */
 const CASES: Record<string, Case> = {
   receiveNotification: {},
   createCharge: {
-    // A card token can be used once, at the gateway that issued it.
+    // A card token can be used only once, and only at the gateway that issued it.
     insertTokens: async ({ sandbox }, example) =>
       example.token_id ? { ...example, token_id: await sandbox.token(ACCEPTED_CARD) } : example,
   },
@@ -63,7 +63,7 @@ const CASES: Record<string, Case> = {
     ) => [`/invoices/${await createFromExample(setup, "createInvoice")}/void/`],
   },
   createSubscription: {
-    // Tokens of saved cards and linked accounts are issued by the gateway, too.
+    // The gateway accepts only tokens of saved cards and linked accounts that it issued.
     async insertTokens({ sandbox }, example) {
       if (example.payment_type === "credit_card") {
         return { ...example, token: await savedCard(sandbox) };
@@ -106,7 +106,7 @@ interface Operation {
   examples: [name: string, value: Json][];
 }
 
-/** The operations of the document with a body. */
+/** The operations of the document that have a request body. */
 function operationsOf({ app }: Setup): Operation[] {
   const { paths, components }: Json = JSON.parse(JSON.stringify(app.document()));
   return Object.entries<Json>(paths).flatMap(([path, methods]) =>

@@ -77,7 +77,7 @@ function failAllCalls(relay: Relay) {
   return () => void (relay.intercept = intercept);
 }
 
-Deno.test("gateway account: the first response binds the database to its merchant, and a restart verifies it", async () => {
+Deno.test("gateway account: the first response binds the database to its merchant, and the next start verifies the merchant", async () => {
   const databaseUrl = await createDatabase();
   await using account = await openAccount(databaseUrl);
   assert.equal(await storedMerchant(databaseUrl), null);

@@ -100,7 +100,7 @@ Deno.test("breaker: ignores results of calls that started before it opened", () 
   assert.equal(breaker.state(), "closed");
 });
 
-Deno.test("breaker: admits a probe at once if the clock was set back while it was open", () => {
+Deno.test("breaker: admits a probe at once if the clock was set back while the breaker was open", () => {
   const { breaker, advance } = createTestBreaker();
   openBreaker(breaker);
   advance(-3_600_000);
@@ -238,7 +238,7 @@ Deno.test("client: failed reads open only the breaker of reads, failed writes on
     let isDown = true;
     await using server = openFakeGateway(() => {
       if (!isDown) return Response.json(OK);
-      // Shorter than its Content-Length: the connection breaks.
+      // The body is shorter than its Content-Length, so the connection breaks.
       const body = new ReadableStream({ start: (controller) => controller.close() });
       return new Response(body, { headers: { "Content-Length": "1000" } });
     });

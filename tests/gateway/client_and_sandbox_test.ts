@@ -515,7 +515,7 @@ Deno.test("embedded default: starts a sandbox, and the client calls it", async (
   const { body } = await client.charge(payload);
   const transaction = await (await fetch(`${sandbox!.url}/_sandbox/transactions/one`)).json();
   assert.equal(transaction.transaction_id, body.transaction_id);
-  // Card tokens need the client key, too.
+  // The client also has the sandbox's client key, which card tokens need.
   assert.ok((await client.getCardToken(GOOD_CARD, 12, 2030, "123")).body.token_id);
 });
 

@@ -36,8 +36,8 @@ const KINDS = {
 for (const [code, name] of Object.entries(KINDS)) {
   Deno.test(`error: ${code} is a ${name} with the outcome refused`, async () => {
     const body = { status_code: code, status_message: "No, thank you.", id: "some-id" };
-    // The code in the body with HTTP 200, as a text and as a number; with the same HTTP status; and
-    // only as the HTTP status.
+    // The code is in the body with HTTP 200 (as a string, then as a number), in the body and the
+    // HTTP status, or only in the HTTP status.
     for (
       const respond of [
         () => Response.json(body),
@@ -156,7 +156,7 @@ Deno.test("error: a body of exactly the size limit is read", async () => {
   assert.equal(await writeErrorOf(() => new Response(body)), null);
 });
 
-Deno.test("error: has the validation messages from each field that the gateway uses for them", async () => {
+Deno.test("error: has the messages of the fields validation_messages, error_messages and errors", async () => {
   const cases = [
     { status_code: "400", validation_messages: ["amount is required", 7, null, "name is, too"] },
     { error_messages: ["amount is required", "name is, too"] },

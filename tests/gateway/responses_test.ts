@@ -24,7 +24,7 @@ Deno.test("response: has the code, the typed body and the raw body", async () =>
   assert.deepEqual(body.refunds, []);
 });
 
-Deno.test("response: converts fields of other types and leaves the raw body unchanged", async () => {
+Deno.test("response: converts fields of an unexpected type and leaves the raw body unchanged", async () => {
   const sent = {
     status_code: 200,
     gross_amount: 44_000,

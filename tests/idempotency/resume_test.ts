@@ -23,7 +23,7 @@ const FAULTS_WITH_UNKNOWN_OUTCOME = [
 ];
 
 for (const operation of OPERATIONS) {
-  Deno.test(`${operation.name}: after an unknown outcome, a retry with the same key checks the status first and completes it once`, async () => {
+  Deno.test(`${operation.name}: after an unknown outcome, a retry with the same key checks the status first and completes the operation once`, async () => {
     const waits = createWaits();
     await using payments = await openRelayed({
       databaseUrl,
@@ -291,7 +291,7 @@ Deno.test("charge: a duplicate order id without a visible transaction leaves the
   const body = { payment_type: "gopay", gross_amount: 1_000, order_id: randomUUID() };
   await sandbox.fault("charge", "answer_lost");
   const { payment_id } = await (await post("/charge/", body, headers)).json();
-  // The gateway's own idempotency key has expired, and its status responses are out of date.
+  // At the gateway, the idempotency key has expired and status responses are out of date.
   await sandbox.advance(301);
   const { intercept } = relay;
   relay.intercept = (request, pass) =>

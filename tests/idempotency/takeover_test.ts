@@ -10,7 +10,7 @@ import { chargeRequest } from "../support/payments/payments.ts";
 import { assertProblem } from "../support/problem.ts";
 import { until } from "../support/until.ts";
 
-/** The clocks agree: a lease that has not expired is taken over only if its holder is gone. */
+/** Equal clocks: before its lease expires, a key is taken over only if its holder is gone. */
 const SAME_CLOCK = { aheadMs: () => 0 };
 
 async function newCharge({ sandbox }: Installation) {
@@ -33,7 +33,7 @@ function countCharges({ forwardedCalls }: Installation): number {
   return forwardedCalls.filter(({ target }) => target === "/v2/charge").length;
 }
 
-/** All rows that a charge writes. */
+/** All payments, history, events and idempotency keys. */
 async function storedRows({ database }: Installation): Promise<unknown> {
   const [row] = await database.query((sql) =>
     sql`select
@@ -94,7 +94,7 @@ for (const moment of ["during", "after"] as const) {
     service.pause();
     await service.untilLockIsFree();
 
-    // The paused service has its response, and does not read it yet.
+    // The gateway's response reaches the paused service, which cannot read it yet.
     responses.release();
     if (moment === "during") responses.hold(({ method }) => method === "GET");
     const retry = sendToOther(service, charge);

@@ -24,7 +24,7 @@ function linksIn(html: string): string[] {
   return [...html.matchAll(/href="([^"]+)"/g)].map(([, href]) => href!);
 }
 
-Deno.test("GET /: gives a browser a page with the real address, and other clients an index", async () => {
+Deno.test("GET /: returns a page with the request's address to a browser, and a JSON index to other clients", async () => {
   await using app = await openApp({ databaseUrl, env: { BASE_PATH: "/pay" } });
   const welcome = await app.request("http://shop.example:8443/pay/", BROWSER);
   assert.equal(welcome.headers.get("vary"), "Accept");
@@ -45,7 +45,7 @@ Deno.test("GET /: gives a browser a page with the real address, and other client
   }
 });
 
-Deno.test("guides: every file of docs/ is a page, and every link on them leads to a page", async () => {
+Deno.test("guides: every Markdown file in docs/ has a page, and every link on these pages works", async () => {
   await using app = await openApp({ databaseUrl });
   const files = await readdir(`${PROJECT}/docs`, { recursive: true });
   const expected = files.filter((file) => file.endsWith(".md")).map((file) =>
@@ -80,7 +80,7 @@ Deno.test("guides: every file of docs/ is a page, and every link on them leads t
   }
 });
 
-Deno.test("guides: commands have the address of the request, escaped", async () => {
+Deno.test("guides: commands contain the address of the request, and that of the sandbox", async () => {
   await using app = await openApp({ databaseUrl, sandboxUrl: "http://127.0.0.1:9999" });
   const html = await readPage(
     await app.request("http://pay.shop.example/guides/first-payments/", BROWSER),
@@ -91,7 +91,7 @@ Deno.test("guides: commands have the address of the request, escaped", async () 
   assert.match(sandbox, /http:\/\/127\.0\.0\.1:9999/);
 });
 
-Deno.test("guides: an unknown page is a problem document, and the stylesheet is served with an ETag", async () => {
+Deno.test("guides: an unknown page gets a problem document, and the stylesheet is served with an ETag", async () => {
   await using app = await openApp({ databaseUrl });
   for (const path of ["/guides/nosuch/", "/guides/..%2fREADME/", "/guides/__proto__/"]) {
     await assertProblem(await app.request(path), 404, "not_found");

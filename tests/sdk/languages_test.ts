@@ -54,10 +54,10 @@ Deno.test("OpenAPI 3.0 conversion: leaves nothing of 3.1 in the document", () =>
   assert.ok(!/"type":(\[|"null")/.test(withoutExamples));
 });
 
-/** A way to run a program, and whether this machine has all that it needs. */
+/** How to run the test program of a language, and how to check that this machine can run it. */
 interface Language {
   program: string;
-  /** Succeeds if the libraries of the client are installed. */
+  /** Arguments with which `program` succeeds if the libraries of the client are installed. */
   probe: string[];
   args: string[];
   env: (client: string) => Record<string, string>;

@@ -56,7 +56,7 @@ const OUTCOME = {
 const OPTIONS_OUTCOME = {
   types: ["function", true],
   requestIds: [true, true, null, true, true, "of-proxy"],
-  // The attempts with 0, 1 and 4 retries and with the default, then those of a list with 1 retry.
+  // The attempts with 0, 1 and 4 retries and with the default, then of a list call with 1 retry.
   limits: [[1, 2, 5, 3], 2, true, true, "enough", true],
   toArray: [true, 2, true, 0, true, 0],
   emptyKeys: [true, true, true, true],
@@ -76,7 +76,7 @@ console.log((await send(JSON.parse(body))).status);
 export { listen };
 `;
 
-Deno.test("SDK package: the README's program and all features work in Node, Deno and Chromium", async () => {
+Deno.test("SDK package: all features work in Node, Deno and Chromium, and the README's program in Node and Deno", async () => {
   await using folder = await preparedFolder();
   const settings = { DATA_DIR: folder.path };
   const [service, consumer] = await Promise.all([
@@ -145,7 +145,7 @@ Deno.test("SDK package: the README's program and all features work in Node, Deno
   }
 });
 
-Deno.test("SDK: has every operation, with an idempotency key where the service accepts one", async () => {
+Deno.test("SDK: has every operation that clients need, with an idempotency key where the service accepts one", async () => {
   const document = JSON.parse(await Deno.readTextFile(join(PROJECT, "openapi/openapi.json")));
   const sources = await allSources();
   const operations = Object.values<Record<string, Operation>>(document.paths)
