@@ -69,10 +69,13 @@ function createBatcher<Item, Result>(
   /** The keys of the items in running batches. */
   const runningKeys = new Set<string>();
 
-  /** Runs the waiting calls as one batch, and then those that arrived during it. */
-  async function runNext(): Promise<void> {
+  /**
+   * Runs the waiting calls as one batch, and then those that arrived during it. Calls with one of
+   * `usedKeys` keep waiting.
+   */
+  async function runNext(usedKeys: Iterable<string> = []): Promise<void> {
     cancelParallel();
-    const batch = takeBatch();
+    const batch = takeBatch(usedKeys);
     scheduleParallel();
     if (batch.length === 0) return;
     running++;
@@ -84,7 +87,7 @@ function createBatcher<Item, Result>(
     for (const key of keys) runningKeys.delete(key);
     if (error !== null) retryOrReject(batch, error, deadline);
     // A batch serves several requests, so it belongs to no single trace; each request has its own span.
-    if (canRunNext()) context.with(ROOT_CONTEXT, runNext);
+    if (canRunNext()) context.with(ROOT_CONTEXT, () => runNext(runningKeys));
   }
 
   function canRunNext(): boolean {
@@ -94,7 +97,11 @@ function createBatcher<Item, Result>(
 
   function scheduleParallel(): void {
     if (waiting.length === 0) return;
-    parallelTimer ??= setTimeout(() => context.with(ROOT_CONTEXT, runNext), PARALLEL_AFTER_MS);
+    // Also calls whose keys are in the running batch: it may never end, if its connection is lost.
+    parallelTimer ??= setTimeout(
+      () => context.with(ROOT_CONTEXT, () => runNext()),
+      PARALLEL_AFTER_MS,
+    );
   }
 
   function cancelParallel(): void {
@@ -179,9 +186,9 @@ function createBatcher<Item, Result>(
     for (const { reject } of followers) reject(error);
   }
 
-  function takeBatch(): Waiting<Item, Result>[] {
-    if (waiting.length === 1 && aloneByKey.size + runningKeys.size === 0) return waiting.splice(0);
-    const takenKeys = new Set([...aloneByKey.keys(), ...runningKeys]);
+  function takeBatch(usedKeys: Iterable<string>): Waiting<Item, Result>[] {
+    const takenKeys = new Set([...aloneByKey.keys(), ...usedKeys]);
+    if (waiting.length === 1 && takenKeys.size === 0) return waiting.splice(0);
     let size = 0;
     const { batch = [], rest = [] } = Object.groupBy(waiting, ({ item }) => {
       const keys = conflictKeys(item);
@@ -201,7 +208,7 @@ function createBatcher<Item, Result>(
       runNext();
       return await promise;
     }
-    if (canRunNext()) context.with(ROOT_CONTEXT, runNext);
+    if (canRunNext()) context.with(ROOT_CONTEXT, () => runNext(runningKeys));
     else scheduleParallel();
     return await inDatabaseSpan(name, () => promise);
   };
