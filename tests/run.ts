@@ -182,7 +182,7 @@ async function runGroup(
   const imports = paths.map((path) => `import "${pathToFileURL(path)}";\n`);
   await Deno.writeTextFile(`${name}_test.ts`, imports.join(""));
   const output = isAlone ? "inherit" : "piped";
-  const { success, ...ended } = await new Deno.Command(Deno.execPath(), {
+  const ended = await new Deno.Command(Deno.execPath(), {
     args: [
       ...["test", "-P=test", "--no-check", "--no-lock", "--sanitize-ops", "--sanitize-resources"],
       ...[`--junit-path=${name}.xml`, ...options, `${name}_test.ts`],
@@ -197,7 +197,7 @@ async function runGroup(
   const files = paths.map((path) => readResult(path, report));
   // After an error outside of tests, such as an import that fails, tests are missing in the report.
   const hasFailed = files.some(({ counts }) => counts.failed > 0);
-  for (const { counts } of success ? [] : files) {
+  for (const { counts } of ended.success ? [] : files) {
     const isMissing = counts.passed + counts.failed + counts.skipped === 0 && options.length === 0;
     if (isMissing || !hasFailed) counts.failed = 1;
   }

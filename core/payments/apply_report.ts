@@ -254,8 +254,7 @@ function buildChange(
 ): PaymentChange | null {
   const isApplied = step === "forward" || step === "revived" || step === "same";
   const state = isApplied ? to : knownState(current);
-  // The customer can pay a new charge even if the service does not know the charge's status, so the
-  // fields that say how to pay are stored.
+  // The customer can pay a new charge with an unknown status, so the payment instructions are stored.
   const isFirstUnrecognized = step === "unrecognized" && current.transaction_id === null;
   const set: PaymentChange["set"] = {
     ...refunds.changed.length > 0 && {
