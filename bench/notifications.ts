@@ -61,11 +61,11 @@ interface Table {
   url: string;
   /** The process of that service. */
   pid: number;
-  /** Notifications that report the payment of the next `count` payments. */
+  /** Notifications that settle the next `count` payments. */
   nextBodies(count: number): string[];
   /** Reserves the next `count` payments for pgbench; returns the first. */
   reserve(count: number): number;
-  /** Like `reserve`, for the copies of the payments that the workload of one statement settles. */
+  /** Like `reserve`, for the copied payments, which the one-statement workload settles. */
   reserveReference(count: number): number;
 }
 
@@ -78,7 +78,7 @@ interface Figures {
   /** Microseconds of processor time per notification. */
   serviceCpu: number[];
   postgresCpu: number[];
-  /** The latencies at half of `minRatio` times the rate of pgbench. */
+  /** Latencies at half the goal (`minRatio` times pgbench's rate). */
   atHalf: number[];
   pgbenchAtHalf: number[];
 }

@@ -99,7 +99,7 @@ async function adaptIfCopied(url: string): Promise<void> {
   }
 }
 
-/** Connects through the pool, whose queries time out. The driver alone would retry forever. */
+/** Uses the pool, because its queries have a time limit. The driver alone would retry forever. */
 async function waitForDatabase(url: string): Promise<void> {
   const database = openDatabase({ url, poolSize: 1 });
   const deadline = Date.now() + CONNECT_TIMEOUT_MS;

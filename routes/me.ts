@@ -50,7 +50,7 @@ const getMe = createRoute({
   operationId: "getCaller",
   summary: "Get the current caller",
   description:
-    "Returns the user that the credential belongs to, and what it may do (`role`). Use it to " +
+    "Returns the user that the credential belongs to, and the `role` of the credential. Use it to " +
     "check that a credential works. If the credential is wrong, revoked or expired, the " +
     "error is `unauthenticated`; the response does not say which of the three.",
   tags: ["Callers"],

@@ -1,4 +1,4 @@
-/** Adds variables, tests and unique ids to the converted collection, so that it can run again. */
+/** Adds variables, tests and unique ids to the Postman collection, so that it can run often. */
 
 import { type Collection, type Item, testEvent } from "./collection_parts.ts";
 import { firstPayment } from "./first_payment.ts";
@@ -75,7 +75,7 @@ function completeItem(item: Item): Item {
   };
 }
 
-/** Replaces ids that must be unique by a variable that Postman fills with a new value. */
+/** Replaces unique ids with a variable that Postman fills with a new value. */
 function withUniqueIds(request: Item["request"]): Item["request"] {
   if (!request.header.some(({ key }) => key === "Idempotency-Key")) return request;
   const header = request.header.map((each) =>

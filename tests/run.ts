@@ -48,11 +48,11 @@ const hasPassed = Deno.args.length === 0
 if (!hasPassed) Deno.exitCode = 1;
 
 async function runQuick(): Promise<boolean> {
-  const environment = { TEST_SHARE: QUICK_SHARE };
   const { quick, isolated } = await selectTests();
   const shared = quick.filter((path) => !isolated.includes(path));
   const groups = [...deal(shared), ...isolated.map((path) => [path])];
-  return summarize(await runGroups(groups, { environment }));
+  const environment = { TEST_SHARE: QUICK_SHARE };
+  return summarize(await runGroups(groups, { environmentOf: () => environment }));
 }
 
 /**
@@ -68,12 +68,14 @@ async function runEverything(): Promise<boolean> {
   });
   // One process for each file, so that a failure in one file cannot affect others.
   const groups = [...quick, ...slow].map((path) => [path]);
-  const environment = { TEST_DATA_FOLDER: await prepareDataFolder() };
+  // After the check, which has downloaded all libraries.
+  const prepared = checking.then((isClean) => isClean ? prepareDataFolder() : null);
   const results = await runGroups(groups, {
-    environment,
     signal: stop.signal,
-    async canStart([path]) {
-      return quick.includes(path!) || await checking;
+    async environmentOf([path]): Promise<Environment | null> {
+      if (quick.includes(path!)) return {};
+      const dataFolder = await prepared;
+      return dataFolder === null ? null : { TEST_DATA_FOLDER: dataFolder };
     },
   });
   return await checking && summarize(results);
@@ -106,13 +108,13 @@ async function runSome(args: string[]): Promise<boolean> {
   return summarize(await runGroups(selected.map((path) => [path]), { options }));
 }
 
+type Environment = Record<string, string>;
+
 interface RunOptions {
   /** Options of `deno test`. */
   options?: string[];
-  /** Further environment variables. */
-  environment?: Record<string, string>;
-  /** Waits until the files may start; false: they are left out. */
-  canStart?: (paths: string[]) => boolean | Promise<boolean>;
+  /** Waits until the files may start, and returns further variables. Null: they are left out. */
+  environmentOf?: (paths: string[]) => Environment | null | Promise<Environment | null>;
   /** Stops the processes and starts no others. */
   signal?: AbortSignal;
 }
@@ -128,14 +130,15 @@ function deal(paths: string[]): string[][] {
 
 /** Runs groups of files in this order, several at the same time, and prints a line for each file. */
 async function runGroups(groups: string[][], options: RunOptions = {}): Promise<Result[]> {
-  const { canStart = () => true, signal } = options;
+  const { environmentOf = () => ({}), signal } = options;
   const isAlone = groups.flat().length === 1;
   const queue = [...groups];
   const results: Result[] = [];
   async function work() {
     for (let group = queue.shift(); group !== undefined; group = queue.shift()) {
-      if (!await canStart(group)) return;
-      const { output, files } = await runGroup(group, options, isAlone);
+      const environment = await environmentOf(group);
+      if (environment === null) return;
+      const { output, files } = await runGroup(group, environment, options, isAlone);
       if (signal?.aborted) return;
       // An error outside of tests ends the process. Files that did not run because of it are queued
       // again, each in its own process.
@@ -175,7 +178,8 @@ interface Result {
  */
 async function runGroup(
   paths: string[],
-  { options = [], environment = {}, signal }: RunOptions,
+  environment: Environment,
+  { options = [], signal }: RunOptions,
   isAlone: boolean,
 ): Promise<{ output: string; files: Result[] }> {
   const name = join(folder, crypto.randomUUID());

@@ -24,7 +24,7 @@ export const EventNameSchema = z.enum(EVENT_NAMES).openapi("EventName", {
     "- `payment_failed`: the gateway rejected the charge, or did not create it",
     "- `payment_cancelled`: cancelled before it was paid or, for a card, before settlement",
     "- `payment_expired`: not paid in time",
-    "- `payment_refunded`: money was refunded; sent each time the refunded amount grows",
+    "- `payment_refunded`: money was refunded or charged back; sent each time the amount grows",
     "- `invoice_created`, `invoice_paid`, `invoice_voided`",
     "- `subscription_created`, `subscription_disabled`, `subscription_cancelled`",
     "- `subscription_charged`: a billing cycle was paid; sent once per cycle",

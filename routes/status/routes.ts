@@ -17,7 +17,7 @@ const statusRoute = createRoute({
     "Returns the state of jobs, the schedule, event and webhook deliveries, notifications, and " +
     "requests that the gateway has not answered. For dashboards and alerts: alert on " +
     "`schedule[].is_overdue`, on a growing `oldest_…_seconds`, and on a `gateway` that is not " +
-    "`ok`. Its cost does not depend on the amount of data, so you can poll it every few seconds. " +
+    "`ok`. The cost does not depend on the amount of data, so you can poll every few seconds. " +
     "Returns `unavailable` while the database is down. Staff and viewers only; other callers get " +
     "`forbidden`.",
   tags: ["Health"],

@@ -177,7 +177,7 @@ export const StatusSchema = z.object({
     ),
   }).openapi({ description: "Load of the responding instance." }),
   unrecognized: z.object({
-    payments: count(`Payments whose status at the gateway the service does not know. ${BOUND}`),
+    payments: count(`Payments with a status at the gateway that is new to the service. ${BOUND}`),
     examples: z.array(z.object({
       payment_id: id.openapi({ description: "Id of the payment." }),
       gateway_status: z.string().openapi({

@@ -85,7 +85,7 @@ export function flag() {
   return z.boolean(typeError("must be true or false"));
 }
 
-/** An amount in whole rupiah: a number, or the same as text. Decimals other than 0 are rejected. */
+/** An amount in whole rupiah, as a number or a string. Decimals other than 0 are rejected. */
 export function rupiah(min = 1, max = MAX_AMOUNT) {
   return z.union(
     [z.number(), z.string().regex(/^-?\d{1,14}(\.\d{1,2})?$/).transform(Number)],

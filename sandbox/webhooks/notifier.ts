@@ -32,7 +32,7 @@ export function createNotifier(
   let caused: Promise<void>[] | null = null;
   for (const webhook of [...world.webhooks.inMemory()].reverse()) {
     if (webhook.state === "held") held.add(webhook.id);
-    // Created by an earlier run and not attempted.
+    // An earlier run stopped before this attempt.
     if (webhook.state === "waiting" && webhook.nextAt === null) enqueue(webhook);
   }
 

@@ -187,7 +187,7 @@ Deno.test("run: the sweep of subscriptions checks only subscriptions, the sweep 
 Deno.test("run: counts failures, prints them with their reason and exits with code 1", async () => {
   await using installation = await openInstallation();
   const { id, transaction_id } = await installation.createPayment();
-  // If the gateway knew none of the transactions, the service would assume another account and stop.
+  // If the gateway knew no transaction, the service would suspect a wrong server key and stop.
   await installation.createPayment();
   // As if the gateway had lost the transaction.
   await runSql(
@@ -342,7 +342,7 @@ Deno.test("run: works with the embedded database, with and without a running ser
   assert.match(withoutService.stdout, /^1 processed, 0 changed, 0 failed\n.*settlement\n$/);
 });
 
-Deno.test("run: prints one line or the usage for wrong arguments", async () => {
+Deno.test("run: prints an error or the usage for wrong arguments", async () => {
   const settings = { DATABASE_URL: await createDatabase(), GATEWAY_SERVER_KEY: "Mid-server-x" };
   const help = await run(settings, "--help");
   assert.equal(help.code, 0);

@@ -35,7 +35,7 @@ async function openWithPayments(count: number) {
   return { database, payments };
 }
 
-/** The write of a notification that the payment is settled, with odd texts. */
+/** The write after a notification of a settlement, with odd texts. */
 function settle(previous: GatewayPayment, index: number): RecordWrite<GatewayPayment> {
   const record: GatewayPayment = {
     ...previous,
@@ -118,7 +118,7 @@ Deno.test("payment writes: a batch stores every text, number, time and null exac
   await database.close();
 });
 
-Deno.test("payment writes: a batch in which one payment changes a rare column stores all changes", async () => {
+Deno.test("payment writes: a batch stores all changes, also of a column that rarely changes", async () => {
   const { database, payments } = await openWithPayments(2);
   const [first, second] = payments.map(settle);
   const rare = { ...second!, record: { ...second!.record, va_number: "8127" } };

@@ -95,8 +95,7 @@ async function openPendingWork(): Promise<PendingWork> {
   ) {
     assert.equal((await post(path, body, { Prefer: "respond-async" })).status, 202);
   }
-  // Due now, not earlier: check_pending_payments would also find an expired payment that has been
-  // due for ten minutes.
+  // Not due earlier: after ten minutes, check_pending_payments would also find the expired payment.
   const due = new Date(now());
   await app.database.query((sql) =>
     sql`update gateway.payments set check_at = ${due} where check_at is not null`

@@ -30,7 +30,7 @@ async function countChecks({ relay }: RelayedPayments, work: () => Promise<unkno
   return relay.times(STATUS) - before;
 }
 
-/** The gateway's notification after a control of the sandbox changed the transaction. */
+/** Changes the transaction with the control API; returns the gateway's notification. */
 async function notificationAfter(
   { sandbox }: TestPayments,
   { transaction_id }: Payment,
@@ -130,7 +130,7 @@ const CHECKED: Record<string, [ChargeKind, (charged: Payment) => Json]> = {
     "bca",
     (charged) => buildNotification(charged, "cancel", { status_code: "200" }),
   ],
-  "a challenge, which has the status code of a pending payment": [
+  "a challenge with the status code of a pending payment": [
     "card_3ds",
     (charged) => buildNotification(charged, "challenge"),
   ],
@@ -143,7 +143,7 @@ const CHECKED: Record<string, [ChargeKind, (charged: Payment) => Json]> = {
     (charged) => buildNotification(charged, "settlement"),
   ],
   "a capture of a bank transfer": ["bca", (charged) => buildNotification(charged, "capture")],
-  "a settlement by DANA, which has the same status code while pending": [
+  "a DANA settlement with the status code of a pending payment": [
     "dana",
     (charged) => buildNotification(charged, "settlement"),
   ],

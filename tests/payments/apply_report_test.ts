@@ -34,7 +34,7 @@ Deno.test("apply report: the same reports lead to the same payment in every orde
   await using payments = await openPayments({ databaseUrl });
   const reports = await cardReports(payments);
   const orders = permutations(reports);
-  // Each order runs with unrequested reports (null) and with responses to an outdated check (-1).
+  // Each sequence runs with unrequested reports (null) and with responses to an old check (-1).
   const runs = [null, -1].flatMap((askedAtVersion) =>
     orders.map((order) => ({ order, askedAtVersion }))
   );
@@ -70,7 +70,7 @@ Deno.test("apply report: the same reports lead to the same payment in every orde
   );
 });
 
-Deno.test("apply report: of two reports with the same time the later state wins, in either order", async () => {
+Deno.test("apply report: at the same time, a settlement wins over a capture, in either order", async () => {
   await using payments = await openPayments({ databaseUrl });
   const [, capture, settlement] = await cardReports(payments);
   const sameTime = {

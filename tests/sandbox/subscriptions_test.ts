@@ -36,7 +36,7 @@ function bodies({ hooks }: { hooks: Hook[] }, path: string): Json[] {
   return hooks.filter((hook) => hook.path === path).map(({ body }) => body);
 }
 
-Deno.test("subscription: returns its request and the time of its next charge", async () => {
+Deno.test("subscription: has the requested fields and the time of its next charge", async () => {
   await using box = await openSandbox();
   await box.control("clock", { to: "2031-01-31T05:00:00.000Z" });
   const start_time = "2031-02-01 07:00:00 +0700";
@@ -79,7 +79,7 @@ Deno.test("subscription without start time: is first charged after one interval,
   assert.deepEqual([later.transaction_ids.length, later.status], [31, "active"]);
 });
 
-Deno.test("subscription charge: sends a payment and a recurring webhook; the order id is the name and 32 digits", async () => {
+Deno.test("subscription charge: sends both kinds of webhooks; the order id is the name and 32 digits", async () => {
   await using box = await openSandbox();
   const { id } = await createSubscription(box);
   await box.advance(DAY + 1);
@@ -120,7 +120,7 @@ Deno.test("monthly subscription: keeps its day or uses the last day of the month
   assert.deepEqual(days, ["2031-01-31", "2031-02-28", "2031-03-31", "2031-04-30"]);
 });
 
-Deno.test("subscription max_interval: 0 charges once, 3 charges three times", async () => {
+Deno.test("subscription max_interval: is the number of charges; 0 means one", async () => {
   await using box = await openSandbox();
   for (const [max_interval, cycles] of [[0, 1], [1, 1], [3, 3]] as const) {
     const { id } = await createSubscription(box, { schedule: { max_interval } });
@@ -233,7 +233,7 @@ Deno.test("re-enabled subscription: continues at its usual time and does not cha
 
 const UPDATE = { name: "NEW_NAME", amount: "20000", currency: "IDR" };
 
-Deno.test("subscription update: changes the allowed fields, and the interval from the next charge on", async () => {
+Deno.test("subscription update: changes the allowed fields and keeps the time of the next charge", async () => {
   await using box = await openSandbox();
   const token = await savedCard(box);
   const { id, schedule } = await createSubscription(box, { token });

@@ -45,7 +45,7 @@ export async function createConsumer(files: Record<string, string>): Promise<Con
       await runProgram(Deno.execPath(), [...tsc, ...options, ...lib, ...files], path);
     },
     async run(runtime, name, settings) {
-      // Deno resolves types differently from tsc; checking one program is enough.
+      // Deno resolves types differently from tsc, so it also checks one program.
       const check = name === "consumer" ? ["--check"] : [];
       const deno = ["run", "-q", ...check, "--no-lock", "--node-modules-dir=manual"];
       const permissions = ["--allow-net=127.0.0.1", "--allow-env"];

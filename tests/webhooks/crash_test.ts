@@ -54,7 +54,7 @@ function holdStatements(text: RegExp): KillPoint {
 }
 
 const KILL_POINTS: [string, KillPoint][] = [
-  // This channel is a parameter of the statement that assigns positions and inserts deliveries.
+  // Matches the statement that publishes events: the name of a channel is its parameter.
   ["after the commit, before publication", holdStatements(/gateway_published_events/)],
   ["during publication, before its commit", ({ statements }) => {
     let publishing: number | null = null;

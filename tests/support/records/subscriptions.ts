@@ -41,7 +41,7 @@ export interface TestSubscriptions extends RelayedPayments {
   delivery: Delivery;
   /** Changes a notification before it is delivered. */
   intercept: (body: Json) => Json;
-  /** A request with a new token. */
+  /** The body of a request that creates a subscription. */
   request(more?: Json): Promise<Json>;
   /** Creates a subscription, which must succeed. */
   create(more?: Json, key?: string): Promise<Subscription>;

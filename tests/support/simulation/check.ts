@@ -53,7 +53,7 @@ export function checkResult(result: SimulationResult, rows: PaymentRows[]): void
 
 const PAID = ["settlement", "partial_refund", "partial_chargeback", "refund", "chargeback"];
 
-/** Paid, or paid before it was refunded or charged back. */
+/** Was paid; may be refunded or charged back by now. */
 function impliesPaid(status: string, fraud: string | null): boolean {
   return PAID.includes(status) || (status === "capture" && fraud !== "challenge");
 }
