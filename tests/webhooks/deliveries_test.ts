@@ -132,6 +132,7 @@ Deno.test("webhook delivery: each endpoint gets the events of its event_names si
   await using webhooks = await openWebhooks();
   await using otherReceiver = openWebhookReceiver();
   const earlyPayment = await webhooks.charge();
+  await webhooks.app.publishEvents();
   const forAllEvents = await webhooks.endpoint();
   const forSomeEvents = await webhooks.endpoint({
     url: `${otherReceiver.url}/some?x=1`,
@@ -159,6 +160,7 @@ Deno.test("webhook delivery: each endpoint gets the events of its event_names si
 
   // The `event_names` at the publication of the event count, not those at its delivery.
   const laterPayment = await webhooks.charge();
+  await webhooks.app.publishEvents();
   await webhooks.change(forAllEvents.id, { event_names: ["payment_denied"] });
   await webhooks.change(forSomeEvents.id, { event_names: null });
   await webhooks.deliver();
