@@ -23,14 +23,15 @@ export function printStartMessage(
     `  user        ${keys.user}`,
     `  staff       ${keys.staff}`,
     "",
+    "  Press Ctrl-C to stop.",
+    "",
     "  Create a payment",
     `  %ccurl ${url}/charge/ -H 'Authorization: Bearer ${keys.user}' -H 'Content-Type: application/json' \\`,
     `    -d '{ "payment_type": "bank_transfer", "bank": "bca", "gross_amount": 44000 }'%c`,
     "",
-    "  Press Ctrl-C to stop.",
-    "",
     "  Read the payment",
-    `  %ccurl ${url}/payments/?limit=1 -H 'Authorization: Bearer ${keys.user}'%c`,
+    // The quotes keep a shell such as zsh from expanding the question mark.
+    `  %ccurl '${url}/payments/?limit=1' -H 'Authorization: Bearer ${keys.user}'%c`,
     "",
   ];
   const links = sandbox ? 4 : 3;

@@ -19,7 +19,6 @@ const INFO = {
   title: "Payment Gateway Integration Service",
   summary: "Charges, refunds, invoices and subscriptions, with safe retries and reliable events.",
   version: VERSION,
-  description: INTRODUCTION,
   contact: { name: "The operator of this installation" },
   license: { name: "MIT", identifier: "MIT" },
 };
@@ -29,7 +28,7 @@ export function createDocument(api: OpenAPIHono<any>, basePath: string): Documen
   registerComponents(api);
   const document = api.getOpenAPI31Document({
     openapi: "3.1.0",
-    info: { ...INFO },
+    info: { ...INFO, description: INTRODUCTION.replace("](/", `](${basePath}/`) },
     externalDocs: {
       description: "Documentation of the Midtrans gateway",
       url: "https://docs.midtrans.com",

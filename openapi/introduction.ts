@@ -6,7 +6,7 @@ const FENCE = "```";
 export const INTRODUCTION = `
 A payment API in front of the Midtrans payment gateway. It charges customers, stores every payment,
 and makes retries safe: no customer is charged twice, and no payment is lost. The
-[guides](../guides/) show each task step by step.
+[guides](/guides/) show each task step by step.
 
 ## Authentication
 

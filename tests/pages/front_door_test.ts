@@ -31,6 +31,7 @@ Deno.test("GET /: returns a page with the request's address to a browser, and a 
   const html = await readPage(welcome);
   assert.match(html, /curl http:\/\/shop\.example:8443\/pay\/charge\//);
   assert.ok(linksIn(html).includes("/pay/guides/"));
+  assert.match(app.document().info.description!, /\[guides\]\(\/pay\/guides\/\)/);
   for (const accept of ["", "*/*", "application/json", "application/json, text/html"]) {
     const response = await app.request("/pay/", { headers: { Accept: accept } });
     assert.deepEqual(await response.json(), {
