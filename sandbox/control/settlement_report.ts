@@ -72,7 +72,7 @@ function entriesOf(transaction: Transaction): Entry[] {
       fee: fixed + Math.round(amount * share / 10_000),
       at: settledAt,
     }],
-    ...refunds.map(({ amount, key, createdAt }) => ({
+    ...refunds.filter(({ isPending }) => !isPending).map(({ amount, key, createdAt }) => ({
       ...common,
       type: "refund" as const,
       amount: -amount,

@@ -41,6 +41,19 @@ Deno.test("settlement report: has the settlements, refunds and chargebacks of th
   assert.deepEqual(await readReport(box, "2031-02-03"), []);
 });
 
+Deno.test("settlement report: leaves out a refund that is pending at the bank", async () => {
+  await using box = await openSandbox({ serverKey: SERVER_KEY });
+  await box.control("clock", { to: "2031-02-01T03:00:00Z" });
+  await box.paid("gopay", { transaction_details: { order_id: "wallet" } });
+  await box.fault("refund", "bank_pending");
+  const refund = await box.post("/v2/wallet/refund", { refund_key: "torn", amount: 4_000 });
+  assert.equal(refund.status_code, "201");
+  const types = async () => (await readReport(box, "2031-02-01")).map(([, type]) => type);
+  assert.deepEqual(await types(), ["settlement"]);
+  await box.control("transactions/wallet/confirm_refund");
+  assert.deepEqual((await types()).toSorted(), ["refund", "settlement"]);
+});
+
 Deno.test("settlement report: rejects a date that is not a day", async () => {
   await using box = await openSandbox({ serverKey: SERVER_KEY });
   for (const date of ["", "today", "2031-13-01"]) {

@@ -3,7 +3,7 @@
 import type { Context, Hono } from "hono";
 import { html } from "hono/html";
 import { cardDetails, isWaitingForThreeDs, OTP } from "../../cards/authorization.ts";
-import { simulate } from "../../charges/simulate.ts";
+import { simulate, SIMULATED_ACTIONS } from "../../charges/simulate.ts";
 import { Refusal } from "../../http/refusal.ts";
 import type { MethodName, Transaction } from "../../world/transaction.ts";
 import type { OpenWorld } from "../../world/world.ts";
@@ -147,7 +147,8 @@ function walletScreen(transaction: Transaction, isWrong: boolean): ScreenContent
       <form method="post">
         ${isPinRequired(transaction) && codeField("pin", "PIN", OTP, isWrong)}
         <button class="primary" name="choice" value="pay">Approve</button>
-        <button name="choice" value="deny" formnovalidate>Reject</button>
+        ${SIMULATED_ACTIONS.deny.isPossible(transaction) &&
+          html`<button name="choice" value="deny" formnovalidate>Reject</button>`}
       </form>
       ${src && qrFigure(src, "Or scan with another phone")}
     `,
