@@ -96,7 +96,7 @@ export function openDatabase(options: { url: string; poolSize: number }): Databa
     transaction: (work, name = "transaction") =>
       inDatabaseSpan(
         name,
-        () => withDeadline((pool, isExpired) => transact(pool, work, isExpired)),
+        () => withDeadline((pool, isExpired) => runTransaction(pool, work, isExpired)),
       ),
     async close() {
       await Promise.all([...ending, pool.end({ timeout: GRACE_SECONDS })]);
@@ -134,10 +134,10 @@ async function withTypes<T>(pool: postgres.Sql, work: () => Promise<T>): Promise
  * connection would never work again. So nothing more is sent: if `work` fails because of the loss, the
  * promise that the driver waits for stays pending, and the driver ends the transaction by itself.
  */
-function transact<T>(
+export function runTransaction<T>(
   pool: postgres.Sql,
   work: (sql: Sql) => Promise<T>,
-  isExpired: () => boolean,
+  isExpired = () => false,
 ): Promise<T> {
   let isLost = false;
   const rejection = () => new DatabaseUnavailable("The transaction has ended");

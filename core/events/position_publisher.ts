@@ -4,7 +4,7 @@
  * that an event with a position always has its deliveries.
  */
 
-import type { Sql } from "../../db/database.ts";
+import { runTransaction, type Sql } from "../../db/database.ts";
 import { publishBatch, type PublishedBatch } from "../../db/event_publication.ts";
 import { COMMITTED_CHANNEL } from "../../db/events.ts";
 import { type DueJob, insertJobs } from "../../db/jobs.ts";
@@ -45,8 +45,9 @@ export function startPositionPublisher(deps: PositionPublisherDeps): PositionPub
     pauseMs: PAUSE_MS,
     pollMs: POLL_MS,
     async work(sql) {
-      const { hasMore, endpoints, jobs } = await sql.begin((sql) =>
-        publishWithDeliveries(sql, events)
+      const { hasMore, endpoints, jobs } = await runTransaction(
+        sql,
+        (sql) => publishWithDeliveries(sql, events),
       );
       if (endpoints.length > 0) publisher.wakeEndpoints(endpoints);
       for (const job of jobs) jobQueue.enqueue(job);

@@ -11,6 +11,7 @@ import { loadMigrations, migrate } from "../../db/migrations.ts";
 import { StatusSchema } from "../../routes/status/schemas.ts";
 import { openApp, type TestApp } from "../support/app.ts";
 import { createDatabase, runSql } from "../support/database/database.ts";
+import { throughProxy } from "../support/database/tcp_proxy.ts";
 import { follow, listAll, writeEvent } from "../support/events/event_stream.ts";
 import { publishAll, untilPublished } from "../support/events/publication.ts";
 import { openPayments } from "../support/payments/payments.ts";
@@ -209,6 +210,31 @@ Deno.test("event publisher: another instance takes over when the publishing inst
     assert.deepEqual((await positionsIn(databaseUrl)).map(({ position }) => position), [1, 2, 3]);
   } finally {
     await firstPublisher[Symbol.asyncDispose]();
+    await writers.end();
+  }
+});
+
+Deno.test("event publisher: if its connection is lost in a transaction, it publishes on a new one", async () => {
+  const databaseUrl = await createDatabase({ isNew: true });
+  await using app = await openApp({ databaseUrl, hasPositionPublisher: false });
+  const { proxy, url } = throughProxy(databaseUrl);
+  await using _ = proxy;
+  const writers = postgres(databaseUrl, { max: 1, onnotice: () => {} });
+  try {
+    await writeEvent(writers);
+    const statementSent = proxy.hold("published_events");
+    await using _publisher = startPositionPublisher({ ...app.deps, databaseUrl: url });
+    await statementSent;
+    proxy.cut();
+    await until("the publisher has lost its session", async () => {
+      const sessions = `select 1 from pg_stat_activity where datname = current_database()
+        and application_name = 'payment-gateway publisher'`;
+      return (await runSql(databaseUrl, sessions)).length === 0;
+    });
+    proxy.restore();
+    await untilPublished(app);
+    assert.deepEqual((await positionsIn(databaseUrl)).map(({ position }) => position), [1]);
+  } finally {
     await writers.end();
   }
 });
