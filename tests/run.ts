@@ -7,11 +7,12 @@
  * - `deno task test:quick`: runs the tests that start no other processes.
  */
 
-import { join, relative } from "node:path";
+import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { install } from "../db/embedded/install.ts";
 import { startServer } from "../db/embedded/server.ts";
 import { loadMigrations, migrate } from "../db/migrations.ts";
+import { type Counts, readResults, type Result } from "./report.ts";
 import { findTests, selectTests } from "./select.ts";
 import { createDatabase, runSql, TEMPLATE } from "./support/database/database.ts";
 import { runTask } from "./support/service.ts";
@@ -24,12 +25,6 @@ const PROCESSES = 2 * navigator.hardwareConcurrency;
 
 /** The share of random and generated inputs that a quick run tries; a full run tries all. */
 const QUICK_SHARE = "0.05";
-
-interface Counts {
-  passed: number;
-  failed: number;
-  skipped: number;
-}
 
 const folder = await Deno.makeTempDir({ prefix: "payment-gateway-test-" });
 // If root runs the tests, PostgreSQL runs as an ordinary user, who needs access to the folder.
@@ -142,7 +137,9 @@ async function runGroups(groups: string[][], options: RunOptions = {}): Promise<
       if (signal?.aborted) return;
       // An error outside of tests ends the process. Files that did not run because of it are queued
       // again, each in its own process.
-      const cancelled = group.length > 1 ? files.filter(({ isCancelled }) => isCancelled) : [];
+      const cancelled = group.length > 1
+        ? files.filter(({ path, isCancelled }) => isCancelled && group.includes(path))
+        : [];
       const done = files.filter((file) => !cancelled.includes(file));
       if (cancelled.length > 0) done.push({ ...cancelled[0]!, path: "an error outside of tests" });
       queue.push(...cancelled.map(({ path }) => [path]));
@@ -162,14 +159,6 @@ function summarize(results: Result[]): boolean {
     results.reduce((total, { counts }) => total + counts[name], 0);
   console.log(`${sum("passed")} passed, ${sum("failed")} failed, ${sum("skipped")} skipped`);
   return failed.length === 0;
-}
-
-interface Result {
-  path: string;
-  counts: Counts;
-  seconds: number;
-  /** Whether tests did not run, because of an error outside of tests. */
-  isCancelled: boolean;
 }
 
 /**
@@ -198,7 +187,7 @@ async function runGroup(
     signal,
   }).output();
   const report = await Deno.readTextFile(`${name}.xml`).catch(() => "");
-  const files = paths.map((path) => readResult(path, report));
+  const files = readResults(paths, report);
   // After an error outside of tests, such as an import that fails, tests are missing in the report.
   const hasFailed = files.some(({ counts }) => counts.failed > 0);
   for (const { counts } of ended.success ? [] : files) {
@@ -210,23 +199,6 @@ async function runGroup(
       ? ""
       : new TextDecoder().decode(ended.stdout) + new TextDecoder().decode(ended.stderr),
     files,
-  };
-}
-
-/** Reads the result of a file from a JUnit report. */
-function readResult(path: string, report: string): Result {
-  const start = `name="./${relative(".", path)}"`;
-  const suite = report.split("<testsuite ").find((text) => text.startsWith(start)) ?? "";
-  const count = (pattern: RegExp) => suite.match(pattern)?.length ?? 0;
-  const skipped = count(/<skipped\b/g);
-  const failed = count(/<(failure|error)\b/g);
-  const passed = Math.max(0, count(/<testcase\b/g) - failed - skipped);
-  const times = [...suite.matchAll(/ time="([\d.]+)"/g)].map(([, time]) => Number(time));
-  return {
-    path,
-    counts: { passed, failed, skipped },
-    isCancelled: suite.includes('<error message="Cancelled"'),
-    seconds: times.reduce((sum, time) => sum + time, 0),
   };
 }
 

@@ -274,6 +274,14 @@ async function openPreviousVersion() {
   await migrate(url, migrations.filter(({ name }) => name < "0012"));
   const writers = postgres(url, { max: 2, onnotice: () => {} });
   const before = [await writeEvent(writers), await writeEvent(writers)];
+  // The migration gives positions at once to events that are older than every open transaction of the
+  // server. So transactions of other tests, in other databases, have to end first.
+  await until("all earlier transactions of the server have ended", async () => {
+    const [row] = await writers`
+      select bool_and(xact_id < pg_snapshot_xmin(pg_current_snapshot())) as have_ended
+      from gateway.events`;
+    return row!.have_ended;
+  });
   let openId = "";
   const open = await openTransaction(url, {
     async writeAtEnd(sql) {

@@ -11,7 +11,7 @@ import { AMOUNT, type Json } from "../support/gateway/sandbox.ts";
 import { isReplayed, newKey } from "../support/idempotency.ts";
 import { runDueJobs } from "../support/jobs/due_jobs.ts";
 import { assertProblem } from "../support/problem.ts";
-import { type Instances, testRace } from "../support/records/instances.ts";
+import { type Instances, race } from "../support/records/instances.ts";
 import {
   assertConsistent,
   type Invoice,
@@ -129,9 +129,9 @@ const CREATIONS = [
 ] as const;
 
 for (const { path, table, call, request, parse, createdEvent } of CREATIONS) {
-  testRace(
+  Deno.test(
     `races: ${CONCURRENT_REQUESTS} concurrent requests with one key to ${path} create one record`,
-    async (instances) => {
+    race(async (instances) => {
       const body = await request(instances);
       const headers = newKey();
       const answers = await Promise.all(
@@ -152,13 +152,13 @@ for (const { path, table, call, request, parse, createdEvent } of CREATIONS) {
       assert.equal(await countRows(instances, table), 1);
       assert.equal(instances.relay.times(call), 1);
       assert.deepEqual(await assertConsistent(instances.app.database, table, id), [createdEvent]);
-    },
+    }),
   );
 }
 
-testRace(
+Deno.test(
   "races: of 20 concurrent voids one succeeds, and its reason and one event are stored",
-  async (instances) => {
+  race(async (instances) => {
     for (let round = 0; round < 3; round++) {
       const { id } = await instances.invoice();
       const answers = await Promise.all(
@@ -178,12 +178,12 @@ testRace(
       assert.equal((await instances.readInvoice(id)).void_reason, voided.void_reason);
       await instances.runJobs();
     }
-  },
+  }),
 );
 
-testRace(
+Deno.test(
   "races: concurrent overdue checks, voids and a payment send each event once and end in the gateway's state",
-  async (instances) => {
+  race(async (instances) => {
     instances.connect();
     const { sandbox } = instances;
     const today = new Date(Date.now() + 7 * 3_600_000).toISOString().slice(0, 10);
@@ -216,12 +216,12 @@ testRace(
       if (number % 3 > 0) assert.equal(status, "paid");
       else assert.ok(["void", "overdue"].includes(status), status);
     }
-  },
+  }),
 );
 
-testRace(
+Deno.test(
   "races: 200 notifications in opposite orders with concurrent voids and syncs cause no deadlock",
-  async (instances) => {
+  race(async (instances) => {
     const { sandbox } = instances;
     const invoices: Invoice[] = [];
     const subscriptions: Subscription[] = [];
@@ -276,12 +276,12 @@ testRace(
       await countRows(instances, "payments"),
       2 * invoices.length + 2 * subscriptions.length,
     );
-  },
+  }),
 );
 
-testRace(
+Deno.test(
   "races: queuing checks and changing the same invoices cause no deadlock",
-  async (instances) => {
+  race(async (instances) => {
     const { database, deps } = instances.app;
     const ids: string[] = [];
     for (let number = 0; number < 4; number++) ids.push((await instances.invoice()).id);
@@ -310,7 +310,7 @@ testRace(
     released.resolve();
     const [queued] = await Promise.all([queuing, holding, ...writing]);
     assert.equal(queued, 2);
-  },
+  }),
 );
 
 async function waitForLocks({ app }: Instances, statements: number): Promise<void> {
@@ -323,9 +323,9 @@ async function waitForLocks({ app }: Instances, statements: number): Promise<voi
   });
 }
 
-testRace(
+Deno.test(
   "races: of concurrent invoices and charges with the same order id one succeeds",
-  async (instances) => {
+  race(async (instances) => {
     const order_id = randomUUID();
     const charge = { payment_type: "gopay", gross_amount: AMOUNT, order_id };
     const answers = await Promise.all(
@@ -347,12 +347,12 @@ testRace(
       await countRows(instances, "invoices") + await countRows(instances, "payments"),
       1,
     );
-  },
+  }),
 );
 
-testRace(
+Deno.test(
   "races: of concurrent invoices with the same invoice_number one succeeds, and the others name the field",
-  async (instances) => {
+  race(async (instances) => {
     const answers = await Promise.all(
       Array.from(
         { length: CONCURRENT_REQUESTS },
@@ -367,12 +367,12 @@ testRace(
     }
     assert.equal(await countRows(instances, "invoices"), 1);
     assert.equal(instances.relay.times("POST /v1/invoices"), 1);
-  },
+  }),
 );
 
-testRace(
+Deno.test(
   "races: concurrent notifications of an invoice's new transaction create one payment of the invoice",
-  async (instances) => {
+  race(async (instances) => {
     const { sandbox } = instances;
     const invoice = await instances.invoice();
     const [transaction] = await startPayments(instances, invoice);
@@ -391,12 +391,12 @@ testRace(
       "invoice_created",
       "invoice_paid",
     ]);
-  },
+  }),
 );
 
-testRace(
+Deno.test(
   "races: a subscription charge sends one event if notifications, jobs and checks find it concurrently",
-  async (instances) => {
+  race(async (instances) => {
     const { sandbox } = instances;
     const { id } = await instances.subscription();
     for (let round = 1; round <= 4; round++) {
@@ -421,12 +421,12 @@ testRace(
         ...Array.from({ length: round }, () => "subscription_charged"),
       ]);
     }
-  },
+  }),
 );
 
-testRace(
+Deno.test(
   "races: concurrent disable, enable and cancel end in the gateway's state, with each event once",
-  async (instances) => {
+  race(async (instances) => {
     for (let round = 0; round < 6; round++) {
       const { id } = await instances.subscription();
       const isDisabled = round % 2 === 1;
@@ -452,12 +452,12 @@ testRace(
       assert.ok(names.filter((name) => name === "subscription_disabled").length <= 1, `${names}`);
       assert.equal(names.at(-1), "subscription_cancelled");
     }
-  },
+  }),
 );
 
-testRace(
+Deno.test(
   "races: a response to disable that arrives after enable changes nothing",
-  async (instances) => {
+  race(async (instances) => {
     const { relay, send } = instances;
     const { id, gateway_subscription_id } = await instances.subscription();
     const held = relay.holdAnswer(`POST /v1/subscriptions/${gateway_subscription_id}/disable`);
@@ -470,12 +470,12 @@ testRace(
     const names = await assertSubscriptionAgrees(instances, id);
     assert.equal((await instances.readSubscription(id)).status, "active");
     assert.deepEqual(names, ["subscription_created", "subscription_disabled"]);
-  },
+  }),
 );
 
-testRace(
+Deno.test(
   "races: a subscription is created once if its notification arrives before the response",
-  async (instances) => {
+  race(async (instances) => {
     const { sandbox } = instances;
     sandbox.receiver.answer = async ({ body }) => {
       await instances.notify(body);
@@ -487,12 +487,12 @@ testRace(
     assert.equal(status, "active");
     assert.ok(gateway_subscription_id);
     assert.deepEqual(await assertSubscriptionAgrees(instances, id), ["subscription_created"]);
-  },
+  }),
 );
 
-testRace(
+Deno.test(
   "races: an invoice is created and paid once if it is paid before the response to its creation arrives",
-  async (instances) => {
+  race(async (instances) => {
     instances.connect();
     const { relay, sandbox } = instances;
     const held = relay.holdAnswer("POST /v1/invoices");
@@ -515,12 +515,12 @@ testRace(
     const names = await assertInvoiceAgrees(instances, invoice.id);
     assert.deepEqual(names, ["invoice_created", "invoice_paid"]);
     assert.equal(isReplayed(await instances.send("/invoices/", request, headers)), true);
-  },
+  }),
 );
 
-testRace(
+Deno.test(
   "races: a check of a subscription during its creation does not discard the gateway's response",
-  async (instances) => {
+  race(async (instances) => {
     const { app, relay } = instances;
     const held = relay.holdAnswer("POST /v1/subscriptions");
     const request = await subscriptionRequest(instances.sandbox);
@@ -535,12 +535,12 @@ testRace(
     assert.deepEqual(await assertSubscriptionAgrees(instances, subscription.id), [
       "subscription_created",
     ]);
-  },
+  }),
 );
 
-testRace(
+Deno.test(
   "races: a failed resend of an invoice does not discard the response to the first request",
-  async (instances) => {
+  race(async (instances) => {
     const { app, relay, sandbox } = instances;
     const held = relay.holdAnswer("POST /v1/invoices");
     const creating = instances.send("/invoices/", invoiceRequest(), newKey());
@@ -552,5 +552,5 @@ testRace(
     const invoice = await parseInvoice(await creating, 201);
     assert.equal(invoice.status, "sent");
     assert.deepEqual(await assertInvoiceAgrees(instances, invoice.id), ["invoice_created"]);
-  },
+  }),
 );

@@ -41,15 +41,16 @@ export interface Instances extends RelayedPayments {
 const UNLIMITED = { RATE_LIMIT_PER_SECOND: "1000000", RATE_LIMIT_BURST: "1000000" };
 
 /**
- * Declares a test with concurrent requests, which must cause neither a deadlock nor a logged error.
+ * The function of a test with concurrent requests, which must cause neither a deadlock nor a logged
+ * error.
  */
-export function testRace(name: string, work: (instances: Instances) => Promise<void>): void {
-  Deno.test(name, async () => {
+export function race(work: (instances: Instances) => Promise<void>): () => Promise<void> {
+  return async () => {
     const databaseUrl = await createDatabase({ isNew: true });
     const { apps } = await run(databaseUrl, work);
     await assertNoDeadlock(databaseUrl);
     for (const app of apps) assertNoLoggedErrors(app);
-  });
+  };
 }
 
 async function run(databaseUrl: string, work: (instances: Instances) => Promise<void>) {
