@@ -70,25 +70,25 @@ export function createDocument(api: OpenAPIHono<any>, basePath: string): Documen
       {
         name: "Notifications",
         description:
-          "The endpoint that receives notifications from the gateway and, for staff, the " +
-          "notifications it received.",
+          "The endpoint that receives notifications from the gateway and, for staff and viewers, " +
+          "the notifications it received.",
       },
       {
         name: "Events",
         description:
-          "Changes to payments, invoices and subscriptions: as a list for staff, and as a " +
-          "real-time stream for all callers.",
+          "Changes to payments, invoices and subscriptions: as a list for staff and viewers, and " +
+          "as a real-time stream for all callers.",
       },
       {
         name: "Jobs",
         description:
           "Background jobs: charges and refunds requested with `Prefer: respond-async` and, " +
-          "for staff, all other background work.",
+          "for staff and viewers, all other background work.",
       },
       {
         name: "Webhooks",
         description: "Endpoints that receive events, signed according to Standard Webhooks, and " +
-          "their deliveries. Staff only.",
+          "their deliveries. Staff only; viewers can read them.",
         externalDocs: {
           description: "Standard Webhooks, with libraries to verify signatures",
           url: "https://www.standardwebhooks.com",

@@ -174,7 +174,7 @@ export const SETTINGS = z.object({
   QUEUE: setting(
     {
       description: "Job queue backend: `kv` for a single machine, `postgres` for any number",
-      default: "`kv` in the embedded default, else `postgres`",
+      default: "`kv` without `DATABASE_URL`, else `postgres`",
       example: "kv",
     },
     "must be kv or postgres",

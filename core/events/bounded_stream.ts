@@ -8,8 +8,8 @@ export interface BoundedStream {
   isEmpty(): boolean;
   /** Sends the buffered chunks, then ends the stream. */
   end(): void;
-  /** Drops the buffered chunks and fails the stream. */
-  abort(): void;
+  /** Drops the buffered chunks and fails the stream. The server prints the reason. */
+  abort(reason: string): void;
 }
 
 export interface BoundedStreamOptions {
@@ -85,12 +85,12 @@ export function createBoundedStream({ onIdle, onClosed }: BoundedStreamOptions):
       controller.close();
       close();
     },
-    abort() {
+    abort(reason) {
       if (isClosed) return;
       // Fails the stream, because that closes the connection at once: after a normal end it would stay
       // open until the reader has read everything. The reason is a string instead of an `Error`,
       // because the server prints it.
-      controller.error("Event stream aborted: the reader is too slow");
+      controller.error(`Event stream aborted: ${reason}`);
       close();
     },
   };

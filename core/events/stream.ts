@@ -26,8 +26,8 @@ export interface EventStream {
   sendHeartbeat(): void;
   /** Sends the buffered events, then ends. */
   end(): void;
-  /** Ends without waiting for a reader that is behind. */
-  endNow(): void;
+  /** Ends without waiting for a reader that is behind; the stream of such a reader fails. */
+  endNow(reason: string): void;
 }
 
 export interface EventStreamOptions {
@@ -122,7 +122,7 @@ export function createEventStream(options: EventStreamOptions): EventStream {
         if (error instanceof DatabaseUnavailable) await waitAtMost(RETRY_MS, closed.promise);
         else {
           onError(error);
-          stream.abort();
+          stream.abort("events could not be read");
         }
       }
     }
@@ -140,7 +140,7 @@ export function createEventStream(options: EventStreamOptions): EventStream {
       if (position !== null && event.position <= position) return;
       position = null;
       // A reader that is too slow reconnects and continues after the last event it received.
-      if (!stream.write(frame(event))) stream.abort();
+      if (!stream.write(frame(event))) stream.abort("the reader is too slow");
     },
     sendStartId: (eventId) => void stream.write(encoder.encode(`id: ${eventId}\n\n`)),
     followFrom(from) {
@@ -150,7 +150,7 @@ export function createEventStream(options: EventStreamOptions): EventStream {
     catchUpFrom: sendPage,
     sendHeartbeat: () => void (stream.isEmpty() && stream.write(HEARTBEAT)),
     end: stream.end,
-    endNow: () => stream.isEmpty() ? stream.end() : stream.abort(),
+    endNow: (reason) => stream.isEmpty() ? stream.end() : stream.abort(reason),
   };
 }
 

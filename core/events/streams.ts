@@ -157,7 +157,7 @@ export function createEventStreams(
     const now = clock();
     for (const [stream, { caller, endsAt }] of streams) {
       // A JWT cannot be revoked, so its streams must end as soon as it expires.
-      if (now >= (caller.expiresAt ?? Infinity)) stream.endNow();
+      if (now >= (caller.expiresAt ?? Infinity)) stream.endNow("its token has expired");
       else if (now >= endsAt) stream.end();
     }
   }
@@ -173,7 +173,7 @@ export function createEventStreams(
         "check keys of streams",
       );
       for (const { stream, prefix } of open) {
-        if (prefix !== null && !valid.includes(prefix)) stream.endNow();
+        if (prefix !== null && !valid.includes(prefix)) stream.endNow("its API key was revoked");
       }
     } catch (error) {
       // Streams send nothing while the database is unavailable. The next check finds revoked keys.
@@ -203,7 +203,7 @@ export function createEventStreams(
 
   function close(): void {
     isClosed = true;
-    for (const stream of streams.keys()) stream.endNow();
+    for (const stream of streams.keys()) stream.endNow("the service is stopping");
   }
 
   return {
@@ -230,7 +230,7 @@ export function createEventStreams(
           stream.followFrom(now);
         } else await stream.catchUpFrom(await find(after, selector));
       } catch (error) {
-        stream.endNow();
+        stream.endNow("it could not be opened");
         throw error;
       }
       admit();

@@ -105,6 +105,16 @@ Deno.test("event stream: ends when its key is revoked; one query checks all keys
   await assertProblem(await app.as(keys[0]!, "/events/stream/"), 401, "unauthenticated");
 });
 
+Deno.test("event stream: if its key is revoked while the reader is behind, it fails with that reason", async () => {
+  await using app = await openApp({ databaseUrl, streamOptions: { keyCheckMs: 20 } });
+  const key = await app.createKey({ userId: "ada" });
+  const { body } = await app.as(key, "/events/stream/");
+  await revoke(app, key);
+  await until("the stream is closed", () => app.streams.count() === 0);
+  const reading = Array.fromAsync(body!).then(() => "", String);
+  assert.equal(await reading, "Event stream aborted: its API key was revoked");
+});
+
 Deno.test("event stream: stays open while its key cannot be checked in the database", async () => {
   let isUnavailable = false;
   let failedChecks = 0;

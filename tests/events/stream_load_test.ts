@@ -70,14 +70,14 @@ Deno.test("bounded stream: limits the number and the total size of buffered chun
   small.stream.end();
   assert.equal((await reader.read()).value!.length, 1);
   assert.ok((await reader.read()).done);
-  large.stream.abort();
+  large.stream.abort("the reader is too slow");
   const broken = large.stream.readable.getReader().read();
   assert.match(await broken.then(() => "", String), /aborted: the reader is too slow/);
   await huge.stream.readable.cancel();
   assert.equal(closedCount, 3);
   for (const { stream } of [small, large, huge]) {
     stream.end();
-    stream.abort();
+    stream.abort("it has ended");
     assert.equal(stream.write(new Uint8Array(1)), false);
   }
   assert.equal(closedCount, 3);
