@@ -13,7 +13,7 @@ import { install } from "../db/embedded/install.ts";
 import { startServer } from "../db/embedded/server.ts";
 import { loadMigrations, migrate } from "../db/migrations.ts";
 import { type Counts, readResults, type Result } from "./report.ts";
-import { findTests, selectTests } from "./select.ts";
+import { findTests, LONGEST, selectTests, type TestFiles } from "./select.ts";
 import { createDatabase, runSql, TEMPLATE } from "./support/database/database.ts";
 import { runTask } from "./support/service.ts";
 import { TOOLS } from "./support/tools.ts";
@@ -22,6 +22,9 @@ const QUICK = "--quick";
 
 /** More processes than cores, because many tests wait for a timeout or for another process. */
 const PROCESSES = 2 * navigator.hardwareConcurrency;
+
+/** How many quick files run in one process, one after the other. */
+const GROUP_SIZE = 10;
 
 /** The share of random and generated inputs that a quick run tries; a full run tries all. */
 const QUICK_SHARE = "0.05";
@@ -43,10 +46,8 @@ const hasPassed = Deno.args.length === 0
 if (!hasPassed) Deno.exitCode = 1;
 
 async function runQuick(): Promise<boolean> {
-  const { quick, isolated } = await selectTests();
-  const shared = quick.filter((path) => !isolated.includes(path));
-  const groups = [...deal(shared), ...isolated.map((path) => [path])];
   const environment = { TEST_SHARE: QUICK_SHARE };
+  const groups = groupTests(await selectTests());
   return summarize(await runGroups(groups, { environmentOf: () => environment }));
 }
 
@@ -55,14 +56,14 @@ async function runQuick(): Promise<boolean> {
  * stopped, which is safe because they start no processes. The slow tests wait for the check.
  */
 async function runEverything(): Promise<boolean> {
-  const { quick, slow } = await selectTests();
+  const files = await selectTests();
+  const { quick, slow } = files;
   const stop = new AbortController();
   const checking = check().then((isClean) => {
     if (!isClean) stop.abort();
     return isClean;
   });
-  // One process for each file, so that a failure in one file cannot affect others.
-  const groups = [...quick, ...slow].map((path) => [path]);
+  const groups = [...groupTests(files), ...slow.map((path) => [path])];
   // After the check, which has downloaded all libraries.
   const prepared = checking.then((isClean) => isClean ? prepareDataFolder() : null);
   const results = await runGroups(groups, {
@@ -114,13 +115,16 @@ interface RunOptions {
   signal?: AbortSignal;
 }
 
-/** Divides files into one group for each process; the longest files go to different groups. */
-function deal(paths: string[]): string[][] {
-  const groups = Array.from(
-    { length: PROCESSES },
-    (_, group) => paths.filter((_, index) => index % PROCESSES === group),
-  );
-  return groups.filter(({ length }) => length > 0);
+/**
+ * Divides the quick files into groups, one for each process: to load the service takes longer than most
+ * files. The longest files run alone and first, so that no process runs much longer than the others.
+ */
+function groupTests({ quick, isolated }: TestFiles): string[][] {
+  const alone = quick.filter((path) => LONGEST.includes(path) || isolated.includes(path));
+  const others = quick.filter((path) => !alone.includes(path));
+  const groups = alone.map((path) => [path]);
+  while (others.length > 0) groups.push(others.splice(0, GROUP_SIZE));
+  return groups;
 }
 
 /** Runs groups of files in this order, several at the same time, and prints a line for each file. */
