@@ -2,8 +2,7 @@ import assert from "node:assert/strict";
 import { callService } from "../support/client.ts";
 import { createDatabase, runSql } from "../support/database/database.ts";
 import { openSandbox } from "../support/gateway/sandbox.ts";
-import { createDataFolder } from "../support/project.ts";
-import { runTask, startError, startService } from "../support/service.ts";
+import { preparedFolder, runTask, startError, startService } from "../support/service.ts";
 
 const STAFF_KEY = `gk_${"a".repeat(43)}`;
 
@@ -62,7 +61,7 @@ Deno.test("service: refuses to start with another account or environment, until 
 });
 
 Deno.test("service: does not start with a real account on an embedded database that was used with the sandbox", async () => {
-  await using folder = await createDataFolder();
+  await using folder = await preparedFolder();
   const settings = { DATA_DIR: folder.path };
   {
     await using _service = await startService({ settings });

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { readLayout } from "../../db/embedded/layout.ts";
-import { createDataFolder } from "../support/project.ts";
 import {
   postgresHome,
   postgresRuns,
@@ -70,7 +69,7 @@ Deno.test("embedded database: a start ignores a stale pid file if another proces
 });
 
 Deno.test("embedded database: a start completes a data folder whose creation was interrupted", async () => {
-  await using folder = await createDataFolder();
+  await using folder = await preparedFolder();
   const settings = { DATA_DIR: folder.path };
   {
     await using service = await startService({ settings });

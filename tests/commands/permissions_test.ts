@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { SETTING_NAMES } from "../../core/config/settings.ts";
 import { createDatabase } from "../support/database/database.ts";
 import { createDataFolder, PROJECT } from "../support/project.ts";
-import { environment } from "../support/service.ts";
+import { environment, preparedFolder } from "../support/service.ts";
 
 /** The flags that `deno task start` would run the service with. */
 async function flagsFor(settings: Record<string, string>): Promise<string[]> {
@@ -120,7 +120,7 @@ Deno.test("permissions: with DATABASE_URL and QUEUE=kv the service can write onl
 });
 
 Deno.test("permissions: with the embedded database the service can write only its own files and run only the database server", async () => {
-  await using folder = await createDataFolder();
+  await using folder = await preparedFolder();
   const flags = await flagsFor({ DATA_DIR: folder.path });
   assert.ok(!flags.includes("-A") && !flags.includes("--allow-all"));
   assert.deepEqual(await probe(flags, { scratch: folder.path, data: folder.path }), {

@@ -8,7 +8,13 @@ import { createDatabase, runSql } from "../support/database/database.ts";
 import { call } from "../support/gateway/sandbox.ts";
 import { openInstance } from "../support/jobs/jobs.ts";
 import { createDataFolder } from "../support/project.ts";
-import { runTask, type Service, startError, startService } from "../support/service.ts";
+import {
+  preparedFolder,
+  runTask,
+  type Service,
+  startError,
+  startService,
+} from "../support/service.ts";
 import { until } from "../support/until.ts";
 
 /** Longer than a minute: the sweep runs every minute, and the machine can be busy. */
@@ -41,7 +47,7 @@ for (const QUEUE of ["kv", "postgres"] satisfies Queue[]) {
   });
 
   Deno.test(`service: with the embedded database and QUEUE=${QUEUE} runs queued jobs after a kill -9`, async () => {
-    await using folder = await createDataFolder();
+    await using folder = await preparedFolder();
     const settings = { DATA_DIR: folder.path, QUEUE };
     const ids: string[] = [];
     {
@@ -76,7 +82,7 @@ Deno.test("service: the scheduled sweep runs a job that no queue delivered", asy
 });
 
 Deno.test("service: finds a reversed payment whose notification was lost, also after a kill -9", async () => {
-  await using folder = await createDataFolder();
+  await using folder = await preparedFolder();
   const settings = { DATA_DIR: folder.path };
   let id: string;
   {
@@ -177,7 +183,7 @@ Deno.test("queue switch: migrate switches the queue and prints its name; other c
 });
 
 Deno.test("service: an unusable queue is reported in one line with exit code 1", async () => {
-  await using folder = await createDataFolder();
+  await using folder = await preparedFolder();
   const settings = { DATA_DIR: folder.path };
   assert.equal((await runTask(["migrate"], settings)).code, 0);
   await Deno.writeTextFile(join(folder.path, "jobs.kv"), "no queue at all");

@@ -4,7 +4,7 @@ import { startSandbox } from "../../sandbox/sandbox.ts";
 import { blockWith, readGuide, runBlock } from "../support/guides/text.ts";
 import { hasProgram } from "../support/programs.ts";
 import { createDataFolder, PROJECT } from "../support/project.ts";
-import { runTask, startError, startService } from "../support/service.ts";
+import { preparedFolder, runTask, startError, startService } from "../support/service.ts";
 
 const TASK = [Deno.execPath(), "task", "-q", "--config", join(PROJECT, "deno.json"), "sandbox"];
 
@@ -117,7 +117,7 @@ Deno.test("sandbox task: reports a port in use and a state file in use", async (
 });
 
 Deno.test("service with sandbox: uses the default keys and receives its webhooks", async () => {
-  await using folder = await createDataFolder();
+  await using folder = await preparedFolder();
   await using service = await startService({ settings: { DATA_DIR: folder.path } });
   assert.match(service.sandbox, /^http:\/\/127\.0\.0\.1:\d+$/);
   const page = await (await fetch(service.sandbox)).text();
@@ -141,7 +141,7 @@ Deno.test("service with sandbox: uses the default keys and receives its webhooks
 });
 
 Deno.test("service with sandbox: keeps the sandbox state after a restart", async () => {
-  await using folder = await createDataFolder();
+  await using folder = await preparedFolder();
   const settings = { DATA_DIR: folder.path };
   const requestJson = async (url: string, path: string, init: RequestInit = {}) => {
     const headers = { Authorization: `Basic ${btoa("SB-Mid-server-sandbox:")}` };
@@ -163,7 +163,7 @@ Deno.test("service with sandbox: keeps the sandbox state after a restart", async
 });
 
 Deno.test("service with sandbox: fails with one line if the state file is in use", async () => {
-  await using folder = await createDataFolder();
+  await using folder = await preparedFolder();
   await using _other = await startSandbox({ path: join(folder.path, "sandbox.kv"), port: 0 });
   const settings = { DATA_DIR: folder.path, PORT: "0", SANDBOX_PORT: "0" };
   const { code, stderr } = await runTask(["start"], settings);
@@ -173,7 +173,7 @@ Deno.test("service with sandbox: fails with one line if the state file is in use
 });
 
 Deno.test("service with sandbox: fails with one line if the sandbox port is in use", async () => {
-  await using folder = await createDataFolder();
+  await using folder = await preparedFolder();
   using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const port = String(listener.addr.port);
   const settings = { DATA_DIR: folder.path, PORT: "0", SANDBOX_PORT: port };
@@ -184,7 +184,7 @@ Deno.test("service with sandbox: fails with one line if the sandbox port is in u
 });
 
 Deno.test("service with a gateway key: starts no sandbox", async () => {
-  await using folder = await createDataFolder();
+  await using folder = await preparedFolder();
   const settings = { DATA_DIR: folder.path, GATEWAY_SERVER_KEY: "Mid-server-x", HOST: "127.0.0.1" };
   await using service = await startService({ settings });
   assert.equal(service.sandbox, "");

@@ -174,11 +174,26 @@ export async function preparedFolder(): Promise<{ path: string } & AsyncDisposab
   const folder = await createDataFolder();
   const prepared = Deno.env.get("TEST_DATA_FOLDER");
   if (!prepared) return folder;
-  // `-a` keeps the owners: if the tests run as root, the database belongs to another user.
-  const args = ["-a", `${prepared}/.`, folder.path];
-  const { success } = await new Deno.Command("cp", { args }).output();
-  assert.ok(success, `${prepared} cannot be copied`);
+  const [home, preparedHome] = [postgresHome(folder.path), postgresHome(prepared)];
+  await Deno.mkdir(home);
+  await copyAll(prepared, folder.path, ["postgres"]);
+  await copyAll(preparedHome, home, ["programs"]);
+  // Nothing changes the programs, so links are enough; a copy would take most of the time.
+  await runCopy(["--link", join(preparedHome, "programs"), home]);
   return folder;
+}
+
+/** Copies the content of a folder, except for some names. */
+async function copyAll(from: string, to: string, except: string[]): Promise<void> {
+  const names = await Array.fromAsync(Deno.readDir(from), ({ name }) => name);
+  const copied = names.filter((name) => !except.includes(name));
+  if (copied.length > 0) await runCopy([...copied.map((name) => join(from, name)), to]);
+}
+
+async function runCopy(args: string[]): Promise<void> {
+  // `-a` keeps the owners: if the tests run as root, the database belongs to another user.
+  const { success, stderr } = await new Deno.Command("cp", { args: ["-a", ...args] }).output();
+  assert.ok(success, new TextDecoder().decode(stderr));
 }
 
 export function postgresHome(dataDir: string): string {
