@@ -72,8 +72,14 @@ export function scanJson(text: string, limits: JsonLimits): JsonScan {
       continue;
     }
     if (isDigit(code) || code === MINUS) {
-      const end = endOfNumber(bytes, at);
-      if (isLongFraction(bytes, at, end)) {
+      let end = at + 1;
+      let hasExponent = false;
+      for (; end < bytes.length && isPartOfNumber(bytes[end]!); end++) {
+        if (isExponentMark(bytes[end]!)) hasExponent = true;
+      }
+      // Most numbers are short and have no exponent, so they are exact.
+      const mayBeInexact = hasExponent || end - at > EXACT_DIGITS;
+      if (mayBeInexact && isLongFraction(bytes, at, end)) {
         if (++longNumbers > MAX_LONG_NUMBERS) return tooComplex;
         if (Number.isInteger(numberAt(bytes, at, end))) inexact.push([at, end]);
       }
@@ -90,13 +96,6 @@ export function scanJson(text: string, limits: JsonLimits): JsonScan {
     if (++structure > limits.structure) return tooComplex;
   }
   return { isTooComplex: false, bytes, inexact };
-}
-
-/** The position after the number. */
-function endOfNumber(bytes: Uint8Array, start: number): number {
-  let at = start + 1;
-  while (at < bytes.length && isPartOfNumber(bytes[at]!)) at++;
-  return at;
 }
 
 function numberAt(bytes: Uint8Array, start: number, end: number): number {
@@ -128,7 +127,9 @@ const SMALLEST_EXPONENT = -290;
  * 1. False for `44000.00` and `4.4e4`, which are whole.
  */
 function isLongFraction(bytes: Uint8Array, start: number, end: number): boolean {
-  let [digits, digitsBeforePoint, lastNonZero] = [0, -1, 0];
+  let digits = 0;
+  let digitsBeforePoint = -1;
+  let lastNonZero = 0;
   let at = start;
   for (; at < end; at++) {
     const code = bytes[at]!;
