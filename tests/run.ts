@@ -24,7 +24,7 @@ const QUICK = "--quick";
 const PROCESSES = 2 * navigator.hardwareConcurrency;
 
 /** How many quick files run in one process, one after the other. */
-const GROUP_SIZE = 10;
+const GROUP_SIZE = 16;
 
 /** The share of random and generated inputs that a quick run tries; a full run tries all. */
 const QUICK_SHARE = "0.05";
@@ -47,7 +47,7 @@ if (!hasPassed) Deno.exitCode = 1;
 
 async function runQuick(): Promise<boolean> {
   const environment = { TEST_SHARE: QUICK_SHARE };
-  const groups = groupTests(await selectTests());
+  const groups = groupTests(await selectTests(), []);
   return summarize(await runGroups(groups, { environmentOf: () => environment }));
 }
 
@@ -63,7 +63,7 @@ async function runEverything(): Promise<boolean> {
     if (!isClean) stop.abort();
     return isClean;
   });
-  const groups = [...groupTests(files), ...slow.map((path) => [path])];
+  const groups = [...groupTests(files, LONGEST), ...slow.map((path) => [path])];
   // After the check, which has downloaded all libraries.
   const prepared = checking.then((isClean) => isClean ? prepareDataFolder() : null);
   const results = await runGroups(groups, {
@@ -117,14 +117,18 @@ interface RunOptions {
 
 /**
  * Divides the quick files into groups, one for each process: to load the service takes longer than most
- * files. The longest files run alone and first, so that no process runs much longer than the others.
+ * files. The files in `alone` get processes of their own, and start first; of the others, the longest
+ * go to different groups.
  */
-function groupTests({ quick, isolated }: TestFiles): string[][] {
-  const alone = quick.filter((path) => LONGEST.includes(path) || isolated.includes(path));
-  const others = quick.filter((path) => !alone.includes(path));
-  const groups = alone.map((path) => [path]);
-  while (others.length > 0) groups.push(others.splice(0, GROUP_SIZE));
-  return groups;
+function groupTests({ quick, isolated }: TestFiles, alone: string[]): string[][] {
+  const single = quick.filter((path) => alone.includes(path) || isolated.includes(path));
+  const shared = quick.filter((path) => !single.includes(path));
+  const count = Math.ceil(shared.length / GROUP_SIZE);
+  const groups = Array.from(
+    { length: count },
+    (_, group) => shared.filter((_, index) => index % count === group),
+  );
+  return [...single.map((path) => [path]), ...groups];
 }
 
 /** Runs groups of files in this order, several at the same time, and prints a line for each file. */

@@ -8,6 +8,7 @@ import type { EventFilter } from "../../db/events.ts";
 import { loadMigrations } from "../../db/migrations.ts";
 import { openApp, type TestApp, type TestAppOptions } from "../support/app.ts";
 import { createDatabase, runSql } from "../support/database/database.ts";
+import { writeEvent as write } from "../support/events/event_stream.ts";
 import { publishAll } from "../support/events/publication.ts";
 import { openPayments } from "../support/payments/payments.ts";
 import { until } from "../support/until.ts";
@@ -28,21 +29,6 @@ async function openAppWithWriters(options: Partial<TestAppOptions> = {}) {
       await app[Symbol.asyncDispose]();
     },
   };
-}
-
-interface NewEvent {
-  name?: string;
-  resourceId?: string;
-  sequence?: number;
-}
-
-async function write(sql: postgres.ISql, event: NewEvent = {}): Promise<string> {
-  const { name = "payment_settled", resourceId = randomUUID(), sequence = 1 } = event;
-  const id = randomUUID();
-  await sql`
-    insert into gateway.events (id, name, resource, resource_id, sequence, data, created_at)
-    values (${id}, ${name}, 'payment', ${resourceId}, ${sequence}, '{}', now())`;
-  return id;
 }
 
 const ALL = { name: null, resourceId: null, order: "oldest_first", before: null } as const;

@@ -54,11 +54,13 @@ async function listAfter(
   return events.map(({ id }) => id);
 }
 
-async function positionsIn(url: string): Promise<{ position: number; event_id: string }[]> {
-  const rows = await runSql(
-    url,
-    "select position::int, event_id from gateway.published_events order by position",
-  );
+const POSITIONS = "select position::int, event_id from gateway.published_events order by position";
+
+async function positionsIn(
+  where: string | postgres.Sql,
+): Promise<{ position: number; event_id: string }[]> {
+  const rows =
+    await (typeof where === "string" ? runSql(where, POSITIONS) : where.unsafe(POSITIONS));
   return rows.map(({ position, event_id }) => ({ position, event_id }));
 }
 
@@ -138,9 +140,9 @@ Deno.test("event publisher: batches of any size give each committed event one po
       if (action === 0 && open.size < 6) await begin();
       else if (action === 1 && open.size > 0) await endOne();
       else {
-        const before = await positionsIn(url);
+        const before = await positionsIn(writers);
         await database.query((sql) => publishBatch(sql, 1 + random(4)));
-        assert.deepEqual((await positionsIn(url)).slice(0, before.length), before);
+        assert.deepEqual((await positionsIn(writers)).slice(0, before.length), before);
       }
     }
     while (open.size > 0) await endOne();

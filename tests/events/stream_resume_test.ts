@@ -226,7 +226,7 @@ Deno.test("event stream: a lost notification delays an event until the next poll
   await using app = await openApp({ databaseUrl, streamOptions: { pollMs: 20 } });
   await using writers = openWriters(databaseUrl);
   await using follower = await follow(app, await createStaffKey(app));
-  const id = await writeEvent(writers.sql);
+  const id = await writeEvent(writers.sql, { isNotified: false });
   assert.deepEqual(idsOf(await follower.untilReceived(1)), [id]);
 });
 

@@ -95,9 +95,17 @@ async function runDay(hasMetadata: boolean): Promise<void> {
   );
 
   let minute = 0;
-  for (; minute <= Math.max(...actionsByMinute.keys()); minute++) {
-    for (const action of actionsByMinute.get(minute) ?? []) await action();
-    await day.tick();
+  let lastAction = 0;
+  while (minute <= Math.max(...actionsByMinute.keys())) {
+    const actions = actionsByMinute.get(minute) ?? [];
+    for (const action of actions) await action();
+    if (actions.length > 0) lastAction = minute;
+    // Long after an action and before the next one, fewer ticks are enough.
+    const next = Math.min(...[...actionsByMinute.keys()].filter((each) => each > minute));
+    const isQuiet = minute % 5 === 0 && minute - lastAction > 30 && next - minute >= 5;
+    const step = isQuiet ? 5 : 1;
+    await day.tick(step);
+    minute += step;
   }
   assert.ok(minute < DAY_MINUTES);
   // No more actions follow, so fewer ticks are enough.

@@ -25,6 +25,7 @@ import type { TaskDeps } from "../../core/tasks.ts";
 import { createPoster, type PosterOptions } from "../../core/webhooks/post.ts";
 import type { Database } from "../../db/database.ts";
 import { type LeaseHolder, NO_LOCK } from "../../db/instance_lock.ts";
+import { notifyPublisher } from "../../db/events.ts";
 import type { DueJob } from "../../db/jobs.ts";
 import { loadMigrations, type Migration } from "../../db/migrations.ts";
 import { type App, createApp } from "../../routes/app.ts";
@@ -186,8 +187,12 @@ export async function openApp(options: TestAppOptions): Promise<TestApp> {
       return text.split("\n").filter(Boolean).map((line) => JSON.parse(line));
     },
     async publishEvents() {
-      if (positions) await untilPublished({ database: opened });
-      else await publishAll(opened, undefined, deps.events);
+      if (positions) {
+        // The publisher is not told about events of a statement whose response was lost; without this
+        // it would find them only a second later.
+        if (!positions.wake()) await opened.query(notifyPublisher);
+        await untilPublished({ database: opened });
+      } else await publishAll(opened, undefined, deps.events);
     },
     createKey: (owner) =>
       createKey(opened, { userId: "alice", isStaff: false, name: null, ...owner }),

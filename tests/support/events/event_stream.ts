@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import type { z } from "@hono/zod-openapi";
 import type postgres from "postgres";
+import { COMMITTED_CHANNEL } from "../../../db/events.ts";
 import { EventSchema } from "../../../routes/events/schemas.ts";
 import type { TestApp } from "../app.ts";
 import { callService } from "../client.ts";
@@ -150,17 +151,22 @@ export interface WrittenEvent {
   sequence?: number;
   /** The size of its data. */
   bytes?: number;
+  /** False: the publisher finds the event only when it looks for events the next time. */
+  isNotified?: boolean;
 }
 
-/** Inserts only the row of an event: no record changes, and the service is not notified. */
+/** Inserts the row of an event, without the change of a record, and notifies the publisher. */
 export async function writeEvent(sql: postgres.ISql, event: WrittenEvent = {}): Promise<string> {
   const { name = "payment_settled", userId = null, resourceId = randomUUID() } = event;
-  const { sequence = 1, bytes = 0 } = event;
+  const { sequence = 1, bytes = 0, isNotified = true } = event;
   const id = randomUUID();
   await sql`
-    insert into gateway.events
-      (id, name, resource, resource_id, sequence, user_id, data, created_at)
-    values (${id}, ${name}, 'payment', ${resourceId}, ${sequence}, ${userId},
-      json_build_object('filling', repeat('x', ${bytes}::int)), now())`;
+    with written as (
+      insert into gateway.events
+        (id, name, resource, resource_id, sequence, user_id, data, created_at)
+      values (${id}, ${name}, 'payment', ${resourceId}, ${sequence}, ${userId},
+        json_build_object('filling', repeat('x', ${bytes}::int)), now())
+    )
+    select case when ${isNotified}::boolean then pg_notify(${COMMITTED_CHANNEL}, '') end`;
   return id;
 }
