@@ -176,6 +176,8 @@ export async function preparedFolder(): Promise<{ path: string } & AsyncDisposab
   if (!prepared) return folder;
   const [home, preparedHome] = [postgresHome(folder.path), postgresHome(prepared)];
   await Deno.mkdir(home);
+  // As the service does: if the tests run as root, another user runs the programs.
+  await Deno.chmod(home, 0o755);
   await copyAll(prepared, folder.path, ["postgres"]);
   await copyAll(preparedHome, home, ["programs"]);
   // Nothing changes the programs, so links are enough; a copy would take most of the time.
