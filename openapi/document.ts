@@ -80,6 +80,10 @@ export function createDocument(api: OpenAPIHono<any>, basePath: string): Documen
           "real-time stream for all callers.",
       },
       {
+        name: "Reports",
+        description: "Lists as CSV files, for spreadsheets and accounting.",
+      },
+      {
         name: "Jobs",
         description:
           "Background jobs: charges and refunds requested with `Prefer: respond-async` and, " +

@@ -23,6 +23,7 @@ import { createReference } from "../openapi/reference.ts";
 import { createFrontDoor } from "../pages/front_door.ts";
 import { createEventRoutes } from "./events/routes.ts";
 import { registerWebhookMessages } from "./events/webhook_messages.ts";
+import { createExportRoutes } from "./exports/routes.ts";
 import { createInvoiceRoutes } from "./invoices/routes.ts";
 import { createJobRoutes } from "./jobs/routes.ts";
 import { createKeyRoutes } from "./keys.ts";
@@ -129,6 +130,7 @@ export function createApp(options: AppDeps): App {
     createSubscriptionRoutes(deps),
     createNotificationRoutes(notificationDeps),
     createEventRoutes(deps),
+    createExportRoutes(invoiceDeps),
     createWebhookRoutes({ ...deps, secrets, webhookRules }),
     statusRoutes,
     createJobRoutes(deps),

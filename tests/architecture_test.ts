@@ -24,6 +24,7 @@ const LAYERS = [
  */
 const CORE_LAYERS = [
   ["tasks.ts", "schedule.ts", "prune.ts", "status"],
+  ["reports"],
   ["subscribers"],
   ["notifications", "webhooks"],
   ["invoices", "subscriptions"],

@@ -1,11 +1,12 @@
 /** `/payments/…`: lists and reads payments, and checks their status at the gateway. */
 
 import { createRoute, z } from "@hono/zod-openapi";
+import type { Caller } from "../../core/auth/caller.ts";
 import { oneOf, text } from "../../core/input_fields.ts";
 import { PAYMENT_TYPES } from "../../core/payments/charge_input.ts";
 import { getStatus } from "../../core/payments/check_at_gateway.ts";
 import type { PaymentDeps } from "../../core/payments/payment_record.ts";
-import { listPayments, readPayment } from "../../core/payments/read.ts";
+import { listPayments, type PaymentPage, readPayment } from "../../core/payments/read.ts";
 import { PaymentSchema, PaymentSummarySchema } from "../../core/payments/schema.ts";
 import { PAYMENT_STATUSES } from "../../core/payments/states.ts";
 import { forCaller } from "../../core/payments/views.ts";
@@ -27,6 +28,25 @@ import { paymentIdOf, PaymentPath } from "./requests.ts";
 
 const listPath = "/payments/";
 
+/** The export of payments has the same filters. */
+export const PaymentListQuery = z.object({
+  payment_type: oneOf(PAYMENT_TYPES).optional().openapi({
+    description: "Only payments of this type.",
+    param: { examples: unsentExample("bank_transfer") },
+  }),
+  status: oneOf(PAYMENT_STATUSES).optional().openapi({
+    description: "Only payments with this `transaction_status`.",
+    param: { examples: unsentExample("settlement") },
+  }),
+  order_id: text(255).optional().openapi({
+    description: "Only payments of this order: one, and those that failed before it.",
+    param: { examples: unsentExample("order-1017") },
+  }),
+  invoice_id: optionalId("Only payments of this invoice, including unsuccessful ones."),
+  subscription_id: optionalId("Only payments created by this subscription."),
+  ...paging,
+});
+
 const listRoute = createRoute({
   method: "get",
   path: listPath,
@@ -39,25 +59,7 @@ const listRoute = createRoute({
     "page until it is absent; new payments do not shift later pages. If a filter, `limit` or " +
     "`cursor` is invalid, the error is `validation_error`, and `errors` names the parameter.",
   tags: ["Payments"],
-  request: {
-    query: z.object({
-      payment_type: oneOf(PAYMENT_TYPES).optional().openapi({
-        description: "Only payments of this type.",
-        param: { examples: unsentExample("bank_transfer") },
-      }),
-      status: oneOf(PAYMENT_STATUSES).optional().openapi({
-        description: "Only payments with this `transaction_status`.",
-        param: { examples: unsentExample("settlement") },
-      }),
-      order_id: text(255).optional().openapi({
-        description: "Only payments of this order: one, and those that failed before it.",
-        param: { examples: unsentExample("order-1017") },
-      }),
-      invoice_id: optionalId("Only payments of this invoice, including unsuccessful ones."),
-      subscription_id: optionalId("Only payments created by this subscription."),
-      ...paging,
-    }),
-  },
+  request: { query: PaymentListQuery },
   responses: {
     200: {
       description: "A page of payments",
@@ -167,15 +169,8 @@ const checkStatusRoute = createRoute({
 export function createPaymentRoutes(deps: PaymentDeps): Router {
   const router = createRouter();
   router.openapi(listRoute, async (c) => {
-    const { cursor, ...query } = c.req.valid("query");
-    const { payment_type, status, limit, ...parents } = query;
-    const { payments, next } = await listPayments(deps, callerOf(c), {
-      parents,
-      paymentType: payment_type ?? null,
-      status: status ?? null,
-      limit,
-      before: cursor ?? null,
-    });
+    const { cursor: _, ...query } = c.req.valid("query");
+    const { payments, next } = await readPaymentPage(deps, callerOf(c), c.req.valid("query"));
     return c.json(payments, 200, linkHeader(basePathOf(c, listPath) + listPath, query, next));
   });
   router.openapi(readRoute, async (c) => {
@@ -189,4 +184,18 @@ export function createPaymentRoutes(deps: PaymentDeps): Router {
   });
   addPaymentActions(router, deps);
   return router;
+}
+
+export async function readPaymentPage(
+  deps: PaymentDeps,
+  caller: Caller,
+  { payment_type, status, limit, cursor, ...parents }: z.output<typeof PaymentListQuery>,
+): Promise<PaymentPage> {
+  return await listPayments(deps, caller, {
+    parents,
+    paymentType: payment_type ?? null,
+    status: status ?? null,
+    limit,
+    before: cursor ?? null,
+  });
 }
