@@ -51,6 +51,10 @@ export function createDocument(api: OpenAPIHono<any>, basePath: string): Documen
           "or refund it.",
       },
       {
+        name: "Refunds",
+        description: "List and read the refunds of all your payments.",
+      },
+      {
         name: "Reviews",
         description: "Decide about card payments that the gateway's fraud detection has " +
           "challenged. Staff only.",
@@ -66,6 +70,10 @@ export function createDocument(api: OpenAPIHono<any>, basePath: string): Documen
         description:
           "Recurring charges on a saved card or linked account, made by the gateway. Each " +
           "charge becomes a payment.",
+      },
+      {
+        name: "Timelines",
+        description: "What happened to a payment, an invoice or a subscription, in order.",
       },
       {
         name: "Notifications",

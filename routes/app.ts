@@ -39,12 +39,14 @@ import { createNotificationRoutes } from "./notifications/routes.ts";
 import { createChargeRoutes } from "./payments/charge.ts";
 import { createReviewRoutes } from "./payments/reviews.ts";
 import { createPaymentRoutes } from "./payments/routes.ts";
+import { createRefundRoutes } from "./refunds/routes.ts";
 import { renderError } from "./shared/problem.ts";
 import { registerProblemExamples } from "./shared/problem_responses.ts";
 import { type AppEnv, createRouter, type Router } from "./shared/router.ts";
 import { createHealthRoutes } from "./status/health.ts";
 import { createStatusRoutes } from "./status/routes.ts";
 import { createSubscriptionRoutes } from "./subscriptions/routes.ts";
+import { createTimelineRoutes } from "./timelines/routes.ts";
 import { createWebhookRoutes } from "./webhook_endpoints/routes.ts";
 
 export interface AppDeps {
@@ -125,9 +127,11 @@ export function createApp(options: AppDeps): App {
     createKeyRoutes({ ...deps, acceptDevelopmentKeys }),
     createChargeRoutes({ ...deps, secrets }),
     createPaymentRoutes(deps),
+    createRefundRoutes(deps),
     createReviewRoutes(deps),
     createInvoiceRoutes(invoiceDeps),
     createSubscriptionRoutes(deps),
+    createTimelineRoutes(deps),
     createNotificationRoutes(notificationDeps),
     createEventRoutes(deps),
     createExportRoutes(invoiceDeps),

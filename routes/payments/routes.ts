@@ -12,6 +12,7 @@ import { PAYMENT_STATUSES } from "../../core/payments/states.ts";
 import { forCaller } from "../../core/payments/views.ts";
 import type { Examples } from "../../core/response_fields.ts";
 import { unsentExample } from "../../openapi/components.ts";
+import { CHARGEBACKS } from "../schemas/chargeback_examples.ts";
 import { CHARGED, PAYMENT_PAGE, PAYMENTS } from "../schemas/payment_examples.ts";
 import { SETTLED_TRANSACTION } from "../schemas/transaction_example.ts";
 import { linkHeader, NEXT_PAGE, paging } from "../shared/page.ts";
@@ -98,6 +99,8 @@ const readRoute = createRoute({
             partly_refunded_gopay: PAYMENTS.partly_refunded_gopay,
             refunded_gopay: PAYMENTS.refunded_gopay,
             denied_card: CHARGED.denied_card,
+            partly_charged_back_card: CHARGEBACKS.partly_charged_back_card,
+            charged_back_card: CHARGEBACKS.charged_back_card,
           },
         },
       },

@@ -34,18 +34,22 @@ export const NEXT_PAGE = {
   },
 } as const;
 
+type QueryValue = string | number | Date | undefined;
+
 /** The `Link` header for the page after the row `next`; no header if `next` is null. */
 export function linkHeader(
   path: string,
-  query: Record<string, string | number | undefined>,
+  query: Record<string, QueryValue | readonly string[]>,
   next: string | null,
   encode: (next: string) => string = encodeCursor,
 ): Record<string, string> {
   if (next === null) return {};
-  const members = Object.entries({ ...query, cursor: encode(next) });
-  const search = new URLSearchParams(
-    members.filter(([, value]) => value !== undefined).map(([name, value]) => [name, `${value}`]),
-  );
+  const search = new URLSearchParams();
+  for (const [name, value] of Object.entries({ ...query, cursor: encode(next) })) {
+    for (const each of [value].flat() as QueryValue[]) {
+      if (each !== undefined) search.append(name, each instanceof Date ? each.toJSON() : `${each}`);
+    }
+  }
   return { Link: `<${path}?${search}>; rel="next"` };
 }
 
