@@ -3,6 +3,8 @@
 import type { Sql } from "./database.ts";
 import type { GatewayPayment } from "./payments.ts";
 
+type ExportedTable = "payments" | "refunds" | "invoices";
+
 /** In the order of the ids, without items and refunds. */
 export async function listPaymentsByIds(
   sql: Sql,
@@ -16,7 +18,7 @@ export async function listPaymentsByIds(
 /** The owners of records, in the order of the ids. */
 export async function listOwners(
   sql: Sql,
-  table: "payments" | "invoices",
+  table: ExportedTable,
   ids: readonly string[],
 ): Promise<(string | null)[]> {
   const rows = await sql<{ user_id: string | null }[]>`
@@ -25,7 +27,7 @@ export async function listOwners(
 }
 
 /** The limit makes PostgreSQL read the ids first. */
-function fromIds(sql: Sql, table: "payments" | "invoices", ids: readonly string[]) {
+function fromIds(sql: Sql, table: ExportedTable, ids: readonly string[]) {
   return sql`
     from unnest(${sql.array([...ids])}::uuid[]) with ordinality wanted (id, number)
     cross join lateral (

@@ -1,7 +1,7 @@
 /** Builds the API's view of payments; `schema.ts` declares the fields. */
 
 import type { z } from "@hono/zod-openapi";
-import type { PaymentSummaryRow } from "../../db/payment_statements.ts";
+import type { PaymentSummaryRow } from "../../db/payment_lists.ts";
 import type { GatewayPayment, GatewayPaymentItem, GatewayRefund } from "../../db/payments.ts";
 import type { RefundDetails } from "../../db/refunds.ts";
 import { type Caller, canReadAll, roleOf } from "../auth/caller.ts";
@@ -40,7 +40,6 @@ export function viewPayment(payment: GatewayPayment): PaymentView {
   const status = payment.transaction_status;
   const state = { status, fraud: payment.fraud_status };
   const chargeback = chargebackAmount(payment);
-  const net = (payment.captured_amount ?? 0) - payment.refunded_amount - (chargeback ?? 0);
   return {
     id: payment.id,
     order_id: payment.order_id,
@@ -74,7 +73,7 @@ export function viewPayment(payment: GatewayPayment): PaymentView {
     refund_amount: formatMoney(payment.refunded_amount),
     chargeback_amount: chargeback === null ? null : formatMoney(chargeback),
     has_unknown_chargeback: chargeback === null,
-    net_amount: formatMoney(net),
+    net_amount: formatMoney(netAmount(payment)),
     metadata: payment.metadata,
     custom_field1: payment.custom_field1,
     custom_field2: payment.custom_field2,
@@ -97,11 +96,16 @@ export function viewPayment(payment: GatewayPayment): PaymentView {
  * A full chargeback takes back all that was not refunded. Null: the gateway has not reported the
  * amount of a partial chargeback.
  */
-function chargebackAmount(payment: GatewayPayment): number | null {
+function chargebackAmount(payment: PaymentSummaryRow): number | null {
   const { transaction_status, captured_amount, refunded_amount, chargeback_amount } = payment;
   if (transaction_status === "partial_chargeback") return chargeback_amount;
   if (transaction_status !== "chargeback") return 0;
   return Math.max(0, (captured_amount ?? 0) - refunded_amount);
+}
+
+function netAmount(payment: PaymentSummaryRow): number {
+  const { captured_amount, refunded_amount } = payment;
+  return (captured_amount ?? 0) - refunded_amount - (chargebackAmount(payment) ?? 0);
 }
 
 const OWNERS_ACTIONS = PAYMENT_ACTIONS.filter((action) => !isReview(action));
@@ -137,15 +141,22 @@ export function forCaller(caller: Caller, payment: PaymentView): PaymentView {
 /** A stored reply of an earlier version does not have these. It is never about a chargeback. */
 const NEW_FIELDS = { chargeback_amount: formatMoney(0), has_unknown_chargeback: false };
 
-export function summarizePayment(payment: PaymentSummaryRow): PaymentSummary {
+/** Only staff and viewers see whose payment it is. */
+export function summarizePayment(payment: PaymentSummaryRow, caller: Caller): PaymentSummary {
   const status = payment.transaction_status;
   return {
     id: payment.id,
+    ...canReadAll(caller) && { user_id: payment.user_id },
     order_id: payment.order_id,
     payment_type: payment.payment_type,
     gross_amount: formatMoney(payment.gross_amount),
     transaction_status: status,
+    fraud_status: payment.fraud_status,
+    customer_first_name: payment.customer_first_name,
     customer_email: payment.customer_email,
+    settlement_time: timestamp(payment.settlement_time),
+    refund_amount: formatMoney(payment.refunded_amount),
+    net_amount: formatMoney(netAmount(payment)),
     is_paid: isPaid({ status, fraud: payment.fraud_status }),
     created_at: payment.created_at.toISOString(),
   };

@@ -4,7 +4,7 @@ import type { Database } from "../../db/database.ts";
 import { listOwners, listPaymentsByIds } from "../../db/exports.ts";
 import { type Caller, canReadAll } from "../auth/caller.ts";
 import type { InvoiceView } from "../invoices/views.ts";
-import { type PaymentView, viewPayment } from "../payments/views.ts";
+import { type PaymentView, type RefundDetailsView, viewPayment } from "../payments/views.ts";
 import type { Cell } from "./csv.ts";
 import type { ExportSource } from "./export_stream.ts";
 
@@ -32,6 +32,7 @@ const PAYMENT_COLUMNS = [
   "gross_amount",
   "captured_amount",
   "refund_amount",
+  "chargeback_amount",
   "net_amount",
   "transaction_status",
   "fraud_status",
@@ -80,6 +81,29 @@ export function exportPayments<Cursor>(
   };
 }
 
+const REFUND_COLUMNS = [
+  "id",
+  "payment_id",
+  "order_id",
+  "refund_key",
+  "amount",
+  "reason",
+  "is_direct",
+  "status",
+  "status_code",
+  "status_message",
+  "created_at",
+  "updated_at",
+] as const satisfies (keyof RefundDetailsView)[];
+
+export function exportRefunds<Cursor>(
+  { database }: ExportDeps,
+  caller: Caller,
+  readList: ReadList<RefundDetailsView, Cursor>,
+): Omit<ExportSource<Cursor>, "hasMark"> {
+  return exportViews({ database }, caller, readList, { table: "refunds", columns: REFUND_COLUMNS });
+}
+
 const INVOICE_COLUMNS = [
   "id",
   "invoice_number",
@@ -109,16 +133,29 @@ export function exportInvoices<Cursor>(
   caller: Caller,
   readList: ReadList<InvoiceView, Cursor>,
 ): Omit<ExportSource<Cursor>, "hasMark"> {
+  return exportViews({ database }, caller, readList, {
+    table: "invoices",
+    columns: INVOICE_COLUMNS,
+  });
+}
+
+/** An export of what the list returns. Only the owners are not part of it. */
+function exportViews<View extends { id: string }, Cursor>(
+  { database }: ExportDeps,
+  caller: Caller,
+  readList: ReadList<View, Cursor>,
+  { table, columns }: { table: "refunds" | "invoices"; columns: readonly (keyof View & string)[] },
+): Omit<ExportSource<Cursor>, "hasMark"> {
   return {
-    columns: withOwner<string>(caller, INVOICE_COLUMNS, "user_id"),
+    columns: withOwner<string>(caller, columns, "user_id"),
     async readPage(after) {
       const { items, next } = await readList(after);
       const ids = items.map(({ id }) => id);
       const owners = canReadAll(caller)
-        ? await database.query((sql) => listOwners(sql, "invoices", ids), "read export")
+        ? await database.query((sql) => listOwners(sql, table, ids), "read export")
         : [];
-      const rows = items.map((invoice, index) =>
-        withOwner(caller, cellsOf(invoice, INVOICE_COLUMNS), owners[index] ?? null)
+      const rows = items.map((item, index) =>
+        withOwner(caller, cellsOf(item, columns), owners[index] ?? null)
       );
       return { rows, next };
     },

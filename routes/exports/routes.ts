@@ -2,18 +2,20 @@
 
 import { createRoute, z } from "@hono/zod-openapi";
 import type { Context } from "hono";
+import { oneOf } from "../../core/input_fields.ts";
 import type { InvoiceDeps } from "../../core/invoices/invoice_record.ts";
+import type { Position } from "../../core/page.ts";
 import {
   createExports,
   EXPORT_PAGE,
   type Exports,
   type ExportSource,
 } from "../../core/reports/export_stream.ts";
-import { exportInvoices, exportPayments } from "../../core/reports/exports.ts";
+import { exportInvoices, exportPayments, exportRefunds } from "../../core/reports/exports.ts";
 import { unsentExample } from "../../openapi/components.ts";
 import { InvoiceListQuery, readInvoicePage } from "../invoices/routes.ts";
-import { PaymentListQuery, readPaymentPage } from "../payments/routes.ts";
-import { oneOf } from "../../core/input_fields.ts";
+import { PaymentListQuery, readPaymentPage } from "../payments/list.ts";
+import { readRefundPage, RefundListQuery } from "../refunds/routes.ts";
 import { COMMON_ERRORS, problems } from "../shared/problem_responses.ts";
 import { type AppEnv, callerOf, createRouter, type Router } from "../shared/router.ts";
 
@@ -68,7 +70,7 @@ function csvResponse(example: string) {
         },
       },
     },
-    ...problems(...COMMON_ERRORS),
+    ...problems("forbidden", ...COMMON_ERRORS),
   };
 }
 
@@ -80,10 +82,26 @@ const paymentsRoute = createRoute({
   description: "Returns your payments as a CSV file, with the filters of `GET /payments/`.\n\n" +
     DESCRIPTION,
   tags: ["Reports"],
-  request: { query: PaymentListQuery.omit(WITHOUT_PAGES).extend(mark) },
+  request: { query: PaymentListQuery.omit({ ...WITHOUT_PAGES, q: true }).extend(mark) },
   responses: csvResponse(
     "id,order_id,payment_type,gross_amount,net_amount,transaction_status\r\n" +
       "0197a3c2-5f4e-7d61-9f0b-2c64d1b0a7e5,order-1017,gopay,150000,150000,settlement\r\n",
+  ),
+});
+
+const refundsRoute = createRoute({
+  method: "get",
+  path: "/exports/refunds/",
+  operationId: "exportRefunds",
+  summary: "Export refunds",
+  description: "Returns the refunds of your payments as a CSV file, with the filters of " +
+    "`GET /refunds/`.\n\n" + DESCRIPTION,
+  tags: ["Reports"],
+  request: { query: RefundListQuery.omit(WITHOUT_PAGES).extend(mark) },
+  responses: csvResponse(
+    "id,payment_id,order_id,amount,status\r\n" +
+      "0197a3c4-0a1b-7c3d-8e4f-5a6b7c8d9e0f,0197a3c2-5f4e-7d61-9f0b-2c64d1b0a7e5,order-1017," +
+      "50000,succeeded\r\n",
   ),
 });
 
@@ -113,12 +131,22 @@ export function createExportRoutes(deps: ExportRouteDeps): Router {
   router.openapi(paymentsRoute, async (c) => {
     const { bom, ...filters } = c.req.valid("query");
     const caller = callerOf(c);
-    const source = exportPayments(deps, caller, async (after: string | null) => {
+    const source = exportPayments(deps, caller, async (after: Position | null) => {
       const page = { limit: EXPORT_PAGE, cursor: after ?? undefined };
       const { payments, next } = await readPaymentPage(deps, caller, { ...filters, ...page });
       return { items: payments, next };
     });
     return await sendFile(c, exports, "payments", { ...source, hasMark: bom === "true" });
+  });
+  router.openapi(refundsRoute, async (c) => {
+    const { bom, ...filters } = c.req.valid("query");
+    const caller = callerOf(c);
+    const source = exportRefunds(deps, caller, async (after: string | null) => {
+      const page = { limit: EXPORT_PAGE, cursor: after ?? undefined };
+      const { refunds, next } = await readRefundPage(deps, caller, { ...filters, ...page });
+      return { items: refunds, next };
+    });
+    return await sendFile(c, exports, "refunds", { ...source, hasMark: bom === "true" });
   });
   router.openapi(invoicesRoute, async (c) => {
     const { bom, ...filters } = c.req.valid("query");

@@ -1,8 +1,14 @@
 /** `/refunds/…`: lists and reads the refunds of payments. */
 
 import { createRoute, z } from "@hono/zod-openapi";
+import type { Caller } from "../../core/auth/caller.ts";
 import type { PaymentDeps } from "../../core/payments/payment_record.ts";
-import { listRefunds, readRefund, REFUND_STATUSES } from "../../core/payments/read_refunds.ts";
+import {
+  listRefunds,
+  readRefund,
+  REFUND_STATUSES,
+  type RefundPage,
+} from "../../core/payments/read_refunds.ts";
 import { RefundDetailsSchema } from "../../core/payments/schema.ts";
 import type { RefundDetailsView } from "../../core/payments/views.ts";
 import type { Example, Examples } from "../../core/response_fields.ts";
@@ -37,6 +43,16 @@ const REFUND_PAGE: Example<RefundDetailsView[]> = {
   value: [REST!, PART!],
 };
 
+/** The export of refunds has the same filters. */
+export const RefundListQuery = z.object({
+  status: anyOf(REFUND_STATUSES, "Only refunds with this `status`.", "pending"),
+  payment_id: optionalId("Only refunds of this payment."),
+  ...createdRange("refunds"),
+  min_amount: amountFilter("Only refunds of at least this amount.", 10000),
+  max_amount: amountFilter("Only refunds of at most this amount.", 50000),
+  ...paging,
+});
+
 const listRoute = createRoute({
   method: "get",
   path,
@@ -49,16 +65,7 @@ const listRoute = createRoute({
     "yet. Follow `Link` for the next page until it is absent. If a filter, `limit` or `cursor` " +
     "is invalid, the error is `validation_error`, and `errors` names the parameter.",
   tags: ["Refunds"],
-  request: {
-    query: z.object({
-      status: anyOf(REFUND_STATUSES, "Only refunds with this `status`.", "pending"),
-      payment_id: optionalId("Only refunds of this payment."),
-      ...createdRange("refunds"),
-      min_amount: amountFilter("Only refunds of at least this amount.", 10000),
-      max_amount: amountFilter("Only refunds of at most this amount.", 50000),
-      ...paging,
-    }),
-  },
+  request: { query: RefundListQuery },
   responses: {
     200: {
       description: "A page of refunds",
@@ -97,17 +104,8 @@ const readRoute = createRoute({
 export function createRefundRoutes(deps: PaymentDeps): Router {
   const router = createRouter();
   router.openapi(listRoute, async (c) => {
-    const { cursor, ...query } = c.req.valid("query");
-    const { refunds, next } = await listRefunds(deps, callerOf(c), {
-      statuses: query.status ?? null,
-      paymentId: query.payment_id ?? null,
-      createdFrom: query.created_from ?? null,
-      createdTo: query.created_to ?? null,
-      minAmount: query.min_amount ?? null,
-      maxAmount: query.max_amount ?? null,
-      limit: query.limit,
-      before: cursor ?? null,
-    });
+    const { cursor: _, ...query } = c.req.valid("query");
+    const { refunds, next } = await readRefundPage(deps, callerOf(c), c.req.valid("query"));
     return c.json(refunds, 200, linkHeader(basePathOf(c, path) + path, query, next));
   });
   router.openapi(readRoute, async (c) => {
@@ -115,4 +113,21 @@ export function createRefundRoutes(deps: PaymentDeps): Router {
     return c.json(await readRefund(deps, callerOf(c), id), 200);
   });
   return router;
+}
+
+export async function readRefundPage(
+  deps: PaymentDeps,
+  caller: Caller,
+  query: z.output<typeof RefundListQuery>,
+): Promise<RefundPage> {
+  return await listRefunds(deps, caller, {
+    statuses: query.status ?? null,
+    paymentId: query.payment_id ?? null,
+    createdFrom: query.created_from ?? null,
+    createdTo: query.created_to ?? null,
+    minAmount: query.min_amount ?? null,
+    maxAmount: query.max_amount ?? null,
+    limit: query.limit,
+    before: query.cursor ?? null,
+  });
 }

@@ -7,7 +7,7 @@ import type { Database } from "../../db/database.ts";
 import { callService } from "../support/client.ts";
 import { serveApp } from "../support/events/event_stream.ts";
 import type { Json } from "../support/gateway/sandbox.ts";
-import { openPayments, type TestPayments } from "../support/payments/payments.ts";
+import { openPayments, parsePayment, type TestPayments } from "../support/payments/payments.ts";
 import { assertProblem } from "../support/problem.ts";
 import { until } from "../support/until.ts";
 
@@ -58,6 +58,22 @@ Deno.test("payment export: contains the amounts and states of the listed payment
   assert.ok(!("user_id" in first!), "only staff and viewers see the owner");
 });
 
+Deno.test("refund export: contains the listed refunds, with the filters of the list", async () => {
+  await using payments = await openPayments();
+  const paid = await payments.paid("gopay", { gross_amount: 40_000 });
+  for (const amount of [15_000, 5_000]) {
+    const response = await payments.post(`/payments/${paid.id}/refund/`, { amount });
+    assert.equal(response.status, 200, await response.text());
+  }
+  const rows = async (query = "") => await readCsv(await payments.get(`/exports/refunds/${query}`));
+  assert.deepEqual(
+    (await rows()).map(({ payment_id, amount, status }) => [payment_id, amount, status]),
+    [[paid.id, "5000", "succeeded"], [paid.id, "15000", "succeeded"]],
+  );
+  assert.equal((await rows("?min_amount=10000")).length, 1);
+  assert.equal((await rows("?status=pending")).length, 0);
+});
+
 Deno.test("payment export: has the filters of the list", async () => {
   await using payments = await openPayments();
   const bca = await payments.charge("bca", { order_id: "order-7" });
@@ -100,9 +116,13 @@ Deno.test("exports: contain the caller's own records, for staff and viewers all 
   const charge = { payment_type: "gopay", gross_amount: 44_000 };
   for (const owner of [key, bob]) {
     assert.equal((await payments.post("/invoices/", invoice, {}, owner)).status, 201);
-    assert.equal((await payments.post("/charge/", charge, {}, owner)).status, 201);
+    const charged = await parsePayment(await payments.post("/charge/", charge, {}, owner), 201);
+    await payments.sandbox.control(`transactions/${charged.transaction_id}/pay`);
+    await payments.check(charged.id);
+    const refund = await payments.post(`/payments/${charged.id}/refund/`, { amount: 7 }, {}, owner);
+    assert.equal(refund.status, 200);
   }
-  for (const path of ["/exports/payments/", "/exports/invoices/"]) {
+  for (const path of ["/exports/payments/", "/exports/refunds/", "/exports/invoices/"]) {
     const owners = async (caller: string) =>
       (await readCsv(await app.as(caller, path))).map(({ user_id }) => user_id);
     assert.deepEqual(await owners(key), [undefined], path);
