@@ -13,6 +13,7 @@ import { Keys } from "./keys.ts";
 import { Notifications } from "./notifications.ts";
 import { Payments } from "./payments.ts";
 import { Refunds } from "./refunds.ts";
+import { Reports } from "./reports.ts";
 import { Reviews } from "./reviews.ts";
 import { withRetries } from "./retry.ts";
 import { Subscriptions } from "./subscriptions.ts";
@@ -47,6 +48,7 @@ export class PaymentGateway {
   readonly subscriptions: Subscriptions;
   readonly timelines: Timelines;
   readonly events: Events;
+  readonly reports: Reports;
   readonly jobs: Jobs;
   readonly keys: Keys;
   readonly notifications: Notifications;
@@ -81,6 +83,7 @@ export class PaymentGateway {
     this.subscriptions = new Subscriptions(client);
     this.timelines = new Timelines(client);
     this.events = new Events(client, send, timeoutMs);
+    this.reports = new Reports(client, send, timeoutMs);
     this.jobs = new Jobs(client);
     this.keys = new Keys(client);
     this.notifications = new Notifications(client);
