@@ -89,7 +89,7 @@ export function createDocument(api: OpenAPIHono<any>, basePath: string): Documen
       },
       {
         name: "Reports",
-        description: "Lists as CSV files, for spreadsheets and accounting.",
+        description: "Statistics, and lists as CSV files for spreadsheets and accounting.",
       },
       {
         name: "Jobs",

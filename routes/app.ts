@@ -45,6 +45,7 @@ import { registerProblemExamples } from "./shared/problem_responses.ts";
 import { type AppEnv, createRouter, type Router } from "./shared/router.ts";
 import { createHealthRoutes } from "./status/health.ts";
 import { createStatusRoutes } from "./status/routes.ts";
+import { createStatsRoutes } from "./stats/routes.ts";
 import { createSubscriptionRoutes } from "./subscriptions/routes.ts";
 import { createTimelineRoutes } from "./timelines/routes.ts";
 import { createWebhookRoutes } from "./webhook_endpoints/routes.ts";
@@ -135,6 +136,7 @@ export function createApp(options: AppDeps): App {
     createNotificationRoutes(notificationDeps),
     createEventRoutes(deps),
     createExportRoutes(invoiceDeps),
+    createStatsRoutes(deps),
     createWebhookRoutes({ ...deps, secrets, webhookRules }),
     statusRoutes,
     createJobRoutes(deps),

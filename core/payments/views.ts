@@ -96,7 +96,12 @@ export function viewPayment(payment: GatewayPayment): PaymentView {
  * A full chargeback takes back all that was not refunded. Null: the gateway has not reported the
  * amount of a partial chargeback.
  */
-function chargebackAmount(payment: PaymentSummaryRow): number | null {
+export function chargebackAmount(
+  payment: Pick<
+    GatewayPayment,
+    "transaction_status" | "captured_amount" | "refunded_amount" | "chargeback_amount"
+  >,
+): number | null {
   const { transaction_status, captured_amount, refunded_amount, chargeback_amount } = payment;
   if (transaction_status === "partial_chargeback") return chargeback_amount;
   if (transaction_status !== "chargeback") return 0;

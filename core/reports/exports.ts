@@ -60,6 +60,9 @@ const PAYMENT_COLUMNS = [
   "updated_at",
 ] as const satisfies (keyof PaymentView)[];
 
+/** Not part of the API's view. Statistics count the amount of a payment at this time. */
+const PAID_AT = "paid_at";
+
 /** The list returns summaries, so each page is read again by its ids. */
 export function exportPayments<Cursor>(
   { database }: ExportDeps,
@@ -67,14 +70,14 @@ export function exportPayments<Cursor>(
   readList: ReadList<{ id: string }, Cursor>,
 ): Omit<ExportSource<Cursor>, "hasMark"> {
   return {
-    columns: withOwner<string>(caller, PAYMENT_COLUMNS, "user_id"),
+    columns: withOwner<string>(caller, [...PAYMENT_COLUMNS, PAID_AT], "user_id"),
     async readPage(after) {
       const { items, next } = await readList(after);
       const ids = items.map(({ id }) => id);
       const payments = await database.query((sql) => listPaymentsByIds(sql, ids), "read export");
       const rows = payments.map((payment) => {
-        const view = viewPayment(payment);
-        return withOwner(caller, cellsOf(view, PAYMENT_COLUMNS), payment.user_id);
+        const cells = [...cellsOf(viewPayment(payment), PAYMENT_COLUMNS), payment.paid_at];
+        return withOwner(caller, cells, payment.user_id);
       });
       return { rows, next };
     },
