@@ -1,9 +1,15 @@
-/** Reports: lists as CSV files. */
+/** Reports: lists as CSV files, and statistics. */
 
 import type { Client } from "#api/client";
-import { exportInvoices, exportPayments, exportRefunds } from "#api/sdk";
-import type { ExportInvoicesData, ExportPaymentsData, ExportRefundsData } from "#api/types";
-import { type CallOptions, toRequestOptions } from "./call.ts";
+import { exportInvoices, exportPayments, exportRefunds, getPaymentStats } from "#api/sdk";
+import type {
+  ExportInvoicesData,
+  ExportPaymentsData,
+  ExportRefundsData,
+  GetPaymentStatsData,
+  PaymentStats,
+} from "#api/types";
+import { type CallOptions, dataOf, toRequestOptions } from "./call.ts";
 import { withResponseTimeout } from "./retry.ts";
 
 /** The bytes of a CSV file. If the file cannot be finished, reading throws. */
@@ -65,6 +71,13 @@ export class Reports {
       ...toRequestOptions(options),
     });
     return data as unknown as CsvFile;
+  }
+
+  /** Counts and amounts of payments by time. */
+  paymentStats(query: GetPaymentStatsData["query"], options?: CallOptions): Promise<PaymentStats> {
+    return dataOf(
+      getPaymentStats({ client: this.#client, query, ...toRequestOptions(options) }),
+    );
   }
 
   /** The default fetch of the client would end the file at its timeout. */
