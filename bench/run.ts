@@ -6,6 +6,7 @@ const BENCHMARKS = [
   "sandbox",
   "charges",
   "payment_lists",
+  "stats",
   "notifications",
   "bad_notifications",
   "jobs",

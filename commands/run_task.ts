@@ -17,6 +17,7 @@ import { expireStalePayments, type ExpiryDeps } from "../core/payments/expire_st
 import { checkPaymentJob } from "../core/payments/payment_record.ts";
 import { PROCESS_CHARGE_ASYNC } from "../core/payments/process_charge_async.ts";
 import { PROCESS_REFUND_ASYNC } from "../core/payments/process_refund_async.ts";
+import { rebuildStats } from "../core/reports/count_payments.ts";
 import { createSecretBox } from "../core/secret_box.ts";
 import { createEvents, type Events } from "../core/subscribers/subscribe.ts";
 import { syncSubscriptionStatus } from "../core/subscriptions/sync_subscription_status.ts";
@@ -43,6 +44,7 @@ const USAGE = `Usage: run TASK [ID]
   sync_subscription_status       check all subscriptions
   process_charge_async JOB       run a charge requested with respond-async
   process_refund_async JOB       run a refund requested with respond-async
+  rebuild_stats                  count all payments again for GET /stats/payments/
 
 Queued jobs run now; delayed jobs are left to the service.
 Exit code 1: a job failed, or the gateway is down.`;
@@ -53,6 +55,8 @@ const SWEEPS: Record<string, (deps: EnqueueDeps & ExpiryDeps) => Promise<number>
   check_overdue_invoices: checkOverdueInvoices,
   sync_subscription_status: syncSubscriptionStatus,
 };
+
+const REBUILD_STATS = "rebuild_stats";
 
 interface Run {
   task: string;
@@ -155,6 +159,15 @@ function parse([task, id, ...more]: string[]): Run {
   if (sweep) {
     if (id !== undefined) throw new Failure(USAGE);
     return { task, begin: sweep };
+  }
+  if (task === REBUILD_STATS) {
+    if (id !== undefined) throw new Failure(USAGE);
+    let counted = 0;
+    return {
+      task,
+      begin: async (deps) => counted = await rebuildStats(deps),
+      end: () => Promise.resolve(`Payments counted: ${counted}`),
+    };
   }
   const isPaymentCheck = task === CHECK_PAYMENT_STATUS;
   if (!isPaymentCheck && task !== PROCESS_CHARGE_ASYNC && task !== PROCESS_REFUND_ASYNC) {

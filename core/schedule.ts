@@ -7,6 +7,7 @@ import { checkPaidPayments } from "./payments/check_paid_payments.ts";
 import { checkPendingPayments } from "./payments/check_pending_payments.ts";
 import { expireStalePayments } from "./payments/expire_stale_payments.ts";
 import { prune } from "./prune.ts";
+import { updateStats } from "./reports/count_payments.ts";
 import { syncSubscriptionStatus } from "./subscriptions/sync_subscription_status.ts";
 import type { TaskDeps } from "./tasks.ts";
 import { sweepDeliveries } from "./webhooks/sweep.ts";
@@ -28,6 +29,7 @@ export const SCHEDULE: readonly Scheduled[] = [
   // sent to the gateway again only within five minutes.
   { name: "check_overdue_invoices", cron: "*/2 * * * *", run: checkOverdueInvoices },
   { name: "check_paid_payments", cron: "* * * * *", run: (deps) => checkPaidPayments(deps) },
+  { name: "update_stats", cron: "* * * * *", run: (deps) => updateStats(deps) },
   { name: "prune", cron: "*/10 * * * *", run: (deps) => prune(deps) },
 ];
 

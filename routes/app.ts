@@ -23,6 +23,7 @@ import { createReference } from "../openapi/reference.ts";
 import { createFrontDoor } from "../pages/front_door.ts";
 import { createEventRoutes } from "./events/routes.ts";
 import { registerWebhookMessages } from "./events/webhook_messages.ts";
+import { createExportRoutes } from "./exports/routes.ts";
 import { createInvoiceRoutes } from "./invoices/routes.ts";
 import { createJobRoutes } from "./jobs/routes.ts";
 import { createKeyRoutes } from "./keys.ts";
@@ -38,12 +39,15 @@ import { createNotificationRoutes } from "./notifications/routes.ts";
 import { createChargeRoutes } from "./payments/charge.ts";
 import { createReviewRoutes } from "./payments/reviews.ts";
 import { createPaymentRoutes } from "./payments/routes.ts";
+import { createRefundRoutes } from "./refunds/routes.ts";
 import { renderError } from "./shared/problem.ts";
 import { registerProblemExamples } from "./shared/problem_responses.ts";
 import { type AppEnv, createRouter, type Router } from "./shared/router.ts";
 import { createHealthRoutes } from "./status/health.ts";
 import { createStatusRoutes } from "./status/routes.ts";
+import { createStatsRoutes } from "./stats/routes.ts";
 import { createSubscriptionRoutes } from "./subscriptions/routes.ts";
+import { createTimelineRoutes } from "./timelines/routes.ts";
 import { createWebhookRoutes } from "./webhook_endpoints/routes.ts";
 
 export interface AppDeps {
@@ -124,11 +128,15 @@ export function createApp(options: AppDeps): App {
     createKeyRoutes({ ...deps, acceptDevelopmentKeys }),
     createChargeRoutes({ ...deps, secrets }),
     createPaymentRoutes(deps),
+    createRefundRoutes(deps),
     createReviewRoutes(deps),
     createInvoiceRoutes(invoiceDeps),
     createSubscriptionRoutes(deps),
+    createTimelineRoutes(deps),
     createNotificationRoutes(notificationDeps),
     createEventRoutes(deps),
+    createExportRoutes(invoiceDeps),
+    createStatsRoutes(deps),
     createWebhookRoutes({ ...deps, secrets, webhookRules }),
     statusRoutes,
     createJobRoutes(deps),

@@ -21,6 +21,7 @@ const TASKS = [
   "sync_subscription_status",
   "process_charge_async",
   "process_refund_async",
+  "rebuild_stats",
 ];
 
 async function run(settings: Record<string, string>, ...args: string[]) {

@@ -1,0 +1,189 @@
+/**
+ * `update_stats`: counts the payments that have changed into the hourly figures. A payment is counted as
+ * it is now, and what it was counted as before is subtracted. So a payment can be counted again at any
+ * time, in any order and after a crash, and the sum stays correct.
+ */
+
+import type { Database, Sql } from "../../db/database.ts";
+import * as db from "../../db/stats.ts";
+import type { Clock } from "../clock.ts";
+import { chargebackAmount } from "../payments/views.ts";
+import { PAY_TIME_RANGES, payTimeRange } from "./pay_times.ts";
+
+/** The payments that one transaction counts. */
+const BATCH = 500;
+
+/** A run ends before the next one starts. */
+const MAX_RUN_MS = 50_000;
+
+export interface StatsDeps {
+  database: Database;
+  clock: Clock;
+}
+
+export interface StatsRun {
+  /** How many times a payment was counted. */
+  counted: number;
+  is_complete: boolean;
+}
+
+/** Returns at the deadline even if changes are left; the next run continues. */
+export async function updateStats(deps: StatsDeps, maxRunMs = MAX_RUN_MS): Promise<StatsRun> {
+  const deadline = performance.now() + maxRunMs;
+  const first = await countAll(deps, deadline);
+  if (!first.is_complete) return first;
+  const changed = await countChanged(deps, deadline);
+  return { ...changed, counted: first.counted + changed.counted };
+}
+
+/** `rebuild_stats`: deletes all figures and counts all payments again. */
+export async function rebuildStats(deps: StatsDeps): Promise<number> {
+  await deps.database.transaction(db.resetStats, "reset stats");
+  const { counted } = await updateStats(deps, Infinity);
+  return counted;
+}
+
+/** The first run, and the first one after a reset: all payments, in the order of their ids. */
+async function countAll({ database }: StatsDeps, deadline: number): Promise<StatsRun> {
+  let { rebuilt_to } = await database.query(db.findProgress, "find stats progress");
+  let counted = 0;
+  while (rebuilt_to !== null) {
+    if (performance.now() > deadline) return { counted, is_complete: false };
+    const after = rebuilt_to;
+    rebuilt_to = await database.transaction(async (sql) => {
+      await db.lockProgress(sql);
+      const ids = await db.listPaymentIds(sql, after, BATCH);
+      await countPayments(sql, ids);
+      counted += ids.length;
+      const next = ids.length < BATCH ? null : ids.at(-1)!;
+      await db.storeRebuilt(sql, next);
+      return next;
+    }, "count payments");
+  }
+  return { counted, is_complete: true };
+}
+
+/** The payments in the history since the stored position. */
+async function countChanged({ database, clock }: StatsDeps, deadline: number): Promise<StatsRun> {
+  const { position, is_confirmed } = await database.query(db.findProgress, "find stats progress");
+  let lastId = position;
+  let counted = 0;
+  while (performance.now() <= deadline) {
+    const asOf = new Date(clock());
+    const entries = await database.query(
+      (sql) => db.listChanged(sql, lastId, BATCH),
+      "list changed",
+    );
+    const payments = entries.filter(({ resource }) => resource === "payment");
+    const ids = [...new Set(payments.map(({ resource_id }) => resource_id))];
+    if (ids.length > 0) {
+      await database.transaction(async (sql) => {
+        await db.lockProgress(sql);
+        await countPayments(sql, ids);
+      }, "count payments");
+    }
+    counted += ids.length;
+    lastId = entries.at(-1)?.id ?? lastId;
+    if (entries.length === BATCH) continue;
+    const end = { lastId, isConfirmed: is_confirmed, asOf };
+    await database.query((sql) => db.endRun(sql, end), "end stats run");
+    return { counted, is_complete: true };
+  }
+  return { counted, is_complete: false };
+}
+
+async function countPayments(sql: Sql, ids: string[]): Promise<void> {
+  if (ids.length === 0) return;
+  const deltas = new Map<string, db.StatsDelta>();
+  const changed: { id: string; counts: db.PaymentCounts }[] = [];
+  for (const payment of await db.readPayments(sql, ids)) {
+    const counts = countsOf(payment);
+    if (JSON.stringify(counts) === JSON.stringify(payment.counts)) continue;
+    if (payment.counts) add(deltas, payment.counts, -1);
+    add(deltas, counts, 1);
+    changed.push({ id: payment.id, counts });
+  }
+  if (changed.length === 0) return;
+  // In the order of the primary key, like every other statement that locks several rows.
+  const sorted = [...deltas].sort(([a], [b]) => a < b ? -1 : 1).map(([, delta]) => delta);
+  await db.addDeltas(sql, sorted);
+  await db.storeCounts(sql, changed);
+}
+
+/** How a payment is counted. The order of the members is fixed, because the result is compared as text. */
+export function countsOf(payment: db.CountedPayment): db.PaymentCounts {
+  const hours = new Map<number, db.HourCount>();
+  function at(time: Date | string): db.HourCount {
+    const hour = Math.floor(new Date(time).getTime() / HOUR_MS) * HOUR_MS;
+    const zero = { created: 0, paid: 0, gross: 0, refunded: 0, chargedBack: 0, payTime: null };
+    const known = hours.get(hour) ?? { hour, ...zero };
+    hours.set(hour, known);
+    return known;
+  }
+  const { created_at, updated_at, captured_amount } = payment;
+  const paidAt = payment.paid_at ?? updated_at;
+  const created = at(created_at);
+  created.created = 1;
+  if (captured_amount !== null) {
+    created.paid = 1;
+    created.payTime = payTimeRange((paidAt.getTime() - created_at.getTime()) / 1_000);
+    at(paidAt).gross += captured_amount;
+  }
+  for (const { amount, created_at } of refundsOf(payment)) at(created_at).refunded += amount;
+  for (const { amount, time } of chargebacksOf(payment)) at(time).chargedBack += amount;
+  return {
+    user_id: payment.user_id,
+    payment_type: payment.payment_type,
+    bank: payment.bank,
+    transaction_status: payment.transaction_status,
+    hours: [...hours.values()].sort((a, b) => a.hour - b.hour),
+  };
+}
+
+const HOUR_MS = 60 * 60_000;
+
+/** The gateway may report a sum that is larger than the refunds that it lists. */
+function refundsOf(payment: db.CountedPayment): { amount: number; created_at: string }[] {
+  const { refunds, refunded_amount, first_times, updated_at } = payment;
+  const unlisted = refunds.reduce((rest, { amount }) => rest - amount, refunded_amount);
+  if (unlisted === 0) return refunds;
+  const created_at = first_times.partial_refund ?? first_times.refund ?? updated_at.toISOString();
+  return [...refunds, { amount: unlisted, created_at }];
+}
+
+/** A full chargeback after a partial one takes back the rest. */
+function chargebacksOf(payment: db.CountedPayment): { amount: number; time: string }[] {
+  const { first_times, chargeback_amount, updated_at } = payment;
+  const amount = chargebackAmount(payment) ?? 0;
+  if (amount === 0) return [];
+  const { partial_chargeback, chargeback } = first_times;
+  const last = chargeback ?? partial_chargeback ?? updated_at.toISOString();
+  if (partial_chargeback === undefined || chargeback === undefined) return [{ amount, time: last }];
+  const part = Math.min(chargeback_amount ?? 0, amount);
+  return [{ amount: part, time: partial_chargeback }, { amount: amount - part, time: last }];
+}
+
+/** Adds the counts of a payment, or subtracts them, in the scope of its user and in that of all users. */
+function add(deltas: Map<string, db.StatsDelta>, counts: db.PaymentCounts, sign: 1 | -1): void {
+  const { payment_type, transaction_status, user_id } = counts;
+  const bank = counts.bank ?? "";
+  for (const scope of [db.ALL_USERS, db.scopeOf(user_id)]) {
+    for (const each of counts.hours) {
+      const hour = new Date(each.hour);
+      const key = [scope, hour.toISOString(), payment_type, bank, transaction_status];
+      const delta = deltas.get(key.join("\0")) ?? {
+        ...{ scope, hour, payment_type, bank, transaction_status },
+        ...{ created_count: 0, paid_count: 0 },
+        ...{ gross_amount: 0, refund_amount: 0, chargeback_amount: 0 },
+        pay_times: new Array<number>(PAY_TIME_RANGES).fill(0),
+      };
+      deltas.set(key.join("\0"), delta);
+      delta.created_count += sign * each.created;
+      delta.paid_count += sign * each.paid;
+      delta.gross_amount += sign * each.gross;
+      delta.refund_amount += sign * each.refunded;
+      delta.chargeback_amount += sign * each.chargedBack;
+      if (each.payTime !== null) delta.pay_times[each.payTime]! += sign;
+    }
+  }
+}

@@ -1,0 +1,143 @@
+/** `readPaymentStats`: figures of payments by time, from the hourly figures. */
+
+import type { Database } from "../../db/database.ts";
+import { findProgress, readStats, type StatsGroup, type StatsQuery } from "../../db/stats.ts";
+import { type Caller, canReadAll } from "../auth/caller.ts";
+import type { Clock } from "../clock.ts";
+import { invalidField, ServiceError } from "../errors.ts";
+import { formatMoney } from "../money.ts";
+import { ownerFor } from "../records/read.ts";
+import { medianSeconds, PAY_TIME_RANGES } from "./pay_times.ts";
+
+export { STATS_GROUPS, STATS_INTERVALS } from "../../db/stats.ts";
+
+export interface StatsInput {
+  /** A day, such as `2026-03-05`, or a time. */
+  from: string;
+  /** Exclusive, like `from`; missing: now. */
+  to?: string;
+  interval: StatsQuery["interval"];
+  time_zone: string;
+  group_by: readonly StatsGroup[];
+}
+
+export type StatsView = Awaited<ReturnType<typeof readPaymentStats>>;
+
+/** The most rows of a response, and the most intervals of a request. */
+const MAX_ROWS = 5_000;
+const MAX_INTERVALS = 1_000;
+
+const INTERVAL_HOURS = { hour: 1, day: 24, week: 168, month: 672 };
+
+const HOUR_MS = 60 * 60_000;
+
+const RETRY_SECONDS = 60;
+
+export async function readPaymentStats(
+  { database, clock }: { database: Database; clock: Clock },
+  caller: Caller,
+  { interval, time_zone: timeZone, group_by: groups, ...range }: StatsInput,
+) {
+  if (groups.includes("user_id") && !canReadAll(caller)) {
+    throw new ServiceError("forbidden", {
+      detail:
+        "group_by: only staff and viewers can group by user_id. Remove it, or use a staff or " +
+        "viewer credential.",
+    });
+  }
+  requireZone(timeZone);
+  const from = parseHour("from", range.from, timeZone);
+  const to = range.to === undefined
+    ? new Date(Math.ceil(clock() / HOUR_MS) * HOUR_MS)
+    : parseHour("to", range.to, timeZone);
+  if (from >= to) throw invalidField("to", "must be later than from");
+  if ((to.getTime() - from.getTime()) / HOUR_MS / INTERVAL_HOURS[interval] > MAX_INTERVALS) {
+    throw invalidField("interval", `has more than ${MAX_INTERVALS} intervals; use a longer one`);
+  }
+  const query = { owner: ownerFor(caller), from, to, interval, timeZone, groups };
+  const { as_of } = await database.query(findProgress, "find stats progress");
+  if (as_of === null) throw notReady();
+  const rows = await database.query(
+    (sql) => readStats(sql, { ...query, limit: MAX_ROWS + 1 }, PAY_TIME_RANGES),
+    "read stats",
+  );
+  if (rows.length > MAX_ROWS) {
+    throw invalidField("group_by", `gives more than ${MAX_ROWS} rows; use a longer interval`);
+  }
+  return {
+    as_of: as_of.toISOString(),
+    from: from.toISOString(),
+    to: to.toISOString(),
+    interval,
+    time_zone: timeZone,
+    group_by: [...groups],
+    rows: rows.map((row) => ({
+      start: row.start.toISOString(),
+      ...groups.includes("payment_type") && { payment_type: row.payment_type },
+      ...groups.includes("bank") && { bank: row.bank || null },
+      ...groups.includes("transaction_status") && { transaction_status: row.transaction_status },
+      ...groups.includes("user_id") && { user_id: userOf(row.scope) },
+      count: row.created_count,
+      paid_count: row.paid_count,
+      success_rate: row.created_count === 0
+        ? null
+        : Math.round(row.paid_count / row.created_count * 10_000) / 10_000,
+      gross_amount: formatMoney(row.gross_amount),
+      refund_amount: formatMoney(row.refund_amount),
+      chargeback_amount: formatMoney(row.chargeback_amount),
+      net_amount: formatMoney(row.gross_amount - row.refund_amount - row.chargeback_amount),
+      median_seconds_to_pay: medianSeconds(row.pay_times),
+    })),
+  };
+}
+
+function userOf(scope: string): string | null {
+  return scope.startsWith("u:") ? scope.slice(2) : null;
+}
+
+/** The first count of all payments, or a count that an operator has started, is not finished. */
+function notReady(): ServiceError {
+  return new ServiceError("unavailable", {
+    detail: "The statistics are being computed from all payments. " +
+      `Retry in ${RETRY_SECONDS} s; GET /status/ shows the progress of update_stats.`,
+    headers: { "Retry-After": String(RETRY_SECONDS) },
+    isExpected: true,
+  });
+}
+
+function requireZone(timeZone: string): void {
+  try {
+    new Intl.DateTimeFormat("en", { timeZone });
+  } catch {
+    throw invalidField("time_zone", "must be a time zone such as Asia/Jakarta, or UTC");
+  }
+}
+
+/** The figures are stored by hours of UTC, so half hours cannot be told apart. */
+function parseHour(field: string, text: string, timeZone: string): Date {
+  const time = parseTime(text, timeZone);
+  if (time === null) {
+    throw invalidField(
+      field,
+      "must be a day such as 2026-03-05, or a time such as " +
+        "2026-03-05T09:00:00+07:00",
+    );
+  }
+  if (time.getTime() % HOUR_MS === 0) return time;
+  throw invalidField(
+    text.length === 10 ? "time_zone" : field,
+    "must be a full hour of UTC; time zones with half hours are not supported",
+  );
+}
+
+function parseTime(text: string, timeZone: string): Date | null {
+  try {
+    const milliseconds = /^\d{4}-\d\d-\d\d$/.test(text)
+      ? Temporal.PlainDate.from(text).toZonedDateTime(timeZone).epochMilliseconds
+      // In a query, a plus sign that is not percent-encoded is a space.
+      : Temporal.Instant.from(text.replace(/ (?=\d\d:\d\d$)/, "+")).epochMilliseconds;
+    return new Date(milliseconds);
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,271 @@
+/** The hourly figures of payments: the statements that fill and read `gateway.payment_stats`. */
+
+import { NIL } from "uuid";
+import type { Sql } from "./database.ts";
+import type { GatewayPayment } from "./payments.ts";
+
+/** All users; see the migration for the other scopes. */
+export const ALL_USERS = "*";
+
+export function scopeOf(userId: string | null): string {
+  return userId === null ? "-" : `u:${userId}`;
+}
+
+export interface StatsProgress {
+  position: number;
+  /** While all payments are counted (again): the last one that is counted; otherwise null. */
+  rebuilt_to: string | null;
+  as_of: Date | null;
+  /** All transactions that ran when `next_position` was stored have ended. */
+  is_confirmed: boolean;
+}
+
+export async function findProgress(sql: Sql): Promise<StatsProgress> {
+  const [progress] = await sql<[StatsProgress]>`
+    select position, rebuilt_to, as_of,
+      next_xmax is not null and pg_snapshot_xmin(pg_current_snapshot()) >= next_xmax
+        as is_confirmed
+    from gateway.stats_progress`;
+  return progress;
+}
+
+/** Only one transaction at a time counts payments: otherwise two could count the same change. */
+export async function lockProgress(sql: Sql): Promise<void> {
+  await sql`select from gateway.stats_progress for update`;
+}
+
+/**
+ * A run has read all entries of the history up to `lastId`. The position moves only to the end of an
+ * earlier run whose transactions had ended when this run began: an entry with a lower id may become
+ * visible after one with a higher id.
+ */
+export async function endRun(
+  sql: Sql,
+  { lastId, isConfirmed, asOf }: { lastId: number; isConfirmed: boolean; asOf: Date },
+): Promise<void> {
+  await sql`
+    update gateway.stats_progress set
+      position = case when ${isConfirmed} then greatest(position, next_position) else position end,
+      next_position = case when ${isConfirmed} or next_xmax is null
+        then ${lastId} else next_position end,
+      next_xmax = case when ${isConfirmed} or next_xmax is null
+        then pg_snapshot_xmax(pg_current_snapshot()) else next_xmax end,
+      as_of = ${asOf}
+    where rebuilt_to is null`;
+}
+
+export async function storeRebuilt(sql: Sql, to: string | null): Promise<void> {
+  await sql`update gateway.stats_progress set rebuilt_to = ${to} where rebuilt_to is not null`;
+}
+
+/**
+ * Deletes all figures, so that the next run counts all payments again. Entries of the history that are
+ * written meanwhile are read afterwards. The position is far enough back for all that are not committed
+ * yet: every statement ends after some seconds.
+ */
+export async function resetStats(sql: Sql): Promise<void> {
+  await lockProgress(sql);
+  await sql`truncate gateway.payment_stats, gateway.counted_payments`;
+  await sql`
+    update gateway.stats_progress set rebuilt_to = ${NIL}, as_of = null, next_position = null,
+      next_xmax = null, position = least(position, greatest(0, coalesce(
+        (select id from gateway.history order by id desc limit 1), 0) - 100000))`;
+}
+
+export async function listPaymentIds(sql: Sql, after: string, limit: number): Promise<string[]> {
+  const rows = await sql<{ id: string }[]>`
+    select id from gateway.payments where id > ${after} order by id limit ${limit}`;
+  return rows.map(({ id }) => id);
+}
+
+/** The records of the next entries of the history. */
+export async function listChanged(
+  sql: Sql,
+  after: number,
+  limit: number,
+): Promise<{ id: number; resource: string; resource_id: string }[]> {
+  return await sql`
+    select id, resource, resource_id from gateway.history where id > ${after}
+    order by id limit ${limit}`;
+}
+
+/** What one payment adds to an hour. */
+export interface HourCount {
+  /** In milliseconds. */
+  hour: number;
+  created: number;
+  paid: number;
+  gross: number;
+  refunded: number;
+  chargedBack: number;
+  /** The index of the range of `pay_times`; null: not paid, or not created in this hour. */
+  payTime: number | null;
+}
+
+/** How a payment is counted. */
+export interface PaymentCounts {
+  user_id: string | null;
+  payment_type: string;
+  bank: string | null;
+  transaction_status: string;
+  hours: HourCount[];
+}
+
+export interface CountedPayment extends
+  Pick<
+    GatewayPayment,
+    | "id"
+    | "user_id"
+    | "payment_type"
+    | "bank"
+    | "transaction_status"
+    | "captured_amount"
+    | "refunded_amount"
+    | "chargeback_amount"
+    | "paid_at"
+    | "created_at"
+    | "updated_at"
+  > {
+  /** Those that succeeded. */
+  refunds: { amount: number; created_at: string }[];
+  /** When the payment first had one of these statuses, if it ever had. */
+  first_times: Partial<Record<string, string>>;
+  /** As it is counted so far. */
+  counts: PaymentCounts | null;
+}
+
+/** Statuses whose first time is needed. */
+const DATED_STATUSES = ["refund", "partial_refund", "chargeback", "partial_chargeback"];
+
+export async function readPayments(sql: Sql, ids: readonly string[]): Promise<CountedPayment[]> {
+  return await sql<CountedPayment[]>`
+    select payment.id, payment.user_id, payment.payment_type, payment.bank,
+      payment.transaction_status, payment.captured_amount, payment.refunded_amount,
+      payment.chargeback_amount, payment.paid_at, payment.created_at, payment.updated_at,
+      case when payment.refunded_amount = 0 then '[]'::json else coalesce((
+        select json_agg(json_build_object('amount', amount, 'created_at', created_at))
+        from gateway.refunds where payment_id = payment.id and status = 'succeeded'), '[]')
+        end as refunds,
+      case when payment.transaction_status <> all(${sql.array(DATED_STATUSES)}::text[])
+        then '{}'::json else (
+        select coalesce(json_object_agg(to_status, first), '{}') from (
+          select to_status, min(created_at) as first from gateway.history
+          where resource_id = payment.id and to_status = any(${sql.array(DATED_STATUSES)}::text[])
+          group by to_status) dated) end as first_times,
+      counted.counts
+    from unnest(${sql.array([...ids])}::uuid[]) wanted (id)
+    cross join lateral (
+      select * from gateway.payments where id = wanted.id limit 1
+    ) payment
+    left join lateral (
+      select counts from gateway.counted_payments where payment_id = wanted.id limit 1
+    ) counted on true`;
+}
+
+export async function storeCounts(
+  sql: Sql,
+  counted: { id: string; counts: PaymentCounts }[],
+): Promise<void> {
+  await sql`
+    insert into gateway.counted_payments (payment_id, counts)
+    select (row ->> 'id')::uuid, row -> 'counts'
+    from json_array_elements(${JSON.stringify(counted)}::text::json) row
+    on conflict (payment_id) do update set counts = excluded.counts`;
+}
+
+/** A change of the figures of one hour. */
+export interface StatsDelta {
+  scope: string;
+  hour: Date;
+  payment_type: string;
+  bank: string;
+  transaction_status: string;
+  created_count: number;
+  paid_count: number;
+  gross_amount: number;
+  refund_amount: number;
+  chargeback_amount: number;
+  pay_times: number[];
+}
+
+export async function addDeltas(sql: Sql, deltas: StatsDelta[]): Promise<void> {
+  const json = JSON.stringify(deltas);
+  await sql`
+    insert into gateway.payment_stats as old
+    select scope, hour, payment_type, bank, transaction_status, created_count, paid_count,
+      gross_amount, refund_amount, chargeback_amount, pay_times
+    from json_populate_recordset(null::gateway.payment_stats, ${json}::text::json)
+    on conflict (scope, hour, payment_type, bank, transaction_status) do update set
+      created_count = old.created_count + excluded.created_count,
+      paid_count = old.paid_count + excluded.paid_count,
+      gross_amount = old.gross_amount + excluded.gross_amount,
+      refund_amount = old.refund_amount + excluded.refund_amount,
+      chargeback_amount = old.chargeback_amount + excluded.chargeback_amount,
+      pay_times = array(
+        select a + b from unnest(old.pay_times, excluded.pay_times) with ordinality
+          pair (a, b, number) order by number)`;
+  // Most payments leave the status in which they were created.
+  await sql`
+    delete from gateway.payment_stats old
+    using json_populate_recordset(null::gateway.payment_stats, ${json}::text::json) delta
+    where (old.scope, old.hour, old.payment_type, old.bank, old.transaction_status)
+        = (delta.scope, delta.hour, delta.payment_type, delta.bank, delta.transaction_status)
+      and old.created_count = 0 and old.gross_amount = 0 and old.refund_amount = 0
+      and old.chargeback_amount = 0`;
+}
+
+export const STATS_INTERVALS = ["hour", "day", "week", "month"] as const;
+
+export const STATS_GROUPS = ["payment_type", "bank", "transaction_status", "user_id"] as const;
+
+export type StatsGroup = (typeof STATS_GROUPS)[number];
+
+export interface StatsQuery {
+  /** Null: all users. */
+  owner: string | null;
+  from: Date;
+  to: Date;
+  interval: (typeof STATS_INTERVALS)[number];
+  timeZone: string;
+  groups: readonly StatsGroup[];
+  limit: number;
+}
+
+export interface StatsRow {
+  start: Date;
+  payment_type: string;
+  bank: string;
+  transaction_status: string;
+  scope: string;
+  created_count: number;
+  paid_count: number;
+  gross_amount: number;
+  refund_amount: number;
+  chargeback_amount: number;
+  pay_times: number[];
+}
+
+/** `ranges`: the length of `pay_times`. */
+export async function readStats(
+  sql: Sql,
+  { owner, from, to, interval, timeZone, groups, limit }: StatsQuery,
+  ranges: number,
+): Promise<StatsRow[]> {
+  const columns = groups.map((name) => name === "user_id" ? "scope" : name);
+  const groupColumns = columns.map((name) => `, ${name}`).join("");
+  const isByUser = groups.includes("user_id") && owner === null;
+  const scope = owner === null ? ALL_USERS : scopeOf(owner);
+  const sums = Array.from({ length: ranges }, (_, index) => `sum(pay_times[${index + 1}])`);
+  return await sql<StatsRow[]>`
+    select date_trunc(${interval}, hour, ${timeZone}) as start ${sql.unsafe(groupColumns)},
+      sum(created_count)::bigint as created_count, sum(paid_count)::bigint as paid_count,
+      sum(gross_amount)::bigint as gross_amount, sum(refund_amount)::bigint as refund_amount,
+      sum(chargeback_amount)::bigint as chargeback_amount,
+      array[${sql.unsafe(sums.join(", "))}]::bigint[] as pay_times
+    from gateway.payment_stats
+    where hour >= ${from} and hour < ${to}
+      and ${isByUser ? sql`scope <> ${sql.unsafe("'*'")}` : sql`scope = ${scope}`}
+    group by 1 ${sql.unsafe(groupColumns)}
+    order by 1 ${sql.unsafe(groupColumns)}
+    limit ${limit}`;
+}

@@ -1,0 +1,184 @@
+/** `GET /stats/payments/`: figures of payments by time. */
+
+import { createRoute, z } from "@hono/zod-openapi";
+import type { Clock } from "../../core/clock.ts";
+import { list, oneOf, text } from "../../core/input_fields.ts";
+import {
+  readPaymentStats,
+  STATS_GROUPS,
+  STATS_INTERVALS,
+  type StatsView,
+} from "../../core/reports/stats.ts";
+import { type Examples, money, nullableText, timestamp } from "../../core/response_fields.ts";
+import type { Database } from "../../db/database.ts";
+import { unsentExample } from "../../openapi/components.ts";
+import { COMMON_ERRORS, problems } from "../shared/problem_responses.ts";
+import { callerOf, createRouter, type Router } from "../shared/router.ts";
+
+const StatsRowSchema = z.object({
+  start: timestamp("When the interval begins."),
+  payment_type: z.string().optional().openapi({
+    description: "Present if `group_by` contains `payment_type`.",
+    example: "bank_transfer",
+  }),
+  bank: nullableText.optional().openapi({
+    description: "Present if `group_by` contains `bank`; null: the payment type has no bank.",
+    example: "bca",
+  }),
+  transaction_status: z.string().optional().openapi({
+    description: "Present if `group_by` contains `transaction_status`: the current status of the " +
+      "payments, not the one that they had in the interval.",
+    example: "settlement",
+  }),
+  user_id: nullableText.optional().openapi({
+    description: "Present if `group_by` contains `user_id`; null: the payments belong to no user.",
+    example: "alice",
+  }),
+  count: z.int().openapi({
+    format: "int64",
+    description: "Payments created in the interval.",
+    example: 120,
+  }),
+  paid_count: z.int().openapi({
+    format: "int64",
+    description: "Those of `count` that were paid, at any time.",
+    example: 96,
+  }),
+  success_rate: z.number().nullable().openapi({
+    description: "`paid_count` divided by `count`; null if `count` is 0. Recent intervals rise, " +
+      "because customers still pay.",
+    example: 0.8,
+  }),
+  gross_amount: money("Amounts captured in the interval.", "14400000.00"),
+  refund_amount: money("Amounts refunded in the interval.", "300000.00"),
+  chargeback_amount: money("Amounts charged back in the interval, as far as known.", "0.00"),
+  net_amount: money(
+    "`gross_amount` minus `refund_amount` and `chargeback_amount`. Negative if more was refunded " +
+      "than paid in the interval.",
+    "14100000.00",
+  ),
+  median_seconds_to_pay: z.number().nullable().openapi({
+    description: "How long half of the customers took to pay, of the payments in `paid_count`; " +
+      "accurate to about 20%. Null if none was paid.",
+    example: 95,
+  }),
+}).openapi("PaymentStatsRow", { description: "Figures of one interval, and of one group." });
+
+const StatsSchema = z.object({
+  as_of: timestamp("All changes until this time are included."),
+  from: timestamp("When the first interval begins."),
+  to: timestamp("When the last interval ends."),
+  interval: z.enum(STATS_INTERVALS).openapi({ example: "day" }),
+  time_zone: z.string().openapi({ example: "Asia/Jakarta" }),
+  group_by: z.array(z.enum(STATS_GROUPS)).openapi({ example: ["payment_type"] }),
+  rows: z.array(StatsRowSchema).openapi({
+    description: "By `start`, then by group. Intervals and groups without payments are absent.",
+  }),
+}).openapi("PaymentStats", { description: "Figures of payments by time." });
+
+const ROW = {
+  start: "2026-03-04T17:00:00.000Z",
+  count: 120,
+  paid_count: 96,
+  success_rate: 0.8,
+  gross_amount: "14400000.00",
+  refund_amount: "300000.00",
+  chargeback_amount: "0.00",
+  net_amount: "14100000.00",
+  median_seconds_to_pay: 95,
+};
+
+const STATS = {
+  by_day: {
+    summary: "One day in Jakarta",
+    value: {
+      as_of: "2026-03-06T02:15:00.000Z",
+      from: "2026-03-04T17:00:00.000Z",
+      to: "2026-03-05T17:00:00.000Z",
+      interval: "day",
+      time_zone: "Asia/Jakarta",
+      group_by: [],
+      rows: [ROW],
+    },
+  },
+  by_bank: {
+    summary: "One day in Jakarta, by bank",
+    value: {
+      as_of: "2026-03-06T02:15:00.000Z",
+      from: "2026-03-04T17:00:00.000Z",
+      to: "2026-03-05T17:00:00.000Z",
+      interval: "day",
+      time_zone: "Asia/Jakarta",
+      group_by: ["bank"],
+      rows: [{ ...ROW, bank: "bca" }],
+    },
+  },
+} satisfies Examples<StatsView>;
+
+const TIME_RULE = "A day of the time zone (`2026-03-05`), or a full hour (RFC 3339).";
+
+const statsRoute = createRoute({
+  method: "get",
+  path: "/stats/payments/",
+  operationId: "getPaymentStats",
+  summary: "Get payment statistics",
+  description:
+    "Returns figures of your payments by hour, day, week or month; staff and viewers get those of " +
+    "all users. Counts belong to the interval in which the payments were created. Amounts belong " +
+    "to the interval in which they were paid, refunded or charged back: they do not change when a " +
+    "payment of an earlier month is refunded. If a bank reverses a payment, its amount is removed " +
+    "from the interval in which it was paid.\n\n" +
+    "The figures are updated every minute: `as_of` says until when. For the figures of single " +
+    "payments, use `GET /exports/payments/`. While the service counts all payments for the first " +
+    "time, the error is `unavailable`. Invalid parameters, more than 1,000 intervals or more than " +
+    "5,000 rows are a `validation_error`.",
+  tags: ["Reports"],
+  request: {
+    query: z.object({
+      from: text(40).openapi({
+        description: `When the first interval begins. ${TIME_RULE}`,
+        param: { examples: { day: { value: "2026-03-05" } } },
+      }),
+      to: text(40).optional().openapi({
+        description: `When the last interval ends (exclusive); default: now. ${TIME_RULE}`,
+        param: { examples: unsentExample("2026-03-06") },
+      }),
+      interval: oneOf(STATS_INTERVALS).default("day").openapi({
+        description: "The length of an interval. Weeks begin on Monday.",
+        param: { examples: unsentExample("day") },
+      }),
+      time_zone: text(60).default("Asia/Jakarta").openapi({
+        description: "Where days, weeks and months begin at midnight: a name such as " +
+          "`Asia/Makassar`, or `UTC`. Its offset must be a number of hours.",
+        param: { examples: unsentExample("Asia/Makassar") },
+      }),
+      group_by: z.preprocess(
+        (sent) => typeof sent === "string" ? [sent] : sent,
+        list(oneOf(STATS_GROUPS), STATS_GROUPS.length).optional(),
+      ).openapi({
+        type: "array",
+        items: { type: "string", enum: [...STATS_GROUPS] },
+        description: "Separate figures for each value. Repeat the parameter to combine groups. " +
+          "`user_id` is for staff and viewers; for other callers it is `forbidden`.",
+        param: { examples: unsentExample(["payment_type"]) },
+      }),
+    }),
+  },
+  responses: {
+    200: {
+      description: "The figures",
+      content: { "application/json": { schema: StatsSchema, examples: STATS } },
+    },
+    ...problems("forbidden", ...COMMON_ERRORS),
+  },
+});
+
+export function createStatsRoutes(deps: { database: Database; clock: Clock }): Router {
+  const router = createRouter();
+  router.openapi(statsRoute, async (c) => {
+    const { group_by = [], ...query } = c.req.valid("query");
+    const input = { ...query, group_by: [...new Set(group_by)] };
+    return c.json(await readPaymentStats(deps, callerOf(c), input), 200);
+  });
+  return router;
+}
