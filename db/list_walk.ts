@@ -88,6 +88,8 @@ export interface Walk {
   isByTime: boolean;
   /** Whether the candidates have to match further conditions. */
   isFiltered: boolean;
+  /** How many candidates one page examines at most, if `isFiltered`. */
+  maxExamined: number;
 }
 
 interface WalkedRow {
@@ -113,7 +115,7 @@ export async function readWalk<Row extends { id: string }>(
     limit: number;
   },
 ): Promise<WalkedPage<Row>> {
-  const examined = walk.isFiltered ? Math.max(MAX_EXAMINED, limit) : limit;
+  const examined = walk.isFiltered ? Math.max(walk.maxExamined, limit) : limit;
   const rows = await sql<WalkedRow[]>`
     with recursive ${walk.ctes} matched as materialized (
       select candidate.at as walked_at, record.*

@@ -5,6 +5,7 @@ import type { Sql } from "./database.ts";
 import {
   type Fragment,
   type IndexRange,
+  MAX_EXAMINED,
   newestInRange,
   type Position,
   readWalk,
@@ -144,6 +145,7 @@ function rangeWalk(sql: Sql, range: IndexRange, isFiltered: boolean): Walk {
     candidates: (limit) => newestInRange(sql, range, limit),
     isByTime: range.timeColumn !== null,
     isFiltered,
+    maxExamined: MAX_EXAMINED,
   };
 }
 
@@ -227,6 +229,9 @@ function ownersRange(sql: Sql, filter: PaymentFilter): IndexRange {
   };
 }
 
+/** Fewer, because so many entries of each range are read before they are merged. */
+const MAX_EXAMINED_PER_STATE = 100;
+
 /** One range for each pair of a status and a type; reads at most one page of each, and merges them. */
 function statesWalk(sql: Sql, filter: PaymentFilter, isFiltered: boolean): Walk {
   const { owner, status, payment_type } = filter;
@@ -254,6 +259,7 @@ function statesWalk(sql: Sql, filter: PaymentFilter, isFiltered: boolean): Walk 
         order by page.id desc limit ${limit}`,
     isByTime: false,
     isFiltered,
+    maxExamined: MAX_EXAMINED_PER_STATE,
   };
 }
 

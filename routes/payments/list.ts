@@ -51,6 +51,20 @@ function paymentType() {
 const MIN_SEARCH = 4;
 
 const query = z.object({
+  payment_type: several(paymentType(), {
+    max: MAX_TYPES,
+    items: { type: "string", pattern: TYPE_NAME },
+    description:
+      "Only payments of this type. A payment of an invoice can have other types than a " +
+      "charge.",
+    example: ["bank_transfer"],
+  }),
+  status: severalOf(
+    PAYMENT_STATUSES,
+    "PaymentStatus",
+    "Only payments with this `transaction_status`.",
+    ["settlement"],
+  ),
   q: text(255).refine(
     (q) => [...q.trim()].length >= MIN_SEARCH,
     `must have at least ${MIN_SEARCH} characters`,
@@ -60,20 +74,6 @@ const query = z.object({
       "transaction id, customer email, customer phone or virtual account number it is. Returns at " +
       "most `limit` payments and no `Link`. Combine it only with `limit` and `user_id`.",
     param: { examples: unsentExample("order-18") },
-  }),
-  status: severalOf(
-    PAYMENT_STATUSES,
-    "PaymentStatus",
-    "Only payments with this `transaction_status`.",
-    ["settlement"],
-  ),
-  payment_type: several(paymentType(), {
-    max: MAX_TYPES,
-    items: { type: "string", pattern: TYPE_NAME },
-    description:
-      "Only payments of this type. A payment of an invoice can have other types than a " +
-      "charge.",
-    example: ["bank_transfer"],
   }),
   order_id: textParameter(
     "Only payments of this order: one, and those that failed before it.",

@@ -1,12 +1,12 @@
 /** Query parameters by which lists are filtered. */
 
 import { z } from "@hono/zod-openapi";
-import { list, oneOf, text, textLike, time } from "../../core/input_fields.ts";
+import { oneOf, text, textLike, time } from "../../core/input_fields.ts";
 import { MAX_AMOUNT } from "../../core/money.ts";
 import { unsentExample } from "../../openapi/components.ts";
 
 /** A parameter with several values is repeated: `status=pending&status=settlement`. */
-export function several<T extends z.ZodType<string>>(
+export function several<T extends z.ZodType<string, string>>(
   item: T,
   { max, items, description, example }: {
     max: number;
@@ -16,17 +16,23 @@ export function several<T extends z.ZodType<string>>(
     example: string[];
   },
 ) {
-  return z.preprocess(
-    (sent) => typeof sent === "string" ? [sent] : sent,
-    list(item, max).transform((values) => [...new Set(values)]).optional(),
-  ).openapi({
-    type: "array",
-    items,
-    minItems: 1,
-    maxItems: max,
-    description: `${description} Repeat the parameter for several values.`,
-    param: { examples: unsentExample(example) },
-  });
+  return z.union([z.string().transform((sent) => [sent]), z.array(z.string())])
+    .transform((sent, context): z.output<T>[] => {
+      const values = [...new Set(sent)];
+      const problem = values.length > max
+        ? `must have at most ${max} values`
+        : values.flatMap((value) => item.safeParse(value).error?.issues ?? [])[0]?.message;
+      if (problem === undefined) return values as z.output<T>[];
+      context.addIssue({ code: "custom", message: problem });
+      return z.NEVER;
+    }).optional().openapi({
+      type: "array",
+      items,
+      minItems: 1,
+      maxItems: max,
+      description: `${description} Repeat the parameter for several values.`,
+      param: { examples: unsentExample(example) },
+    });
 }
 
 /** Several of these values. `schema` is their name in the document. */
