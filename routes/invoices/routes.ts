@@ -1,7 +1,6 @@
 /** `/invoices/…`: lists, creates, reads, checks and voids invoices. */
 
 import { createRoute, z } from "@hono/zod-openapi";
-import { oneOf } from "../../core/input_fields.ts";
 import { getInvoiceStatus } from "../../core/invoices/check_at_gateway.ts";
 import { createInvoice } from "../../core/invoices/create.ts";
 import { InvoiceInputSchema } from "../../core/invoices/invoice_input.ts";
@@ -9,7 +8,6 @@ import type { InvoiceDeps } from "../../core/invoices/invoice_record.ts";
 import { listInvoices, readInvoice } from "../../core/invoices/read.ts";
 import { INVOICE_STATUSES } from "../../core/invoices/states.ts";
 import { voidInvoice } from "../../core/invoices/void.ts";
-import { unsentExample } from "../../openapi/components.ts";
 import { InvoiceSchema, InvoiceStatusCheckSchema, VoidInputSchema } from "../schemas/invoice.ts";
 import { actionRequest, optionalBody, scopeOf } from "../shared/action.ts";
 import {
@@ -18,7 +16,14 @@ import {
   replayHeader,
   requestKeyOf,
 } from "../shared/idempotency.ts";
-import { linkHeader, NEXT_PAGE, paging } from "../shared/page.ts";
+import {
+  createdRange,
+  dateParameter,
+  emailParameter,
+  severalOf,
+  textParameter,
+} from "../shared/filters.ts";
+import { filteredLinkHeader, filteredPaging, NEXT_PAGE } from "../shared/page.ts";
 import { basePathOf, locationHeader, parsePathId, pathId } from "../shared/paths.ts";
 import {
   CHANGE_ERRORS,
@@ -46,11 +51,26 @@ const listRoute = createRoute({
   tags: ["Invoices"],
   request: {
     query: z.object({
-      status: oneOf(INVOICE_STATUSES).optional().openapi({
-        description: "Only invoices with this `status`.",
-        param: { examples: unsentExample("overdue") },
-      }),
-      ...paging,
+      status: severalOf(
+        INVOICE_STATUSES,
+        "InvoiceStatus",
+        "Only invoices with this `status`.",
+        ["overdue"],
+      ),
+      customer_email: emailParameter("invoices"),
+      invoice_number: textParameter("Only the invoice with this number.", "INV-20261115-7K3M9QXD"),
+      order_id: textParameter("Only invoices with this order id.", "order-1893"),
+      ...createdRange("invoices"),
+      due_from: dateParameter(
+        "Only invoices with this `due_date` or a later one. The list is then sorted by `due_date`, " +
+          "latest first, unless it is filtered by customer, number or order.",
+        "2026-12-01",
+      ),
+      due_to: dateParameter(
+        "Only invoices with this `due_date` or an earlier one; sorted like `due_from`.",
+        "2026-12-31",
+      ),
+      ...filteredPaging,
     }),
   },
   responses: {
@@ -197,10 +217,10 @@ const voidRoute = createRoute({
 export function createInvoiceRoutes(deps: InvoiceDeps): Router {
   const router = createRouter();
   router.openapi(listRoute, async (c) => {
-    const { status, limit, cursor } = c.req.valid("query");
-    const filter = { status: status ?? null, limit, before: cursor ?? null };
+    const { cursor, ...query } = c.req.valid("query");
+    const filter = { ...query, after: cursor ?? null };
     const { invoices, next } = await listInvoices(deps, callerOf(c), filter);
-    const link = linkHeader(basePathOf(c, path) + path, { status, limit }, next);
+    const link = filteredLinkHeader(basePathOf(c, path) + path, query, next);
     return c.json(invoices, 200, link);
   });
   router.openapi(createInvoiceRoute, async (c) => {

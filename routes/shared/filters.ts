@@ -11,7 +11,7 @@ export function several<T extends z.ZodType<string, string>>(
   { max, items, description, example }: {
     max: number;
     /** The schema of a value in the document. */
-    items: { $ref: string } | { type: "string"; pattern: string };
+    items: { $ref: string } | { type: "string"; enum?: string[] };
     description: string;
     example: string[];
   },
@@ -35,14 +35,16 @@ export function several<T extends z.ZodType<string, string>>(
     });
 }
 
-/** Several of these values. `schema` is their name in the document. */
+/** Several of these values. `schema` is their name in the document; null: they have none. */
 export function severalOf<const T extends readonly [string, ...string[]]>(
   values: T,
-  schema: string,
+  schema: string | null,
   description: string,
   example: NoInfer<T[number]>[],
 ) {
-  const items = { $ref: `#/components/schemas/${schema}` };
+  const items = schema === null
+    ? { type: "string" as const, enum: [...values] }
+    : { $ref: `#/components/schemas/${schema}` };
   return several(oneOf(values), { max: values.length, items, description, example });
 }
 
@@ -122,4 +124,18 @@ export function userParameter(records: string) {
       "users are `forbidden`.",
     "alice",
   );
+}
+
+/** A date without a time, which exists in the calendar. */
+export function dateParameter(description: string, example: string) {
+  const message = "must be a date such as 2026-12-31";
+  return z.string(message).regex(/^[0-9]{4}-[0-9]{2}-[0-9]{2}$/, { message, abort: true })
+    // `Date` accepts February 30 and makes it March 2.
+    .refine((day) => new Date(`${day}T00:00Z`).toJSON()?.slice(0, 10) === day, message)
+    .optional().openapi({
+      type: "string",
+      format: "date",
+      description,
+      param: { examples: unsentExample(example) },
+    });
 }

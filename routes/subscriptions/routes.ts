@@ -26,7 +26,8 @@ import {
   replayHeader,
   requestKeyOf,
 } from "../shared/idempotency.ts";
-import { linkHeader, NEXT_PAGE, paging } from "../shared/page.ts";
+import { severalOf, textParameter, userParameter } from "../shared/filters.ts";
+import { filteredLinkHeader, filteredPaging, NEXT_PAGE } from "../shared/page.ts";
 import { basePathOf, locationHeader, parsePathId, pathId } from "../shared/paths.ts";
 import {
   CHANGE_ERRORS,
@@ -61,11 +62,19 @@ const listRoute = createRoute({
   tags: ["Subscriptions"],
   request: {
     query: z.object({
-      status: oneOf(SUBSCRIPTION_STATUSES).optional().openapi({
-        description: "Only subscriptions with this `status`.",
-        param: { examples: unsentExample("active") },
+      status: severalOf(
+        SUBSCRIPTION_STATUSES,
+        "SubscriptionStatus",
+        "Only subscriptions with this `status`.",
+        ["active"],
+      ),
+      name: textParameter("Only subscriptions with this name.", "coffee-club"),
+      payment_type: oneOf(["credit_card", "gopay"]).optional().openapi({
+        description: "Only subscriptions of this payment type.",
+        param: { examples: unsentExample("gopay") },
       }),
-      ...paging,
+      user_id: userParameter("subscriptions"),
+      ...filteredPaging,
     }),
   },
   responses: {
@@ -76,7 +85,7 @@ const listRoute = createRoute({
         "application/json": { schema: z.array(SubscriptionSchema), examples: SUBSCRIPTION_PAGE },
       },
     },
-    ...problems(...COMMON_ERRORS),
+    ...problems("forbidden", ...COMMON_ERRORS),
   },
 });
 
@@ -280,10 +289,10 @@ const actionRoute = createRoute({
 export function createSubscriptionRoutes(deps: RecordDeps): Router {
   const router = createRouter();
   router.openapi(listRoute, async (c) => {
-    const { status, limit, cursor } = c.req.valid("query");
-    const filter = { status: status ?? null, limit, before: cursor ?? null };
+    const { cursor, ...query } = c.req.valid("query");
+    const filter = { ...query, after: cursor ?? null };
     const { subscriptions, next } = await listSubscriptions(deps, callerOf(c), filter);
-    const link = linkHeader(basePathOf(c, path) + path, { status, limit }, next);
+    const link = filteredLinkHeader(basePathOf(c, path) + path, query, next);
     return c.json(subscriptions, 200, link);
   });
   router.openapi(createSubscriptionRoute, async (c) => {

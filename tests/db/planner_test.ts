@@ -30,7 +30,7 @@ const NOW = new Date("2026-03-05T00:00:00Z");
 const ANY = { owner: null, after: null, limit: 10 };
 
 const ALL_EVENTS = {
-  name: null,
+  names: null,
   resourceId: null,
   order: "newest_first",
   before: null,
@@ -69,7 +69,7 @@ const STATEMENTS: Record<string, (sql: Sql) => Promise<unknown>> = {
   "read events of a rare name": (sql) =>
     readEventsAfter(sql, BEFORE_ALL, { names: ["rare"], resourceId: null, userId: null }, 10),
   "list events": (sql) => listEvents(sql, ALL_EVENTS),
-  "list events of a rare name": (sql) => listEvents(sql, { ...ALL_EVENTS, name: "rare" }),
+  "list events of a rare name": (sql) => listEvents(sql, { ...ALL_EVENTS, names: ["rare"] }),
   "list events of a resource": (sql) => listEvents(sql, { ...ALL_EVENTS, resourceId: idOf(7) }),
   "publish events": (sql) => publishBatch(sql, 10),
   "count unpublished events": (sql) => findUnpublished(sql),
