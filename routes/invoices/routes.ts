@@ -33,7 +33,13 @@ import {
   problems,
 } from "../shared/problem_responses.ts";
 import { callerOf, createRouter, type Router } from "../shared/router.ts";
-import { INVOICE_PAGE, INVOICE_REQUESTS, INVOICE_STATUS_CHECKS, INVOICES } from "./examples.ts";
+import {
+  CREATED_INVOICES,
+  INVOICE_PAGE,
+  INVOICE_REQUESTS,
+  INVOICE_STATUS_CHECKS,
+  INVOICES,
+} from "./examples.ts";
 
 const path = "/invoices/";
 
@@ -116,7 +122,7 @@ const createInvoiceRoute = createRoute({
       content: {
         "application/json": {
           schema: InvoiceSchema,
-          examples: { sent_invoice: INVOICES.sent_invoice },
+          examples: CREATED_INVOICES,
         },
       },
     },
@@ -191,7 +197,7 @@ const voidRoute = createRoute({
   request: actionRequest(InvoicePath, {
     schema: VoidInputSchema,
     description: "Omit the body to void the invoice without a reason.",
-    examples: { reason: { summary: "With a reason", value: { reason: "Ordered twice" } } },
+    examples: { voided_invoice: { summary: "With a reason", value: { reason: "Ordered twice" } } },
   }),
   responses: {
     200: {

@@ -19,7 +19,7 @@ import {
 } from "../../core/subscriptions/subscription_input.ts";
 import { unsentExample } from "../../openapi/components.ts";
 import { SubscriptionSchema, SubscriptionStatusCheckSchema } from "../schemas/subscription.ts";
-import { actionRequest, EMPTY_BODY, optionalBody, scopeOf } from "../shared/action.ts";
+import { actionRequest, emptyBody, optionalBody, scopeOf } from "../shared/action.ts";
 import {
   IdempotencyHeaders,
   REPLAY_HEADER,
@@ -38,6 +38,7 @@ import {
 } from "../shared/problem_responses.ts";
 import { callerOf, createRouter, type Router } from "../shared/router.ts";
 import {
+  CREATED_SUBSCRIPTIONS,
   SUBSCRIPTION_PAGE,
   SUBSCRIPTION_REQUESTS,
   SUBSCRIPTION_STATUS_CHECKS,
@@ -124,7 +125,7 @@ const createSubscriptionRoute = createRoute({
       content: {
         "application/json": {
           schema: SubscriptionSchema,
-          examples: { active_subscription: SUBSCRIPTIONS.active_subscription },
+          examples: CREATED_SUBSCRIPTIONS,
         },
       },
     },
@@ -214,7 +215,10 @@ const updateRoute = createRoute({
       content: {
         "application/json": {
           schema: SubscriptionSchema,
-          examples: { updated_subscription: SUBSCRIPTIONS.updated_subscription },
+          examples: {
+            updated_subscription: SUBSCRIPTIONS.updated_subscription,
+            active_subscription: SUBSCRIPTIONS.active_subscription,
+          },
         },
       },
     },
@@ -260,7 +264,7 @@ const actionRoute = createRoute({
     "anything: the service repeats the request until the gateway responds.",
   tags: ["Subscriptions"],
   middleware: [optionalBody],
-  request: actionRequest(ActionPath, EMPTY_BODY),
+  request: actionRequest(ActionPath, emptyBody("disabled_subscription")),
   responses: {
     200: {
       description: "The updated subscription",
