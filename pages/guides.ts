@@ -13,6 +13,7 @@ const GUIDES: Record<string, () => Promise<{ default: string }>> = {
   "cards.md": () => import("../docs/cards.md", { with: { type: "text" } }),
   "clients.md": () => import("../docs/clients.md", { with: { type: "text" } }),
   "figures.md": () => import("../docs/figures.md", { with: { type: "text" } }),
+  "finding-payments.md": () => import("../docs/finding-payments.md", { with: { type: "text" } }),
   "first-payments.md": () => import("../docs/first-payments.md", { with: { type: "text" } }),
   "gateway.md": () => import("../docs/gateway.md", { with: { type: "text" } }),
   "how-it-works.md": () => import("../docs/how-it-works.md", { with: { type: "text" } }),
