@@ -2,6 +2,7 @@
 
 import { setTimeout as delay } from "node:timers/promises";
 import { waitAtMost } from "../concurrency/deadlines.ts";
+import { createAuditRecorder } from "../core/audit/recorder.ts";
 import { ensureKey } from "../core/auth/api_keys.ts";
 import { systemClock } from "../core/clock.ts";
 import { createClockCheck } from "../core/clock_check.ts";
@@ -109,6 +110,7 @@ export async function serve(readConfig: () => Config, options: ServeOptions = {}
   const streamDeps = { database, databaseUrl, clock, log };
   const streams = resources.use(createEventStreams(streamDeps, { limits: config.streams }));
 
+  const audit = resources.use(createAuditRecorder({ database, clock, log }));
   const load = createLoad(log);
   resources.use(measureLoad(load));
   resources.use(observeLoopDelay(load.delayMs));
@@ -127,6 +129,7 @@ export async function serve(readConfig: () => Config, options: ServeOptions = {}
     publisher,
     poster: jobs.poster,
     log,
+    audit,
     clock,
     clockCheck,
     load,

@@ -52,6 +52,15 @@ export function countRejectedRequest(): void {
   rejectedRequests.add(1);
 }
 
+const unrecordedAttempts = meter.createCounter("payment_gateway.audit.unrecorded", {
+  description:
+    "Refused requests that the audit trail does not contain, because there were too many",
+});
+
+export function countUnrecordedAttempt(): void {
+  unrecordedAttempts.add(1);
+}
+
 function gauge(name: string, description: string, unit = "") {
   return meter.createObservableGauge(`payment_gateway.${name}`, { description, unit });
 }

@@ -2,6 +2,7 @@
 
 import { Hono } from "hono";
 import { getPath } from "hono/utils/url";
+import type { AuditRecorder } from "../core/audit/recorder.ts";
 import { createAuthenticator } from "../core/auth/authenticator.ts";
 import type { Clock } from "../core/clock.ts";
 import type { ClockCheck } from "../core/clock_check.ts";
@@ -21,12 +22,14 @@ import type { Migration } from "../db/migrations.ts";
 import { createDocument, type Document } from "../openapi/document.ts";
 import { createReference } from "../openapi/reference.ts";
 import { createFrontDoor } from "../pages/front_door.ts";
+import { createAuditRoutes } from "./audit.ts";
 import { createEventRoutes } from "./events/routes.ts";
 import { registerWebhookMessages } from "./events/webhook_messages.ts";
 import { createInvoiceRoutes } from "./invoices/routes.ts";
 import { createJobRoutes } from "./jobs/routes.ts";
 import { createKeyRoutes } from "./keys.ts";
 import { me } from "./me.ts";
+import { createAudit } from "./middleware/audit_requests.ts";
 import { createQueryChecks } from "./middleware/known_query.ts";
 import { mount } from "./middleware/mount.ts";
 import { createRateLimit } from "./middleware/rate_limit.ts";
@@ -79,6 +82,8 @@ export interface AppDeps {
   /** Sends webhooks. */
   poster: Poster;
   log: Log;
+  /** Records what callers change. */
+  audit: AuditRecorder;
   clock: Clock;
   clockCheck: ClockCheck;
   /** The load of this instance. */
@@ -136,6 +141,7 @@ export function createApp(options: AppDeps): App {
     createWebhookRoutes({ ...deps, secrets, webhookRules }),
     statusRoutes,
     createJobRoutes(deps),
+    createAuditRoutes(deps),
     ...deps.resources ?? [],
   ];
 
@@ -182,7 +188,11 @@ export function createApp(options: AppDeps): App {
     });
   });
 
-  const fetch = wrapRequests((request, context) => app.fetch(request, context), { log, clock });
+  const fetch = wrapRequests((request, context) => app.fetch(request, context), {
+    log,
+    clock,
+    audit: createAudit(deps.audit, basePath),
+  });
   return {
     fetch,
     request: async (path, init) =>

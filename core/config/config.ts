@@ -47,6 +47,8 @@ export interface RetentionDays {
   notifications: number;
   keys: number;
   events: number;
+  /** What callers changed and tried to change. */
+  audit: number;
   /** Pending deliveries to disabled webhook endpoints. */
   deliveries: number;
 }
@@ -150,6 +152,7 @@ export function parseConfig(env: Environment, folder: string): Config {
       notifications: settings.KEEP_NOTIFICATIONS_DAYS ?? 400,
       keys: settings.KEEP_KEYS_DAYS ?? 1,
       events: settings.KEEP_EVENTS_DAYS ?? 400,
+      audit: settings.KEEP_AUDIT_DAYS ?? 400,
       deliveries: settings.KEEP_HELD_DELIVERIES_DAYS ?? settings.KEEP_EVENTS_DAYS ?? 400,
     },
     recheck: {

@@ -4,6 +4,7 @@ import { type Client, type Config, createClient } from "#api/client";
 import { getCaller, getStatus } from "#api/sdk";
 import type { Caller, Status } from "#api/types";
 import { type CallLimits, type CallOptions, dataOf, toRequestOptions } from "./call.ts";
+import { Audit } from "./audit.ts";
 import { Charges } from "./charges.ts";
 import { toCallError } from "./errors.ts";
 import { Events } from "./events.ts";
@@ -49,6 +50,7 @@ export class PaymentGateway {
   readonly events: Events;
   readonly jobs: Jobs;
   readonly keys: Keys;
+  readonly audit: Audit;
   readonly notifications: Notifications;
   readonly webhookEndpoints: WebhookEndpoints;
   readonly #client: Client;
@@ -83,6 +85,7 @@ export class PaymentGateway {
     this.events = new Events(client, send, timeoutMs);
     this.jobs = new Jobs(client);
     this.keys = new Keys(client);
+    this.audit = new Audit(client);
     this.notifications = new Notifications(client);
     this.webhookEndpoints = new WebhookEndpoints(client);
   }
