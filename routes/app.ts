@@ -29,6 +29,7 @@ import { createInvoiceRoutes } from "./invoices/routes.ts";
 import { createJobRoutes } from "./jobs/routes.ts";
 import { createKeyRoutes } from "./keys.ts";
 import { me } from "./me.ts";
+import { acceptMetricsToken, createMetricsRoutes } from "./metrics.ts";
 import { createAudit } from "./middleware/audit_requests.ts";
 import { createQueryChecks } from "./middleware/known_query.ts";
 import { mount } from "./middleware/mount.ts";
@@ -60,6 +61,7 @@ export interface AppDeps {
     | "isEmbeddedDefault"
     | "jwt"
     | "keep"
+    | "metricsToken"
     | "notificationConfirm"
     | "rateLimit"
     | "trustedProxies"
@@ -125,6 +127,7 @@ export function createApp(options: AppDeps): App {
     }),
   ];
   const statusRoutes = createStatusRoutes(deps);
+  const metricsRoutes = createMetricsRoutes(deps);
   const acceptDevelopmentKeys = config.isEmbeddedDefault;
   const resources = [
     me,
@@ -140,6 +143,7 @@ export function createApp(options: AppDeps): App {
     createEventRoutes(deps),
     createWebhookRoutes({ ...deps, secrets, webhookRules }),
     statusRoutes,
+    metricsRoutes,
     createJobRoutes(deps),
     createAuditRoutes(deps),
     ...deps.resources ?? [],
@@ -168,12 +172,17 @@ export function createApp(options: AppDeps): App {
   const app = new Hono<AppEnv>({ getPath: pathWithSlash });
   const frontDoor = createFrontDoor({ basePath, sandboxUrl: deps.sandboxUrl ?? null });
   for (const router of [...publicRoutes, reference, frontDoor]) mount(app, basePath, router, null);
+  const requireMetricsReader = acceptMetricsToken(config.metricsToken, requireCaller);
   const requireCallerUnderLoad = createLoadShedder(deps.load, requireCaller);
   for (const router of resources) {
-    // Like notifications and probes, the status is served under any load.
-    const isAlwaysServed = router === statusRoutes;
+    // Like notifications and probes, the status and the metrics are served under any load.
+    const guard = router === metricsRoutes
+      ? requireMetricsReader
+      : router === statusRoutes
+      ? requireCaller
+      : requireCallerUnderLoad;
     mount(app, basePath, router, {
-      requireCaller: isAlwaysServed ? requireCaller : requireCallerUnderLoad,
+      requireCaller: guard,
       queryChecks: createQueryChecks(router),
     });
   }

@@ -96,6 +96,8 @@ export interface Config {
   rateLimit: { perSecond: number; burst: number };
   /** How many event streams may be open. */
   streams: { perCaller: number; total: number };
+  /** The token with which `GET /metrics` can be read; null: only with a staff or viewer key. */
+  metricsToken: string | null;
   trustedProxies: AddressList | null;
   drainSeconds: number;
 }
@@ -171,6 +173,7 @@ export function parseConfig(env: Environment, folder: string): Config {
       perCaller: settings.STREAMS_PER_CALLER ?? 100,
       total: settings.STREAMS_TOTAL ?? 1_000,
     },
+    metricsToken: settings.METRICS_TOKEN ?? null,
     trustedProxies: settings.TRUST_PROXY ?? null,
     drainSeconds: settings.DRAIN_SECONDS ?? (isEmbeddedDefault ? 0 : 3),
   };

@@ -347,6 +347,16 @@ export const SETTINGS = z.object({
     "must be a whole number, 1 to 100000",
     wholeNumber(1, 100_000),
   ),
+  METRICS_TOKEN: setting(
+    {
+      description: "Token with which a monitoring system can read `GET /metrics`, in addition to " +
+        "staff and viewer keys (secret)",
+      default: "none",
+      example: "32 or more random characters",
+    },
+    "must be at least 32 characters without spaces",
+    matching(/^[\x21-\x7e]{32,}$/),
+  ),
   TRUST_PROXY: setting(
     {
       description: "Proxies whose `X-Forwarded-For` is trusted: IP addresses and networks",

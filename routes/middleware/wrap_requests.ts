@@ -4,6 +4,7 @@ import type { Clock } from "../../core/clock.ts";
 import { invalidField } from "../../core/errors.ts";
 import type { Log } from "../../core/log.ts";
 import { redact } from "../../core/redact.ts";
+import { recordRequest } from "../../core/telemetry.ts";
 import type { RequestContext } from "../shared/router.ts";
 import { renderError } from "../shared/problem.ts";
 import type { AuditRequest } from "./audit_requests.ts";
@@ -67,11 +68,14 @@ export function wrapRequests(inner: Inner, { log, clock, audit }: WrapDeps): Fet
     const { requestId, route, caller, problem } = context;
     const head = request.method === "HEAD" ? withoutLength(handled) : handled;
     const response = withSafeHeaders(head, requestId);
+    const method = knownMethod(request.method);
+    const durationMs = clock() - began;
+    recordRequest(durationMs, { method, route: route ?? "none", status: response.status });
     log.request({
-      method: knownMethod(request.method),
+      method,
       route,
       status: response.status,
-      durationMs: clock() - began,
+      durationMs,
       caller: caller?.userId ?? null,
       requestId,
       problem,
