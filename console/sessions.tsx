@@ -1,0 +1,43 @@
+/** `/console/sessions/`: who is signed in, and since when. Staff can end a session. */
+
+import type { FC } from "hono/jsx";
+import type { ConsoleSession } from "../core/auth/console_sessions.ts";
+import { FormToken, Frame, Table, Time } from "./frame.tsx";
+import type { SignedInView } from "./session.ts";
+
+interface SessionsProps {
+  view: SignedInView;
+  sessions: ConsoleSession[];
+}
+
+export const SessionsPage: FC<SessionsProps> = ({ view, sessions }) => {
+  const { root, words, session: own } = view;
+  const columns = [words.user, words.status, words.key, words.signedIn, words.lastUsed, words.ends, ""];
+  return (
+    <Frame view={view} title={words.sessions} path="/sessions/">
+      <h1>{words.sessions}</h1>
+      <Table columns={columns}>
+        {sessions.map((session) => (
+          <tr>
+            <td>{session.user_id}</td>
+            <td>{words.roles[session.is_staff ? "staff" : "viewer"]}</td>
+            <td>{session.key_prefix ? <code>{session.key_prefix}…</code> : "JWT"}</td>
+            <td><Time view={view} at={session.created_at.toISOString()} /></td>
+            <td><Time view={view} at={session.last_used_at.toISOString()} /></td>
+            <td><Time view={view} at={session.expires_at.toISOString()} /></td>
+            <td>
+              {session.id === own.id
+                ? words.thisSession
+                : own.caller.isStaff && (
+                  <form method="post" action={`${root}/sessions/${session.id}/end/`}>
+                    <FormToken view={view} />
+                    <button>{words.end}</button>
+                  </form>
+                )}
+            </td>
+          </tr>
+        ))}
+      </Table>
+    </Frame>
+  );
+};
