@@ -1,6 +1,5 @@
 /** The statements that read and write payments. */
 
-import { MAX, NIL } from "uuid";
 import type { Batched } from "./batched.ts";
 import { columnNames, mutableNames } from "./columns.ts";
 import type { Sql } from "./database.ts";
@@ -9,7 +8,6 @@ import {
   type GatewayRefund,
   PAYMENT_COLUMNS,
   PAYMENT_ITEM_COLUMNS,
-  PAYMENT_STATUSES,
 } from "./payments.ts";
 import { batchedInsert, batchedUpdate } from "./record_writes.ts";
 import type { DueCheck, OwnerFilter } from "./records.ts";
@@ -208,143 +206,11 @@ export async function hasPaymentOfInvoice(
   return rows.length > 0;
 }
 
-/** Null: any value. */
-export interface PaymentFilter {
-  owner: OwnerFilter;
-  /** Empty: any order, invoice and subscription. */
-  parents: Partial<Record<"order_id" | "invoice_id" | "subscription_id", string>>;
-  paymentType: string | null;
-  status: string | null;
-  /** Only payments created before this one. */
-  before: string | null;
-  limit: number;
-}
-
-const SUMMARY_COLUMNS = [
-  "id",
-  "order_id",
-  "payment_type",
-  "gross_amount",
-  "transaction_status",
-  "fraud_status",
-  "customer_email",
-  "created_at",
-] as const;
-
-export type PaymentSummaryRow = Pick<GatewayPayment, (typeof SUMMARY_COLUMNS)[number]>;
-
-/** Newest first. */
-export async function listPayments(
-  sql: Sql,
-  { parents, ...filter }: PaymentFilter,
-): Promise<PaymentSummaryRow[]> {
-  return Object.keys(parents).length === 0
-    ? await listByIndex(sql, filter)
-    : await listOfParents(sql, { parents, ...filter });
-}
-
-/**
- * An order, invoice or subscription has few payments: all are read by its index and then filtered.
- * The CTE is materialized so that the other conditions cannot make PostgreSQL choose another index.
- */
-async function listOfParents(
-  sql: Sql,
-  { owner, parents, paymentType, status, before, limit }: PaymentFilter,
-): Promise<PaymentSummaryRow[]> {
-  const [[kind, parent]] = Object.entries(parents) as [[string, string]];
-  const { order_id = null, invoice_id = null, subscription_id = null } = parents;
-  return await sql<PaymentSummaryRow[]>`
-    with found as materialized (select * from gateway.payments where ${sql(kind)} = ${parent})
-    select ${sql(SUMMARY_COLUMNS)} from found
-    where id < ${before ?? MAX}
-      and (${owner}::text is null or user_id = ${owner})
-      and (${order_id}::text is null or order_id = ${order_id})
-      and (${invoice_id}::uuid is null or invoice_id = ${invoice_id})
-      and (${subscription_id}::uuid is null or subscription_id = ${subscription_id})
-      and (${paymentType}::text is null or payment_type = ${paymentType})
-      and (${status}::text is null or transaction_status = ${status})
-    order by id desc limit ${limit}`;
-}
-
-/**
- * Every combination of filters reads ranges of one index, at most one page of each range. The
- * filtered columns are compared as one row value and are part of the order, because then only that
- * index fits: with `status = …` PostgreSQL may instead walk the primary key backwards until enough
- * rows match, which reads the whole table if few do.
- */
-async function listByIndex(
-  sql: Sql,
-  { owner, paymentType, status, before, limit }: Omit<PaymentFilter, "parents">,
-): Promise<PaymentSummaryRow[]> {
-  const [ownerColumn, ownerValue, ownerOrder] = owner === null
-    ? [sql``, sql``, sql``]
-    : [sql`user_id,`, sql`${owner}::text,`, sql`user_id desc,`];
-  const end = before ?? MAX;
-  if (paymentType === null && status === null) {
-    return await sql<PaymentSummaryRow[]>`
-      select ${sql(SUMMARY_COLUMNS)} from gateway.payments
-      where (${ownerColumn} id) < (${ownerValue} ${end}::uuid)
-        and (${ownerColumn} id) >= (${ownerValue} ${NIL}::uuid)
-      order by ${ownerOrder} id desc limit ${limit}`;
-  }
-  const ranges = paymentType === null
-    ? rangesOfStatus(sql, status!, owner)
-    : rangesOfType(sql, paymentType, status);
-  return await sql<PaymentSummaryRow[]>`
-    with recursive ${ranges}, found as materialized (
-      select page.payment_id from range cross join lateral (
-        select payment_id from gateway.payment_filters
-        where (${ownerColumn} transaction_status, payment_type, payment_id)
-            < (${ownerValue} range.status, range.type, ${end}::uuid)
-          and (${ownerColumn} transaction_status, payment_type, payment_id)
-            >= (${ownerValue} range.status, range.type, ${NIL}::uuid)
-        order by ${ownerOrder} transaction_status desc, payment_type desc, payment_id desc
-        limit ${limit}
-      ) page
-      order by page.payment_id desc limit ${limit}
-    )
-    select ${sql(SUMMARY_COLUMNS)}
-    from found cross join lateral ${paymentOf(sql, "found")}
-    order by found.payment_id desc`;
-}
-
 /** Selects the payment of a row of `filters`. The limit makes PostgreSQL read `filters` first. */
 export function paymentOf(sql: Sql, filters: string) {
   return sql`(
       select * from gateway.payments where id = ${sql(filters)}.payment_id limit 1
     ) payment`;
-}
-
-/** A CTE with one range for each status. */
-function rangesOfType(sql: Sql, paymentType: string, status: string | null) {
-  const statuses = status === null ? PAYMENT_STATUSES : [status];
-  return sql`range as (
-      select status, ${paymentType}::text as type
-      from unnest(${sql.array([...statuses])}::text[]) status
-    )`;
-}
-
-/**
- * A CTE with one range for each type. The gateway can add types, so the CTE finds them in the
- * index, one after the other.
- */
-function rangesOfStatus(sql: Sql, status: string, owner: OwnerFilter) {
-  const [ownerColumn, ownerValue] = owner === null
-    ? [sql``, sql``]
-    : [sql`user_id,`, sql`${owner}::text,`];
-  return sql`known as (
-      select ''::text as type
-      union all
-      select (
-        select payment_type from gateway.payment_filters
-        where (${ownerColumn} transaction_status, payment_type)
-            > (${ownerValue} ${status}::text, known.type)
-          and (${ownerColumn} transaction_status) <= (${ownerValue} ${status}::text)
-        order by ${ownerColumn} transaction_status, payment_type limit 1
-      ) from known where known.type is not null
-    ), range as (
-      select ${status}::text as status, type from known where type <> ''
-    )`;
 }
 
 export interface DuePayments {

@@ -1,9 +1,17 @@
-/** `readPayment` and `listPayments`: stored payments, without a request to the gateway. */
+/** `readPayment`, `listPayments` and `searchPayments`: without a request to the gateway. */
 
-import { listPayments as list, type PaymentFilter } from "../../db/payment_statements.ts";
+import {
+  isBySettlement,
+  listPayments as list,
+  type PaymentConditions,
+} from "../../db/payment_lists.ts";
+import { MAX_SEARCHED, searchPayments as search } from "../../db/payment_search.ts";
 import type { Caller } from "../auth/caller.ts";
-import { readPage } from "../page.ts";
-import { findOwn, ownerFor } from "../records/read.ts";
+import { type FieldError, invalidField } from "../errors.ts";
+import { firstIdAt } from "../ids.ts";
+import { checkRange, refuseFilters } from "../list_filters.ts";
+import { type Position, readFilteredPage } from "../page.ts";
+import { findOwn, ownerOfList } from "../records/read.ts";
 import { type PaymentDeps, paymentKind } from "./payment_record.ts";
 import { type PaymentSummary, type PaymentView, summarizePayment, viewPayment } from "./views.ts";
 
@@ -15,23 +23,117 @@ export async function readPayment(
   return viewPayment(await findOwn(deps, paymentKind, caller, id));
 }
 
-export type ListFilter = Omit<PaymentFilter, "owner">;
+/** A missing member: any value. */
+export interface ListFilter extends PaymentConditions {
+  /** For staff and viewers. */
+  user_id?: string;
+  /** Inclusive. */
+  created_from?: Date;
+  /** Exclusive. */
+  created_to?: Date;
+}
+
+/** A filter by amount needs a range of creation times that is at most this long, or a customer. */
+const MAX_AMOUNT_DAYS = 31;
+
+const DAY_MS = 86_400_000;
 
 export interface PaymentPage {
+  /** Fewer than the limit, or none, if few payments match; there can still be a next page. */
   payments: PaymentSummary[];
-  /** The last id of this page, to be passed as `before`; null on the last page. */
-  next: string | null;
+  /** To be passed as `after`; null on the last page. */
+  next: Position | null;
 }
 
 export async function listPayments(
+  { database, clock }: PaymentDeps,
+  caller: Caller,
+  filter: ListFilter & { after: Position | null; limit: number },
+): Promise<PaymentPage> {
+  const { user_id, created_from, created_to, limit, ...conditions } = filter;
+  const owner = ownerOfList(caller, user_id);
+  refuseFilters(checkFilters(filter, clock()));
+  const isByTime = isBySettlement(filter);
+  // The cursor of a list with another order.
+  if (filter.after && isByTime !== (filter.after.at !== null)) {
+    throw invalidField("cursor", "belongs to a list with other filters; start without it");
+  }
+  const ids = {
+    ...created_from && { firstId: firstIdAt(created_from) },
+    ...created_to && { endId: firstIdAt(created_to) },
+  };
+  const { rows, next } = await readFilteredPage(
+    limit,
+    (limit) =>
+      database.query(
+        (sql) => list(sql, { ...conditions, ...ids, owner, limit }),
+        "list payments",
+      ),
+    isByTime ? ({ settlement_time }) => settlement_time : undefined,
+  );
+  return { payments: rows.map((row) => summarizePayment(row, caller)), next };
+}
+
+/** Filters that find few payments. */
+const FEW = [
+  "customer_email",
+  "customer_phone",
+  "order_id",
+  "transaction_id",
+  "va_number",
+  "invoice_id",
+  "subscription_id",
+] as const;
+
+function checkFilters(filter: ListFilter, now: number): FieldError[] {
+  const { created_from, created_to, settled_from, settled_to, min_amount, max_amount } = filter;
+  return [
+    ...checkRange(["created_from", created_from], ["created_to", created_to]),
+    ...checkRange(["settled_from", settled_from], ["settled_to", settled_to]),
+    ...checkRange(["min_amount", min_amount], ["max_amount", max_amount], { isToInclusive: true }),
+    ...checkAmounts(filter, now),
+  ];
+}
+
+/** Amounts have no index, so the other filters must leave a limited number of payments. */
+function checkAmounts(filter: ListFilter, now: number): FieldError[] {
+  const field = (["min_amount", "max_amount"] as const).find((name) => filter[name] !== undefined);
+  if (!field || FEW.some((name) => filter[name] !== undefined)) return [];
+  const start = filter.created_from?.getTime() ?? -Infinity;
+  const end = filter.created_to?.getTime() ?? now;
+  if (end - start <= MAX_AMOUNT_DAYS * DAY_MS) return [];
+  return [{
+    field,
+    message:
+      `needs created_from and created_to at most ${MAX_AMOUNT_DAYS} days apart, or a customer ` +
+      "(customer_email or customer_phone)",
+  }];
+}
+
+export interface PaymentSearchInput {
+  /** At least 4 characters. */
+  q: string;
+  /** For staff and viewers. */
+  user_id?: string;
+  limit: number;
+}
+
+/** The newest payments that have this text as an id or a contact; a beginning suffices for order ids. */
+export async function searchPayments(
   { database }: PaymentDeps,
   caller: Caller,
-  { limit, ...filter }: ListFilter,
-): Promise<PaymentPage> {
-  const owner = ownerFor(caller);
-  const { rows, next } = await readPage(
-    limit,
-    (limit) => database.query((sql) => list(sql, { owner, ...filter, limit }), "list payments"),
+  { q, user_id, limit }: PaymentSearchInput,
+): Promise<PaymentSummary[]> {
+  const owner = ownerOfList(caller, user_id);
+  const text = q.trim();
+  const email = text.includes("@") ? text : null;
+  const phone = /^[+\d\s().-]+$/.test(text) ? text : null;
+  const { rows, isComplete } = await database.query(
+    (sql) => search(sql, { owner, text, email, phone, limit }),
+    "search payments",
   );
-  return { payments: rows.map(summarizePayment), next };
+  if (!isComplete) {
+    throw invalidField("q", `matches more than ${MAX_SEARCHED} payments; add characters`);
+  }
+  return rows.map((row) => summarizePayment(row, caller));
 }

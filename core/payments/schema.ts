@@ -223,7 +223,18 @@ export const PaymentSummarySchema = PaymentSchema.pick({
   payment_type: true,
   gross_amount: true,
   transaction_status: true,
+  fraud_status: true,
+  customer_first_name: true,
   customer_email: true,
+  settlement_time: true,
+  refund_amount: true,
+  net_amount: true,
   is_paid: true,
   created_at: true,
+}).extend({
+  user_id: nullableText.optional().openapi({
+    description: "For staff and viewers only: the user who owns the payment; null if the payment " +
+      "was created outside the service and belongs to no user. Absent for other callers.",
+    example: "alice",
+  }),
 }).openapi("PaymentSummary", { description: "A payment in a list." });

@@ -1,9 +1,9 @@
 /** Builds the API's view of payments; `schema.ts` declares the fields. */
 
 import type { z } from "@hono/zod-openapi";
-import type { PaymentSummaryRow } from "../../db/payment_statements.ts";
+import type { PaymentSummaryRow } from "../../db/payment_lists.ts";
 import type { GatewayPayment, GatewayPaymentItem, GatewayRefund } from "../../db/payments.ts";
-import { type Caller, roleOf } from "../auth/caller.ts";
+import { type Caller, canReadAll, roleOf } from "../auth/caller.ts";
 import { formatMoney } from "../money.ts";
 import { isRefundableType } from "./paid_cohorts.ts";
 import type {
@@ -116,15 +116,22 @@ export function forCaller(caller: Caller, payment: PaymentView): PaymentView {
   return { ...payment, allowed_actions: [...allowed_actions, ...reviews] };
 }
 
-export function summarizePayment(payment: PaymentSummaryRow): PaymentSummary {
+/** Only staff and viewers see whose payment it is. */
+export function summarizePayment(payment: PaymentSummaryRow, caller: Caller): PaymentSummary {
   const status = payment.transaction_status;
   return {
     id: payment.id,
+    ...canReadAll(caller) && { user_id: payment.user_id },
     order_id: payment.order_id,
     payment_type: payment.payment_type,
     gross_amount: formatMoney(payment.gross_amount),
     transaction_status: status,
+    fraud_status: payment.fraud_status,
+    customer_first_name: payment.customer_first_name,
     customer_email: payment.customer_email,
+    settlement_time: timestamp(payment.settlement_time),
+    refund_amount: formatMoney(payment.refunded_amount),
+    net_amount: formatMoney((payment.captured_amount ?? 0) - payment.refunded_amount),
     is_paid: isPaid({ status, fraud: payment.fraud_status }),
     created_at: payment.created_at.toISOString(),
   };

@@ -23,3 +23,14 @@ export async function findOwn<R extends GatewayRecord>(
 export function ownerFor(caller: Caller): OwnerFilter {
   return canReadAll(caller) ? null : caller.userId;
 }
+
+/** Whose records a list shows: all or, for a user, only the caller's own. Staff can choose a user. */
+export function ownerOfList(caller: Caller, userId: string | undefined): OwnerFilter {
+  if (canReadAll(caller)) return userId ?? null;
+  if (userId === undefined || userId === caller.userId) return caller.userId;
+  throw new ServiceError("forbidden", {
+    detail:
+      "user_id: only staff and viewers can list the records of other users. Remove user_id, " +
+      "or use a staff or viewer credential.",
+  });
+}

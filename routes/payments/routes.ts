@@ -1,20 +1,14 @@
-/** `/payments/…`: lists and reads payments, and checks their status at the gateway. */
+/** `/payments/…`: lists and reads payments, and checks their status at the gateway. `list.ts` has the list. */
 
 import { createRoute, z } from "@hono/zod-openapi";
-import { oneOf, text } from "../../core/input_fields.ts";
-import { PAYMENT_TYPES } from "../../core/payments/charge_input.ts";
 import { getStatus } from "../../core/payments/check_at_gateway.ts";
 import type { PaymentDeps } from "../../core/payments/payment_record.ts";
-import { listPayments, readPayment } from "../../core/payments/read.ts";
-import { PaymentSchema, PaymentSummarySchema } from "../../core/payments/schema.ts";
-import { PAYMENT_STATUSES } from "../../core/payments/states.ts";
+import { readPayment } from "../../core/payments/read.ts";
+import { PaymentSchema } from "../../core/payments/schema.ts";
 import { forCaller } from "../../core/payments/views.ts";
 import type { Examples } from "../../core/response_fields.ts";
-import { unsentExample } from "../../openapi/components.ts";
-import { CHARGED, PAYMENT_PAGE, PAYMENTS } from "../schemas/payment_examples.ts";
+import { CHARGED, PAYMENTS } from "../schemas/payment_examples.ts";
 import { SETTLED_TRANSACTION } from "../schemas/transaction_example.ts";
-import { linkHeader, NEXT_PAGE, paging } from "../shared/page.ts";
-import { basePathOf, optionalId } from "../shared/paths.ts";
 import {
   CHANGE_ERRORS,
   COMMON_ERRORS,
@@ -23,55 +17,8 @@ import {
 } from "../shared/problem_responses.ts";
 import { callerOf, createRouter, type Router } from "../shared/router.ts";
 import { addPaymentActions } from "./actions.ts";
+import { addPaymentList } from "./list.ts";
 import { paymentIdOf, PaymentPath } from "./requests.ts";
-
-const listPath = "/payments/";
-
-const listRoute = createRoute({
-  method: "get",
-  path: listPath,
-  operationId: "listPayments",
-  summary: "List payments",
-  description:
-    "Returns summaries of your payments, newest first; staff see the payments of all users. Use " +
-    "it for overviews and reconciliation, and to find a payment by your own `order_id`. To be " +
-    "notified of changes, subscribe to events instead of polling. Follow `Link` for the next " +
-    "page until it is absent; new payments do not shift later pages. If a filter, `limit` or " +
-    "`cursor` is invalid, the error is `validation_error`, and `errors` names the parameter.",
-  tags: ["Payments"],
-  request: {
-    query: z.object({
-      payment_type: oneOf(PAYMENT_TYPES).optional().openapi({
-        description: "Only payments of this type.",
-        param: { examples: unsentExample("bank_transfer") },
-      }),
-      status: oneOf(PAYMENT_STATUSES).optional().openapi({
-        description: "Only payments with this `transaction_status`.",
-        param: { examples: unsentExample("settlement") },
-      }),
-      order_id: text(255).optional().openapi({
-        description: "Only payments of this order: one, and those that failed before it.",
-        param: { examples: unsentExample("order-1017") },
-      }),
-      invoice_id: optionalId("Only payments of this invoice, including unsuccessful ones."),
-      subscription_id: optionalId("Only payments created by this subscription."),
-      ...paging,
-    }),
-  },
-  responses: {
-    200: {
-      description: "A page of payments",
-      headers: NEXT_PAGE,
-      content: {
-        "application/json": {
-          schema: z.array(PaymentSummarySchema),
-          examples: { page: PAYMENT_PAGE },
-        },
-      },
-    },
-    ...problems(...COMMON_ERRORS),
-  },
-});
 
 const readRoute = createRoute({
   method: "get",
@@ -166,18 +113,7 @@ const checkStatusRoute = createRoute({
 
 export function createPaymentRoutes(deps: PaymentDeps): Router {
   const router = createRouter();
-  router.openapi(listRoute, async (c) => {
-    const { cursor, ...query } = c.req.valid("query");
-    const { payment_type, status, limit, ...parents } = query;
-    const { payments, next } = await listPayments(deps, callerOf(c), {
-      parents,
-      paymentType: payment_type ?? null,
-      status: status ?? null,
-      limit,
-      before: cursor ?? null,
-    });
-    return c.json(payments, 200, linkHeader(basePathOf(c, listPath) + listPath, query, next));
-  });
+  addPaymentList(router, deps);
   router.openapi(readRoute, async (c) => {
     const id = paymentIdOf(c.req.valid("param"));
     return c.json(forCaller(callerOf(c), await readPayment(deps, callerOf(c), id)), 200);

@@ -2,6 +2,7 @@
 
 import { Buffer } from "node:buffer";
 import { z } from "@hono/zod-openapi";
+import type { Position } from "../../core/page.ts";
 import { unsentExample } from "../../openapi/components.ts";
 
 const MAX_LIMIT = 100;
@@ -26,6 +27,19 @@ export const paging = {
   }),
 };
 
+/** Query parameters of a list whose pages may end early, and that may be sorted by a time. */
+export const filteredPaging = {
+  limit: paging.limit.openapi({
+    description: "Maximum number of items to return. A page can have fewer, or none, although " +
+      "there are more: follow `Link` until it is absent.",
+  }),
+  cursor: z.string("must be sent only once").transform(decodePosition).optional().openapi({
+    type: "string",
+    description: "Position where the page starts. Copy the value from the URL in `Link`.",
+    param: { examples: unsentExample("AZejwl9OfWGfCyxk0bCn5Q") },
+  }),
+};
+
 export const NEXT_PAGE = {
   Link: {
     description: 'URL of the next page, `<…>; rel="next"` (RFC 8288). Absent on the last page.',
@@ -34,19 +48,50 @@ export const NEXT_PAGE = {
   },
 } as const;
 
+type QueryValue = string | number | Date | readonly string[] | undefined;
+
 /** The `Link` header for the page after the row `next`; no header if `next` is null. */
 export function linkHeader(
   path: string,
-  query: Record<string, string | number | undefined>,
+  query: Record<string, QueryValue>,
   next: string | null,
   encode: (next: string) => string = encodeCursor,
 ): Record<string, string> {
   if (next === null) return {};
-  const members = Object.entries({ ...query, cursor: encode(next) });
-  const search = new URLSearchParams(
-    members.filter(([, value]) => value !== undefined).map(([name, value]) => [name, `${value}`]),
-  );
+  const search = new URLSearchParams();
+  for (const [name, value] of Object.entries({ ...query, cursor: encode(next) })) {
+    for (const each of Array.isArray(value) ? value : [value]) {
+      if (each !== undefined) search.append(name, each instanceof Date ? each.toJSON() : `${each}`);
+    }
+  }
   return { Link: `<${path}?${search}>; rel="next"` };
+}
+
+/** The same for a list with `filteredPaging`. */
+export function filteredLinkHeader(
+  path: string,
+  query: Record<string, QueryValue>,
+  next: Position | null,
+): Record<string, string> {
+  return linkHeader(path, query, next && encodePosition(next), (cursor) => cursor);
+}
+
+/** The id and, in a list that is sorted by a time, the time in milliseconds. */
+function encodePosition({ id, at }: Position): string {
+  const time = at ? at.getTime().toString(16).padStart(12, "0") : "";
+  return Buffer.from(id.replaceAll("-", "") + time, "hex").toString("base64url");
+}
+
+function decodePosition(cursor: string, context: z.RefinementCtx): Position {
+  const hex = Buffer.from(cursor, "base64url").toString("hex");
+  const [, id, time] = hex.match(/^(.{32})(.{12})?$/) ?? [];
+  const position = id && {
+    id: id.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5"),
+    at: time ? new Date(parseInt(time, 16)) : null,
+  };
+  if (position && encodePosition(position) === cursor) return position;
+  context.addIssue({ code: "custom", message: "must be a cursor from a Link header" });
+  return z.NEVER;
 }
 
 /** Not recognizable as an id, so that callers treat it as opaque and its content can change. */

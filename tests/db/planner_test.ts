@@ -7,10 +7,10 @@ import { listEvents } from "../../db/events.ts";
 import { findOutcomes, listDueJobs, listDueRequests } from "../../db/job_queries.ts";
 import { insertRequest, JOB_RANKS } from "../../db/jobs.ts";
 import { listPaidPayments } from "../../db/paid_checks.ts";
+import { listPayments } from "../../db/payment_lists.ts";
 import {
   findPayment,
   listDuePayments,
-  listPayments,
   listStalePayments,
   listUnansweredOfOrder,
   paymentLookups,
@@ -27,7 +27,7 @@ const ROWS = 3_000;
 
 const NOW = new Date("2026-03-05T00:00:00Z");
 
-const ANY = { owner: null, parents: {}, paymentType: null, status: null, before: null, limit: 10 };
+const ANY = { owner: null, after: null, limit: 10 };
 
 const ALL_EVENTS = {
   name: null,
@@ -51,15 +51,15 @@ const STATEMENTS: Record<string, (sql: Sql) => Promise<unknown>> = {
     paymentWrites.run(sql, [{ ...NO_SIDE_EFFECTS, record: { ...payment(), version: 9 } }]),
   "list payments": (sql) => listPayments(sql, ANY),
   "list payments of a user and status": (sql) =>
-    listPayments(sql, { ...ANY, owner: "u1", status: "deny" }),
-  "list payments of a status": (sql) => listPayments(sql, { ...ANY, status: "deny" }),
+    listPayments(sql, { ...ANY, owner: "u1", status: ["deny"] }),
+  "list payments of a status": (sql) => listPayments(sql, { ...ANY, status: ["deny"] }),
   "list payments of a user and type": (sql) =>
-    listPayments(sql, { ...ANY, owner: "u1", paymentType: "akulaku" }),
+    listPayments(sql, { ...ANY, owner: "u1", payment_type: ["akulaku"] }),
   "list payments due for a check": (sql) =>
     listDuePayments(sql, { now: NOW, staleSince: NOW, overdueSince: NOW, limit: 10 }),
   "list stale payments": (sql) => listStalePayments(sql, { now: NOW, staleSince: NOW, limit: 10 }),
-  "list payments of a type": (sql) => listPayments(sql, { ...ANY, paymentType: "akulaku" }),
-  "list payments of an order": (sql) => listPayments(sql, { ...ANY, parents: { order_id: "o7" } }),
+  "list payments of a type": (sql) => listPayments(sql, { ...ANY, payment_type: ["akulaku"] }),
+  "list payments of an order": (sql) => listPayments(sql, { ...ANY, order_id: "o7" }),
   "list paid payments that are due for a check": (sql) =>
     listPaidPayments(sql, [PAID_COHORT], { now: NOW, lookBackSeconds: 86_400, limit: 10 }),
   "read events": (sql) =>

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { PAYMENT_TYPES } from "../../core/payments/charge_input.ts";
 import { PaymentSummarySchema } from "../../core/payments/schema.ts";
 import { PAYMENT_STATUSES } from "../../core/payments/states.ts";
-import { listPayments } from "../../db/payment_statements.ts";
+import { listPayments } from "../../db/payment_lists.ts";
 import { createDatabase } from "../support/database/database.ts";
 import { rowsRead } from "../support/database/rows_read.ts";
 import type { Json } from "../support/gateway/sandbox.ts";
@@ -160,10 +160,8 @@ Deno.test("payment list: order_id finds the payment for its owner and staff with
       database.query((sql) =>
         listPayments(sql, {
           owner: "alice",
-          parents: { order_id: "order-1017" },
-          paymentType: null,
-          status: null,
-          before: null,
+          order_id: "order-1017",
+          after: null,
           limit: 50,
         })
       ),

@@ -1,0 +1,142 @@
+/**
+ * Pages of filtered lists at a cost that depends neither on the size of the table nor on the page. A
+ * list walks the range of one index, in the order of the list. If it has further filters, it examines
+ * at most `MAX_EXAMINED` entries of the range for one page. If the page is not full by then, it ends
+ * early, and the next page continues after the last examined entry.
+ */
+
+import type postgres from "postgres";
+import { MAX, NIL } from "uuid";
+import type { Sql } from "./database.ts";
+
+/** How many entries of an index one page examines at most. */
+export const MAX_EXAMINED = 500;
+
+/** A place in a list. */
+export interface Position {
+  id: string;
+  /** The time by which the list is sorted; null: it is sorted by id, so by creation. */
+  at: Date | null;
+}
+
+/** A page of a list that may end early. */
+export interface WalkedPage<Row> {
+  rows: Row[];
+  /** The last examined entry, if the page ended early; otherwise null. */
+  examinedTo: Position | null;
+}
+
+/** A part of a statement. */
+export type Fragment = postgres.PendingQuery<postgres.Row[]>;
+
+/** The range of an index with these values in its first columns, sorted by time and id, or by id. */
+export interface IndexRange {
+  table: string;
+  idColumn: string;
+  /** Null: sorted by id. */
+  timeColumn: string | null;
+  /** The first columns of the index, and their values. */
+  prefix: [column: string, value: Fragment][];
+  /** The condition of a partial index; null: the index has all rows. */
+  condition: Fragment | null;
+  /** Exclusive; null: up to the newest. */
+  end: Position | null;
+  /** Inclusive; null: down to the oldest. */
+  start: Position | null;
+}
+
+/** `timestamptz` also has infinite values, but JavaScript's dates do not. */
+const FIRST_TIME = new Date("0001-01-01T00:00:00Z");
+const LAST_TIME = new Date("9999-12-31T23:59:59Z");
+
+/**
+ * Selects `id` and `at` of the newest entries in the range. The columns are compared as one row value
+ * and are part of the order, because then only that index fits: with `status = …` PostgreSQL may
+ * instead walk the primary key backwards until enough rows match, which reads the whole table if few
+ * do.
+ */
+export function newestInRange(sql: Sql, range: IndexRange, limit: number): Fragment {
+  const { table, idColumn, timeColumn, prefix, condition, start, end } = range;
+  const columns = [
+    ...prefix.map(([column]) => column),
+    ...timeColumn === null ? [] : [timeColumn],
+    idColumn,
+  ];
+  const before = prefix.reduce((before, [, value]) => sql`${before} ${value},`, sql``);
+  const bound = (position: Position | null, time: Date, id: string) =>
+    timeColumn === null
+      ? sql`(${before} ${position?.id ?? id}::uuid)`
+      : sql`(${before} ${position?.at ?? time}::timestamptz, ${position?.id ?? id}::uuid)`;
+  const names = sql.unsafe(columns.join(", "));
+  return sql`
+    select ${sql.unsafe(idColumn)} as id,
+      ${timeColumn === null ? sql`null::timestamptz` : sql.unsafe(timeColumn)} as at
+    from gateway.${sql.unsafe(table)}
+    where (${names}) < ${bound(end, LAST_TIME, MAX)}
+      and (${names}) >= ${bound(start, FIRST_TIME, NIL)}
+      ${condition === null ? sql`` : sql`and ${condition}`}
+    order by ${sql.unsafe(columns.map((column) => `${column} desc`).join(", "))}
+    limit ${limit}`;
+}
+
+/** The candidates of a page, in the order of the list. */
+export interface Walk {
+  /** CTEs that the candidates need, each followed by a comma. */
+  ctes: Fragment;
+  /** Selects `id` and `at` of at most this many candidates. */
+  candidates(limit: number): Fragment;
+  isByTime: boolean;
+  /** Whether the candidates have to match further conditions. */
+  isFiltered: boolean;
+}
+
+interface WalkedRow {
+  id: string | null;
+  walked_at: Date | null;
+  last_id: string | null;
+  last_at: Date | null;
+}
+
+/**
+ * Reads the rows of the candidates that match `conditions`. The candidates arrive in the order of the
+ * list and are the outer side of a nested loop (the rows depend on them), so `limit` takes the first
+ * rows, and PostgreSQL reads no candidates after them. A sort in between would read all candidates.
+ */
+export async function readWalk<Row extends { id: string }>(
+  sql: Sql,
+  walk: Walk,
+  { table, columns, conditions, limit }: {
+    table: "payments" | "invoices" | "subscriptions";
+    columns: readonly string[];
+    /** About `record`. */
+    conditions: Fragment;
+    limit: number;
+  },
+): Promise<WalkedPage<Row>> {
+  const examined = walk.isFiltered ? Math.max(MAX_EXAMINED, limit) : limit;
+  const rows = await sql<WalkedRow[]>`
+    with recursive ${walk.ctes} matched as materialized (
+      select candidate.at as walked_at, record.*
+      from (${walk.candidates(examined)}) candidate
+      cross join lateral (
+        select * from gateway.${sql.unsafe(table)} where id = candidate.id limit 1
+      ) record
+      where ${conditions}
+      limit ${limit}
+    ), last as materialized (
+      select id, at from (${walk.candidates(examined)}) candidate
+      where ${walk.isFiltered} and (select count(*) from matched) < ${limit}
+      offset ${examined - 1} limit 1
+    )
+    select ${
+    sql(columns.map((name) => `record.${name}`))
+  }, record.walked_at, last.id as last_id, last.at as last_at
+    from (select) as always left join matched record on true left join last on true
+    order by ${walk.isByTime ? sql`record.walked_at desc,` : sql``} record.id desc`;
+  const [first] = rows;
+  const hasEndedEarly = first !== undefined && first.last_id !== null;
+  return {
+    rows: rows.filter(({ id }) => id !== null) as unknown as Row[],
+    examinedTo: hasEndedEarly ? { id: first.last_id!, at: first.last_at } : null,
+  };
+}

@@ -1,0 +1,337 @@
+/** The list of payments and its filters. `list_walk.ts` describes how a list reads its index. */
+
+import { MAX, NIL } from "uuid";
+import type { Sql } from "./database.ts";
+import {
+  type Fragment,
+  type IndexRange,
+  newestInRange,
+  type Position,
+  readWalk,
+  type Walk,
+  type WalkedPage,
+} from "./list_walk.ts";
+import { type GatewayPayment, PAYMENT_STATUSES } from "./payments.ts";
+import type { OwnerFilter } from "./records.ts";
+
+/** Fraud statuses that are rare, so that they have an index. */
+const FRAUD_ALERTS = ["challenge", "deny"];
+
+/** A missing member: any value. */
+export interface PaymentConditions {
+  order_id?: string;
+  invoice_id?: string;
+  subscription_id?: string;
+  transaction_id?: string;
+  va_number?: string;
+  customer_email?: string;
+  customer_phone?: string;
+  /** One of these. */
+  status?: readonly string[];
+  /** One of these. */
+  payment_type?: readonly string[];
+  fraud_status?: string;
+  /** Inclusive. */
+  settled_from?: Date;
+  /** Exclusive. */
+  settled_to?: Date;
+  min_amount?: number;
+  max_amount?: number;
+}
+
+export interface PaymentFilter extends PaymentConditions {
+  owner: OwnerFilter;
+  /** Only payments with this id or a higher one, so created at its time or later. */
+  firstId?: string;
+  /** Only payments with a lower id, so created before its time. */
+  endId?: string;
+  /** Only payments that come after this place in the list. */
+  after: Position | null;
+  limit: number;
+}
+
+export const SUMMARY_COLUMNS = [
+  "id",
+  "user_id",
+  "order_id",
+  "payment_type",
+  "gross_amount",
+  "captured_amount",
+  "refunded_amount",
+  "transaction_status",
+  "fraud_status",
+  "customer_first_name",
+  "customer_email",
+  "settlement_time",
+  "created_at",
+] as const;
+
+export type PaymentSummaryRow = Pick<GatewayPayment, (typeof SUMMARY_COLUMNS)[number]>;
+
+/** Newest first; by settlement time if `isBySettlement`. */
+export async function listPayments(
+  sql: Sql,
+  filter: PaymentFilter,
+): Promise<WalkedPage<PaymentSummaryRow>> {
+  const walk = chooseWalk(sql, filter);
+  if (walk === null) return { rows: await listAll(sql, filter), examinedTo: null };
+  return await readWalk(sql, walk, {
+    table: "payments",
+    columns: SUMMARY_COLUMNS,
+    conditions: conditionsOf(sql, filter),
+    limit: filter.limit,
+  });
+}
+
+/** Whether the list is sorted by settlement time: it is, unless it has a filter that finds few payments. */
+export function isBySettlement(filter: PaymentConditions): boolean {
+  const isSettled = filter.settled_from !== undefined || filter.settled_to !== undefined;
+  return isSettled && LOOKUPS.every((name) => filter[name] === undefined);
+}
+
+/** Filters that have an index of their own, those that find the fewest payments first. */
+const LOOKUPS = [
+  "transaction_id",
+  "order_id",
+  "va_number",
+  "invoice_id",
+  "subscription_id",
+  "customer_email",
+  "customer_phone",
+] as const;
+
+/** Null: there is no filter but the owner and the time of creation. */
+function chooseWalk(sql: Sql, filter: PaymentFilter): Walk | null {
+  const lookup = LOOKUPS.find((name) => filter[name] !== undefined);
+  if (lookup) {
+    const used = countFilters(filter, [lookup]) + (filter.owner === null ? 0 : 1);
+    return rangeWalk(sql, lookupRange(sql, filter, lookup), used > 0);
+  }
+  if (isBySettlement(filter)) {
+    const used = countFilters(filter, ["settled_from", "settled_to"]);
+    const isCreatedBetween = filter.firstId !== undefined || filter.endId !== undefined;
+    return rangeWalk(sql, settlementRange(sql, filter), used > 0 || isCreatedBetween);
+  }
+  if (filter.fraud_status !== undefined && FRAUD_ALERTS.includes(filter.fraud_status)) {
+    const used = countFilters(filter, ["fraud_status"]);
+    return rangeWalk(sql, fraudRange(sql, filter, filter.fraud_status), used > 0);
+  }
+  const others = countFilters(filter, ["status", "payment_type"]);
+  if (filter.status || filter.payment_type) return statesWalk(sql, filter, others > 0);
+  return others > 0 ? rangeWalk(sql, ownersRange(sql, filter), true) : null;
+}
+
+const CONDITION_NAMES = [
+  ...LOOKUPS,
+  "status",
+  "payment_type",
+  "fraud_status",
+  "settled_from",
+  "settled_to",
+  "min_amount",
+  "max_amount",
+] as const satisfies (keyof PaymentConditions)[];
+
+/** The number of filters that are not among these. */
+function countFilters(filter: PaymentFilter, except: (keyof PaymentConditions)[]): number {
+  return CONDITION_NAMES.filter((name) => filter[name] !== undefined && !except.includes(name))
+    .length;
+}
+
+function rangeWalk(sql: Sql, range: IndexRange, isFiltered: boolean): Walk {
+  return {
+    ctes: sql``,
+    candidates: (limit) => newestInRange(sql, range, limit),
+    isByTime: range.timeColumn !== null,
+    isFiltered,
+  };
+}
+
+/** The bounds of a list that is sorted by id. */
+function idBounds({ after, firstId, endId }: PaymentFilter): Pick<IndexRange, "start" | "end"> {
+  const end = after !== null && endId !== undefined && endId < after.id
+    ? endId
+    : after?.id ?? endId;
+  return {
+    start: firstId === undefined ? null : { id: firstId, at: null },
+    end: end === undefined ? null : { id: end, at: null },
+  };
+}
+
+function lookupRange(
+  sql: Sql,
+  filter: PaymentFilter,
+  name: (typeof LOOKUPS)[number],
+): IndexRange {
+  const bounds = { timeColumn: null, ...idBounds(filter) };
+  const value = filter[name]!;
+  const keyRange = (kind: "e" | "p" | "v", key: Fragment): IndexRange => ({
+    table: "payment_search_keys",
+    idColumn: "payment_id",
+    prefix: [["kind", sql`${kind}::text::"char"`], ["value", key]],
+    condition: null,
+    ...bounds,
+  });
+  if (name === "customer_email") return keyRange("e", sql`gateway.email_key(${value})`);
+  if (name === "customer_phone") return keyRange("p", sql`gateway.phone_key(${value})`);
+  if (name === "va_number") return keyRange("v", sql`${value}::text`);
+  const isId = name === "invoice_id" || name === "subscription_id";
+  return {
+    table: "payments",
+    idColumn: "id",
+    prefix: [[name, isId ? sql`${value}::uuid` : sql`${value}::text`]],
+    // The indexes of linked payments have this condition.
+    condition: isId ? sql`${sql(name)} is not null` : null,
+    ...bounds,
+  };
+}
+
+function settlementRange(sql: Sql, filter: PaymentFilter): IndexRange {
+  const { owner, after, settled_from, settled_to } = filter;
+  const isCursorEarlier = after?.at && (!settled_to || after.at < settled_to);
+  return {
+    table: "payment_filters",
+    idColumn: "payment_id",
+    timeColumn: "settlement_time",
+    prefix: owner === null ? [] : [["user_id", sql`${owner}::text`]],
+    condition: sql`settlement_time is not null`,
+    end: isCursorEarlier ? after : settled_to ? { id: NIL, at: settled_to } : null,
+    start: settled_from ? { id: NIL, at: settled_from } : null,
+  };
+}
+
+function fraudRange(sql: Sql, filter: PaymentFilter, alert: string): IndexRange {
+  const { owner } = filter;
+  return {
+    table: "payment_filters",
+    idColumn: "payment_id",
+    timeColumn: null,
+    prefix: [
+      ...owner === null ? [] : [["user_id", sql`${owner}::text`] as [string, Fragment]],
+      ["fraud_alert", sql`${alert}::text`],
+    ],
+    condition: sql`fraud_alert is not null`,
+    ...idBounds(filter),
+  };
+}
+
+function ownersRange(sql: Sql, filter: PaymentFilter): IndexRange {
+  const { owner } = filter;
+  return {
+    table: "payments",
+    idColumn: "id",
+    timeColumn: null,
+    prefix: owner === null ? [] : [["user_id", sql`${owner}::text`]],
+    condition: null,
+    ...idBounds(filter),
+  };
+}
+
+/** One range for each pair of a status and a type; reads at most one page of each, and merges them. */
+function statesWalk(sql: Sql, filter: PaymentFilter, isFiltered: boolean): Walk {
+  const { owner, status, payment_type } = filter;
+  const ranges = payment_type
+    ? rangesOfTypes(sql, payment_type, status ?? PAYMENT_STATUSES)
+    : rangesOfStatuses(sql, status!, owner);
+  const range: IndexRange = {
+    table: "payment_filters",
+    idColumn: "payment_id",
+    timeColumn: null,
+    prefix: [
+      ...owner === null ? [] : [["user_id", sql`${owner}::text`] as [string, Fragment]],
+      ["transaction_status", sql`state.status`],
+      ["payment_type", sql`state.type`],
+    ],
+    condition: null,
+    ...idBounds(filter),
+  };
+  return {
+    ctes: sql`${ranges},`,
+    candidates: (limit) =>
+      sql`
+        select page.id, page.at
+        from state cross join lateral (${newestInRange(sql, range, limit)}) page
+        order by page.id desc limit ${limit}`,
+    isByTime: false,
+    isFiltered,
+  };
+}
+
+/** A CTE with each pair. */
+function rangesOfTypes(sql: Sql, types: readonly string[], statuses: readonly string[]) {
+  return sql`state as (
+      select status, type from unnest(${sql.array([...statuses])}::text[]) status
+      cross join unnest(${sql.array([...types])}::text[]) type
+    )`;
+}
+
+/**
+ * A CTE with each of the statuses and each type that a payment of that status has. The gateway can
+ * add types, so the CTE finds them in the index, one after the other.
+ */
+function rangesOfStatuses(sql: Sql, statuses: readonly string[], owner: OwnerFilter) {
+  const [ownerColumn, ownerValue] = owner === null
+    ? [sql``, sql``]
+    : [sql`user_id,`, sql`${owner}::text,`];
+  return sql`known as (
+      select status, ''::text as type from unnest(${sql.array([...statuses])}::text[]) status
+      union all
+      select known.status, (
+        select payment_type from gateway.payment_filters
+        where (${ownerColumn} transaction_status, payment_type)
+            > (${ownerValue} known.status, known.type)
+          and (${ownerColumn} transaction_status) <= (${ownerValue} known.status)
+        order by ${ownerColumn} transaction_status, payment_type limit 1
+      ) from known where known.type is not null
+    ), state as (
+      select status, type from known where type <> ''
+    )`;
+}
+
+/** The same text for every combination of filters, so that each walk has one prepared statement. */
+function conditionsOf(sql: Sql, filter: PaymentFilter) {
+  const { owner, status, payment_type } = filter;
+  const value = <N extends keyof PaymentFilter>(name: N) => filter[name] ?? null;
+  const array = (values: readonly string[] | undefined) => values ? sql.array([...values]) : null;
+  return sql`
+      (${owner}::text is null or record.user_id = ${owner})
+      and record.id >= ${filter.firstId ?? NIL}::uuid and record.id < ${filter.endId ?? MAX}::uuid
+      and (${value("order_id")}::text is null or record.order_id = ${value("order_id")})
+      and (${value("invoice_id")}::uuid is null or record.invoice_id = ${value("invoice_id")})
+      and (${value("subscription_id")}::uuid is null
+        or record.subscription_id = ${value("subscription_id")})
+      and (${value("transaction_id")}::text is null
+        or record.transaction_id = ${value("transaction_id")})
+      and (${value("va_number")}::text is null or record.va_number = ${value("va_number")})
+      and (${value("customer_email")}::text is null
+        or gateway.email_key(record.customer_email) = gateway.email_key(${value("customer_email")}))
+      and (${value("customer_phone")}::text is null
+        or gateway.phone_key(record.customer_phone) = gateway.phone_key(${value("customer_phone")}))
+      and (${array(status)}::text[] is null or record.transaction_status = any(${array(status)}))
+      and (${array(payment_type)}::text[] is null or record.payment_type = any(${
+    array(payment_type)
+  }))
+      and (${value("fraud_status")}::text is null or record.fraud_status = ${value("fraud_status")})
+      and (${value("settled_from")}::timestamptz is null
+        or record.settlement_time >= ${value("settled_from")})
+      and (${value("settled_to")}::timestamptz is null
+        or record.settlement_time < ${value("settled_to")})
+      and (${value("min_amount")}::bigint is null or record.gross_amount >= ${value("min_amount")})
+      and (${value("max_amount")}::bigint is null or record.gross_amount <= ${
+    value("max_amount")
+  })`;
+}
+
+/** All payments, or all of an owner. */
+async function listAll(sql: Sql, filter: PaymentFilter): Promise<PaymentSummaryRow[]> {
+  const { owner, limit } = filter;
+  const { start, end } = idBounds(filter);
+  const [ownerColumn, ownerValue, ownerOrder] = owner === null
+    ? [sql``, sql``, sql``]
+    : [sql`user_id,`, sql`${owner}::text,`, sql`user_id desc,`];
+  return await sql<PaymentSummaryRow[]>`
+    select ${sql(SUMMARY_COLUMNS)} from gateway.payments
+    where (${ownerColumn} id) < (${ownerValue} ${end?.id ?? MAX}::uuid)
+      and (${ownerColumn} id) >= (${ownerValue} ${start?.id ?? NIL}::uuid)
+    order by ${ownerOrder} id desc limit ${limit}`;
+}

@@ -1,0 +1,189 @@
+/** `GET /payments/`: lists payments and searches them. */
+
+import { createRoute, z } from "@hono/zod-openapi";
+import { invalidField } from "../../core/errors.ts";
+import { describeUnknown, oneOf, text, textLike } from "../../core/input_fields.ts";
+import { PAYMENT_TYPES } from "../../core/payments/charge_input.ts";
+import type { PaymentDeps } from "../../core/payments/payment_record.ts";
+import { listPayments, searchPayments } from "../../core/payments/read.ts";
+import { PaymentSummarySchema } from "../../core/payments/schema.ts";
+import { PAYMENT_STATUSES } from "../../core/payments/states.ts";
+import { unsentExample } from "../../openapi/components.ts";
+import { PAYMENT_PAGE } from "../schemas/payment_examples.ts";
+import {
+  amountParameter,
+  createdRange,
+  emailParameter,
+  several,
+  severalOf,
+  textParameter,
+  timeParameter,
+  userParameter,
+} from "../shared/filters.ts";
+import { filteredLinkHeader, filteredPaging, NEXT_PAGE } from "../shared/page.ts";
+import { basePathOf, optionalId } from "../shared/paths.ts";
+import { COMMON_ERRORS, problems } from "../shared/problem_responses.ts";
+import { callerOf, type Router } from "../shared/router.ts";
+
+const path = "/payments/";
+
+/** The most payment types in one request. Each of them is read from the index separately. */
+const MAX_TYPES = 20;
+
+const TYPE_NAME = "^[a-z][a-z0-9_]{1,49}$";
+
+/** Any name, because a payment of an invoice can have a type that the gateway adds; but no typo. */
+function paymentType() {
+  return z.string().superRefine((type, context) => {
+    if ((PAYMENT_TYPES as readonly string[]).includes(type)) return;
+    const message = describeUnknown(type, [...PAYMENT_TYPES]);
+    const isTypo = message.includes("did you mean");
+    if (!isTypo && new RegExp(TYPE_NAME).test(type)) return;
+    context.addIssue({
+      code: "custom",
+      message: isTypo
+        ? message
+        : `must be one of ${PAYMENT_TYPES.join(", ")}, or another type of the gateway`,
+    });
+  });
+}
+
+const MIN_SEARCH = 4;
+
+const query = z.object({
+  q: text(255).refine(
+    (q) => [...q.trim()].length >= MIN_SEARCH,
+    `must have at least ${MIN_SEARCH} characters`,
+  ).optional().openapi({
+    minLength: MIN_SEARCH,
+    description: "Search box: the newest payments whose order id begins with this text, or whose " +
+      "transaction id, customer email, customer phone or virtual account number it is. Returns at " +
+      "most `limit` payments and no `Link`. Combine it only with `limit` and `user_id`.",
+    param: { examples: unsentExample("order-18") },
+  }),
+  status: severalOf(
+    PAYMENT_STATUSES,
+    "PaymentStatus",
+    "Only payments with this `transaction_status`.",
+    ["settlement"],
+  ),
+  payment_type: several(paymentType(), {
+    max: MAX_TYPES,
+    items: { type: "string", pattern: TYPE_NAME },
+    description:
+      "Only payments of this type. A payment of an invoice can have other types than a " +
+      "charge.",
+    example: ["bank_transfer"],
+  }),
+  order_id: textParameter(
+    "Only payments of this order: one, and those that failed before it.",
+    "order-1017",
+  ),
+  transaction_id: textParameter(
+    "Only the payment with this transaction id of the gateway.",
+    "be03df7d-2f97-4c8c-a53c-8959f1b67295",
+  ),
+  va_number: textLike(
+    50,
+    /^[0-9 .-]*[0-9][0-9 .-]*$/,
+    "must be a virtual account number",
+  ).optional().openapi({
+    description: "Only payments with this virtual account number.",
+    param: { examples: unsentExample("812785002530231") },
+  }),
+  customer_email: emailParameter("payments"),
+  customer_phone: textLike(
+    255,
+    /^([^0-9]*[0-9]){4}/,
+    "must be a phone number with at least 4 digits",
+  ).optional().openapi({
+    description:
+      "Only payments of the customer with this phone number. Only digits are compared, and `0` at " +
+      "the beginning equals `+62`.",
+    param: { examples: unsentExample("+628123456789") },
+  }),
+  fraud_status: oneOf(["accept", "challenge", "deny"]).optional().openapi({
+    description: "Only payments with this `fraud_status`. `challenge`: waiting for a review, or " +
+      "not reviewed in time.",
+    param: { examples: unsentExample("challenge") },
+  }),
+  ...createdRange("payments"),
+  settled_from: timeParameter(
+    "Only payments with a `settlement_time` at or after this time (RFC 3339). The list is then " +
+      "sorted by `settlement_time`, latest first, unless it has a filter by customer, order, " +
+      "transaction, virtual account, invoice or subscription.",
+    "2026-03-05T00:00:00+07:00",
+  ),
+  settled_to: timeParameter(
+    "Only payments with a `settlement_time` before this time (RFC 3339); sorted like " +
+      "`settled_from`.",
+    "2026-03-06T00:00:00+07:00",
+  ),
+  min_amount: amountParameter(
+    "Only payments with a `gross_amount` of at least this. Needs `created_from` and `created_to` " +
+      "at most 31 days apart, or a customer.",
+  ),
+  max_amount: amountParameter(
+    "Only payments with a `gross_amount` of at most this. Needs the same as `min_amount`.",
+  ),
+  invoice_id: optionalId("Only payments of this invoice, including unsuccessful ones."),
+  subscription_id: optionalId("Only payments created by this subscription."),
+  user_id: userParameter("payments"),
+  ...filteredPaging,
+});
+
+const listRoute = createRoute({
+  method: "get",
+  path,
+  operationId: "listPayments",
+  summary: "List payments",
+  description:
+    "Returns summaries of your payments, newest first; staff see the payments of all users. Use " +
+    "it for overviews and reconciliation, and to find a payment by your own `order_id`, by the " +
+    "customer, or by any text (`q`). To be notified of changes, subscribe to events instead of " +
+    "polling. Follow `Link` for the next page until it is absent; new payments do not shift later " +
+    "pages. Every page takes the same time, whatever the filters and the number of payments; so a " +
+    "page can have fewer than `limit` payments, or none, if few payments match several filters: " +
+    "follow `Link` then, too. If a filter, `limit` or `cursor` is invalid, the error is " +
+    "`validation_error`, and `errors` names the parameter.",
+  tags: ["Payments"],
+  request: { query },
+  responses: {
+    200: {
+      description: "A page of payments",
+      headers: NEXT_PAGE,
+      content: {
+        "application/json": {
+          schema: z.array(PaymentSummarySchema),
+          examples: { page: PAYMENT_PAGE },
+        },
+      },
+    },
+    ...problems("forbidden", ...COMMON_ERRORS),
+  },
+});
+
+/** What a search can be combined with. */
+const SEARCH_PARAMETERS = ["q", "limit", "user_id"];
+
+export function addPaymentList(router: Router, deps: PaymentDeps): void {
+  router.openapi(listRoute, async (c) => {
+    const { cursor, q, ...query } = c.req.valid("query");
+    if (q !== undefined) {
+      const other = Object.entries({ ...query, cursor }).find(([name, value]) =>
+        value !== undefined && !SEARCH_PARAMETERS.includes(name)
+      );
+      if (other) throw invalidField(other[0], "cannot be combined with q; remove one of them");
+      const { limit, user_id } = query;
+      return c.json(await searchPayments(deps, callerOf(c), { q, user_id, limit }), 200);
+    }
+    const { va_number, ...filter } = query;
+    const { payments, next } = await listPayments(deps, callerOf(c), {
+      ...filter,
+      va_number: va_number?.replaceAll(/[^0-9]/g, ""),
+      after: cursor ?? null,
+    });
+    const link = filteredLinkHeader(basePathOf(c, path) + path, query, next);
+    return c.json(payments, 200, link);
+  });
+}

@@ -1,0 +1,119 @@
+/** Query parameters by which lists are filtered. */
+
+import { z } from "@hono/zod-openapi";
+import { list, oneOf, text, textLike, time } from "../../core/input_fields.ts";
+import { MAX_AMOUNT } from "../../core/money.ts";
+import { unsentExample } from "../../openapi/components.ts";
+
+/** A parameter with several values is repeated: `status=pending&status=settlement`. */
+export function several<T extends z.ZodType<string>>(
+  item: T,
+  { max, items, description, example }: {
+    max: number;
+    /** The schema of a value in the document. */
+    items: { $ref: string } | { type: "string"; pattern: string };
+    description: string;
+    example: string[];
+  },
+) {
+  return z.preprocess(
+    (sent) => typeof sent === "string" ? [sent] : sent,
+    list(item, max).transform((values) => [...new Set(values)]).optional(),
+  ).openapi({
+    type: "array",
+    items,
+    minItems: 1,
+    maxItems: max,
+    description: `${description} Repeat the parameter for several values.`,
+    param: { examples: unsentExample(example) },
+  });
+}
+
+/** Several of these values. `schema` is their name in the document. */
+export function severalOf<const T extends readonly [string, ...string[]]>(
+  values: T,
+  schema: string,
+  description: string,
+  example: NoInfer<T[number]>[],
+) {
+  const items = { $ref: `#/components/schemas/${schema}` };
+  return several(oneOf(values), { max: values.length, items, description, example });
+}
+
+/**
+ * A time. Times before 1970 become 1970: lists are filtered by ids, whose timestamps start there.
+ */
+export function timeParameter(description: string, example: string) {
+  return z.string("must be sent only once").transform((text, context) => {
+    // In a query, a plus sign that is not percent-encoded is a space.
+    const parsed = time().safeParse(text.replace(/ (?=\d\d:\d\d$)/, "+"));
+    if (parsed.success) return new Date(Math.max(0, parsed.data.getTime()));
+    context.addIssue({
+      code: "custom",
+      message: parsed.error.issues[0]!.message,
+    });
+    return z.NEVER;
+  }).optional().openapi({
+    type: "string",
+    format: "date-time",
+    description,
+    param: { examples: unsentExample(example) },
+  });
+}
+
+/** The parameters `created_from` and `created_to`. */
+export function createdRange(records: string) {
+  return {
+    created_from: timeParameter(
+      `Only ${records} created at or after this time (RFC 3339).`,
+      "2026-03-01T00:00:00+07:00",
+    ),
+    created_to: timeParameter(
+      `Only ${records} created before this time (RFC 3339).`,
+      "2026-04-01T00:00:00+07:00",
+    ),
+  };
+}
+
+const AMOUNT_RULE = `must be a whole number of rupiah from 1 to ${MAX_AMOUNT}`;
+
+export function amountParameter(description: string) {
+  return z.string(AMOUNT_RULE).transform((text, context) => {
+    const amount = /^[1-9]\d{0,15}$/.test(text) ? Number(text) : NaN;
+    if (amount <= MAX_AMOUNT) return amount;
+    context.addIssue({ code: "custom", message: AMOUNT_RULE });
+    return z.NEVER;
+  }).optional().openapi({
+    type: "integer",
+    format: "int64",
+    minimum: 1,
+    maximum: MAX_AMOUNT,
+    description,
+    param: { examples: unsentExample(150_000) },
+  });
+}
+
+/** One line of text that has to be equal. */
+export function textParameter(description: string, example: string, max = 255) {
+  return text(max).optional().openapi({
+    description,
+    param: { examples: unsentExample(example) },
+  });
+}
+
+export function emailParameter(records: string) {
+  return textLike(255, /^[^\s@]+@[^\s@]+$/, "must be an email address").optional().openapi({
+    description: `Only ${records} of the customer with this email address. Upper and lower case ` +
+      "letters are equal.",
+    param: { examples: unsentExample("budi@example.com") },
+  });
+}
+
+/** For staff and viewers. */
+export function userParameter(records: string) {
+  return textParameter(
+    `For staff and viewers: only ${records} of this user. For other callers, the ids of other ` +
+      "users are `forbidden`.",
+    "alice",
+  );
+}
