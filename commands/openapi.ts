@@ -13,7 +13,7 @@ import { createEvents } from "../core/subscribers/subscribe.ts";
 import { createPoster } from "../core/webhooks/post.ts";
 import { openDatabase } from "../db/database.ts";
 import { NO_LOCK } from "../db/instance_lock.ts";
-import { createApp } from "../routes/app.ts";
+import { createApp } from "../app.ts";
 
 export async function run(readConfig: () => Config): Promise<void> {
   const config = readConfig();
@@ -41,6 +41,7 @@ export async function run(readConfig: () => Config): Promise<void> {
     load: createLoad(log),
     isDraining: () => false,
     developmentKey: null,
+    developmentStaffKey: null,
   });
   const path = new URL("../openapi/openapi.json", import.meta.url);
   await Deno.writeTextFile(path, JSON.stringify(app.document(), null, 2) + "\n");

@@ -18,7 +18,7 @@ import { observeLoopDelay } from "../core/telemetry.ts";
 import { type Database, openDatabase } from "../db/database.ts";
 import { openInstanceLock } from "../db/instance_lock.ts";
 import { loadMigrations } from "../db/migrations.ts";
-import { createApp } from "../routes/app.ts";
+import { createApp } from "../app.ts";
 import { openAccountGuard, requireSameAccount } from "./account.ts";
 import { claimServer } from "./database_server.ts";
 import { ensureDevelopmentKeys } from "./development_keys.ts";
@@ -132,6 +132,7 @@ export async function serve(readConfig: () => Config, options: ServeOptions = {}
     load,
     isDraining: () => isDraining,
     developmentKey: developmentKeys?.user ?? null,
+    developmentStaffKey: developmentKeys?.staff ?? null,
     sandboxUrl: sandbox?.url ?? null,
   });
   const http = await listen(config, app.fetch);

@@ -1,67 +1,71 @@
 /** `/console/`: pages for staff and viewers. Everything they do goes through the core, like the API. */
 
-import { type Context, Hono } from "hono";
-import { bodyLimit } from "hono/body-limit";
-import type { Child } from "hono/jsx";
-import type { AddressList } from "../core/address_list.ts";
-import type { Authenticate } from "../core/auth/authenticator.ts";
-import type { Caller } from "../core/auth/caller.ts";
-import {
-  endSession,
-  listOpenSessions,
-  type OpenSession,
-  signIn,
-  signOut,
-} from "../core/auth/console_sessions.ts";
-import { type FieldError, ServiceError } from "../core/errors.ts";
-import type { EventStreams } from "../core/events/streams.ts";
-import {
-  approvePayment,
-  cancelPayment,
-  capturePayment,
-  denyPayment,
-  expirePayment,
-} from "../core/payments/actions.ts";
-import { getStatus } from "../core/payments/check_at_gateway.ts";
-import type { PaymentDeps } from "../core/payments/payment_record.ts";
-import { readPayment } from "../core/payments/read.ts";
-import { refundPayment } from "../core/payments/refund.ts";
-import { PAYMENT_ACTIONS, type PaymentAction } from "../core/payments/states.ts";
-import { forCaller, type PaymentView } from "../core/payments/views.ts";
+import type { Hono } from "hono";
 import { createFixedResponse } from "../openapi/fixed_response.ts";
-import { clientAddress, createRateLimit } from "../routes/middleware/rate_limit.ts";
-import { findPayments } from "../routes/payments/list.ts";
-import { EventNameSchema } from "../routes/schemas/event_name.ts";
-import { scopeOf } from "../routes/shared/action.ts";
-import { fingerprintRequest } from "../routes/shared/idempotency.ts";
-import { parseId } from "../routes/shared/paths.ts";
-import { toServiceError } from "../routes/shared/problem.ts";
+import { parsePathId } from "../routes/shared/paths.ts";
 import type { AppEnv } from "../routes/shared/router.ts";
-import { amountLimit, ConfirmPage, PaymentPage } from "./payment.tsx";
-import { PaymentsPage, readPaymentQuery, toApiQuery } from "./payments.tsx";
-import { ProblemPage } from "./problem.tsx";
-import {
-  clearSessionCookie,
-  openSessionOf,
-  requireOwnForm,
-  setPreference,
-  setSessionCookie,
-  type SignedInView,
-  signInToken,
-  THEMES,
-  type View,
-  viewOf,
-} from "./session.ts";
-import { SessionsPage } from "./sessions.tsx";
-import { SignInPage } from "./sign_in.tsx";
+import { type ConsoleBase, type ConsoleDeps, createBase } from "./base.tsx";
+import { addPayment } from "./payment.tsx";
+import { addPaymentActions } from "./payment_actions.tsx";
+import { addPayments } from "./payments.tsx";
+import { setPreference, THEMES } from "./session.ts";
+import { addSessions } from "./sessions.tsx";
+import { addSignIn } from "./sign_in.tsx";
 import { isLanguage } from "./words.ts";
 
-export interface ConsoleDeps extends PaymentDeps {
-  basePath: string;
-  authenticate: Authenticate;
-  streams: EventStreams;
-  trustedProxies: AddressList | null;
-  acceptDevelopmentKeys: boolean;
-  /** Signs in without a credential; null except in the embedded default. */
-  developmentStaffKey: string | null;
+export function createConsole(deps: ConsoleDeps): Hono<AppEnv> {
+  const base = createBase(deps);
+  base.router.get("/", (c) => c.redirect(`${base.root}/payments/`));
+  addAssets(base);
+  addSignIn(base);
+  addPreferences(base);
+  addPayments(base);
+  addPayment(base);
+  addPaymentActions(base);
+  addSessions(base);
+  addLiveEvents(base);
+  return base.router;
+}
+
+function addAssets({ router }: ConsoleBase): void {
+  router.get(
+    "/console.css/",
+    createFixedResponse({
+      contentType: "text/css; charset=utf-8",
+      cacheControl: "no-cache",
+      text: async () => (await import("./console.css", { with: { type: "text" } })).default,
+    }),
+  );
+  router.get(
+    "/console.js/",
+    createFixedResponse({
+      contentType: "text/javascript; charset=utf-8",
+      cacheControl: "no-cache",
+      text: async () => (await import("./console.js", { with: { type: "text" } })).default,
+    }),
+  );
+}
+
+/** Changes nothing but cookies of the browser, so it needs no session. */
+function addPreferences({ root, router }: ConsoleBase): void {
+  router.post("/preferences/", async (c) => {
+    const { language, theme, path } = await c.req.parseBody<Record<string, string>>();
+    if (isLanguage(language)) setPreference(c, root, "language", language);
+    if (THEMES.some((each) => each === theme)) setPreference(c, root, "theme", theme!);
+    const isPath = path !== undefined && /^\/[\w/-]*$/.test(path);
+    return c.redirect(root + (isPath ? path : "/"), 303);
+  });
+}
+
+/** The events that update an open page. */
+function addLiveEvents({ deps, router, signedIn }: ConsoleBase): void {
+  router.get("/live/", async (c) => {
+    const { session } = await signedIn(c);
+    const resource = c.req.query("resource");
+    const resourceId = resource === undefined ? null : parsePathId(resource);
+    const body = await deps.streams.open(session.caller, { names: null, resourceId, after: null });
+    return new Response(body, {
+      headers: { "Content-Type": "text/event-stream", "Cache-Control": "no-store, no-transform" },
+    });
+  });
 }

@@ -53,13 +53,19 @@ export const Frame: FC<FrameProps> = ({ view, title, path, live, events, childre
       <form class="preferences" method="post" action={`${view.root}/preferences/`}>
         <input type="hidden" name="path" value={path} />
         {LANGUAGES.map((each) => (
-          <button name="language" value={each} lang={each} aria-pressed={each === language}>
+          <button
+            type="submit"
+            name="language"
+            value={each}
+            lang={each}
+            aria-pressed={each === language}
+          >
             {wordsOf(each).language}
           </button>
         ))}
         <span class="gap"></span>
         {THEMES.map((each) => (
-          <button name="theme" value={each} aria-pressed={each === theme}>
+          <button type="submit" name="theme" value={each} aria-pressed={each === theme}>
             {words.themes[each]}
           </button>
         ))}
@@ -89,7 +95,7 @@ const Navigation: FC<{ view: View; path: string }> = ({ view, path }) => {
           {session!.caller.userId} · {role === "user" ? "" : words.roles[role]}
         </span>
         <FormToken view={view} />
-        <button>{words.signOut}</button>
+        <button type="submit">{words.signOut}</button>
       </form>
     </>
   );

@@ -1,24 +1,61 @@
-/** `/console/payments/{id}/`: one payment, and the confirmations of its actions. */
+/** `/console/payments/{id}/`: one payment. */
 
 import type { Child, FC } from "hono/jsx";
 import { raw } from "hono/html";
 import { renderSVG } from "uqr";
-import type { PaymentAction } from "../core/payments/states.ts";
-import type { PaymentView } from "../core/payments/views.ts";
+import { getStatus } from "../core/payments/check_at_gateway.ts";
+import type { PaymentDeps } from "../core/payments/payment_record.ts";
+import { readPayment } from "../core/payments/read.ts";
+import { PAYMENT_ACTIONS } from "../core/payments/states.ts";
+import { forCaller, type PaymentView } from "../core/payments/views.ts";
+import { parsePathId } from "../routes/shared/paths.ts";
+import { type ConsoleBase, EVENT_NAMES, requireActor } from "./base.tsx";
 import { methodName, rupiah } from "./format.ts";
 import { FormToken, Frame, Table, Time } from "./frame.tsx";
 import { Status } from "./payments.tsx";
 import type { SignedInView, View } from "./session.ts";
+
+export function addPayment({ deps, root, router, signedIn, formOf, page }: ConsoleBase): void {
+  router.get("/payments/:id/", async (c) => {
+    const view = await signedIn(c);
+    const payment = await readFor(deps, view, parsePathId(c.req.param("id")));
+    const message = messageOf(view, c.req.query("done"));
+    return page(c, <PaymentPage {...{ view, payment, message }} />);
+  });
+
+  router.post("/payments/:id/check-status/", async (c) => {
+    const { session } = await signedIn(c);
+    await formOf(c, session);
+    requireActor(session);
+    const id = parsePathId(c.req.param("id"));
+    await getStatus(deps, session.caller, id);
+    return c.redirect(`${root}/payments/${id}/?done=checked`, 303);
+  });
+}
+
+/** The payment with the actions that the user may take. */
+export async function readFor(
+  deps: PaymentDeps,
+  { session }: SignedInView,
+  id: string,
+): Promise<PaymentView> {
+  return forCaller(session.caller, await readPayment(deps, session.caller, id));
+}
+
+function messageOf({ words }: View, done: string | undefined): string | null {
+  if (done === "checked") return words.checked;
+  const action = PAYMENT_ACTIONS.find((each) => each === done);
+  return action ? words.done[action] : null;
+}
 
 interface PaymentProps {
   view: SignedInView;
   payment: PaymentView;
   /** What the last form did. */
   message: string | null;
-  events: readonly string[];
 }
 
-export const PaymentPage: FC<PaymentProps> = ({ view, payment, message, events }) => {
+const PaymentPage: FC<PaymentProps> = ({ view, payment, message }) => {
   const { words } = view;
   return (
     <Frame
@@ -26,9 +63,11 @@ export const PaymentPage: FC<PaymentProps> = ({ view, payment, message, events }
       title={payment.order_id}
       path={`/payments/${payment.id}/`}
       live={payment.id}
-      events={events}
+      events={EVENT_NAMES}
     >
-      <p><a href={`${view.root}/payments/`}>← {words.payments}</a></p>
+      <p>
+        <a href={`${view.root}/payments/`}>← {words.payments}</a>
+      </p>
       {message && <p role="status" class="done">{message}</p>}
       <h1>
         {rupiah(payment.gross_amount)} <Status view={view} payment={payment} />
@@ -84,7 +123,7 @@ const Details: FC<PartProps> = ({ view, payment }) => {
 };
 
 /** Facts without a value are left out. */
-const Facts: FC<{ facts: Record<string, Child> }> = ({ facts }) => (
+export const Facts: FC<{ facts: Record<string, Child> }> = ({ facts }) => (
   <dl>
     {Object.entries(facts).filter(([, value]) => value !== null && value !== "").map((
       [name, value],
@@ -153,7 +192,9 @@ const Refunds: FC<PartProps> = ({ view, payment }) => {
       <Table columns={[words.created, words.amount, words.reason, words.status]}>
         {payment.refunds.map((refund) => (
           <tr>
-            <td><Time view={view} at={refund.created_at} /></td>
+            <td>
+              <Time view={view} at={refund.created_at} />
+            </td>
             <td class="amount">{rupiah(refund.amount)}</td>
             <td>{refund.reason ?? "–"}</td>
             <td>{words.refundStatuses[refund.status]}</td>
@@ -179,93 +220,8 @@ const Actions: FC<PartProps> = ({ view, payment }) => {
       </div>
       <form method="post" action={`${path}/check-status/`}>
         <FormToken view={view} />
-        <button>{words.checkStatus}</button>
+        <button type="submit">{words.checkStatus}</button>
       </form>
     </section>
   );
 };
-
-interface ConfirmProps {
-  view: SignedInView;
-  payment: PaymentView;
-  action: PaymentAction;
-  /** Chosen when the form is rendered: a form that is sent twice acts once. */
-  idempotencyKey: string;
-  /** The amount in the form, in whole rupiah; null: the action has no amount. */
-  amount: string | null;
-  reason: string;
-  error: string | null;
-}
-
-/** Asks before an action, and says what it does. Shown again with the error if the action fails. */
-export const ConfirmPage: FC<ConfirmProps> = (props) => {
-  const { view, payment, action, idempotencyKey, amount, reason, error } = props;
-  const { root, words } = view;
-  const path = `/payments/${payment.id}/${action}/`;
-  return (
-    <Frame view={view} title={words.actionNames[action]} path={path}>
-      <section class="card narrow">
-        <h1>{words.actionNames[action]}</h1>
-        {error && <p role="alert" class="error">{error}</p>}
-        <Facts
-          facts={{
-            [words.order]: payment.order_id,
-            [words.amount]: rupiah(payment.gross_amount),
-            [words.status]: <Status view={view} payment={payment} />,
-          }}
-        />
-        <p>{words.actionEffects[action]}</p>
-        <form method="post" action={root + path}>
-          <FormToken view={view} />
-          <input type="hidden" name="key" value={idempotencyKey} />
-          {amount !== null && (
-            <>
-              <label for="amount">
-                {action === "refund" ? words.amountToRefund : words.amountToCapture}
-              </label>
-              <input
-                id="amount"
-                name="amount"
-                inputmode="numeric"
-                pattern="[0-9]+"
-                required
-                value={amount}
-                aria-describedby="limit"
-              />
-              <p id="limit" class="help">
-                {words.atMost} {rupiah(`${amountLimit(payment, action)}`)}
-              </p>
-            </>
-          )}
-          {action === "refund" && (
-            <>
-              <label for="reason">{words.reason}</label>
-              <input id="reason" name="reason" maxlength={255} value={reason} aria-describedby="why" />
-              <p id="why" class="help">{words.reasonHelp}</p>
-            </>
-          )}
-          <div class="actions">
-            <button class={action === "approve" || action === "capture" ? "primary" : "danger"}>
-              {words.actionNames[action]}
-            </button>
-            <a class="button" href={`${root}/payments/${payment.id}/`}>{words.back}</a>
-          </div>
-        </form>
-      </section>
-    </Frame>
-  );
-};
-
-/** What can be refunded or captured now, in whole rupiah; null: the action has no amount. */
-export function amountLimit(payment: PaymentView, action: PaymentAction): string | null {
-  if (action === "capture") return wholeRupiah(payment.gross_amount);
-  if (action !== "refund") return null;
-  const open = payment.refunds.filter(({ status }) => status === "pending")
-    .reduce((sum, { amount }) => sum + BigInt(wholeRupiah(amount)), 0n);
-  return String(BigInt(wholeRupiah(payment.net_amount ?? "0")) - open);
-}
-
-/** Amounts in rupiah have no cents. */
-function wholeRupiah(amount: string): string {
-  return amount.split(".")[0]!;
-}

@@ -5,12 +5,33 @@ import type { FieldError } from "../core/errors.ts";
 import { PAYMENT_TYPES } from "../core/payments/charge_input.ts";
 import { PAYMENT_STATUSES } from "../core/payments/states.ts";
 import type { PaymentSummary } from "../core/payments/views.ts";
+import { findPayments, PaymentListQuerySchema } from "../routes/payments/list.ts";
+import { encodePosition } from "../routes/shared/page.ts";
+import { type ConsoleBase, EVENT_NAMES } from "./base.tsx";
 import { methodName, rupiah } from "./format.ts";
 import { Frame, Table, Time } from "./frame.tsx";
 import type { SignedInView, View } from "./session.ts";
 
+export function addPayments({ deps, router, signedIn, page }: ConsoleBase): void {
+  router.get("/payments/", async (c) => {
+    const view = await signedIn(c);
+    const query = readQuery(c.req.url);
+    const parsed = PaymentListQuerySchema.safeParse(toApiQuery(query));
+    if (!parsed.success) {
+      const errors = parsed.error.issues.map(({ path, message }) => ({
+        field: path.join("."),
+        message,
+      }));
+      return page(c, <PaymentsPage {...{ view, query, errors }} payments={[]} next={null} />, 400);
+    }
+    const { payments, next } = await findPayments(deps, view.session.caller, parsed.data);
+    const cursor = next && encodePosition(next);
+    return page(c, <PaymentsPage {...{ view, query, payments }} next={cursor} errors={[]} />);
+  });
+}
+
 /** The values of the form, as in the page's URL. */
-export interface PaymentQuery {
+interface PaymentQuery {
   q: string;
   status: string;
   payment_type: string;
@@ -22,7 +43,7 @@ export interface PaymentQuery {
 }
 
 /** Reads the form from the URL; other parameters are ignored. */
-export function readPaymentQuery(url: string): PaymentQuery {
+function readQuery(url: string): PaymentQuery {
   const search = new URL(url).searchParams;
   const get = (name: keyof PaymentQuery) => search.get(name)?.trim() ?? "";
   return {
@@ -37,7 +58,7 @@ export function readPaymentQuery(url: string): PaymentQuery {
 }
 
 /** The same as a query of `GET /payments/`. A search has no other filters. */
-export function toApiQuery(query: PaymentQuery): Record<string, string> {
+function toApiQuery(query: PaymentQuery): Record<string, string> {
   if (query.q !== "") return { q: query.q };
   const { from, to, status, payment_type, customer_email, cursor } = query;
   const all = {
@@ -64,11 +85,10 @@ interface PaymentsProps {
   /** The cursor of the next page; null on the last one. */
   next: string | null;
   errors: FieldError[];
-  events: readonly string[];
 }
 
-export const PaymentsPage: FC<PaymentsProps> = (props) => {
-  const { view, query, payments, next, errors, events } = props;
+const PaymentsPage: FC<PaymentsProps> = (props) => {
+  const { view, query, payments, next, errors } = props;
   const { root, words } = view;
   return (
     <Frame
@@ -76,7 +96,7 @@ export const PaymentsPage: FC<PaymentsProps> = (props) => {
       title={words.payments}
       path="/payments/"
       live={query.cursor === "" ? "*" : undefined}
-      events={events}
+      events={EVENT_NAMES}
     >
       <h1>{words.payments}</h1>
       <PaymentFilters view={view} query={query} />
@@ -87,15 +107,30 @@ export const PaymentsPage: FC<PaymentsProps> = (props) => {
         </div>
       )}
       {payments.length > 0 && (
-        <Table columns={[words.created, words.order, words.customer, words.method, words.amount, words.status]}>
+        <Table
+          columns={[
+            words.created,
+            words.order,
+            words.customer,
+            words.method,
+            words.amount,
+            words.status,
+          ]}
+        >
           {payments.map((payment) => (
             <tr>
-              <td><Time view={view} at={payment.created_at} /></td>
-              <td><a href={`${root}/payments/${payment.id}/`}>{payment.order_id}</a></td>
+              <td>
+                <Time view={view} at={payment.created_at} />
+              </td>
+              <td>
+                <a href={`${root}/payments/${payment.id}/`}>{payment.order_id}</a>
+              </td>
               <td>{payment.customer_email ?? "–"}</td>
               <td>{methodName(payment.payment_type)}</td>
               <td class="amount">{rupiah(payment.gross_amount)}</td>
-              <td><Status view={view} payment={payment} /></td>
+              <td>
+                <Status view={view} payment={payment} />
+              </td>
             </tr>
           ))}
         </Table>
@@ -124,10 +159,16 @@ const PaymentFilters: FC<{ view: View; query: PaymentQuery }> = ({ view, query }
       <form class="search" role="search" action={`${root}/payments/`}>
         <label for="q">{words.search}</label>
         <input id="q" name="q" type="search" value={query.q} placeholder={words.searchHelp} />
-        <button>{words.search}</button>
+        <button type="submit">{words.search}</button>
       </form>
       <form class="filters" action={`${root}/payments/`}>
-        <Choice name="status" label={words.status} value={query.status} options={statuses} any={words.any} />
+        <Choice
+          name="status"
+          label={words.status}
+          value={query.status}
+          options={statuses}
+          any={words.any}
+        />
         <Choice
           name="payment_type"
           label={words.method}
@@ -135,10 +176,15 @@ const PaymentFilters: FC<{ view: View; query: PaymentQuery }> = ({ view, query }
           options={types}
           any={words.any}
         />
-        <Field name="customer_email" label={words.email} type="email" value={query.customer_email} />
+        <Field
+          name="customer_email"
+          label={words.email}
+          type="email"
+          value={query.customer_email}
+        />
         <Field name="from" label={words.from} type="date" value={query.from} />
         <Field name="to" label={words.to} type="date" value={query.to} />
-        <button>{words.filter}</button>
+        <button type="submit">{words.filter}</button>
         <a href={`${root}/payments/`}>{words.reset}</a>
       </form>
     </>

@@ -194,7 +194,8 @@ const EN: Words = {
   },
   actionEffects: {
     cancel: "The customer can no longer pay. A card that is not settled yet is not charged.",
-    expire: "The customer can no longer pay. The payment expires now instead of at its expiry time.",
+    expire:
+      "The customer can no longer pay. The payment expires now instead of at its expiry time.",
     refund: "The amount goes back to the customer. A refund cannot be undone.",
     capture: "The card is charged with this amount. The rest of the authorization is released.",
     approve: "The card payment is accepted, although the fraud detection has challenged it.",
@@ -260,7 +261,8 @@ const ID: Words = {
   created: "Dibuat",
   nextPage: "Halaman berikutnya",
   noPayments: "Tidak ada pembayaran yang ditemukan.",
-  noPaymentsOnPage: "Tidak ada pembayaran yang cocok di halaman ini. Lanjutkan ke halaman berikutnya.",
+  noPaymentsOnPage:
+    "Tidak ada pembayaran yang cocok di halaman ini. Lanjutkan ke halaman berikutnya.",
   invalidFilter: "Saringan tidak valid:",
   statuses: {
     pending: "Menunggu",
@@ -324,7 +326,8 @@ const ID: Words = {
   },
   actionEffects: {
     cancel: "Pelanggan tidak dapat membayar lagi. Kartu yang belum diselesaikan tidak ditagih.",
-    expire: "Pelanggan tidak dapat membayar lagi. Pembayaran berakhir sekarang, bukan pada waktunya.",
+    expire:
+      "Pelanggan tidak dapat membayar lagi. Pembayaran berakhir sekarang, bukan pada waktunya.",
     refund: "Jumlah ini kembali ke pelanggan. Pengembalian tidak dapat dibatalkan.",
     capture: "Kartu ditagih sebesar jumlah ini. Sisa otorisasi dilepaskan.",
     approve: "Pembayaran kartu diterima, walaupun dicurigai oleh deteksi penipuan.",

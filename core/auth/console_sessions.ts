@@ -21,6 +21,8 @@ const MAX_MS = 12 * 3_600_000;
 /** A session ends if it is not used for this long. */
 const IDLE_MS = 30 * 60_000;
 
+export type { ConsoleSession };
+
 export interface SessionDeps {
   database: Database;
   clock: Clock;

@@ -1,11 +1,12 @@
 /** `GET /payments/`: lists payments and searches them. */
 
 import { createRoute, z } from "@hono/zod-openapi";
+import type { Caller } from "../../core/auth/caller.ts";
 import { invalidField } from "../../core/errors.ts";
 import { describeUnknown, oneOf, text, textLike } from "../../core/input_fields.ts";
 import { PAYMENT_TYPES } from "../../core/payments/charge_input.ts";
 import type { PaymentDeps } from "../../core/payments/payment_record.ts";
-import { listPayments, searchPayments } from "../../core/payments/read.ts";
+import { listPayments, type PaymentPage, searchPayments } from "../../core/payments/read.ts";
 import { PaymentSummarySchema } from "../../core/payments/schema.ts";
 import { PAYMENT_STATUSES } from "../../core/payments/states.ts";
 import { unsentExample } from "../../openapi/components.ts";
@@ -50,7 +51,7 @@ function paymentType() {
 
 const MIN_SEARCH = 4;
 
-const query = z.object({
+export const PaymentListQuerySchema = z.object({
   q: text(255).refine(
     (q) => [...q.trim()].length >= MIN_SEARCH,
     `must have at least ${MIN_SEARCH} characters`,
@@ -147,7 +148,7 @@ const listRoute = createRoute({
     "follow `Link` then, too. If a filter, `limit` or `cursor` is invalid, the error is " +
     "`validation_error`, and `errors` names the parameter.",
   tags: ["Payments"],
-  request: { query },
+  request: { query: PaymentListQuerySchema },
   responses: {
     200: {
       description: "A page of payments",
@@ -166,24 +167,31 @@ const listRoute = createRoute({
 /** What a search can be combined with. */
 const SEARCH_PARAMETERS = ["q", "limit", "user_id"];
 
+export type PaymentListQuery = z.output<typeof PaymentListQuerySchema>;
+
+/** Lists or searches payments. */
+export async function findPayments(
+  deps: PaymentDeps,
+  caller: Caller,
+  { cursor, q, ...query }: PaymentListQuery,
+): Promise<PaymentPage> {
+  if (q === undefined) {
+    const va_number = query.va_number?.replaceAll(/[^0-9]/g, "");
+    return await listPayments(deps, caller, { ...query, va_number, after: cursor ?? null });
+  }
+  const other = Object.entries({ ...query, cursor }).find(([name, value]) =>
+    value !== undefined && !SEARCH_PARAMETERS.includes(name)
+  );
+  if (other) throw invalidField(other[0], "cannot be combined with q; remove one of them");
+  const { limit, user_id } = query;
+  return { payments: await searchPayments(deps, caller, { q, user_id, limit }), next: null };
+}
+
 export function addPaymentList(router: Router, deps: PaymentDeps): void {
   router.openapi(listRoute, async (c) => {
-    const { cursor, q, ...query } = c.req.valid("query");
-    if (q !== undefined) {
-      const other = Object.entries({ ...query, cursor }).find(([name, value]) =>
-        value !== undefined && !SEARCH_PARAMETERS.includes(name)
-      );
-      if (other) throw invalidField(other[0], "cannot be combined with q; remove one of them");
-      const { limit, user_id } = query;
-      return c.json(await searchPayments(deps, callerOf(c), { q, user_id, limit }), 200);
-    }
-    const { va_number, ...filter } = query;
-    const { payments, next } = await listPayments(deps, callerOf(c), {
-      ...filter,
-      va_number: va_number?.replaceAll(/[^0-9]/g, ""),
-      after: cursor ?? null,
-    });
-    const link = filteredLinkHeader(basePathOf(c, path) + path, query, next);
-    return c.json(payments, 200, link);
+    const query = c.req.valid("query");
+    const { payments, next } = await findPayments(deps, callerOf(c), query);
+    const { cursor: _, ...filter } = query;
+    return c.json(payments, 200, filteredLinkHeader(basePathOf(c, path) + path, filter, next));
   });
 }
