@@ -18,7 +18,7 @@ import { observeLoopDelay } from "../core/telemetry.ts";
 import { type Database, openDatabase } from "../db/database.ts";
 import { openInstanceLock } from "../db/instance_lock.ts";
 import { loadMigrations } from "../db/migrations.ts";
-import { createApp } from "../app.ts";
+import { createApp } from "../routes/app.ts";
 import { openAccountGuard, requireSameAccount } from "./account.ts";
 import { claimServer } from "./database_server.ts";
 import { ensureDevelopmentKeys } from "./development_keys.ts";

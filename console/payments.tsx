@@ -5,7 +5,7 @@ import type { FieldError } from "../core/errors.ts";
 import { PAYMENT_TYPES } from "../core/payments/charge_input.ts";
 import { PAYMENT_STATUSES } from "../core/payments/states.ts";
 import type { PaymentSummary } from "../core/payments/views.ts";
-import { findPayments, PaymentListQuerySchema } from "../routes/payments/list.ts";
+import { findPayments, PaymentListQuery } from "../routes/payments/list.ts";
 import { encodePosition } from "../routes/shared/page.ts";
 import { type ConsoleBase, EVENT_NAMES } from "./base.tsx";
 import { methodName, rupiah } from "./format.ts";
@@ -16,7 +16,7 @@ export function addPayments({ deps, router, signedIn, page }: ConsoleBase): void
   router.get("/payments/", async (c) => {
     const view = await signedIn(c);
     const query = readQuery(c.req.url);
-    const parsed = PaymentListQuerySchema.safeParse(toApiQuery(query));
+    const parsed = PaymentListQuery.safeParse(toApiQuery(query));
     if (!parsed.success) {
       const errors = parsed.error.issues.map(({ path, message }) => ({
         field: path.join("."),

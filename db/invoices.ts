@@ -55,6 +55,8 @@ const INVOICE_COLUMNS = {
   sent_at: fixed<Date>(),
   /** When to check at the gateway if no report arrives earlier; null: never. */
   check_at: mutable<Date | null>(),
+  /** The actor that created it (`core/auth/caller.ts`); null: no caller did. */
+  created_by: fixed<string | null>(),
   event_count: mutable<number>(),
   /** Incremented by every update. */
   version: fixed<number>(),

@@ -58,6 +58,7 @@ export const SUMMARY_COLUMNS = [
   "gross_amount",
   "captured_amount",
   "refunded_amount",
+  "chargeback_amount",
   "transaction_status",
   "fraud_status",
   "customer_first_name",

@@ -40,6 +40,8 @@ export const PAYMENT_COLUMNS = {
   /** Null until something is captured. */
   captured_amount: mutable<number | null>(null),
   refunded_amount: mutable<number>(0),
+  /** The amount of a partial chargeback, as the gateway reported it; null: not reported. */
+  chargeback_amount: mutable<number | null>(null),
   /** The sum of the pending refunds. */
   reserved_amount: mutable<number>(0),
   currency: fixed<string>("IDR"),
@@ -82,6 +84,8 @@ export const PAYMENT_COLUMNS = {
   sent_at: mutable<Date>(),
   /** When to check at the gateway if no report arrives earlier; null: never. */
   check_at: mutable<Date | null>(),
+  /** The actor that created it (`core/auth/caller.ts`); null: no caller did. */
+  created_by: fixed<string | null>(null),
   event_count: mutable<number>(0),
   /** Incremented by every update. An update that was based on another version writes nothing. */
   version: fixed<number>(0),
@@ -119,6 +123,8 @@ export type RefundStatus = (typeof REFUND_STATUSES)[number];
 export const REFUND_COLUMNS = {
   id: fixed<string>(),
   payment_id: fixed<string>(),
+  /** The owner of the payment. */
+  user_id: mutable<string | null>(),
   /** The gateway makes one refund per key, however often it is requested. */
   refund_key: fixed<string>(),
   amount: fixed<number>(),
@@ -127,6 +133,8 @@ export const REFUND_COLUMNS = {
   status: mutable<RefundStatus>(),
   status_code: mutable<string | null>(),
   status_message: mutable<string | null>(),
+  /** The actor that requested it; null: it was not requested here. */
+  created_by: fixed<string | null>(),
   created_at: fixed<Date>(),
   updated_at: mutable<Date>(),
 };

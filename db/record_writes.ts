@@ -91,10 +91,10 @@ async function insertRecords<R extends { id: string }>(
       insert into gateway.${table} (${names})
       select ${names} from new_record
       where ${hasOrders ? "id = any(array(select holder_id from ordered))" : isClaimed}
-      returning id, ${status}, created_at
+      returning id, ${status}, created_by, created_at
     ), with_history as (
-      insert into gateway.history (resource, resource_id, to_status, source, created_at)
-      select '${resource}', id, ${status}, '${source}', created_at from inserted
+      insert into gateway.history (resource, resource_id, to_status, source, actor, created_at)
+      select '${resource}', id, ${status}, '${source}', created_by, created_at from inserted
     )
     ${items.length > 0 ? `, with_items as (${insertItemsSql(statement, itemOptions!, items)})` : ""}
     select array(select id from inserted) as inserted,

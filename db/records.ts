@@ -21,6 +21,11 @@ export const HISTORY_COLUMNS = {
   fraud_status: fixed<string | null>(),
   /** What caused the transition. */
   source: fixed<string>(),
+  /**
+   * Who caused it: `api_key:<prefix>`, `jwt:<subject>`, `task:<name>` or `notification:<id>`. Null: an
+   * earlier version wrote the entry.
+   */
+  actor: fixed<string | null>(),
   created_at: fixed<Date>(),
 };
 
@@ -33,7 +38,8 @@ export interface History extends NewHistory {
 /** Oldest first. */
 export async function listHistory(sql: Sql, resourceId: string): Promise<History[]> {
   return await sql<History[]>`
-    select id, resource, resource_id, from_status, to_status, fraud_status, source, created_at
+    select id, resource, resource_id, from_status, to_status, fraud_status, source, actor,
+      created_at
     from gateway.history where resource_id = ${resourceId} order by id`;
 }
 

@@ -51,6 +51,10 @@ export function createDocument(api: OpenAPIHono<any>, basePath: string): Documen
           "or refund it.",
       },
       {
+        name: "Refunds",
+        description: "List and read the refunds of all your payments.",
+      },
+      {
         name: "Reviews",
         description: "Decide about card payments that the gateway's fraud detection has " +
           "challenged. Staff only.",
@@ -68,6 +72,10 @@ export function createDocument(api: OpenAPIHono<any>, basePath: string): Documen
           "charge becomes a payment.",
       },
       {
+        name: "Timelines",
+        description: "What happened to a payment, an invoice or a subscription, in order.",
+      },
+      {
         name: "Notifications",
         description:
           "The endpoint that receives notifications from the gateway and, for staff, the " +
@@ -78,6 +86,10 @@ export function createDocument(api: OpenAPIHono<any>, basePath: string): Documen
         description:
           "Changes to payments, invoices and subscriptions: as a list for staff, and as a " +
           "real-time stream for all callers.",
+      },
+      {
+        name: "Reports",
+        description: "Lists as CSV files, for spreadsheets and accounting.",
       },
       {
         name: "Jobs",

@@ -22,6 +22,7 @@ const GUIDES: Record<string, () => Promise<{ default: string }>> = {
     import("../docs/moving-from-django-payment-midtrans.md", { with: { type: "text" } }),
   "production.md": () => import("../docs/production.md", { with: { type: "text" } }),
   "receiving-events.md": () => import("../docs/receiving-events.md", { with: { type: "text" } }),
+  "reports.md": () => import("../docs/reports.md", { with: { type: "text" } }),
   "sandbox.md": () => import("../docs/sandbox.md", { with: { type: "text" } }),
   "security.md": () => import("../docs/security.md", { with: { type: "text" } }),
   "settings.md": () => import("../docs/settings.md", { with: { type: "text" } }),

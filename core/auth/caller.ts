@@ -23,6 +23,11 @@ export interface Caller {
   expiresAt?: number;
 }
 
+/** Who causes the caller's changes, as it is stored with each change. */
+export function actorOf({ credential, keyPrefix, userId }: Caller): string {
+  return `${credential}:${keyPrefix ?? userId}`;
+}
+
 /** Required of user ids, because they are logged, listed and returned in responses. */
 export function isPrintableText(text: string): boolean {
   return /^(?=.*\S)\P{C}{1,255}$/u.test(text);

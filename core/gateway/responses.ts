@@ -91,6 +91,7 @@ const TransactionFields = looseObject({
   refund_amount: money,
   refund_key: id,
   refunds: listOf(orNull(Refund)),
+  chargeback_amount: money,
   custom_field1: text,
   custom_field2: text,
   custom_field3: text,

@@ -7,7 +7,7 @@ import type { JsonObject } from "../gateway/json.ts";
 import type { GatewayResponse, Invoice } from "../gateway/responses.ts";
 import { MAX_CHECKS } from "../records/check_times.ts";
 import { findOwn } from "../records/read.ts";
-import type { RecordDeps } from "../records/record.ts";
+import { actAs, type RecordDeps } from "../records/record.ts";
 import { applyReport, matchesInvoice, type Source } from "./apply_report.ts";
 import { invoiceKind, problems } from "./invoice_record.ts";
 import { type InvoiceView, viewInvoice } from "./views.ts";
@@ -68,10 +68,11 @@ export interface CheckedInvoiceStatus {
 
 /** Checks the invoice at the gateway and returns its current state, with the gateway's response. */
 export async function getInvoiceStatus(
-  deps: RecordDeps,
+  service: RecordDeps,
   caller: Caller,
   id: string,
 ): Promise<CheckedInvoiceStatus> {
+  const deps = actAs(service, caller);
   const known = await findOwn(deps, invoiceKind, caller, id);
   try {
     const { invoice, raw } = await checkAtGateway(deps, known, "get_invoice_status");

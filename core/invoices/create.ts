@@ -28,6 +28,7 @@ import {
   storeError,
   storeReply,
 } from "../records/keyed_request.ts";
+import { actAs } from "../records/record.ts";
 import { applyRefusal, applyReport, matchesInvoice } from "./apply_report.ts";
 import { type InvoiceInput, totalOf } from "./invoice_input.ts";
 import { type InvoiceDeps, invoiceKind, problems } from "./invoice_record.ts";
@@ -37,11 +38,12 @@ import { type InvoiceView, viewInvoice } from "./views.ts";
 const RESEND_WINDOW_MS = 5 * 60_000;
 
 export async function createInvoice(
-  deps: InvoiceDeps,
+  service: InvoiceDeps,
   caller: Caller,
   input: InvoiceInput,
   requestKey: RequestKey | null,
 ): Promise<RequestResult<InvoiceView>> {
+  const deps = actAs(service, caller);
   await requireDueDate(deps, caller, input, requestKey);
   await requireGateway(deps, caller, requestKey);
   const claim = await claimInvoice(deps, caller, input, requestKey);
@@ -197,6 +199,7 @@ export function newInvoice(input: InvoiceInput, userId: string, now: Date): Gate
     metadata: input.metadata ?? null,
     sent_at: now,
     check_at: new Date(now.getTime() + UNANSWERED_CHECK_MS),
+    created_by: null,
     event_count: 0,
     version: 0,
     created_at: now,

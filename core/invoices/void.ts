@@ -19,7 +19,7 @@ import {
   storeReply,
 } from "../records/keyed_request.ts";
 import { gatewayDownProblem } from "../records/problems.ts";
-import type { RecordDeps } from "../records/record.ts";
+import { actAs, type RecordDeps } from "../records/record.ts";
 import { applyVoid } from "./apply_report.ts";
 import { checkAtGateway } from "./check_at_gateway.ts";
 import { invoiceKind, problems } from "./invoice_record.ts";
@@ -28,12 +28,13 @@ import { type InvoiceView, viewInvoice } from "./views.ts";
 
 /** Claims the key, checks the state, calls the gateway, classifies its response, applies it, replies. */
 export async function voidInvoice(
-  deps: RecordDeps,
+  service: RecordDeps,
   caller: Caller,
   id: string,
   reason: string | undefined,
   requestKey: RequestKey | null,
 ): Promise<RequestResult<InvoiceView>> {
+  const deps = actAs(service, caller);
   const begun = await beginAction(deps, invoiceKind, caller, id, requestKey);
   if (begun.kind === "replay") return { body: begun.body as InvoiceView, isReplayed: true };
   const { request } = begun;

@@ -11,6 +11,7 @@ import { ServiceError } from "../errors.ts";
 import { GatewayError } from "../gateway/errors.ts";
 import { firstIdAt } from "../ids.ts";
 import { checkProblem } from "../records/problems.ts";
+import { actAs } from "../records/record.ts";
 import { confirmNotification, type NotificationDeps } from "./confirm.ts";
 
 export { NOTIFICATION_STATUSES } from "../../db/notifications.ts";
@@ -79,10 +80,11 @@ export async function listNotifications(
 
 /** Asks the gateway about the notification again. */
 export async function replayNotification(
-  deps: NotificationDeps,
+  service: NotificationDeps,
   caller: Caller,
   id: string,
 ): Promise<NotificationView> {
+  const deps = actAs(service, caller);
   requireStaff(caller);
   const found = await deps.database.query((sql) => findNotification(sql, id), "find notification");
   if (!found) throw new ServiceError("not_found");

@@ -22,6 +22,7 @@ import {
   storeReply,
 } from "../records/keyed_request.ts";
 import { gatewayDownProblem } from "../records/problems.ts";
+import { actAs } from "../records/record.ts";
 import { applyReport } from "./apply_report.ts";
 import { checkForAction, requireTransaction } from "./check_at_gateway.ts";
 import {
@@ -99,12 +100,13 @@ export async function denyPayment(
 
 /** Claims the key, checks the state, calls the gateway, classifies its response, applies it, replies. */
 async function act(
-  deps: PaymentDeps,
+  service: PaymentDeps,
   caller: Caller,
   id: string,
   requestKey: RequestKey | null,
   action: PaymentAction,
 ): Promise<RequestResult<PaymentView>> {
+  const deps = actAs(service, caller);
   const begun = await beginAction(deps, paymentKind, caller, id, requestKey);
   if (begun.kind === "replay") return { body: begun.body as PaymentView, isReplayed: true };
   const { request } = begun;

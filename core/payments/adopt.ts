@@ -5,7 +5,7 @@ import { adoptPayment, paymentLookups } from "../../db/payment_statements.ts";
 import type { GatewayPayment } from "../../db/payments.ts";
 import type { NewHistory } from "../../db/records.ts";
 import type { Transaction } from "../gateway/responses.ts";
-import { buildWrite, dispatchAfterCommit } from "../records/change.ts";
+import { actorOfChange, buildWrite, dispatchAfterCommit } from "../records/change.ts";
 import { newPayment } from "./new_payment.ts";
 import {
   type AppliedReport,
@@ -65,7 +65,8 @@ async function insertAdopted(
   const now = new Date(deps.clock());
   const payment = { ...adoptedPayment(report.answer, now), ...link };
   const write = buildWrite(deps, paymentKind, payment, firstChange(payment, report, now));
-  const history = [creationHistory(payment, report.source), ...write.history];
+  const actor = actorOfChange(deps, report.source, report.notification?.id);
+  const history = [creationHistory(payment, report.source, actor), ...write.history];
   const result = await deps.database.query(
     (sql) => adoptPayment(sql, { ...write, history }),
     "adopt payment",
@@ -100,7 +101,7 @@ function adoptedPayment(answer: Transaction, now: Date): GatewayPayment {
   };
 }
 
-function creationHistory(payment: GatewayPayment, source: Source): NewHistory {
+function creationHistory(payment: GatewayPayment, source: Source, actor: string): NewHistory {
   return {
     resource: "payment",
     resource_id: payment.id,
@@ -108,6 +109,7 @@ function creationHistory(payment: GatewayPayment, source: Source): NewHistory {
     to_status: payment.transaction_status,
     fraud_status: null,
     source,
+    actor,
     created_at: payment.created_at,
   };
 }
@@ -136,6 +138,10 @@ async function linkPayment(
   return await changePayment(
     deps,
     known,
-    (current) => current.user_id === null ? { set: { ...link } } : null,
+    (current) => {
+      if (current.user_id !== null) return null;
+      const { user_id } = link;
+      return { set: { ...link }, refunds: current.refunds.map((each) => ({ ...each, user_id })) };
+    },
   );
 }

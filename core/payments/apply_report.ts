@@ -17,7 +17,14 @@ import {
 } from "./merge_refunds.ts";
 import { changePayment, type PaymentChange, type PaymentDeps } from "./payment_record.ts";
 import * as states from "./states.ts";
-import { type GatewayFields, readTransaction, type ReportedTransaction } from "./transaction.ts";
+import {
+  type GatewayFields,
+  missingFields,
+  partialChargeback,
+  readTransaction,
+  type ReportedTransaction,
+  withoutNulls,
+} from "./transaction.ts";
 import { describeUnrecognized, unrecognizedMembers } from "./unrecognized.ts";
 
 /** What caused the report; stored in the payment's history. */
@@ -310,6 +317,7 @@ function appliedMembers(
     status_message: reported.statusMessage ?? current.status_message,
     refunded_amount: to.refunded ?? current.refunded_amount,
     captured_amount: isPaid ? current.captured_amount ?? capturedAmount(current, reported) : null,
+    chargeback_amount: to.chargedBack ?? current.chargeback_amount,
     paid_at: current.paid_at ?? (isPaid ? now : null),
   };
 }
@@ -355,6 +363,7 @@ function knownState(payment: GatewayPayment): states.KnownState {
     status: payment.transaction_status,
     fraud: payment.fraud_status,
     refunded: payment.refunded_amount,
+    chargedBack: payment.chargeback_amount,
     isAnswered: payment.transaction_id !== null,
     isRefused: payment.is_refused,
   };
@@ -367,12 +376,15 @@ function reportedState(
   refunds: GatewayRefund[],
 ): states.ReportedState {
   const made = Math.max(sumAmounts(reported.refunds), sumByStatus(refunds, "succeeded"));
-  // Only a status response states the sum of all refunds.
-  const total = askedAtVersion === null ? null : reported.refundTotal;
+  // Only a status response states the sums of all refunds and chargebacks.
+  const isStatusResponse = askedAtVersion !== null;
+  const total = isStatusResponse ? reported.refundTotal : null;
+  const refunded = Math.max(made, total ?? 0, current.refunded_amount);
   return {
     status: reported.status as states.PaymentStatus,
     fraud: reported.fraud ?? current.fraud_status,
-    refunded: Math.max(made, total ?? 0, current.refunded_amount),
+    refunded,
+    chargedBack: isStatusResponse ? partialChargeback(current, reported, refunded) : null,
     isLatest: askedAtVersion === current.version,
   };
 }
@@ -383,18 +395,4 @@ function reportedFields(
   { fields }: ReportedTransaction,
 ): Partial<GatewayFields> {
   return isUnconfirmed ? { settlement_time: fields.settlement_time } : fields;
-}
-
-function withoutNulls(fields: Partial<GatewayFields>): Partial<GatewayFields> {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null));
-}
-
-function missingFields(
-  current: GatewayPayment,
-  fields: Partial<GatewayFields>,
-): Partial<GatewayFields> {
-  const isMissing = (name: string) => current[name as keyof GatewayFields] === null;
-  return Object.fromEntries(
-    Object.entries(withoutNulls(fields)).filter(([name]) => isMissing(name)),
-  );
 }

@@ -31,6 +31,7 @@ import {
   storeProgress,
   storeReply,
 } from "../records/keyed_request.ts";
+import { actAs } from "../records/record.ts";
 import { recordAddedLatency } from "../telemetry.ts";
 import { applyRefusal, applyReport } from "./apply_report.ts";
 import type { ChargeInput } from "./charge_input.ts";
@@ -54,11 +55,12 @@ import { type PaymentView, viewPayment } from "./views.ts";
  * applies it, and replies.
  */
 export async function createCharge(
-  deps: PaymentDeps,
+  service: PaymentDeps,
   caller: Caller,
   input: ChargeInput,
   requestKey: RequestKey | null,
 ): Promise<RequestResult<PaymentView>> {
+  const deps = actAs(service, caller);
   const startedAt = performance.now();
   await requireGateway(deps, caller, requestKey);
   const claim = await claimCharge(deps, caller, input, requestKey);

@@ -8,6 +8,7 @@ import type { JsonObject } from "../gateway/json.ts";
 import type { GatewayResponse, Transaction } from "../gateway/responses.ts";
 import { MAX_CHECKS } from "../records/check_times.ts";
 import { findOwn } from "../records/read.ts";
+import { actAs } from "../records/record.ts";
 import { type AppliedReport, applyReport, type Source } from "./apply_report.ts";
 import { type Evidence, matchTransaction } from "./match_transaction.ts";
 import { notAtGatewayYet, type PaymentDeps, paymentKind, problems } from "./payment_record.ts";
@@ -150,10 +151,11 @@ export interface CheckedStatus {
 
 /** The payment after a check at the gateway, with the gateway's response. */
 export async function getStatus(
-  deps: PaymentDeps,
+  service: PaymentDeps,
   caller: Caller,
   id: string,
 ): Promise<CheckedStatus> {
+  const deps = actAs(service, caller);
   const known = await findOwn(deps, paymentKind, caller, id);
   try {
     const { payment, raw } = await checkAtGateway(deps, known, "check_status");

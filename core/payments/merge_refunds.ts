@@ -44,6 +44,8 @@ export function mergeRefunds(
         refund_key,
         id: uuidv7(),
         payment_id: current.id,
+        user_id: current.user_id,
+        created_by: null,
         status_code: null,
         status_message: null,
         created_at: made.created_at ?? now,

@@ -78,6 +78,7 @@ export const paymentKind: records.RecordKind<GatewayPayment, PaymentView> = {
   isHistoric: (before, after) =>
     before.transaction_status !== after.transaction_status ||
     before.refunded_amount !== after.refunded_amount ||
+    before.chargeback_amount !== after.chargeback_amount ||
     (before.fraud_status !== after.fraud_status && before.transaction_id !== null),
   followUps: checkLinkedRecords,
   checkJob: checkPaymentJob,

@@ -27,6 +27,7 @@ import {
 } from "../records/keyed_request.ts";
 import { gatewayDownProblem } from "../records/problems.ts";
 import { findOwn } from "../records/read.ts";
+import { actAs } from "../records/record.ts";
 import { applyReport, type Source } from "./apply_report.ts";
 import { checkForAction, requireTransaction } from "./check_at_gateway.ts";
 import { PENDING_AT_BANK, sumByStatus } from "./merge_refunds.ts";
@@ -59,12 +60,13 @@ export interface RefundedPayment {
 }
 
 export async function refundPayment(
-  deps: PaymentDeps,
+  service: PaymentDeps,
   caller: Caller,
   id: string,
   input: RefundInput,
   requestKey: RequestKey | null,
 ): Promise<RequestResult<RefundedPayment>> {
+  const deps = actAs(service, caller);
   const begun = await beginAction(deps, paymentKind, caller, id, requestKey);
   if (begun.kind === "replay") return { body: begun.body as RefundedPayment, isReplayed: true };
   const { request } = begun;
@@ -141,6 +143,7 @@ async function reserveAmount(
     const refund: GatewayRefund = {
       id: request.refundId,
       payment_id: payment.id,
+      user_id: payment.user_id,
       refund_key: request.refundId,
       amount: wanted,
       reason: reason ?? null,
@@ -148,6 +151,7 @@ async function reserveAmount(
       status: "pending",
       status_code: null,
       status_message: null,
+      created_by: deps.actor ?? null,
       created_at: now,
       updated_at: now,
     };

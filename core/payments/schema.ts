@@ -64,6 +64,24 @@ export const RefundSchema = z.object({
   created_at: timestamp("When the refund was created."),
 }).openapi("Refund", { description: "A refund of a payment. A payment can have several." });
 
+export const RefundDetailsSchema = RefundSchema.extend({
+  payment_id: z.uuid().openapi({
+    description: "The refunded payment.",
+    example: "0197a3c2-5f4e-7d61-9f0b-2c64d1b0a7e5",
+  }),
+  order_id: z.string().openapi({
+    description: "The order id of the refunded payment.",
+    example: "order-1893",
+  }),
+  created_by: nullableText.openapi({
+    description: "Who requested it, for staff and viewers: `api_key:<prefix>` or " +
+      "`jwt:<subject>`. Null for other callers, and for a refund that was made in the gateway's " +
+      "dashboard.",
+    example: "api_key:gk_Zr4kQ2mW",
+  }),
+  updated_at: timestamp("When the refund last changed."),
+}).openapi("RefundDetails", { description: "A refund, with the payment that it belongs to." });
+
 export const PaymentSchema = z.object({
   id,
   order_id: z.string().openapi({
@@ -163,7 +181,20 @@ export const PaymentSchema = z.object({
   expiry_time: timestamp("When the payment expires. The customer can pay until then.").nullable()
     .openapi({ example: "2026-03-06T04:12:09.000Z" }),
   refund_amount: money("Total amount returned to the customer.", "0.00"),
-  net_amount: money("Captured amount minus `refund_amount`.", "0.00"),
+  chargeback_amount: money(
+    "Amount that the customer's bank took back after a dispute. Null if the gateway has not " +
+      "reported the amount of a partial chargeback.",
+    "0.00",
+  ).nullable(),
+  has_unknown_chargeback: z.boolean().openapi({
+    description: "True if the amount of a partial chargeback is not known: `chargeback_amount` " +
+      "is null, and `net_amount` does not include it. Look the amount up at the gateway.",
+    example: false,
+  }),
+  net_amount: money(
+    "Captured amount minus `refund_amount` and minus `chargeback_amount`, if that is known.",
+    "0.00",
+  ),
   metadata: z.record(z.string(), z.unknown()).nullable().openapi({
     description: "Your metadata, as sent with the charge.",
     example: { cart: "c-1893" },
@@ -203,7 +234,8 @@ export const PaymentSchema = z.object({
     example: true,
   }),
   is_failed: z.boolean().openapi({
-    description: "True if it was declined, rejected or cancelled.",
+    description: "True if it was declined, rejected or cancelled. After a chargeback, both " +
+      "`is_paid` and `is_failed` are false.",
     example: false,
   }),
   is_expired: z.boolean().openapi({

@@ -130,6 +130,8 @@ function reachableFrom(from: PaymentStatus): Set<PaymentStatus> {
 export interface KnownState extends State {
   /** The sum of all refunds. */
   refunded: number;
+  /** The amount of a partial chargeback; null or missing: not known. */
+  chargedBack?: number | null;
   /** False until the gateway has answered the charge. */
   isAnswered: boolean;
   /** The gateway refused the charge, so there is no transaction that could be revived. */
@@ -140,6 +142,8 @@ export interface KnownState extends State {
 export interface ReportedState extends State {
   /** Null: the report does not mention refunds. */
   refunded: number | null;
+  /** The amount of a partial chargeback; null or missing: the report does not state it. */
+  chargedBack?: number | null;
   /** The report is the response to a status request that was sent after the last stored change. */
   isLatest: boolean;
 }
@@ -162,7 +166,8 @@ export function stepTo(from: KnownState, to: ReportedState): Step {
     const isAccepted = from.fraud === "challenge" && to.fraud === "accept";
     // An accepted challenge cannot become a challenge again.
     const isCorrected = to.isLatest && to.fraud !== from.fraud && to.fraud !== "challenge";
-    const isNew = !from.isAnswered || isAccepted || isCorrected || refundsGrew;
+    const isNew = !from.isAnswered || isAccepted || isCorrected || refundsGrew ||
+      hasLargerChargeback(from, to);
     return isNew ? "same" : "duplicate";
   }
   if (REACHABLE[from.status].has(to.status)) {
@@ -209,6 +214,12 @@ export function eventsOf(
     ? "payment_received"
     : ENTRY_EVENTS[to.status];
   if (isEntered && entryEvent) events.push(entryEvent);
-  if (refundsGrew && !events.includes("payment_refunded")) events.push("payment_refunded");
+  const hasGrown = refundsGrew || hasLargerChargeback(from, to);
+  if (hasGrown && !events.includes("payment_refunded")) events.push("payment_refunded");
   return events;
+}
+
+/** The gateway may report the amount of a partial chargeback later than the chargeback. */
+function hasLargerChargeback(from: KnownState, to: ReportedState): boolean {
+  return (to.chargedBack ?? 0) > (from.chargedBack ?? 0);
 }

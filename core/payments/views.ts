@@ -3,6 +3,7 @@
 import type { z } from "@hono/zod-openapi";
 import type { PaymentSummaryRow } from "../../db/payment_lists.ts";
 import type { GatewayPayment, GatewayPaymentItem, GatewayRefund } from "../../db/payments.ts";
+import type { RefundDetails } from "../../db/refunds.ts";
 import { type Caller, canReadAll, roleOf } from "../auth/caller.ts";
 import { formatMoney } from "../money.ts";
 import { isRefundableType } from "./paid_cohorts.ts";
@@ -10,6 +11,7 @@ import type {
   PaymentItemSchema,
   PaymentSchema,
   PaymentSummarySchema,
+  RefundDetailsSchema,
   RefundSchema,
 } from "./schema.ts";
 import {
@@ -27,6 +29,7 @@ import {
 export type PaymentView = z.output<typeof PaymentSchema>;
 export type PaymentSummary = z.output<typeof PaymentSummarySchema>;
 export type RefundView = z.output<typeof RefundSchema>;
+export type RefundDetailsView = z.output<typeof RefundDetailsSchema>;
 type ItemView = z.output<typeof PaymentItemSchema>;
 
 /**
@@ -36,6 +39,7 @@ type ItemView = z.output<typeof PaymentItemSchema>;
 export function viewPayment(payment: GatewayPayment): PaymentView {
   const status = payment.transaction_status;
   const state = { status, fraud: payment.fraud_status };
+  const chargeback = chargebackAmount(payment);
   return {
     id: payment.id,
     order_id: payment.order_id,
@@ -67,7 +71,9 @@ export function viewPayment(payment: GatewayPayment): PaymentView {
     settlement_time: timestamp(payment.settlement_time),
     expiry_time: timestamp(payment.expiry_time),
     refund_amount: formatMoney(payment.refunded_amount),
-    net_amount: formatMoney((payment.captured_amount ?? 0) - payment.refunded_amount),
+    chargeback_amount: chargeback === null ? null : formatMoney(chargeback),
+    has_unknown_chargeback: chargeback === null,
+    net_amount: formatMoney(netAmount(payment)),
     metadata: payment.metadata,
     custom_field1: payment.custom_field1,
     custom_field2: payment.custom_field2,
@@ -84,6 +90,22 @@ export function viewPayment(payment: GatewayPayment): PaymentView {
     created_at: payment.created_at.toISOString(),
     updated_at: payment.updated_at.toISOString(),
   };
+}
+
+/**
+ * A full chargeback takes back all that was not refunded. Null: the gateway has not reported the
+ * amount of a partial chargeback.
+ */
+function chargebackAmount(payment: PaymentSummaryRow): number | null {
+  const { transaction_status, captured_amount, refunded_amount, chargeback_amount } = payment;
+  if (transaction_status === "partial_chargeback") return chargeback_amount;
+  if (transaction_status !== "chargeback") return 0;
+  return Math.max(0, (captured_amount ?? 0) - refunded_amount);
+}
+
+function netAmount(payment: PaymentSummaryRow): number {
+  const { captured_amount, refunded_amount } = payment;
+  return (captured_amount ?? 0) - refunded_amount - (chargebackAmount(payment) ?? 0);
 }
 
 const OWNERS_ACTIONS = PAYMENT_ACTIONS.filter((action) => !isReview(action));
@@ -106,15 +128,18 @@ function ownersActions(payment: GatewayPayment): PaymentAction[] {
 /** The payment as a response to this caller, with the actions that the caller's role allows. */
 export function forCaller(caller: Caller, payment: PaymentView): PaymentView {
   const role = roleOf(caller);
-  // A stored reply of an earlier version does not have the field.
   const { transaction_status: status, fraud_status: fraud, allowed_actions = [] } = payment;
-  if (role === "user") return { ...payment, allowed_actions };
-  if (role === "viewer") return { ...payment, allowed_actions: [] };
+  const view = { ...NEW_FIELDS, ...payment };
+  if (role === "user") return { ...view, allowed_actions };
+  if (role === "viewer") return { ...view, allowed_actions: [] };
   const reviews = REVIEWS.filter((action) =>
     allowsAction({ status, fraud }, payment.payment_type, action)
   );
-  return { ...payment, allowed_actions: [...allowed_actions, ...reviews] };
+  return { ...view, allowed_actions: [...allowed_actions, ...reviews] };
 }
+
+/** A stored reply of an earlier version does not have these. It is never about a chargeback. */
+const NEW_FIELDS = { chargeback_amount: formatMoney(0), has_unknown_chargeback: false };
 
 /** Only staff and viewers see whose payment it is. */
 export function summarizePayment(payment: PaymentSummaryRow, caller: Caller): PaymentSummary {
@@ -131,7 +156,7 @@ export function summarizePayment(payment: PaymentSummaryRow, caller: Caller): Pa
     customer_email: payment.customer_email,
     settlement_time: timestamp(payment.settlement_time),
     refund_amount: formatMoney(payment.refunded_amount),
-    net_amount: formatMoney((payment.captured_amount ?? 0) - payment.refunded_amount),
+    net_amount: formatMoney(netAmount(payment)),
     is_paid: isPaid({ status, fraud: payment.fraud_status }),
     created_at: payment.created_at.toISOString(),
   };
@@ -148,6 +173,17 @@ export function viewRefund(refund: GatewayRefund): RefundView {
     status_code: refund.status_code,
     status_message: refund.status_message,
     created_at: refund.created_at.toISOString(),
+  };
+}
+
+/** `created_by` is for callers who may read the refunds of all users. */
+export function viewRefundDetails(caller: Caller, refund: RefundDetails): RefundDetailsView {
+  return {
+    ...viewRefund(refund),
+    payment_id: refund.payment_id,
+    order_id: refund.order_id,
+    created_by: canReadAll(caller) ? refund.created_by : null,
+    updated_at: refund.updated_at.toISOString(),
   };
 }
 

@@ -64,12 +64,12 @@ async function reload<R extends GatewayRecord>(
 
 /** The record after the change, with all rows that the same statement writes. */
 export function buildWrite<R extends GatewayRecord>(
-  { clock, events: subscribers }: RecordDeps,
+  deps: RecordDeps,
   kind: RecordKind<R>,
   current: R,
   change: Change<R>,
 ): RecordWrite<R> {
-  const now = new Date(clock());
+  const now = new Date(deps.clock());
   const { transition, notification } = change;
   const names = transition?.events ?? [];
   const record: R = {
@@ -86,7 +86,7 @@ export function buildWrite<R extends GatewayRecord>(
     user_id: record.user_id,
     data: { ...kind.view(record), notification_id: notification?.id ?? null, ...change.eventData },
     created_at: now,
-    subscribers: subscribers.tasksFor(name),
+    subscribers: deps.events.tasksFor(name),
   }));
   return {
     record,
@@ -106,12 +106,24 @@ export function buildWrite<R extends GatewayRecord>(
         to_status: transition.to.status,
         fraud_status: transition.to.fraud,
         source: transition.source,
+        actor: actorOfChange(deps, transition.source, notification?.id),
         created_at: now,
       }]
       : [],
     notifications: notification ? [notification] : [],
     key: change.key?.(record) ?? null,
   };
+}
+
+/** The caller, if its request makes the change; otherwise the notification or the task. */
+export function actorOfChange(
+  { actor }: Pick<RecordDeps, "actor">,
+  source: string,
+  notificationId: string | undefined,
+): string {
+  if (actor !== undefined) return actor;
+  if (notificationId !== undefined) return `notification:${notificationId}`;
+  return source === "notification" ? source : `task:${source}`;
 }
 
 /** Enqueues the jobs and publishes the events of a committed write. */

@@ -4,7 +4,7 @@
  */
 
 import { batched } from "../../db/batched.ts";
-import type { Caller } from "../auth/caller.ts";
+import { actorOf, type Caller } from "../auth/caller.ts";
 import { ServiceError } from "../errors.ts";
 import type { GatewayError } from "../gateway/errors.ts";
 import * as keys from "../idempotency/keys.ts";
@@ -54,6 +54,7 @@ export async function insertRecord<R extends GatewayRecord, View extends object>
   { caller, requestKey, record, replaces }: RecordCreation<R>,
 ): Promise<Insertion<R, View>> {
   const now = record.created_at;
+  record.created_by = actorOf(caller);
   const holder = deps.leaseHolder.token();
   const key = requestKey && keys.newKeyClaim(requestKey, caller, record.id, { now, holder });
   const insert = {

@@ -9,6 +9,7 @@ import type { GatewayRefund } from "../../db/payments.ts";
 import type { Inserted, KeyUpdate, RecordInsert, RecordWrite } from "../../db/record_writes.ts";
 import type { OwnerFilter, Resource } from "../../db/records.ts";
 import type { SubscriptionCharge, WriteResult } from "../../db/side_effects.ts";
+import { actorOf, type Caller } from "../auth/caller.ts";
 import type { Clock } from "../clock.ts";
 import type { GatewayClient } from "../gateway/client.ts";
 import type { KeyLifetime } from "../idempotency/keys.ts";
@@ -28,6 +29,13 @@ export interface RecordDeps extends KeyLifetime {
   /** Subscribers in this process. */
   events: EventSubscribers;
   publisher: EventPublisher;
+  /** The caller whose request makes changes with these dependencies; missing: a task or notification. */
+  actor?: string;
+}
+
+/** The dependencies for a request of this caller: its changes are stored with the caller as actor. */
+export function actAs<Deps extends RecordDeps>(deps: Deps, caller: Caller): Deps {
+  return { ...deps, actor: actorOf(caller) };
 }
 
 export interface GatewayRecord {
@@ -36,6 +44,8 @@ export interface GatewayRecord {
   user_id: string | null;
   /** When to check the record at the gateway if no report has arrived by then. */
   check_at: Date | null;
+  /** The actor that created it; null: no caller did. */
+  created_by: string | null;
   event_count: number;
   /** Every write increments it. A write only succeeds on the version it was decided on. */
   version: number;

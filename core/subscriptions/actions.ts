@@ -21,7 +21,7 @@ import {
   storeReply,
 } from "../records/keyed_request.ts";
 import { gatewayDownProblem } from "../records/problems.ts";
-import type { RecordDeps, StoredReply } from "../records/record.ts";
+import { actAs, type RecordDeps, type StoredReply } from "../records/record.ts";
 import { applyAction } from "./apply_report.ts";
 import { checkAtGateway } from "./check_at_gateway.ts";
 import { allows, stateAfter, type SubscriptionAction } from "./states.ts";
@@ -77,12 +77,13 @@ export async function updateSubscription(
  * answers.
  */
 async function act(
-  deps: RecordDeps,
+  service: RecordDeps,
   caller: Caller,
   id: string,
   requestKey: RequestKey | null,
   action: Action,
 ): Promise<RequestResult<SubscriptionView>> {
+  const deps = actAs(service, caller);
   const begun = await beginAction(deps, subscriptionKind, caller, id, requestKey);
   if (begun.kind === "replay") return { body: begun.body as SubscriptionView, isReplayed: true };
   const { request } = begun;

@@ -13,7 +13,7 @@ import type { GatewayResponse, Subscription } from "../gateway/responses.ts";
 import { adoptTransaction, canAdopt } from "../payments/adopt.ts";
 import { MAX_CHECKS } from "../records/check_times.ts";
 import { findOwn } from "../records/read.ts";
-import type { RecordDeps } from "../records/record.ts";
+import { actAs, type RecordDeps } from "../records/record.ts";
 import { applyCharge, applyReport, matchesSubscription, type Source } from "./apply_report.ts";
 import { linkToSubscription, problems, subscriptionKind } from "./subscription_record.ts";
 import { type SubscriptionView, viewSubscription } from "./views.ts";
@@ -76,10 +76,11 @@ export interface CheckedSubscriptionStatus {
 
 /** The subscription after a check at the gateway, with its charges adopted. */
 export async function getSubscriptionStatus(
-  deps: RecordDeps,
+  service: RecordDeps,
   caller: Caller,
   id: string,
 ): Promise<CheckedSubscriptionStatus> {
+  const deps = actAs(service, caller);
   const known = await findOwn(deps, subscriptionKind, caller, id);
   try {
     const checked = await checkAtGateway(deps, known, "get_subscription_status");

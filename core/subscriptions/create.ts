@@ -25,7 +25,7 @@ import {
   storeError,
   storeReply,
 } from "../records/keyed_request.ts";
-import type { RecordDeps } from "../records/record.ts";
+import { actAs, type RecordDeps } from "../records/record.ts";
 import { answersCreation, applyRefusal, applyReport } from "./apply_report.ts";
 import type { SubscriptionInput } from "./subscription_input.ts";
 import { gatewayMetadata, problems, subscriptionKind } from "./subscription_record.ts";
@@ -35,11 +35,12 @@ import { type SubscriptionView, viewSubscription } from "./views.ts";
 const RESEND_WINDOW_MS = 3 * 60_000;
 
 export async function createSubscription(
-  deps: RecordDeps,
+  service: RecordDeps,
   caller: Caller,
   input: SubscriptionInput,
   requestKey: RequestKey | null,
 ): Promise<RequestResult<SubscriptionView>> {
+  const deps = actAs(service, caller);
   await requireStartTime(deps, caller, input, requestKey);
   await requireGateway(deps, caller, requestKey);
   const claim = await claimSubscription(deps, caller, input, requestKey);
@@ -164,6 +165,7 @@ function newSubscription(
     sent_at: now,
     checked_at: null,
     check_at: new Date(now.getTime() + UNANSWERED_CHECK_MS),
+    created_by: null,
     event_count: 0,
     version: 0,
     created_at: now,

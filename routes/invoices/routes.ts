@@ -1,12 +1,13 @@
 /** `/invoices/…`: lists, creates, reads, checks and voids invoices. */
 
 import { createRoute, z } from "@hono/zod-openapi";
+import type { Caller } from "../../core/auth/caller.ts";
 import { oneOf } from "../../core/input_fields.ts";
 import { getInvoiceStatus } from "../../core/invoices/check_at_gateway.ts";
 import { createInvoice } from "../../core/invoices/create.ts";
 import { InvoiceInputSchema } from "../../core/invoices/invoice_input.ts";
 import type { InvoiceDeps } from "../../core/invoices/invoice_record.ts";
-import { listInvoices, readInvoice } from "../../core/invoices/read.ts";
+import { type InvoicePage, listInvoices, readInvoice } from "../../core/invoices/read.ts";
 import { INVOICE_STATUSES } from "../../core/invoices/states.ts";
 import { voidInvoice } from "../../core/invoices/void.ts";
 import { unsentExample } from "../../openapi/components.ts";
@@ -34,6 +35,15 @@ const path = "/invoices/";
 
 const InvoicePath = z.object({ pk: pathId("The invoice's `id`.") });
 
+/** The export of invoices has the same filters. */
+export const InvoiceListQuery = z.object({
+  status: oneOf(INVOICE_STATUSES).optional().openapi({
+    description: "Only invoices with this `status`.",
+    param: { examples: unsentExample("overdue") },
+  }),
+  ...paging,
+});
+
 const listRoute = createRoute({
   method: "get",
   path,
@@ -44,15 +54,7 @@ const listRoute = createRoute({
     "until it is absent; new invoices do not shift later pages. If a filter, `limit` or " +
     "`cursor` is invalid, the error is `validation_error`, and `errors` names the parameter.",
   tags: ["Invoices"],
-  request: {
-    query: z.object({
-      status: oneOf(INVOICE_STATUSES).optional().openapi({
-        description: "Only invoices with this `status`.",
-        param: { examples: unsentExample("overdue") },
-      }),
-      ...paging,
-    }),
-  },
+  request: { query: InvoiceListQuery },
   responses: {
     200: {
       description: "A page of invoices",
@@ -197,10 +199,9 @@ const voidRoute = createRoute({
 export function createInvoiceRoutes(deps: InvoiceDeps): Router {
   const router = createRouter();
   router.openapi(listRoute, async (c) => {
-    const { status, limit, cursor } = c.req.valid("query");
-    const filter = { status: status ?? null, limit, before: cursor ?? null };
-    const { invoices, next } = await listInvoices(deps, callerOf(c), filter);
-    const link = linkHeader(basePathOf(c, path) + path, { status, limit }, next);
+    const { cursor: _, ...query } = c.req.valid("query");
+    const { invoices, next } = await readInvoicePage(deps, callerOf(c), c.req.valid("query"));
+    const link = linkHeader(basePathOf(c, path) + path, query, next);
     return c.json(invoices, 200, link);
   });
   router.openapi(createInvoiceRoute, async (c) => {
@@ -226,4 +227,16 @@ export function createInvoiceRoutes(deps: InvoiceDeps): Router {
     return c.json(body, 200, replayHeader(isReplayed));
   });
   return router;
+}
+
+export async function readInvoicePage(
+  deps: InvoiceDeps,
+  caller: Caller,
+  { status, limit, cursor }: z.output<typeof InvoiceListQuery>,
+): Promise<InvoicePage> {
+  return await listInvoices(deps, caller, {
+    status: status ?? null,
+    limit,
+    before: cursor ?? null,
+  });
 }

@@ -51,7 +51,8 @@ function paymentType() {
 
 const MIN_SEARCH = 4;
 
-export const PaymentListQuerySchema = z.object({
+/** The export of payments has the same filters. */
+export const PaymentListQuery = z.object({
   q: text(255).refine(
     (q) => [...q.trim()].length >= MIN_SEARCH,
     `must have at least ${MIN_SEARCH} characters`,
@@ -148,7 +149,7 @@ const listRoute = createRoute({
     "follow `Link` then, too. If a filter, `limit` or `cursor` is invalid, the error is " +
     "`validation_error`, and `errors` names the parameter.",
   tags: ["Payments"],
-  request: { query: PaymentListQuerySchema },
+  request: { query: PaymentListQuery },
   responses: {
     200: {
       description: "A page of payments",
@@ -167,23 +168,19 @@ const listRoute = createRoute({
 /** What a search can be combined with. */
 const SEARCH_PARAMETERS = ["q", "limit", "user_id"];
 
-export type PaymentListQuery = z.output<typeof PaymentListQuerySchema>;
-
 /** Lists or searches payments. */
 export async function findPayments(
   deps: PaymentDeps,
   caller: Caller,
-  { cursor, q, ...query }: PaymentListQuery,
+  query: z.output<typeof PaymentListQuery>,
 ): Promise<PaymentPage> {
-  if (q === undefined) {
-    const va_number = query.va_number?.replaceAll(/[^0-9]/g, "");
-    return await listPayments(deps, caller, { ...query, va_number, after: cursor ?? null });
-  }
-  const other = Object.entries({ ...query, cursor }).find(([name, value]) =>
+  const { q, ...filter } = query;
+  if (q === undefined) return await readPaymentPage(deps, caller, filter);
+  const other = Object.entries(filter).find(([name, value]) =>
     value !== undefined && !SEARCH_PARAMETERS.includes(name)
   );
   if (other) throw invalidField(other[0], "cannot be combined with q; remove one of them");
-  const { limit, user_id } = query;
+  const { limit, user_id } = filter;
   return { payments: await searchPayments(deps, caller, { q, user_id, limit }), next: null };
 }
 
@@ -193,5 +190,17 @@ export function addPaymentList(router: Router, deps: PaymentDeps): void {
     const { payments, next } = await findPayments(deps, callerOf(c), query);
     const { cursor: _, ...filter } = query;
     return c.json(payments, 200, filteredLinkHeader(basePathOf(c, path) + path, filter, next));
+  });
+}
+
+export async function readPaymentPage(
+  deps: PaymentDeps,
+  caller: Caller,
+  { va_number, cursor, ...filter }: Omit<z.output<typeof PaymentListQuery>, "q">,
+): Promise<PaymentPage> {
+  return await listPayments(deps, caller, {
+    ...filter,
+    va_number: va_number?.replaceAll(/[^0-9]/g, ""),
+    after: cursor ?? null,
   });
 }

@@ -7,6 +7,7 @@ import { readPayment } from "../../core/payments/read.ts";
 import { PaymentSchema } from "../../core/payments/schema.ts";
 import { forCaller } from "../../core/payments/views.ts";
 import type { Examples } from "../../core/response_fields.ts";
+import { CHARGEBACKS } from "../schemas/chargeback_examples.ts";
 import { CHARGED, PAYMENTS } from "../schemas/payment_examples.ts";
 import { SETTLED_TRANSACTION } from "../schemas/transaction_example.ts";
 import {
@@ -43,6 +44,8 @@ const readRoute = createRoute({
             partly_refunded_gopay: PAYMENTS.partly_refunded_gopay,
             refunded_gopay: PAYMENTS.refunded_gopay,
             denied_card: CHARGED.denied_card,
+            partly_charged_back_card: CHARGEBACKS.partly_charged_back_card,
+            charged_back_card: CHARGEBACKS.charged_back_card,
           },
         },
       },

@@ -39,6 +39,7 @@ const NEW: Payment = {
   status_code: FIELDS.status_code,
   transaction_time: FIELDS.transaction_time,
   expiry_time: FIELDS.expiry_time,
+  chargeback_amount: FIELDS.chargeback_amount,
   items: [],
   created_at: "2026-03-05T04:12:09.114Z",
   updated_at: "2026-03-05T04:12:09.482Z",

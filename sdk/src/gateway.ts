@@ -12,9 +12,12 @@ import { Jobs } from "./jobs.ts";
 import { Keys } from "./keys.ts";
 import { Notifications } from "./notifications.ts";
 import { Payments } from "./payments.ts";
+import { Refunds } from "./refunds.ts";
+import { Reports } from "./reports.ts";
 import { Reviews } from "./reviews.ts";
 import { withRetries } from "./retry.ts";
 import { Subscriptions } from "./subscriptions.ts";
+import { Timelines } from "./timelines.ts";
 import { requireExpectedType, requireIds, requireKey, requireObject } from "./validate.ts";
 import { WebhookEndpoints } from "./webhook_endpoints.ts";
 
@@ -39,10 +42,13 @@ export interface PaymentGatewayOptions {
 export class PaymentGateway {
   readonly charges: Charges;
   readonly payments: Payments;
+  readonly refunds: Refunds;
   readonly reviews: Reviews;
   readonly invoices: Invoices;
   readonly subscriptions: Subscriptions;
+  readonly timelines: Timelines;
   readonly events: Events;
+  readonly reports: Reports;
   readonly jobs: Jobs;
   readonly keys: Keys;
   readonly notifications: Notifications;
@@ -71,10 +77,13 @@ export class PaymentGateway {
     this.#client = client;
     this.charges = new Charges(client);
     this.payments = new Payments(client);
+    this.refunds = new Refunds(client);
     this.reviews = new Reviews(client);
     this.invoices = new Invoices(client);
     this.subscriptions = new Subscriptions(client);
+    this.timelines = new Timelines(client);
     this.events = new Events(client, send, timeoutMs);
+    this.reports = new Reports(client, send, timeoutMs);
     this.jobs = new Jobs(client);
     this.keys = new Keys(client);
     this.notifications = new Notifications(client);

@@ -28,11 +28,11 @@ export async function requireExpectedType(
   { parseAs }: ResolvedRequestOptions,
 ): Promise<Response> {
   if (!response.ok || response.status === 204) return response;
-  const expected = parseAs === "stream" ? "text/event-stream" : "application/json";
+  const expected = parseAs === "stream" ? ["text/event-stream", "text/csv"] : ["application/json"];
   const type = mediaType(response);
-  if (type === expected) return response;
+  if (type !== null && expected.includes(type)) return response;
   await response.body?.cancel();
-  throw new TypeError(`expected ${expected}, received ${type ?? "no content type"}`);
+  throw new TypeError(`expected ${expected.join(" or ")}, received ${type ?? "no content type"}`);
 }
 
 /** The service only returns objects and arrays. */

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { browse, type Browsing, formsOf, signInTo } from "../support/console/browsing.ts";
+import { CHALLENGED_CARD } from "../support/gateway/sandbox.ts";
 import { openPayments, type TestPayments } from "../support/payments/payments.ts";
 
 async function openStaff(payments: TestPayments): Promise<Browsing> {
@@ -131,7 +132,8 @@ Deno.test("console actions: cancel, expire and check the status work, and say wh
 
 Deno.test("console actions: a challenged card payment is approved", async () => {
   await using payments = await openPayments();
-  const payment = await payments.charge("card_challenge");
+  const token_id = await payments.sandbox.token(CHALLENGED_CARD);
+  const payment = await payments.charge("card", { token_id });
   const staff = await openStaff(payments);
   await staff.open(`/console/payments/${payment.id}/`);
   assert.match(staff.page.html, /Needs a review/);

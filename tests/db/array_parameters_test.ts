@@ -55,6 +55,7 @@ function settle(previous: GatewayPayment, index: number): RecordWrite<GatewayPay
     to_status: "settlement",
     fraud_status: oddText(index),
     source: "notification",
+    actor: null,
     created_at: NOW,
   };
   const event: NewEvent = {

@@ -1,51 +1,54 @@
-/** Assembles the app: middleware, all resources, the OpenAPI document, the service's pages and the console. */
+/** Assembles the app: middleware, all resources, the OpenAPI document and the reference page. */
 
 import { Hono } from "hono";
 import { getPath } from "hono/utils/url";
-import { createConsole } from "./console/console.tsx";
-import { createAuthenticator } from "./core/auth/authenticator.ts";
-import type { Clock } from "./core/clock.ts";
-import type { ClockCheck } from "./core/clock_check.ts";
-import type { Config } from "./core/config/config.ts";
-import { ServiceError } from "./core/errors.ts";
-import type { EventStreams } from "./core/events/streams.ts";
-import type { GatewayClient } from "./core/gateway/client.ts";
-import type { Load } from "./core/load.ts";
-import type { Log } from "./core/log.ts";
-import type { EventPublisher, JobQueue } from "./core/outbox.ts";
-import { createSecretBox } from "./core/secret_box.ts";
-import type { Events } from "./core/subscribers/subscribe.ts";
-import type { Poster } from "./core/webhooks/post.ts";
-import type { Database } from "./db/database.ts";
-import type { LeaseHolder } from "./db/instance_lock.ts";
-import type { Migration } from "./db/migrations.ts";
-import { createDocument, type Document } from "./openapi/document.ts";
-import { createReference } from "./openapi/reference.ts";
-import { createFrontDoor } from "./pages/front_door.ts";
-import { createEventRoutes } from "./routes/events/routes.ts";
-import { registerWebhookMessages } from "./routes/events/webhook_messages.ts";
-import { createInvoiceRoutes } from "./routes/invoices/routes.ts";
-import { createJobRoutes } from "./routes/jobs/routes.ts";
-import { createKeyRoutes } from "./routes/keys.ts";
-import { me } from "./routes/me.ts";
-import { createQueryChecks } from "./routes/middleware/known_query.ts";
-import { mount } from "./routes/middleware/mount.ts";
-import { createRateLimit } from "./routes/middleware/rate_limit.ts";
-import { createRequireCaller } from "./routes/middleware/require_caller.ts";
-import { createLoadShedder } from "./routes/middleware/shed_load.ts";
-import { type Fetch, wrapRequests } from "./routes/middleware/wrap_requests.ts";
-import { createNotificationRoute, describeGatewayMessage } from "./routes/notifications/receive.ts";
-import { createNotificationRoutes } from "./routes/notifications/routes.ts";
-import { createChargeRoutes } from "./routes/payments/charge.ts";
-import { createReviewRoutes } from "./routes/payments/reviews.ts";
-import { createPaymentRoutes } from "./routes/payments/routes.ts";
-import { renderError } from "./routes/shared/problem.ts";
-import { registerProblemExamples } from "./routes/shared/problem_responses.ts";
-import { type AppEnv, createRouter, type Router } from "./routes/shared/router.ts";
-import { createHealthRoutes } from "./routes/status/health.ts";
-import { createStatusRoutes } from "./routes/status/routes.ts";
-import { createSubscriptionRoutes } from "./routes/subscriptions/routes.ts";
-import { createWebhookRoutes } from "./routes/webhook_endpoints/routes.ts";
+import { createConsole } from "../console/console.tsx";
+import { createAuthenticator } from "../core/auth/authenticator.ts";
+import type { Clock } from "../core/clock.ts";
+import type { ClockCheck } from "../core/clock_check.ts";
+import type { Config } from "../core/config/config.ts";
+import { ServiceError } from "../core/errors.ts";
+import type { EventStreams } from "../core/events/streams.ts";
+import type { GatewayClient } from "../core/gateway/client.ts";
+import type { Load } from "../core/load.ts";
+import type { Log } from "../core/log.ts";
+import type { EventPublisher, JobQueue } from "../core/outbox.ts";
+import { createSecretBox } from "../core/secret_box.ts";
+import type { Events } from "../core/subscribers/subscribe.ts";
+import type { Poster } from "../core/webhooks/post.ts";
+import type { Database } from "../db/database.ts";
+import type { LeaseHolder } from "../db/instance_lock.ts";
+import type { Migration } from "../db/migrations.ts";
+import { createDocument, type Document } from "../openapi/document.ts";
+import { createReference } from "../openapi/reference.ts";
+import { createFrontDoor } from "../pages/front_door.ts";
+import { createEventRoutes } from "./events/routes.ts";
+import { registerWebhookMessages } from "./events/webhook_messages.ts";
+import { createExportRoutes } from "./exports/routes.ts";
+import { createInvoiceRoutes } from "./invoices/routes.ts";
+import { createJobRoutes } from "./jobs/routes.ts";
+import { createKeyRoutes } from "./keys.ts";
+import { me } from "./me.ts";
+import { createQueryChecks } from "./middleware/known_query.ts";
+import { mount } from "./middleware/mount.ts";
+import { createRateLimit } from "./middleware/rate_limit.ts";
+import { createRequireCaller } from "./middleware/require_caller.ts";
+import { createLoadShedder } from "./middleware/shed_load.ts";
+import { type Fetch, wrapRequests } from "./middleware/wrap_requests.ts";
+import { createNotificationRoute, describeGatewayMessage } from "./notifications/receive.ts";
+import { createNotificationRoutes } from "./notifications/routes.ts";
+import { createChargeRoutes } from "./payments/charge.ts";
+import { createReviewRoutes } from "./payments/reviews.ts";
+import { createPaymentRoutes } from "./payments/routes.ts";
+import { createRefundRoutes } from "./refunds/routes.ts";
+import { renderError } from "./shared/problem.ts";
+import { registerProblemExamples } from "./shared/problem_responses.ts";
+import { type AppEnv, createRouter, type Router } from "./shared/router.ts";
+import { createHealthRoutes } from "./status/health.ts";
+import { createStatusRoutes } from "./status/routes.ts";
+import { createSubscriptionRoutes } from "./subscriptions/routes.ts";
+import { createTimelineRoutes } from "./timelines/routes.ts";
+import { createWebhookRoutes } from "./webhook_endpoints/routes.ts";
 
 export interface AppDeps {
   config: Pick<
@@ -127,11 +130,14 @@ export function createApp(options: AppDeps): App {
     createKeyRoutes({ ...deps, acceptDevelopmentKeys }),
     createChargeRoutes({ ...deps, secrets }),
     createPaymentRoutes(deps),
+    createRefundRoutes(deps),
     createReviewRoutes(deps),
     createInvoiceRoutes(invoiceDeps),
     createSubscriptionRoutes(deps),
+    createTimelineRoutes(deps),
     createNotificationRoutes(notificationDeps),
     createEventRoutes(deps),
+    createExportRoutes(invoiceDeps),
     createWebhookRoutes({ ...deps, secrets, webhookRules }),
     statusRoutes,
     createJobRoutes(deps),

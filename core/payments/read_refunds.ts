@@ -1,0 +1,43 @@
+/** `readRefund` and `listRefunds`: stored refunds, without a request to the gateway. */
+
+import { findRefund, listRefunds as list, type RefundFilter } from "../../db/refunds.ts";
+import type { Caller } from "../auth/caller.ts";
+import { ServiceError } from "../errors.ts";
+import { readPage } from "../page.ts";
+import { ownerFor } from "../records/read.ts";
+import type { PaymentDeps } from "./payment_record.ts";
+import { type RefundDetailsView, viewRefundDetails } from "./views.ts";
+
+export { REFUND_STATUSES } from "../../db/payments.ts";
+
+export async function readRefund(
+  { database }: PaymentDeps,
+  caller: Caller,
+  id: string,
+): Promise<RefundDetailsView> {
+  const refund = await database.query(
+    (sql) => findRefund(sql, id, ownerFor(caller)),
+    "find refund",
+  );
+  if (!refund) throw new ServiceError("not_found");
+  return viewRefundDetails(caller, refund);
+}
+
+export interface RefundPage {
+  refunds: RefundDetailsView[];
+  /** The last id of this page, to be passed as `before`; null on the last page. */
+  next: string | null;
+}
+
+export async function listRefunds(
+  { database }: PaymentDeps,
+  caller: Caller,
+  { limit, ...filter }: Omit<RefundFilter, "owner">,
+): Promise<RefundPage> {
+  const owner = ownerFor(caller);
+  const { rows, next } = await readPage(
+    limit,
+    (limit) => database.query((sql) => list(sql, { owner, ...filter, limit }), "list refunds"),
+  );
+  return { refunds: rows.map((refund) => viewRefundDetails(caller, refund)), next };
+}

@@ -1,0 +1,31 @@
+/** Writes CSV (RFC 4180) that a spreadsheet can open without running anything in it. */
+
+import { stringify } from "csv-stringify/sync";
+
+export type Cell = string | number | boolean | Date | null;
+
+/** Lines of a CSV file; each of them ends with CRLF. */
+export function writeCsv(rows: readonly (readonly Cell[])[]): string {
+  return stringify(rows.map((row) => row.map(cellText)), { record_delimiter: "\r\n" });
+}
+
+function cellText(cell: Cell): string | null {
+  if (cell === null) return null;
+  if (typeof cell === "string") return neutralize(cell);
+  return cell instanceof Date ? cell.toISOString() : String(cell);
+}
+
+/** A spreadsheet runs such a cell as a formula. Some programs accept the wide characters, too. */
+const FORMULA = /^[\s\p{Cc}]*[=+\-@＝＋－＠]|^[\t\r\n]/u;
+
+/** Spreadsheets read these as a number or as text. */
+const PHONE_OR_NUMBER = /^(\+\d[\d ]*|-\d+(\.\d+)?)$/;
+
+/**
+ * Adds an apostrophe before text that a spreadsheet would run, and before text that begins with an
+ * apostrophe. So a reader gets the original back by removing one apostrophe at the beginning.
+ */
+export function neutralize(text: string): string {
+  const isFormula = FORMULA.test(text) && !PHONE_OR_NUMBER.test(text);
+  return isFormula || text.startsWith("'") ? `'${text}` : text;
+}

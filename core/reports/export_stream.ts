@@ -1,0 +1,165 @@
+/**
+ * The body of an export: reads one page after the other, each when the reader has taken the previous
+ * one. Between two pages it holds no connection of the pool and no transaction.
+ */
+
+import type { Caller } from "../auth/caller.ts";
+import { ServiceError } from "../errors.ts";
+import type { Log } from "../log.ts";
+import { type Cell, writeCsv } from "./csv.ts";
+
+/** The number of rows that are read at a time, and are in memory. */
+export const EXPORT_PAGE = 500;
+
+/** An export that the reader does not read for this long is aborted. */
+const MAX_STALL_MS = 60_000;
+
+/** The credential was checked when the export began, so it must not last forever. */
+const MAX_EXPORT_MS = 60 * 60_000;
+
+export interface ExportLimits {
+  perCaller: number;
+  total: number;
+  stallMs: number;
+}
+
+const DEFAULT_LIMITS: ExportLimits = { perCaller: 3, total: 20, stallMs: MAX_STALL_MS };
+
+/** When to retry if too many exports are open. */
+const RETRY_SECONDS = 10;
+
+export interface ExportPage<Cursor> {
+  rows: Cell[][];
+  /** Null on the last page. */
+  next: Cursor | null;
+}
+
+export interface ExportSource<Cursor> {
+  columns: readonly string[];
+  /** Begins the file with a byte order mark. */
+  hasMark: boolean;
+  readPage(after: Cursor | null): Promise<ExportPage<Cursor>>;
+}
+
+export interface Exports {
+  /** Reads the first page before it returns: an invalid filter is an error and not a broken file. */
+  open<Cursor>(caller: Caller, source: ExportSource<Cursor>): Promise<ReadableStream<Uint8Array>>;
+  /** Throws if the caller cannot open another export now. */
+  admit(caller: Caller): void;
+}
+
+export function createExports(
+  { log }: { log: Log },
+  { perCaller, total, stallMs }: ExportLimits = DEFAULT_LIMITS,
+): Exports {
+  /** The users of the open exports. */
+  const open = new Map<symbol, string>();
+
+  function admit({ userId }: Caller): void {
+    const own = [...open.values()].filter((each) => each === userId).length;
+    if (own < perCaller && open.size < total) return;
+    throw new ServiceError("rate_limited", {
+      detail: own >= perCaller
+        ? `You have ${own} open exports, and the limit is ${perCaller}. Wait until one has ended.`
+        : `The service has no room for more exports. Retry in ${RETRY_SECONDS} s.`,
+      headers: {
+        "Retry-After": String(RETRY_SECONDS),
+        "RateLimit": `"exports";r=0;t=${RETRY_SECONDS}`,
+        "RateLimit-Policy": `"exports";q=${perCaller}`,
+      },
+    });
+  }
+
+  return {
+    admit,
+    async open(caller, source) {
+      admit(caller);
+      const id = Symbol();
+      open.set(id, caller.userId);
+      const close = () => void open.delete(id);
+      try {
+        const first = await source.readPage(null);
+        return streamPages(source, first, { stallMs, log, onClosed: close });
+      } catch (error) {
+        close();
+        throw error;
+      }
+    },
+  };
+}
+
+interface StreamOptions {
+  stallMs: number;
+  log: Log;
+  onClosed(): void;
+}
+
+function streamPages<Cursor>(
+  source: ExportSource<Cursor>,
+  first: ExportPage<Cursor>,
+  { stallMs, log, onClosed }: StreamOptions,
+): ReadableStream<Uint8Array> {
+  const encoder = new TextEncoder();
+  const chunks = writePages(source, first);
+  const endsAt = performance.now() + MAX_EXPORT_MS;
+  let isEnded = false;
+  let stalled: ReturnType<typeof setTimeout> | undefined;
+
+  function end() {
+    isEnded = true;
+    clearTimeout(stalled);
+    onClosed();
+  }
+
+  /** The server then resets the connection, so that the reader cannot take the file for complete. */
+  function fail(controller: ReadableStreamDefaultController, error: unknown) {
+    // The reader has disconnected meanwhile.
+    if (isEnded) return;
+    end();
+    log.error("export_failed", error);
+    // A string instead of an `Error`, because the server prints it.
+    controller.error("Export aborted");
+  }
+
+  function awaitReader(controller: ReadableStreamDefaultController) {
+    stalled = setTimeout(
+      () => fail(controller, new Error(`The reader has read nothing for ${stallMs} ms`)),
+      stallMs,
+    );
+  }
+
+  return new ReadableStream<Uint8Array>({
+    start: awaitReader,
+    async pull(controller) {
+      clearTimeout(stalled);
+      try {
+        if (performance.now() > endsAt) throw new Error("The export took longer than an hour");
+        const { value, done } = await chunks.next();
+        if (isEnded) return;
+        if (done) {
+          end();
+          controller.close();
+        } else {
+          controller.enqueue(encoder.encode(value));
+          awaitReader(controller);
+        }
+      } catch (error) {
+        fail(controller, error);
+      }
+    },
+    cancel: end,
+    // The stream reads no page ahead of its reader.
+  }, { highWaterMark: 0 });
+}
+
+async function* writePages<Cursor>(
+  { columns, hasMark, readPage }: ExportSource<Cursor>,
+  first: ExportPage<Cursor>,
+): AsyncGenerator<string, void> {
+  yield (hasMark ? "\uFEFF" : "") + writeCsv([columns]);
+  for (let page = first;; page = await readPage(page.next)) {
+    // A page can be empty although there are more.
+    if (page.rows.length > 0) yield writeCsv(page.rows);
+    if (page.next === null) return;
+  }
+}

@@ -1,0 +1,180 @@
+/** The columns of each export, and how its pages are read: with the lists, so it has their filters. */
+
+import type { Database } from "../../db/database.ts";
+import { listOwners, listPaymentsByIds } from "../../db/exports.ts";
+import { type Caller, canReadAll } from "../auth/caller.ts";
+import type { InvoiceView } from "../invoices/views.ts";
+import { type PaymentView, type RefundDetailsView, viewPayment } from "../payments/views.ts";
+import type { Cell } from "./csv.ts";
+import type { ExportSource } from "./export_stream.ts";
+
+/** Reads a page of a list. `Cursor` is where the page begins; null: at the newest item. */
+export type ReadList<Item, Cursor> = (after: Cursor | null) => Promise<ListPage<Item, Cursor>>;
+
+export interface ListPage<Item, Cursor> {
+  items: Item[];
+  next: Cursor | null;
+}
+
+interface ExportDeps {
+  database: Database;
+}
+
+const PAYMENT_COLUMNS = [
+  "id",
+  "order_id",
+  "transaction_id",
+  "payment_type",
+  "bank",
+  "store",
+  "acquirer",
+  "currency",
+  "gross_amount",
+  "captured_amount",
+  "refund_amount",
+  "chargeback_amount",
+  "net_amount",
+  "transaction_status",
+  "fraud_status",
+  "is_paid",
+  "status_code",
+  "status_message",
+  "customer_first_name",
+  "customer_last_name",
+  "customer_email",
+  "customer_phone",
+  "va_number",
+  "bill_key",
+  "biller_code",
+  "payment_code",
+  "transaction_time",
+  "settlement_time",
+  "expiry_time",
+  "custom_field1",
+  "custom_field2",
+  "custom_field3",
+  "metadata",
+  "invoice_id",
+  "subscription_id",
+  "created_at",
+  "updated_at",
+] as const satisfies (keyof PaymentView)[];
+
+/** The list returns summaries, so each page is read again by its ids. */
+export function exportPayments<Cursor>(
+  { database }: ExportDeps,
+  caller: Caller,
+  readList: ReadList<{ id: string }, Cursor>,
+): Omit<ExportSource<Cursor>, "hasMark"> {
+  return {
+    columns: withOwner<string>(caller, PAYMENT_COLUMNS, "user_id"),
+    async readPage(after) {
+      const { items, next } = await readList(after);
+      const ids = items.map(({ id }) => id);
+      const payments = await database.query((sql) => listPaymentsByIds(sql, ids), "read export");
+      const rows = payments.map((payment) => {
+        const view = viewPayment(payment);
+        return withOwner(caller, cellsOf(view, PAYMENT_COLUMNS), payment.user_id);
+      });
+      return { rows, next };
+    },
+  };
+}
+
+const REFUND_COLUMNS = [
+  "id",
+  "payment_id",
+  "order_id",
+  "refund_key",
+  "amount",
+  "reason",
+  "is_direct",
+  "status",
+  "status_code",
+  "status_message",
+  "created_at",
+  "updated_at",
+] as const satisfies (keyof RefundDetailsView)[];
+
+export function exportRefunds<Cursor>(
+  { database }: ExportDeps,
+  caller: Caller,
+  readList: ReadList<RefundDetailsView, Cursor>,
+): Omit<ExportSource<Cursor>, "hasMark"> {
+  return exportViews({ database }, caller, readList, { table: "refunds", columns: REFUND_COLUMNS });
+}
+
+const INVOICE_COLUMNS = [
+  "id",
+  "invoice_number",
+  "order_id",
+  "gateway_invoice_id",
+  "status",
+  "currency",
+  "total_amount",
+  "customer_name",
+  "customer_email",
+  "customer_phone",
+  "customer_id",
+  "due_date",
+  "paid_at",
+  "is_overdue",
+  "notes",
+  "void_reason",
+  "payment_link_url",
+  "pdf_url",
+  "metadata",
+  "created_at",
+  "updated_at",
+] as const satisfies (keyof InvoiceView)[];
+
+export function exportInvoices<Cursor>(
+  { database }: ExportDeps,
+  caller: Caller,
+  readList: ReadList<InvoiceView, Cursor>,
+): Omit<ExportSource<Cursor>, "hasMark"> {
+  return exportViews({ database }, caller, readList, {
+    table: "invoices",
+    columns: INVOICE_COLUMNS,
+  });
+}
+
+/** An export of what the list returns. Only the owners are not part of it. */
+function exportViews<View extends { id: string }, Cursor>(
+  { database }: ExportDeps,
+  caller: Caller,
+  readList: ReadList<View, Cursor>,
+  { table, columns }: { table: "refunds" | "invoices"; columns: readonly (keyof View & string)[] },
+): Omit<ExportSource<Cursor>, "hasMark"> {
+  return {
+    columns: withOwner<string>(caller, columns, "user_id"),
+    async readPage(after) {
+      const { items, next } = await readList(after);
+      const ids = items.map(({ id }) => id);
+      const owners = canReadAll(caller)
+        ? await database.query((sql) => listOwners(sql, table, ids), "read export")
+        : [];
+      const rows = items.map((item, index) =>
+        withOwner(caller, cellsOf(item, columns), owners[index] ?? null)
+      );
+      return { rows, next };
+    },
+  };
+}
+
+/** Staff and viewers also see whose record it is, in the last column. */
+function withOwner<T>(caller: Caller, cells: readonly T[], owner: T): T[] {
+  return canReadAll(caller) ? [...cells, owner] : [...cells];
+}
+
+/** Amounts are whole rupiah: spreadsheets of some countries take the point for thousands. */
+function cellsOf<View>(view: View, columns: readonly (keyof View)[]): Cell[] {
+  return columns.map((name) => {
+    const value = view[name];
+    if (typeof value === "string" && String(name).endsWith("amount")) {
+      return value.replace(/\.00$/, "");
+    }
+    if (value === null || typeof value !== "object") return value as Cell;
+    return JSON.stringify(value);
+  });
+}

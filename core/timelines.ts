@@ -1,0 +1,235 @@
+/** `readTimeline`: what happened to a payment, an invoice or a subscription, in order. */
+
+import type { GatewayNotification } from "../db/notifications.ts";
+import type { GatewayRefund } from "../db/payments.ts";
+import type { History, Resource } from "../db/records.ts";
+import {
+  listEventsOf,
+  listLinkedPayments,
+  listNotificationsOf,
+  listRefundsOf,
+  listTransitions,
+  type TimelineDelivery,
+  type TimelineEvent,
+  type TimelinePayment,
+} from "../db/timelines.ts";
+import { type Caller, canReadAll } from "./auth/caller.ts";
+import type { EventName } from "./events/names.ts";
+import { invoiceKind } from "./invoices/invoice_record.ts";
+import { paymentKind } from "./payments/payment_record.ts";
+import { type RefundDetailsView, viewRefundDetails } from "./payments/views.ts";
+import { findOwn, ownerFor } from "./records/read.ts";
+import type { RecordDeps } from "./records/record.ts";
+import { subscriptionKind } from "./subscriptions/subscription_record.ts";
+
+/** The newest entries of each type; the newest payments of an invoice or subscription. */
+const LIMITS = { entries: 500, payments: 100 };
+
+/** Entries with the same time have this order: a notification causes a transition and its events. */
+const TYPES = ["notification", "refund", "transition", "event"] as const;
+
+export interface TimelineEntry {
+  at: string;
+  type: (typeof TYPES)[number];
+  /** The payment that the entry is about; null: the invoice or subscription itself. */
+  payment_id: string | null;
+  transition: TransitionView | null;
+  refund: RefundDetailsView | null;
+  notification: NotificationView | null;
+  event: EventView | null;
+}
+
+interface TransitionView {
+  from_status: string | null;
+  to_status: string;
+  fraud_status: string | null;
+  source: string;
+  /** For staff and viewers, like the other members that can be null here. */
+  actor: string | null;
+}
+
+interface NotificationView {
+  id: string;
+  transaction_status: string;
+  status: GatewayNotification["status"];
+  error_message: string | null;
+}
+
+interface EventView {
+  id: string;
+  name: EventName;
+  sequence: number;
+  deliveries: DeliveryView[];
+}
+
+interface DeliveryView {
+  endpoint_id: string | null;
+  status: TimelineDelivery["status"];
+  attempts: number;
+  status_code: number | null;
+  error: string | null;
+  last_attempt_at: string | null;
+  next_attempt_at: string | null;
+  delivered_at: string | null;
+}
+
+export interface TimelineView {
+  resource: Resource;
+  id: string;
+  /** False: the oldest entries are missing. */
+  is_complete: boolean;
+  /** Oldest first. */
+  entries: TimelineEntry[];
+}
+
+export async function readTimeline(
+  deps: RecordDeps,
+  caller: Caller,
+  resource: Resource,
+  id: string,
+  limits = LIMITS,
+): Promise<TimelineView> {
+  const { database } = deps;
+  const payments = await findPayments(deps, caller, resource, id, limits.payments + 1);
+  const included = payments.slice(0, limits.payments);
+  const paymentIds = included.map((payment) => payment.id);
+  const ids = resource === "payment" ? [id] : [id, ...paymentIds];
+  const limit = limits.entries + 1;
+  const isStaff = canReadAll(caller);
+  const { transitions, refunds, notifications, events } = await database.query(
+    async (sql) => ({
+      transitions: await listTransitions(sql, ids, limit),
+      refunds: await listRefundsOf(sql, paymentIds, limit),
+      notifications: await listNotificationsOf(sql, included, isStaff, limit),
+      events: await listEventsOf(sql, ids, limit),
+    }),
+    "read timeline",
+  );
+  const all = [transitions, refunds, notifications, events];
+  const orders = new Map(included.map((payment) => [payment.id, payment.order_id]));
+  const paymentOf = (recordId: string | null) =>
+    recordId !== null && orders.has(recordId) ? recordId : null;
+  // Each list is reversed, so that it is in the order in which its rows were written.
+  const entries = [
+    ...newest(transitions).map((each) => transitionEntry(each, paymentOf, isStaff)),
+    ...newest(refunds).map((each) => refundEntry(each, orders.get(each.payment_id)!, caller)),
+    ...newest(notifications).map((each) => notificationEntry(each, paymentOf, isStaff)),
+    ...newest(events).map((each) => eventEntry(each, paymentOf, isStaff)),
+  ];
+  return {
+    resource,
+    id,
+    is_complete: payments.length <= limits.payments &&
+      all.every((rows) => rows.length <= limits.entries),
+    entries: entries.sort(compareEntries),
+  };
+
+  function newest<Row>(rows: Row[]): Row[] {
+    return rows.slice(0, limits.entries).reverse();
+  }
+}
+
+/** Throws `not_found` for a record of another user. */
+async function findPayments(
+  deps: RecordDeps,
+  caller: Caller,
+  resource: Resource,
+  id: string,
+  limit: number,
+): Promise<TimelinePayment[]> {
+  if (resource === "payment") return [await findOwn(deps, paymentKind, caller, id)];
+  if (resource === "invoice") await findOwn(deps, invoiceKind, caller, id);
+  else await findOwn(deps, subscriptionKind, caller, id);
+  const link = resource === "invoice" ? "invoice_id" : "subscription_id";
+  return await deps.database.query(
+    (sql) => listLinkedPayments(sql, link, id, ownerFor(caller), limit),
+    "list linked payments",
+  );
+}
+
+type PaymentOf = (recordId: string | null) => string | null;
+
+const NO_DETAILS = { transition: null, refund: null, notification: null, event: null };
+
+function transitionEntry(entry: History, paymentOf: PaymentOf, isStaff: boolean): TimelineEntry {
+  const { from_status, to_status, fraud_status, source } = entry;
+  const actor = isStaff ? entry.actor : null;
+  const transition = { from_status, to_status, fraud_status, source, actor };
+  return {
+    at: entry.created_at.toISOString(),
+    type: "transition",
+    payment_id: paymentOf(entry.resource_id),
+    ...NO_DETAILS,
+    transition,
+  };
+}
+
+function refundEntry(refund: GatewayRefund, order_id: string, caller: Caller): TimelineEntry {
+  return {
+    at: refund.created_at.toISOString(),
+    type: "refund",
+    payment_id: refund.payment_id,
+    ...NO_DETAILS,
+    refund: viewRefundDetails(caller, { ...refund, order_id }),
+  };
+}
+
+function notificationEntry(
+  notification: GatewayNotification,
+  paymentOf: PaymentOf,
+  isStaff: boolean,
+): TimelineEntry {
+  const { id, transaction_status, status, error_message, created_at, payment_id } = notification;
+  return {
+    at: created_at.toISOString(),
+    type: "notification",
+    payment_id: paymentOf(payment_id),
+    ...NO_DETAILS,
+    notification: {
+      id,
+      transaction_status,
+      status,
+      error_message: isStaff ? error_message : null,
+    },
+  };
+}
+
+function eventEntry(event: TimelineEvent, paymentOf: PaymentOf, isStaff: boolean): TimelineEntry {
+  const { id, name, sequence, deliveries, created_at, resource_id } = event;
+  return {
+    at: created_at.toISOString(),
+    type: "event",
+    payment_id: paymentOf(resource_id),
+    ...NO_DETAILS,
+    event: {
+      id,
+      name: name as EventName,
+      sequence,
+      deliveries: deliveries.map((delivery) => viewDelivery(delivery, isStaff)),
+    },
+  };
+}
+
+/** Staff create the endpoints, so other callers see only how far the delivery is. */
+function viewDelivery(delivery: TimelineDelivery, isStaff: boolean): DeliveryView {
+  return {
+    endpoint_id: isStaff ? delivery.endpoint_id : null,
+    status: delivery.status,
+    attempts: delivery.attempts,
+    status_code: isStaff ? delivery.status_code : null,
+    error: isStaff ? delivery.error : null,
+    last_attempt_at: toIso(delivery.last_attempt_at),
+    next_attempt_at: toIso(delivery.next_attempt_at),
+    delivered_at: toIso(delivery.delivered_at),
+  };
+}
+
+function toIso(time: string | null): string | null {
+  return time && new Date(time).toISOString();
+}
+
+/** `sort` is stable, so entries of one type and time keep their order. */
+function compareEntries(a: TimelineEntry, b: TimelineEntry): number {
+  if (a.at !== b.at) return a.at < b.at ? -1 : 1;
+  return TYPES.indexOf(a.type) - TYPES.indexOf(b.type);
+}

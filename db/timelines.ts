@@ -1,0 +1,110 @@
+/** The statements that read what happened to records: transitions, refunds, notifications, events. */
+
+import type { Sql } from "./database.ts";
+import type { GatewayEvent } from "./events.ts";
+import type { GatewayNotification } from "./notifications.ts";
+import type { GatewayRefund } from "./payments.ts";
+import type { History, OwnerFilter } from "./records.ts";
+import type { GatewayWebhookDelivery } from "./webhook_deliveries.ts";
+
+/** A payment that a timeline includes. */
+export interface TimelinePayment {
+  id: string;
+  order_id: string;
+}
+
+/** The newest payments of an invoice or a subscription. */
+export async function listLinkedPayments(
+  sql: Sql,
+  link: "invoice_id" | "subscription_id",
+  id: string,
+  owner: OwnerFilter,
+  limit: number,
+): Promise<TimelinePayment[]> {
+  return await sql<TimelinePayment[]>`
+    select id, order_id from gateway.payments
+    where ${sql(link)} = ${id} and (${owner}::text is null or user_id = ${owner})
+    order by ${sql(link)} desc, id desc limit ${limit}`;
+}
+
+/** Each of these functions returns the newest rows, the newest first. */
+export async function listTransitions(
+  sql: Sql,
+  ids: readonly string[],
+  limit: number,
+): Promise<History[]> {
+  return await sql<History[]>`
+    select entry.* from unnest(${sql.array([...ids])}::uuid[]) record_id cross join lateral (
+      select * from gateway.history where resource_id = record_id order by id desc limit ${limit}
+    ) entry
+    order by entry.id desc limit ${limit}`;
+}
+
+export async function listRefundsOf(
+  sql: Sql,
+  paymentIds: readonly string[],
+  limit: number,
+): Promise<GatewayRefund[]> {
+  return await sql<GatewayRefund[]>`
+    select refund.* from unnest(${sql.array([...paymentIds])}::uuid[]) wanted cross join lateral (
+      select * from gateway.refunds where payment_id = wanted
+      order by (created_at, id) desc limit ${limit}
+    ) refund
+    order by (refund.created_at, refund.id) desc limit ${limit}`;
+}
+
+/** `hasUnmatched`: also notifications of the same order that belong to no payment. */
+export async function listNotificationsOf(
+  sql: Sql,
+  payments: readonly TimelinePayment[],
+  hasUnmatched: boolean,
+  limit: number,
+): Promise<GatewayNotification[]> {
+  // An order can have several payments: its notifications are read once.
+  const orders = [...new Set(payments.map(({ order_id }) => order_id))];
+  const ids = payments.map(({ id }) => id);
+  return await sql<GatewayNotification[]>`
+    select notification.* from unnest(${sql.array(orders)}::text[]) wanted cross join lateral (
+      select * from gateway.notifications
+      where order_id = wanted
+        and (payment_id = any(${sql.array(ids)}::uuid[])
+          or (${hasUnmatched} and payment_id is null))
+      order by order_id desc, id desc limit ${limit}
+    ) notification
+    order by notification.id desc limit ${limit}`;
+}
+
+export type TimelineDelivery =
+  & Pick<
+    GatewayWebhookDelivery,
+    | "endpoint_id"
+    | "status"
+    | "attempts"
+    | "status_code"
+    | "error"
+  >
+  & { next_attempt_at: string | null; last_attempt_at: string | null; delivered_at: string | null };
+
+export interface TimelineEvent
+  extends Pick<GatewayEvent, "id" | "name" | "resource_id" | "sequence" | "created_at"> {
+  /** Times are text, because they arrive as JSON. */
+  deliveries: TimelineDelivery[];
+}
+
+export async function listEventsOf(
+  sql: Sql,
+  ids: readonly string[],
+  limit: number,
+): Promise<TimelineEvent[]> {
+  return await sql<TimelineEvent[]>`
+    select event.id, event.name, event.resource_id, event.sequence, event.created_at,
+      coalesce((
+        select json_agg(delivery order by delivery.endpoint_id)
+        from gateway.webhook_deliveries delivery where delivery.event_id = event.id
+      ), '[]') as deliveries
+    from unnest(${sql.array([...ids])}::uuid[]) record_id cross join lateral (
+      select * from gateway.events where resource_id = record_id
+      order by resource_id desc, sequence desc limit ${limit}
+    ) event
+    order by event.created_at desc, event.id desc limit ${limit}`;
+}

@@ -1,0 +1,182 @@
+/** `/exports/…`: lists as CSV files. */
+
+import { createRoute, z } from "@hono/zod-openapi";
+import type { Context } from "hono";
+import { oneOf } from "../../core/input_fields.ts";
+import type { InvoiceDeps } from "../../core/invoices/invoice_record.ts";
+import type { Position } from "../../core/page.ts";
+import {
+  createExports,
+  EXPORT_PAGE,
+  type Exports,
+  type ExportSource,
+} from "../../core/reports/export_stream.ts";
+import { exportInvoices, exportPayments, exportRefunds } from "../../core/reports/exports.ts";
+import { unsentExample } from "../../openapi/components.ts";
+import { InvoiceListQuery, readInvoicePage } from "../invoices/routes.ts";
+import { PaymentListQuery, readPaymentPage } from "../payments/list.ts";
+import { readRefundPage, RefundListQuery } from "../refunds/routes.ts";
+import { COMMON_ERRORS, problems } from "../shared/problem_responses.ts";
+import { type AppEnv, callerOf, createRouter, type Router } from "../shared/router.ts";
+
+/** An export has no pages. */
+const WITHOUT_PAGES = { limit: true, cursor: true } as const;
+
+const mark = {
+  bom: oneOf(["true", "false"]).optional().openapi({
+    description:
+      "`true`: the file begins with a byte order mark. Excel then reads letters such as " +
+      "`é` correctly.",
+    param: { examples: unsentExample("true") },
+  }),
+};
+
+const DESCRIPTION =
+  "The file is CSV (RFC 4180): UTF-8, comma, CRLF, one header line. Amounts are whole rupiah " +
+  "without a decimal point, times are UTC (RFC 3339), and a missing value is an empty cell. Read " +
+  "the columns by their names: later versions add columns. Staff and viewers get the records of " +
+  "all users, and the additional column `user_id`.\n\n" +
+  "A cell that a spreadsheet would run as a formula, because it begins with `=`, `+`, `-` or `@`, " +
+  "gets an apostrophe (`'`) at the beginning; phone numbers such as `+62 812` and negative numbers " +
+  "do not. A cell that begins with an apostrophe gets another one. To get the original text back, " +
+  "remove one apostrophe from every cell that begins with one.\n\n" +
+  "The service reads the records while you download, newest first; records that are created " +
+  "meanwhile are not in the file. If it cannot finish the file, it resets the connection: a file " +
+  "is complete only if your HTTP client reports no error. The same happens if you read nothing for " +
+  "a minute, and after an hour. You can have 3 open exports at a time; above that, the error is " +
+  "`rate_limited`.";
+
+const NAME_HEADER = {
+  "Content-Disposition": {
+    description: "The name of the file, for browsers.",
+    required: true,
+    schema: { type: "string" },
+    example: 'attachment; filename="payments.csv"',
+  },
+} as const;
+
+/** `example`: the beginning of a file. */
+function csvResponse(example: string) {
+  return {
+    200: {
+      description: "The file",
+      headers: NAME_HEADER,
+      content: {
+        "text/csv": {
+          schema: z.string(),
+          examples: {
+            file: { summary: "The beginning of a file, with some columns", value: example },
+          },
+        },
+      },
+    },
+    ...problems("forbidden", ...COMMON_ERRORS),
+  };
+}
+
+const paymentsRoute = createRoute({
+  method: "get",
+  path: "/exports/payments/",
+  operationId: "exportPayments",
+  summary: "Export payments",
+  description: "Returns your payments as a CSV file, with the filters of `GET /payments/`.\n\n" +
+    DESCRIPTION,
+  tags: ["Reports"],
+  request: { query: PaymentListQuery.omit({ ...WITHOUT_PAGES, q: true }).extend(mark) },
+  responses: csvResponse(
+    "id,order_id,payment_type,gross_amount,net_amount,transaction_status\r\n" +
+      "0197a3c2-5f4e-7d61-9f0b-2c64d1b0a7e5,order-1017,gopay,150000,150000,settlement\r\n",
+  ),
+});
+
+const refundsRoute = createRoute({
+  method: "get",
+  path: "/exports/refunds/",
+  operationId: "exportRefunds",
+  summary: "Export refunds",
+  description: "Returns the refunds of your payments as a CSV file, with the filters of " +
+    "`GET /refunds/`.\n\n" + DESCRIPTION,
+  tags: ["Reports"],
+  request: { query: RefundListQuery.omit(WITHOUT_PAGES).extend(mark) },
+  responses: csvResponse(
+    "id,payment_id,order_id,amount,status\r\n" +
+      "0197a3c4-0a1b-7c3d-8e4f-5a6b7c8d9e0f,0197a3c2-5f4e-7d61-9f0b-2c64d1b0a7e5,order-1017," +
+      "50000,succeeded\r\n",
+  ),
+});
+
+const invoicesRoute = createRoute({
+  method: "get",
+  path: "/exports/invoices/",
+  operationId: "exportInvoices",
+  summary: "Export invoices",
+  description: "Returns your invoices as a CSV file, without their items, with the filters of " +
+    "`GET /invoices/`.\n\n" + DESCRIPTION,
+  tags: ["Reports"],
+  request: { query: InvoiceListQuery.omit(WITHOUT_PAGES).extend(mark) },
+  responses: csvResponse(
+    "id,invoice_number,status,total_amount,customer_name,due_date\r\n" +
+      "0197a3c2-5f4e-7d61-9f0b-2c64d1b0a7e5,INV-2026-0017,paid,150000,Budi,2026-03-31\r\n",
+  ),
+});
+
+export interface ExportRouteDeps extends InvoiceDeps {
+  /** By default with the limits of the service. */
+  exports?: Exports;
+}
+
+export function createExportRoutes(deps: ExportRouteDeps): Router {
+  const router = createRouter();
+  const exports = deps.exports ?? createExports(deps);
+  router.openapi(paymentsRoute, async (c) => {
+    const { bom, ...filters } = c.req.valid("query");
+    const caller = callerOf(c);
+    const source = exportPayments(deps, caller, async (after: Position | null) => {
+      const page = { limit: EXPORT_PAGE, cursor: after ?? undefined };
+      const { payments, next } = await readPaymentPage(deps, caller, { ...filters, ...page });
+      return { items: payments, next };
+    });
+    return await sendFile(c, exports, "payments", { ...source, hasMark: bom === "true" });
+  });
+  router.openapi(refundsRoute, async (c) => {
+    const { bom, ...filters } = c.req.valid("query");
+    const caller = callerOf(c);
+    const source = exportRefunds(deps, caller, async (after: string | null) => {
+      const page = { limit: EXPORT_PAGE, cursor: after ?? undefined };
+      const { refunds, next } = await readRefundPage(deps, caller, { ...filters, ...page });
+      return { items: refunds, next };
+    });
+    return await sendFile(c, exports, "refunds", { ...source, hasMark: bom === "true" });
+  });
+  router.openapi(invoicesRoute, async (c) => {
+    const { bom, ...filters } = c.req.valid("query");
+    const caller = callerOf(c);
+    const source = exportInvoices(deps, caller, async (after: string | null) => {
+      const page = { limit: EXPORT_PAGE, cursor: after ?? undefined };
+      const { invoices, next } = await readInvoicePage(deps, caller, { ...filters, ...page });
+      return { items: invoices, next };
+    });
+    return await sendFile(c, exports, "invoices", { ...source, hasMark: bom === "true" });
+  });
+  return router;
+}
+
+async function sendFile<Cursor>(
+  c: Context<AppEnv>,
+  exports: Exports,
+  name: string,
+  source: ExportSource<Cursor>,
+): Promise<Response> {
+  const headers = {
+    "Content-Type": "text/csv; charset=utf-8; header=present",
+    "Content-Disposition": `attachment; filename="${name}.csv"`,
+    // A proxy that buffers the file hides from the service that the reader is slow.
+    "X-Accel-Buffering": "no",
+  };
+  // A response without a body is never cancelled, so the export would stay open.
+  if (c.req.method === "HEAD") {
+    exports.admit(callerOf(c));
+    return new Response(null, { headers });
+  }
+  return new Response(await exports.open(callerOf(c), source), { headers });
+}

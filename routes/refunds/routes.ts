@@ -1,0 +1,133 @@
+/** `/refunds/…`: lists and reads the refunds of payments. */
+
+import { createRoute, z } from "@hono/zod-openapi";
+import type { Caller } from "../../core/auth/caller.ts";
+import type { PaymentDeps } from "../../core/payments/payment_record.ts";
+import {
+  listRefunds,
+  readRefund,
+  REFUND_STATUSES,
+  type RefundPage,
+} from "../../core/payments/read_refunds.ts";
+import { RefundDetailsSchema } from "../../core/payments/schema.ts";
+import type { RefundDetailsView } from "../../core/payments/views.ts";
+import type { Example, Examples } from "../../core/response_fields.ts";
+import { PAYMENTS } from "../schemas/payment_examples.ts";
+import { linkHeader, NEXT_PAGE, paging } from "../shared/page.ts";
+import { basePathOf, optionalId, parsePathId, pathId } from "../shared/paths.ts";
+import { COMMON_ERRORS, problems } from "../shared/problem_responses.ts";
+import { amountFilter, anyOf, createdRange } from "../shared/range_filters.ts";
+import { callerOf, createRouter, type Router } from "../shared/router.ts";
+
+const path = "/refunds/";
+
+const { id: payment_id, order_id, refunds } = PAYMENTS.refunded_gopay.value;
+const [PART, REST] = refunds.map((refund): RefundDetailsView => ({
+  ...refund,
+  payment_id,
+  order_id,
+  created_by: "api_key:gk_Zr4kQ2mW",
+  updated_at: refund.created_at,
+}));
+
+const REFUNDS = {
+  partial_refund: { summary: "A refund that succeeded", value: PART! },
+  pending_refund: {
+    summary: "The bank has not made the refund yet",
+    value: { ...PART!, status: "pending", status_code: "201" },
+  },
+} satisfies Examples<RefundDetailsView>;
+
+const REFUND_PAGE: Example<RefundDetailsView[]> = {
+  summary: "Two refunds of one payment",
+  value: [REST!, PART!],
+};
+
+/** The export of refunds has the same filters. */
+export const RefundListQuery = z.object({
+  status: anyOf(REFUND_STATUSES, "Only refunds with this `status`.", "pending"),
+  payment_id: optionalId("Only refunds of this payment."),
+  ...createdRange("refunds"),
+  min_amount: amountFilter("Only refunds of at least this amount.", 10000),
+  max_amount: amountFilter("Only refunds of at most this amount.", 50000),
+  ...paging,
+});
+
+const listRoute = createRoute({
+  method: "get",
+  path,
+  operationId: "listRefunds",
+  summary: "List refunds",
+  description:
+    "Returns the refunds of your payments, newest first; staff see the refunds of all users. " +
+    "It contains refunds requested here and, once the gateway has reported them, refunds made in " +
+    "the gateway's dashboard. Use `status=pending` to find refunds that the bank has not made " +
+    "yet. Follow `Link` for the next page until it is absent. If a filter, `limit` or `cursor` " +
+    "is invalid, the error is `validation_error`, and `errors` names the parameter.",
+  tags: ["Refunds"],
+  request: { query: RefundListQuery },
+  responses: {
+    200: {
+      description: "A page of refunds",
+      headers: NEXT_PAGE,
+      content: {
+        "application/json": {
+          schema: z.array(RefundDetailsSchema),
+          examples: { page: REFUND_PAGE },
+        },
+      },
+    },
+    ...problems(...COMMON_ERRORS),
+  },
+});
+
+const readRoute = createRoute({
+  method: "get",
+  path: "/refunds/{pk}/",
+  operationId: "getRefund",
+  summary: "Get a refund",
+  description: "Returns the refund as stored by the service, without calling the gateway. A " +
+    "`pending` refund is checked automatically; to check it now, use `GET " +
+    "/payments/{pk}/check_status/`. For a refund of another user's payment, the error is " +
+    "`not_found`.",
+  tags: ["Refunds"],
+  request: { params: z.object({ pk: pathId("The refund's `id`.") }) },
+  responses: {
+    200: {
+      description: "The refund",
+      content: { "application/json": { schema: RefundDetailsSchema, examples: REFUNDS } },
+    },
+    ...problems("not_found", ...COMMON_ERRORS),
+  },
+});
+
+export function createRefundRoutes(deps: PaymentDeps): Router {
+  const router = createRouter();
+  router.openapi(listRoute, async (c) => {
+    const { cursor: _, ...query } = c.req.valid("query");
+    const { refunds, next } = await readRefundPage(deps, callerOf(c), c.req.valid("query"));
+    return c.json(refunds, 200, linkHeader(basePathOf(c, path) + path, query, next));
+  });
+  router.openapi(readRoute, async (c) => {
+    const id = parsePathId(c.req.valid("param").pk);
+    return c.json(await readRefund(deps, callerOf(c), id), 200);
+  });
+  return router;
+}
+
+export async function readRefundPage(
+  deps: PaymentDeps,
+  caller: Caller,
+  query: z.output<typeof RefundListQuery>,
+): Promise<RefundPage> {
+  return await listRefunds(deps, caller, {
+    statuses: query.status ?? null,
+    paymentId: query.payment_id ?? null,
+    createdFrom: query.created_from ?? null,
+    createdTo: query.created_to ?? null,
+    minAmount: query.min_amount ?? null,
+    maxAmount: query.max_amount ?? null,
+    limit: query.limit,
+    before: query.cursor ?? null,
+  });
+}
