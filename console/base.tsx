@@ -6,16 +6,21 @@ import type { Child } from "hono/jsx";
 import type { AddressList } from "../core/address_list.ts";
 import type { Authenticate } from "../core/auth/authenticator.ts";
 import type { OpenSession } from "../core/auth/console_sessions.ts";
+import type { KeyDeps } from "../core/auth/manage_keys.ts";
 import { ERROR_CODES, ServiceError } from "../core/errors.ts";
 import type { EventStreams } from "../core/events/streams.ts";
+import type { RetryDeps } from "../core/jobs/retry.ts";
+import type { NotificationDeps } from "../core/notifications/confirm.ts";
 import type { PaymentDeps } from "../core/payments/payment_record.ts";
+import type { WebhookDeps } from "../core/webhooks/endpoints.ts";
 import { EventNameSchema } from "../routes/schemas/event_name.ts";
 import { recordError } from "../routes/shared/problem.ts";
 import type { AppEnv } from "../routes/shared/router.ts";
 import { ProblemPage } from "./problem.tsx";
 import { openSessionOf, requireOwnForm, type SignedInView, viewOf } from "./session.ts";
 
-export interface ConsoleDeps extends PaymentDeps {
+export interface ConsoleDeps
+  extends PaymentDeps, NotificationDeps, WebhookDeps, RetryDeps, KeyDeps {
   basePath: string;
   authenticate: Authenticate;
   streams: EventStreams;

@@ -5,13 +5,18 @@ import { createFixedResponse } from "../openapi/fixed_response.ts";
 import { parsePathId } from "../routes/shared/paths.ts";
 import type { AppEnv } from "../routes/shared/router.ts";
 import { type ConsoleBase, type ConsoleDeps, createBase } from "./base.tsx";
+import { addJobs } from "./jobs.tsx";
+import { addKeys } from "./keys.tsx";
+import { addNotifications } from "./notifications.tsx";
 import { addPayment } from "./payment.tsx";
 import { addPaymentActions } from "./payment_actions.tsx";
 import { addPayments } from "./payments.tsx";
+import { addRefunds } from "./refunds.tsx";
 import { setPreference, THEMES } from "./session.ts";
 import { addSessions } from "./sessions.tsx";
 import { addSignIn } from "./sign_in.tsx";
-import { isLanguage } from "./words.ts";
+import { addWebhooks } from "./webhooks.tsx";
+import { isLanguage } from "./words/languages.ts";
 
 export function createConsole(deps: ConsoleDeps): Hono<AppEnv> {
   const base = createBase(deps);
@@ -22,6 +27,11 @@ export function createConsole(deps: ConsoleDeps): Hono<AppEnv> {
   addPayments(base);
   addPayment(base);
   addPaymentActions(base);
+  addRefunds(base);
+  addNotifications(base);
+  addWebhooks(base);
+  addJobs(base);
+  addKeys(base);
   addSessions(base);
   addLiveEvents(base);
   return base.router;

@@ -4,7 +4,7 @@ import type { Child, FC } from "hono/jsx";
 import { roleOf } from "../core/auth/caller.ts";
 import { THEMES, type View } from "./session.ts";
 import { jakartaTime, utcTime } from "./format.ts";
-import { LANGUAGES, wordsOf } from "./words.ts";
+import { LANGUAGES, wordsOf } from "./words/languages.ts";
 
 interface FrameProps {
   view: View;
@@ -76,7 +76,15 @@ export const Frame: FC<FrameProps> = ({ view, title, path, live, events, childre
 
 const Navigation: FC<{ view: View; path: string }> = ({ view, path }) => {
   const { root, words, session } = view;
-  const pages = { "/payments/": words.payments, "/sessions/": words.sessions };
+  const pages = {
+    "/payments/": words.payments,
+    "/refunds/": words.refundsPage,
+    "/notifications/": words.notifications,
+    "/webhooks/": words.webhooks,
+    "/jobs/": words.jobs,
+    "/keys/": words.keys,
+    "/sessions/": words.sessions,
+  };
   const role = roleOf(session!.caller);
   return (
     <>
@@ -122,4 +130,23 @@ export const Table: FC<{ columns: Child[]; children?: Child }> = ({ columns, chi
       <tbody>{children}</tbody>
     </table>
   </div>
+);
+
+interface SecretProps {
+  view: View;
+  label: string;
+  value: string;
+  /** The address of the page before. */
+  back: string;
+}
+
+/** A secret that is shown once. */
+export const Secret: FC<SecretProps> = ({ view, label, value, back }) => (
+  <section class="card narrow">
+    <p>{label}</p>
+    <p>
+      <code class="secret">{value}</code>
+    </p>
+    <a class="button" href={back}>{view.words.back}</a>
+  </section>
 );

@@ -8,19 +8,23 @@ import type { PaymentDeps } from "../core/payments/payment_record.ts";
 import { readPayment } from "../core/payments/read.ts";
 import { PAYMENT_ACTIONS } from "../core/payments/states.ts";
 import { forCaller, type PaymentView } from "../core/payments/views.ts";
+import { readTimeline, type TimelineView } from "../core/timelines.ts";
 import { parsePathId } from "../routes/shared/paths.ts";
 import { type ConsoleBase, EVENT_NAMES, requireActor } from "./base.tsx";
 import { methodName, rupiah } from "./format.ts";
 import { FormToken, Frame, Table, Time } from "./frame.tsx";
 import { Status } from "./payments.tsx";
 import type { SignedInView, View } from "./session.ts";
+import { Timeline } from "./timeline.tsx";
 
 export function addPayment({ deps, root, router, signedIn, formOf, page }: ConsoleBase): void {
   router.get("/payments/:id/", async (c) => {
     const view = await signedIn(c);
-    const payment = await readFor(deps, view, parsePathId(c.req.param("id")));
+    const id = parsePathId(c.req.param("id"));
+    const payment = await readFor(deps, view, id);
+    const timeline = await readTimeline(deps, view.session.caller, "payment", id);
     const message = messageOf(view, c.req.query("done"));
-    return page(c, <PaymentPage {...{ view, payment, message }} />);
+    return page(c, <PaymentPage {...{ view, payment, timeline, message }} />);
   });
 
   router.post("/payments/:id/check-status/", async (c) => {
@@ -51,11 +55,12 @@ function messageOf({ words }: View, done: string | undefined): string | null {
 interface PaymentProps {
   view: SignedInView;
   payment: PaymentView;
+  timeline: TimelineView;
   /** What the last form did. */
   message: string | null;
 }
 
-const PaymentPage: FC<PaymentProps> = ({ view, payment, message }) => {
+const PaymentPage: FC<PaymentProps> = ({ view, payment, timeline, message }) => {
   const { words } = view;
   return (
     <Frame
@@ -78,6 +83,7 @@ const PaymentPage: FC<PaymentProps> = ({ view, payment, message }) => {
           <Details view={view} payment={payment} />
           <Items view={view} payment={payment} />
           <Refunds view={view} payment={payment} />
+          <Timeline view={view} timeline={timeline} />
         </div>
         <div>
           <Actions view={view} payment={payment} />

@@ -11,7 +11,8 @@ import {
 } from "../core/auth/console_sessions.ts";
 import { ServiceError } from "../core/errors.ts";
 import type { AppEnv } from "../routes/shared/router.ts";
-import { chooseLanguage, type Language, type Words, wordsOf } from "./words.ts";
+import { chooseLanguage, type Language, wordsOf } from "./words/languages.ts";
+import type { Words } from "./words/words.ts";
 
 export const THEMES = ["auto", "light", "dark"] as const;
 

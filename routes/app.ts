@@ -175,7 +175,15 @@ export function createApp(options: AppDeps): App {
   }
   app.route(
     `${basePath}/console/`,
-    createConsole({ ...deps, basePath, authenticate, trustedProxies, acceptDevelopmentKeys }),
+    createConsole({
+      ...notificationDeps,
+      secrets,
+      webhookRules,
+      basePath,
+      authenticate,
+      trustedProxies,
+      acceptDevelopmentKeys,
+    }),
   );
   app.onError((error, c) => renderError(error, c.env));
   app.notFound((c) => {

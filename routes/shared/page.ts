@@ -95,7 +95,7 @@ function decodePosition(cursor: string, context: z.RefinementCtx): Position {
 }
 
 /** Not recognizable as an id, so that callers treat it as opaque and its content can change. */
-function encodeCursor(id: string): string {
+export function encodeCursor(id: string): string {
   return Buffer.from(id.replaceAll("-", ""), "hex").toString("base64url");
 }
 
