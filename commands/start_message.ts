@@ -16,6 +16,7 @@ export function printStartMessage(
     "",
     `  API         %c${url}/%c`,
     `  Reference   %c${url}/reference%c`,
+    `  Console     %c${url}/console/%c   for staff`,
     `  OpenAPI     %c${url}/openapi.json%c`,
     ...sandbox ? [`  Sandbox     %c${sandbox}/%c   emulated gateway, no real money`] : [],
     "",

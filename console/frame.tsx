@@ -26,6 +26,7 @@ export const Frame: FC<FrameProps> = ({ view, title, path, live, events, childre
         <meta charset="utf-8" />
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <title>{`${title} · ${words.console}`}</title>
+        <link rel="icon" href={`${view.basePath}/reference/favicon.svg`} />
         <link rel="stylesheet" href={`${root}/console.css`} />
         <script src={`${root}/console.js`} defer></script>
       </head>

@@ -20,6 +20,8 @@ export type Theme = (typeof THEMES)[number];
 
 /** What every page needs to know about its request. */
 export interface View {
+  /** The prefix of all paths of the service. */
+  basePath: string;
   /** The path of the console, such as `/console`. */
   root: string;
   language: Language;
@@ -40,12 +42,11 @@ const FORM = "console_form";
 /** The prefix makes browsers refuse the cookie without TLS, and from any other host. */
 const SECURE_SESSION = `__Host-${SESSION}`;
 
-/** `basePath`: the prefix of all paths of the service. */
 export function viewOf(c: Context<AppEnv>, basePath: string): View {
   const language = chooseLanguage(getCookie(c, LANGUAGE), c.req.header("accept-language"));
   const theme = THEMES.find((each) => each === getCookie(c, THEME)) ?? "auto";
   const root = `${basePath}/console`;
-  return { root, language, words: wordsOf(language), theme, session: null };
+  return { basePath, root, language, words: wordsOf(language), theme, session: null };
 }
 
 export async function openSessionOf(

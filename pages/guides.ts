@@ -12,6 +12,7 @@ const GUIDES: Record<string, () => Promise<{ default: string }>> = {
   "README.md": () => import("../docs/README.md", { with: { type: "text" } }),
   "cards.md": () => import("../docs/cards.md", { with: { type: "text" } }),
   "clients.md": () => import("../docs/clients.md", { with: { type: "text" } }),
+  "console.md": () => import("../docs/console.md", { with: { type: "text" } }),
   "figures.md": () => import("../docs/figures.md", { with: { type: "text" } }),
   "first-payments.md": () => import("../docs/first-payments.md", { with: { type: "text" } }),
   "gateway.md": () => import("../docs/gateway.md", { with: { type: "text" } }),
