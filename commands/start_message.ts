@@ -35,7 +35,7 @@ export function printStartMessage(
     `  %ccurl '${url}/payments/?limit=1' -H 'Authorization: Bearer ${keys.user}'%c`,
     "",
   ];
-  const links = sandbox ? 4 : 3;
+  const links = sandbox ? 5 : 4;
   const styles = ["bold", ...Array(links).fill("cyan"), "green", "green"].flatMap((style) => [
     style === "bold" ? "font-weight: bold" : `color: ${style}`,
     "",
