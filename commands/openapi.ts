@@ -43,6 +43,7 @@ export async function run(readConfig: () => Config): Promise<void> {
     load: createLoad(log),
     isDraining: () => false,
     developmentKey: null,
+    developmentStaffKey: null,
   });
   const path = new URL("../openapi/openapi.json", import.meta.url);
   await Deno.writeTextFile(path, JSON.stringify(app.document(), null, 2) + "\n");

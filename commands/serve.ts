@@ -134,6 +134,7 @@ export async function serve(readConfig: () => Config, options: ServeOptions = {}
     load,
     isDraining: () => isDraining,
     developmentKey: developmentKeys?.user ?? null,
+    developmentStaffKey: developmentKeys?.staff ?? null,
     sandboxUrl: sandbox?.url ?? null,
   });
   const http = await listen(config, app.fetch);

@@ -16,6 +16,7 @@ export function printStartMessage(
     "",
     `  API         %c${url}/%c`,
     `  Reference   %c${url}/reference%c`,
+    `  Console     %c${url}/console/%c   for staff`,
     `  OpenAPI     %c${url}/openapi.json%c`,
     ...sandbox ? [`  Sandbox     %c${sandbox}/%c   emulated gateway, no real money`] : [],
     "",
@@ -34,7 +35,7 @@ export function printStartMessage(
     `  %ccurl '${url}/payments/?limit=1' -H 'Authorization: Bearer ${keys.user}'%c`,
     "",
   ];
-  const links = sandbox ? 4 : 3;
+  const links = sandbox ? 5 : 4;
   const styles = ["bold", ...Array(links).fill("cyan"), "green", "green"].flatMap((style) => [
     style === "bold" ? "font-weight: bold" : `color: ${style}`,
     "",

@@ -69,6 +69,7 @@ function indexOf(basePath: string, sandboxUrl: string | null) {
     reference: `${basePath}/reference/`,
     openapi: `${basePath}/openapi.json`,
     guides: `${basePath}/guides/`,
+    console: `${basePath}/console/`,
     health: `${basePath}/health/ready/`,
     sandbox: sandboxUrl,
   };
@@ -90,6 +91,13 @@ ${
       `${basePath}/reference/`,
       "Reference",
       "Every field of every call; send requests from the page",
+    )
+  }
+${
+    link(
+      `${basePath}/console/`,
+      "Console",
+      "For staff: find payments, refund them, see what happened",
     )
   }
 ${

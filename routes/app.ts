@@ -2,6 +2,7 @@
 
 import { Hono } from "hono";
 import { getPath } from "hono/utils/url";
+import { createConsole } from "../console/console.tsx";
 import type { AuditRecorder } from "../core/audit/recorder.ts";
 import { createAuthenticator } from "../core/auth/authenticator.ts";
 import type { Clock } from "../core/clock.ts";
@@ -96,6 +97,8 @@ export interface AppDeps {
   isDraining: () => boolean;
   /** Prefilled on the reference page; null except in the embedded default. */
   developmentKey: string | null;
+  /** Signs in to the console with one click; null except in the embedded default. */
+  developmentStaffKey: string | null;
   /** The sandbox that runs with the service; the service's pages link to it. */
   sandboxUrl?: string | null;
   /** Additional routers of an embedding program, behind the same authentication. */
@@ -163,12 +166,9 @@ export function createApp(options: AppDeps): App {
   const document = () => created ??= createDocument(api, basePath);
   const reference = createReference({ document, basePath, developmentKey: deps.developmentKey });
 
+  const authenticate = createAuthenticator({ ...deps, jwt: config.jwt, acceptDevelopmentKeys });
   const requireCaller = createRequireCaller({
-    authenticate: createAuthenticator({
-      ...deps,
-      jwt: config.jwt,
-      acceptDevelopmentKeys,
-    }),
+    authenticate,
     rateLimit: createRateLimit(rateLimit, clock),
     trustedProxies,
   });
@@ -190,6 +190,18 @@ export function createApp(options: AppDeps): App {
       queryChecks: createQueryChecks(router),
     });
   }
+  app.route(
+    `${basePath}/console/`,
+    createConsole({
+      ...notificationDeps,
+      secrets,
+      webhookRules,
+      basePath,
+      authenticate,
+      trustedProxies,
+      acceptDevelopmentKeys,
+    }),
+  );
   app.onError((error, c) => renderError(error, c.env));
   app.notFound((c) => {
     const allowed = allowedMethods(app, pathWithSlash(c.req.raw));

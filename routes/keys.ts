@@ -50,7 +50,7 @@ export const KeyWithSecretSchema = z.object({
 
 const printable = "must be 1-255 printable characters";
 
-const KeyInputSchema = omitNulls(object({
+export const KeyInputSchema = omitNulls(object({
   user_id: text(255).refine(isPrintableText, printable).openapi({
     description: "User that requests with the key belong to. The user sees the resources that " +
       "were created with any of its keys.",
@@ -117,6 +117,15 @@ const CREATED_KEYS = {
   },
 } satisfies Examples<z.output<typeof KeyWithSecretSchema>>;
 
+export const KeyListQuery = z.object({
+  limit: paging.limit,
+  cursor: z.string().transform(decodeCursor).optional().openapi({
+    type: "string",
+    description: "Position where the page starts. Copy the value from the URL in `Link`.",
+    param: { examples: unsentExample("cTgzdkVqUlc") },
+  }),
+});
+
 const listRoute = createRoute({
   method: "get",
   path,
@@ -128,14 +137,7 @@ const listRoute = createRoute({
     "next page until it is absent. Staff and viewers only; other callers get `forbidden`.",
   tags: ["Keys"],
   request: {
-    query: z.object({
-      limit: paging.limit,
-      cursor: z.string().transform(decodeCursor).optional().openapi({
-        type: "string",
-        description: "Position where the page starts. Copy the value from the URL in `Link`.",
-        param: { examples: unsentExample("cTgzdkVqUlc") },
-      }),
-    }),
+    query: KeyListQuery,
   },
   responses: {
     200: {
@@ -225,13 +227,13 @@ export function createKeyRoutes(deps: KeyDeps): Router {
 const PREFIX = /^gk_[\w-]{8}$/;
 
 /** Throws a 404 if the prefix is malformed. */
-function parsePrefix(text: string): string {
+export function parsePrefix(text: string): string {
   if (PREFIX.test(text)) return text;
   throw new ServiceError("not_found");
 }
 
 /** A cursor is the prefix of the last key on the previous page. */
-function encodeCursor(prefix: string): string {
+export function encodeCursor(prefix: string): string {
   return Buffer.from(prefix).toString("base64url");
 }
 

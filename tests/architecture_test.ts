@@ -7,6 +7,8 @@ import { PROJECT } from "./support/project.ts";
 const LAYERS = [
   "main.ts",
   "commands",
+  "app.ts",
+  "console",
   "routes",
   "pages",
   "openapi",
@@ -53,7 +55,7 @@ interface Import {
 }
 
 const files = await Promise.all(
-  (await findFiles(PROJECT, /\.(ts|js|css)$/)).map(async (path): Promise<SourceFile> => {
+  (await findFiles(PROJECT, /\.(tsx?|js|css)$/)).map(async (path): Promise<SourceFile> => {
     const text = await Deno.readTextFile(join(PROJECT, path));
     return { path, text, imports: readImports(path, text) };
   }),

@@ -168,20 +168,28 @@ const listRoute = createRoute({
 /** What a search can be combined with. */
 const SEARCH_PARAMETERS = ["q", "limit", "user_id"];
 
+/** Lists or searches payments. */
+export async function findPayments(
+  deps: PaymentDeps,
+  caller: Caller,
+  query: z.output<typeof PaymentListQuery>,
+): Promise<PaymentPage> {
+  const { q, ...filter } = query;
+  if (q === undefined) return await readPaymentPage(deps, caller, filter);
+  const other = Object.entries(filter).find(([name, value]) =>
+    value !== undefined && !SEARCH_PARAMETERS.includes(name)
+  );
+  if (other) throw invalidField(other[0], "cannot be combined with q; remove one of them");
+  const { limit, user_id } = filter;
+  return { payments: await searchPayments(deps, caller, { q, user_id, limit }), next: null };
+}
+
 export function addPaymentList(router: Router, deps: PaymentDeps): void {
   router.openapi(listRoute, async (c) => {
-    const { cursor, q, ...query } = c.req.valid("query");
-    if (q !== undefined) {
-      const other = Object.entries({ ...query, cursor }).find(([name, value]) =>
-        value !== undefined && !SEARCH_PARAMETERS.includes(name)
-      );
-      if (other) throw invalidField(other[0], "cannot be combined with q; remove one of them");
-      const { limit, user_id } = query;
-      return c.json(await searchPayments(deps, callerOf(c), { q, user_id, limit }), 200);
-    }
-    const { payments, next } = await readPaymentPage(deps, callerOf(c), { ...query, cursor });
-    const link = filteredLinkHeader(basePathOf(c, path) + path, query, next);
-    return c.json(payments, 200, link);
+    const query = c.req.valid("query");
+    const { payments, next } = await findPayments(deps, callerOf(c), query);
+    const { cursor: _, ...filter } = query;
+    return c.json(payments, 200, filteredLinkHeader(basePathOf(c, path) + path, filter, next));
   });
 }
 

@@ -77,7 +77,7 @@ export function filteredLinkHeader(
 }
 
 /** The id and, in a list that is sorted by a time, the time in milliseconds. */
-function encodePosition({ id, at }: Position): string {
+export function encodePosition({ id, at }: Position): string {
   const time = at ? at.getTime().toString(16).padStart(12, "0") : "";
   return Buffer.from(id.replaceAll("-", "") + time, "hex").toString("base64url");
 }
@@ -95,7 +95,7 @@ function decodePosition(cursor: string, context: z.RefinementCtx): Position {
 }
 
 /** Not recognizable as an id, so that callers treat it as opaque and its content can change. */
-function encodeCursor(id: string): string {
+export function encodeCursor(id: string): string {
   return Buffer.from(id.replaceAll("-", ""), "hex").toString("base64url");
 }
 

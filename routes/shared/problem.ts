@@ -6,19 +6,14 @@ import { redact } from "../../core/redact.ts";
 import { DatabaseUnavailable } from "../../core/status/readiness.ts";
 import type { ProblemSummary, RequestContext } from "./router.ts";
 
-/** Unexpected errors are logged in full; the caller sees only `internal_error`. */
 export function renderError(thrown: unknown, context: RequestContext): Response {
-  const { requestId, log } = context;
-  const error = toServiceError(thrown);
-  const { code, status, detail, members, headers } = error;
-  const summary = context.problem = summarize(error);
-  if (isFailure(error)) log.error(code, thrown, { request_id: requestId, ...summary });
+  const { code, status, detail, members, headers } = recordError(thrown, context);
   const problem = {
     type: `urn:payment-gateway:problem:${code}`,
     title: ERROR_CODES[code].title,
     status,
     detail,
-    instance: requestId,
+    instance: context.requestId,
     code,
     ...members,
   };
@@ -26,6 +21,15 @@ export function renderError(thrown: unknown, context: RequestContext): Response 
     status,
     headers: { ...headers, "Content-Type": "application/problem+json" },
   });
+}
+
+/** Unexpected errors are logged in full; the caller sees only `internal_error`. */
+export function recordError(thrown: unknown, context: RequestContext): ServiceError {
+  const { requestId, log } = context;
+  const error = toServiceError(thrown);
+  const summary = context.problem = summarize(error);
+  if (isFailure(error)) log.error(error.code, thrown, { request_id: requestId, ...summary });
+  return error;
 }
 
 /** The members of a problem that the log shows. */

@@ -40,6 +40,7 @@ Deno.test("GET /: returns a page with the request's address to a browser, and a 
       reference: "/pay/reference/",
       openapi: "/pay/openapi.json",
       guides: "/pay/guides/",
+      console: "/pay/console/",
       health: "/pay/health/ready/",
       sandbox: null,
     });

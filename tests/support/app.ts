@@ -163,6 +163,7 @@ export async function openApp(options: TestAppOptions): Promise<TestApp> {
     load: options.load ?? createLoad(log),
     isDraining: options.isDraining ?? (() => false),
     developmentKey: null,
+    developmentStaffKey: null,
     sandboxUrl: options.sandboxUrl ?? null,
     resources: options.resources,
   });

@@ -5,6 +5,7 @@
 
 import { CONVERTER, GENERATOR, TYPESCRIPT } from "../../sdk/tools.ts";
 
+export const AXE = "npm:axe-core@4.14.0";
 export const FAST_CHECK = "npm:fast-check@4.10.2";
 export const JSQR = "npm:jsqr@1.4.0";
 export const MIDTRANS_CLIENT = "npm:midtrans-client@1.4.3";
@@ -17,6 +18,6 @@ export const SPECTRAL_RULES = "npm:@stoplight/spectral-rulesets@1.23.1";
 export { TYPESCRIPT };
 
 export const TOOLS = [
-  ...[CONVERTER, FAST_CHECK, GENERATOR, JSQR, MIDTRANS_CLIENT, NEWMAN, PLAYWRIGHT, REDOCLY],
+  ...[AXE, CONVERTER, FAST_CHECK, GENERATOR, JSQR, MIDTRANS_CLIENT, NEWMAN, PLAYWRIGHT, REDOCLY],
   ...[SPECTRAL, SPECTRAL_PARSERS, SPECTRAL_RULES, TYPESCRIPT],
 ];

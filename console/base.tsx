@@ -1,0 +1,122 @@
+/** What all pages of the console share: the session, the language, forms, and how a page is sent. */
+
+import { type Context, Hono } from "hono";
+import { bodyLimit } from "hono/body-limit";
+import type { Child } from "hono/jsx";
+import type { AddressList } from "../core/address_list.ts";
+import type { Authenticate } from "../core/auth/authenticator.ts";
+import type { OpenSession } from "../core/auth/console_sessions.ts";
+import type { KeyDeps } from "../core/auth/manage_keys.ts";
+import { ERROR_CODES, ServiceError } from "../core/errors.ts";
+import type { EventStreams } from "../core/events/streams.ts";
+import type { RetryDeps } from "../core/jobs/retry.ts";
+import type { NotificationDeps } from "../core/notifications/confirm.ts";
+import type { PaymentDeps } from "../core/payments/payment_record.ts";
+import type { WebhookDeps } from "../core/webhooks/endpoints.ts";
+import { EventNameSchema } from "../routes/schemas/event_name.ts";
+import { recordError } from "../routes/shared/problem.ts";
+import type { AppEnv } from "../routes/shared/router.ts";
+import { ProblemPage } from "./problem.tsx";
+import { openSessionOf, requireOwnForm, type SignedInView, viewOf } from "./session.ts";
+
+export interface ConsoleDeps
+  extends PaymentDeps, NotificationDeps, WebhookDeps, RetryDeps, KeyDeps {
+  basePath: string;
+  authenticate: Authenticate;
+  streams: EventStreams;
+  trustedProxies: AddressList | null;
+  acceptDevelopmentKeys: boolean;
+  /** Signs in without a credential; null except in the embedded default. */
+  developmentStaffKey: string | null;
+}
+
+/** The names of all events; each of them can update an open page. */
+export const EVENT_NAMES = EventNameSchema.options;
+
+export type ConsoleContext = Context<AppEnv>;
+
+export type Form = Record<string, string | File>;
+
+export interface ConsoleBase {
+  deps: ConsoleDeps;
+  /** The path of the console, such as `/console`. */
+  root: string;
+  router: Hono<AppEnv>;
+  /** If the request has no session, it leads to the page to sign in. */
+  signedIn(c: ConsoleContext): Promise<SignedInView>;
+  /** The fields of a form; throws if no page of this console has sent it. */
+  formOf(c: ConsoleContext, session: OpenSession | null): Promise<Form>;
+  page(c: ConsoleContext, html: Child, status?: 200 | 400 | 403): Response;
+}
+
+const MAX_FORM_BYTES = 16 * 1024;
+
+const HEADERS = {
+  "Content-Security-Policy":
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
+    "base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
+  "Referrer-Policy": "same-origin",
+  "X-Frame-Options": "DENY",
+};
+
+/** The request needs a session and has none, or its session has ended. */
+class SignInRequired extends Error {
+  override name = "SignInRequired";
+}
+
+export function createBase(deps: ConsoleDeps): ConsoleBase {
+  const { basePath } = deps;
+  const root = `${basePath}/console`;
+  const router = new Hono<AppEnv>();
+
+  router.use("*", async (c, next) => {
+    c.env.route = `${root}/`;
+    await next();
+  });
+  router.use(
+    "*",
+    bodyLimit({
+      maxSize: MAX_FORM_BYTES,
+      onError: () => {
+        throw new ServiceError("payload_too_large");
+      },
+    }),
+  );
+  router.notFound((c) => {
+    throw new ServiceError("not_found", { detail: viewOf(c, basePath).words.notFound });
+  });
+  router.onError((thrown, c) => {
+    if (thrown instanceof SignInRequired) return c.redirect(`${root}/sign-in/`, 303);
+    const { code, status, detail = null, headers } = recordError(thrown, c.env);
+    const { title } = ERROR_CODES[code];
+    const { requestId } = c.env;
+    const html = <ProblemPage view={viewOf(c, basePath)} {...{ title, detail, requestId }} />;
+    return c.html(`<!doctype html>${html}`, status as 400, { ...HEADERS, ...headers });
+  });
+
+  return {
+    deps,
+    root,
+    router,
+    async signedIn(c) {
+      const session = await openSessionOf(c, deps);
+      if (!session) throw new SignInRequired();
+      c.env.caller = session.caller;
+      return { ...viewOf(c, basePath), session };
+    },
+    async formOf(c, session) {
+      const form = await c.req.parseBody();
+      requireOwnForm(c, session, form.token);
+      return form;
+    },
+    page: (c, html, status = 200) => c.html(`<!doctype html>${html}`, status, HEADERS),
+  };
+}
+
+/** For routes that change something. The core refuses viewers, too; this also covers status checks. */
+export function requireActor({ caller }: OpenSession): void {
+  if (caller.isStaff) return;
+  throw new ServiceError("forbidden", {
+    detail: "A viewer can only read stored data. Sign in with a staff credential.",
+  });
+}

@@ -1,0 +1,81 @@
+/** `/console/`: pages for staff and viewers. Everything they do goes through the core, like the API. */
+
+import type { Hono } from "hono";
+import { createFixedResponse } from "../openapi/fixed_response.ts";
+import { parsePathId } from "../routes/shared/paths.ts";
+import type { AppEnv } from "../routes/shared/router.ts";
+import { type ConsoleBase, type ConsoleDeps, createBase } from "./base.tsx";
+import { addJobs } from "./jobs.tsx";
+import { addKeys } from "./keys.tsx";
+import { addNotifications } from "./notifications.tsx";
+import { addPayment } from "./payment.tsx";
+import { addPaymentActions } from "./payment_actions.tsx";
+import { addPayments } from "./payments.tsx";
+import { addRefunds } from "./refunds.tsx";
+import { setPreference, THEMES } from "./session.ts";
+import { addSessions } from "./sessions.tsx";
+import { addSignIn } from "./sign_in.tsx";
+import { addWebhooks } from "./webhooks.tsx";
+import { isLanguage } from "./words/languages.ts";
+
+export function createConsole(deps: ConsoleDeps): Hono<AppEnv> {
+  const base = createBase(deps);
+  base.router.get("/", (c) => c.redirect(`${base.root}/payments/`));
+  addAssets(base);
+  addSignIn(base);
+  addPreferences(base);
+  addPayments(base);
+  addPayment(base);
+  addPaymentActions(base);
+  addRefunds(base);
+  addNotifications(base);
+  addWebhooks(base);
+  addJobs(base);
+  addKeys(base);
+  addSessions(base);
+  addLiveEvents(base);
+  return base.router;
+}
+
+function addAssets({ router }: ConsoleBase): void {
+  router.get(
+    "/console.css/",
+    createFixedResponse({
+      contentType: "text/css; charset=utf-8",
+      cacheControl: "no-cache",
+      text: async () => (await import("./console.css", { with: { type: "text" } })).default,
+    }),
+  );
+  router.get(
+    "/console.js/",
+    createFixedResponse({
+      contentType: "text/javascript; charset=utf-8",
+      cacheControl: "no-cache",
+      text: async () => (await import("./console.js", { with: { type: "text" } })).default,
+    }),
+  );
+}
+
+/** Changes nothing but cookies of the browser, so it needs no session. */
+function addPreferences({ root, router }: ConsoleBase): void {
+  router.post("/preferences/", async (c) => {
+    const { language, theme, path } = await c.req.parseBody<Record<string, string>>();
+    if (isLanguage(language)) setPreference(c, root, "language", language);
+    if (THEMES.some((each) => each === theme)) setPreference(c, root, "theme", theme!);
+    const isPath = path !== undefined && /^\/[\w/-]*$/.test(path);
+    return c.redirect(root + (isPath ? path : "/"), 303);
+  });
+}
+
+/** The events that update an open page. */
+function addLiveEvents({ deps, router, signedIn }: ConsoleBase): void {
+  router.get("/live/", async (c) => {
+    const { session } = await signedIn(c);
+    const resource = c.req.query("resource");
+    const resourceId = resource === undefined ? null : parsePathId(resource);
+    const body = await deps.streams.open(session.caller, { names: null, resourceId, after: null });
+    return new Response(body, {
+      headers: { "Content-Type": "text/event-stream", "Cache-Control": "no-store, no-transform" },
+    });
+  });
+}

@@ -1,0 +1,49 @@
+/** Amounts as Rp 44.000, and times in Jakarta. */
+
+/** From a decimal text such as `44000.00`. */
+export function rupiah(amount: string): string {
+  const [, sign, whole, fraction] = amount.match(/^(-?)(\d+)(?:\.(\d+))?$/)!;
+  const grouped = whole!.replaceAll(/\B(?=(\d{3})+$)/g, ".");
+  const cents = fraction && /[1-9]/.test(fraction) ? `,${fraction}` : "";
+  return `${sign ? "−" : ""}Rp ${grouped}${cents}`;
+}
+
+const FORMATS = new Map<string, Intl.DateTimeFormat>();
+
+/** Western Indonesia Time, such as `16 Nov 2026, 21:03 WIB`. */
+export function jakartaTime(iso: string, locale: string): string {
+  const format = FORMATS.getOrInsertComputed(
+    locale,
+    () =>
+      new Intl.DateTimeFormat(locale, {
+        dateStyle: "medium",
+        timeStyle: "short",
+        timeZone: "Asia/Jakarta",
+      }),
+  );
+  return `${format.format(new Date(iso))} WIB`;
+}
+
+/** Such as `16 Nov 2026 14:03:05 UTC`. */
+export function utcTime(iso: string): string {
+  return new Date(iso).toUTCString().replace(/^\w+, /, "").replace("GMT", "UTC");
+}
+
+/** `payment_type` and `bank` as people write them: `bank_transfer` of `bca` is `BCA virtual account`. */
+export function methodName(type: string, bank: string | null = null): string {
+  if (type === "bank_transfer") return `${bank?.toUpperCase() ?? "Bank"} virtual account`;
+  return METHODS[type] ?? type.replaceAll("_", " ");
+}
+
+const METHODS: Record<string, string> = {
+  credit_card: "Card",
+  echannel: "Mandiri bill",
+  gopay: "GoPay",
+  shopeepay: "ShopeePay",
+  dana: "DANA",
+  ovo: "OVO",
+  qris: "QRIS",
+  cstore: "Convenience store",
+  akulaku: "Akulaku",
+  kredivo: "Kredivo",
+};

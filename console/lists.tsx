@@ -1,0 +1,87 @@
+/** The pages of lists: a table, a filter by status, and a link to the next page. */
+
+import type { Child, FC } from "hono/jsx";
+import { paging } from "../routes/shared/page.ts";
+import { type ConsoleContext, EVENT_NAMES } from "./base.tsx";
+import { Frame, Table } from "./frame.tsx";
+import type { SignedInView } from "./session.ts";
+
+interface ListProps {
+  view: SignedInView;
+  title: string;
+  /** The path in the console, such as `/jobs/`. */
+  path: string;
+  columns: Child[];
+  /** The cells of each row. */
+  rows: Child[][];
+  /** The cursor of the next page; null on the last one. */
+  next: string | null;
+  /** The chosen status and all of them; absent: the list has no filter. */
+  status?: { chosen: string; all: readonly string[] };
+  /** What the last form did. */
+  message?: string | null;
+  /** Whether events update the page. */
+  isLive?: boolean;
+  children?: Child;
+}
+
+export const ListPage: FC<ListProps> = (props) => {
+  const { view, title, path, columns, rows, next, status, message, isLive, children } = props;
+  const { root, words } = view;
+  return (
+    <Frame
+      view={view}
+      title={title}
+      path={path}
+      live={isLive ? "*" : undefined}
+      events={EVENT_NAMES}
+    >
+      <h1>{title}</h1>
+      {message && <p role="status" class="done">{message}</p>}
+      {children}
+      {status && (
+        <form class="filters" action={root + path}>
+          <div>
+            <label for="status">{words.status}</label>
+            <select id="status" name="status">
+              <option value="">{words.any}</option>
+              {status.all.map((each) => (
+                <option value={each} selected={each === status.chosen}>{each}</option>
+              ))}
+            </select>
+          </div>
+          <button type="submit">{words.filter}</button>
+        </form>
+      )}
+      {rows.length === 0 ? <p class="empty">{words.nothing}</p> : (
+        <Table columns={columns}>
+          {rows.map((cells) => <tr>{cells.map((cell) => <td>{cell}</td>)}</tr>)}
+        </Table>
+      )}
+      {next !== null && (
+        <a
+          class="next"
+          href={`${root}${path}?${new URLSearchParams({
+            ...status && status.chosen !== "" && { status: status.chosen },
+            cursor: next,
+          })}`}
+        >
+          {words.nextPage}
+        </a>
+      )}
+    </Frame>
+  );
+};
+
+/** The chosen one of these values, from a URL; null: none of them. */
+export function choose<T extends string>(values: readonly T[], sent: string | undefined): T | null {
+  return values.find((value) => value === sent) ?? null;
+}
+
+/** Where the page starts; an invalid cursor starts at the beginning. */
+export function cursorOf(c: ConsoleContext): string | null {
+  return paging.cursor.safeParse(c.req.query("cursor")).data ?? null;
+}
+
+/** Rows of a page. */
+export const PAGE_SIZE = 50;

@@ -1,0 +1,233 @@
+/** `/console/payments/{id}/`: one payment. */
+
+import type { Child, FC } from "hono/jsx";
+import { raw } from "hono/html";
+import { renderSVG } from "uqr";
+import { getStatus } from "../core/payments/check_at_gateway.ts";
+import type { PaymentDeps } from "../core/payments/payment_record.ts";
+import { readPayment } from "../core/payments/read.ts";
+import { PAYMENT_ACTIONS } from "../core/payments/states.ts";
+import { forCaller, type PaymentView } from "../core/payments/views.ts";
+import { readTimeline, type TimelineView } from "../core/timelines.ts";
+import { parsePathId } from "../routes/shared/paths.ts";
+import { type ConsoleBase, EVENT_NAMES, requireActor } from "./base.tsx";
+import { methodName, rupiah } from "./format.ts";
+import { FormToken, Frame, Table, Time } from "./frame.tsx";
+import { Status } from "./payments.tsx";
+import type { SignedInView, View } from "./session.ts";
+import { Timeline } from "./timeline.tsx";
+
+export function addPayment({ deps, root, router, signedIn, formOf, page }: ConsoleBase): void {
+  router.get("/payments/:id/", async (c) => {
+    const view = await signedIn(c);
+    const id = parsePathId(c.req.param("id"));
+    const payment = await readFor(deps, view, id);
+    const timeline = await readTimeline(deps, view.session.caller, "payment", id);
+    const message = messageOf(view, c.req.query("done"));
+    return page(c, <PaymentPage {...{ view, payment, timeline, message }} />);
+  });
+
+  router.post("/payments/:id/check-status/", async (c) => {
+    const { session } = await signedIn(c);
+    await formOf(c, session);
+    requireActor(session);
+    const id = parsePathId(c.req.param("id"));
+    await getStatus(deps, session.caller, id);
+    return c.redirect(`${root}/payments/${id}/?done=checked`, 303);
+  });
+}
+
+/** The payment with the actions that the user may take. */
+export async function readFor(
+  deps: PaymentDeps,
+  { session }: SignedInView,
+  id: string,
+): Promise<PaymentView> {
+  return forCaller(session.caller, await readPayment(deps, session.caller, id));
+}
+
+function messageOf({ words }: View, done: string | undefined): string | null {
+  if (done === "checked") return words.checked;
+  const action = PAYMENT_ACTIONS.find((each) => each === done);
+  return action ? words.done[action] : null;
+}
+
+interface PaymentProps {
+  view: SignedInView;
+  payment: PaymentView;
+  timeline: TimelineView;
+  /** What the last form did. */
+  message: string | null;
+}
+
+const PaymentPage: FC<PaymentProps> = ({ view, payment, timeline, message }) => {
+  const { words } = view;
+  return (
+    <Frame
+      view={view}
+      title={payment.order_id}
+      path={`/payments/${payment.id}/`}
+      live={payment.id}
+      events={EVENT_NAMES}
+    >
+      <p>
+        <a href={`${view.root}/payments/`}>← {words.payments}</a>
+      </p>
+      {message && <p role="status" class="done">{message}</p>}
+      <h1>
+        {rupiah(payment.gross_amount)} <Status view={view} payment={payment} />
+      </h1>
+      <p class="subtitle">{payment.order_id}</p>
+      <div class="columns">
+        <div>
+          <Details view={view} payment={payment} />
+          <Items view={view} payment={payment} />
+          <Refunds view={view} payment={payment} />
+          <Timeline view={view} timeline={timeline} />
+        </div>
+        <div>
+          <Actions view={view} payment={payment} />
+          <CustomerSees view={view} payment={payment} />
+        </div>
+      </div>
+    </Frame>
+  );
+};
+
+interface PartProps {
+  view: View;
+  payment: PaymentView;
+}
+
+const Details: FC<PartProps> = ({ view, payment }) => {
+  const { words } = view;
+  const name = [payment.customer_first_name, payment.customer_last_name].filter(Boolean).join(" ");
+  return (
+    <section class="card" aria-labelledby="details">
+      <h2 id="details">{words.details}</h2>
+      <Facts
+        facts={{
+          [words.method]: methodName(payment.payment_type, payment.bank),
+          [words.requested]: rupiah(payment.gross_amount),
+          [words.captured]: payment.captured_amount && rupiah(payment.captured_amount),
+          [words.refunded]: rupiah(payment.refund_amount),
+          [words.net]: payment.net_amount && rupiah(payment.net_amount),
+          [words.name]: name,
+          [words.email]: payment.customer_email,
+          [words.phone]: payment.customer_phone,
+          [words.created]: <Time view={view} at={payment.created_at} />,
+          [words.expires]: payment.expiry_time && <Time view={view} at={payment.expiry_time} />,
+          [words.settled]: payment.settlement_time &&
+            <Time view={view} at={payment.settlement_time} />,
+          [words.transaction]: payment.transaction_id && <code>{payment.transaction_id}</code>,
+          ID: <code>{payment.id}</code>,
+          [words.gatewayMessage]: payment.status_message,
+        }}
+      />
+    </section>
+  );
+};
+
+/** Facts without a value are left out. */
+export const Facts: FC<{ facts: Record<string, Child> }> = ({ facts }) => (
+  <dl>
+    {Object.entries(facts).filter(([, value]) => value !== null && value !== "").map((
+      [name, value],
+    ) => (
+      <div>
+        <dt>{name}</dt>
+        <dd>{value}</dd>
+      </div>
+    ))}
+  </dl>
+);
+
+const CustomerSees: FC<PartProps> = ({ view, payment }) => {
+  const { words } = view;
+  const facts: Record<string, Child> = {
+    [words.account]: payment.va_number && <code>{payment.va_number}</code>,
+    [words.billerCode]: payment.biller_code && <code>{payment.biller_code}</code>,
+    [words.billKey]: payment.bill_key && <code>{payment.bill_key}</code>,
+    [words.paymentCode]: payment.payment_code && <code>{payment.payment_code}</code>,
+    [words.paymentLink]: linkTo(payment.redirect_url ?? payment.deeplink_url),
+    [words.qrCode]: payment.qr_string && raw(renderSVG(payment.qr_string, { pixelSize: 4 })),
+  };
+  if (Object.values(facts).every((fact) => fact === null)) return null;
+  return (
+    <section class="card" aria-labelledby="customer">
+      <h2 id="customer">{words.customerSees}</h2>
+      <Facts facts={facts} />
+    </section>
+  );
+};
+
+/** The gateway chooses these addresses: only web addresses become links. */
+function linkTo(url: string | null): Child {
+  if (url === null) return null;
+  return /^https?:\/\//.test(url)
+    ? <a href={url} rel="noreferrer" target="_blank">{url}</a>
+    : <code>{url}</code>;
+}
+
+const Items: FC<PartProps> = ({ view, payment }) => {
+  const { words } = view;
+  if (payment.items.length === 0) return null;
+  return (
+    <section class="card" aria-labelledby="items">
+      <h2 id="items">{words.items}</h2>
+      <Table columns={[words.item, words.price, words.quantity, words.subtotal]}>
+        {payment.items.map((item) => (
+          <tr>
+            <td>{item.name}</td>
+            <td class="amount">{rupiah(item.price)}</td>
+            <td class="amount">{item.quantity}</td>
+            <td class="amount">{rupiah(item.subtotal)}</td>
+          </tr>
+        ))}
+      </Table>
+    </section>
+  );
+};
+
+const Refunds: FC<PartProps> = ({ view, payment }) => {
+  const { words } = view;
+  if (payment.refunds.length === 0) return null;
+  return (
+    <section class="card" aria-labelledby="refunds">
+      <h2 id="refunds">{words.refunds}</h2>
+      <Table columns={[words.created, words.amount, words.reason, words.status]}>
+        {payment.refunds.map((refund) => (
+          <tr>
+            <td>
+              <Time view={view} at={refund.created_at} />
+            </td>
+            <td class="amount">{rupiah(refund.amount)}</td>
+            <td>{refund.reason ?? "–"}</td>
+            <td>{words.refundStatuses[refund.status]}</td>
+          </tr>
+        ))}
+      </Table>
+    </section>
+  );
+};
+
+const Actions: FC<PartProps> = ({ view, payment }) => {
+  const { root, words, session } = view;
+  const path = `${root}/payments/${payment.id}`;
+  if (!session!.caller.isStaff) return <p class="card">{words.viewersCannotAct}</p>;
+  return (
+    <section class="card" aria-labelledby="actions">
+      <h2 id="actions">{words.actions}</h2>
+      {payment.allowed_actions.length === 0 && <p>{words.noActions}</p>}
+      <div class="actions">
+        {payment.allowed_actions.map((action) => (
+          <a class="button" href={`${path}/${action}/`}>{words.actionNames[action]}</a>
+        ))}
+      </div>
+      <form method="post" action={`${path}/check-status/`}>
+        <FormToken view={view} />
+        <button type="submit">{words.checkStatus}</button>
+      </form>
+    </section>
+  );
+};

@@ -1,0 +1,23 @@
+/** The page of an error. */
+
+import type { FC } from "hono/jsx";
+import { Frame } from "./frame.tsx";
+import type { View } from "./session.ts";
+
+interface ProblemProps {
+  view: View;
+  title: string;
+  detail: string | null;
+  requestId: string;
+}
+
+export const ProblemPage: FC<ProblemProps> = ({ view, title, detail, requestId }) => (
+  <Frame view={view} title={title} path="/">
+    <section class="card narrow">
+      <h1>{view.words.failed}</h1>
+      <p role="alert" class="error">{title}{detail && `: ${detail}`}</p>
+      <p class="help">Request {requestId}</p>
+      <a class="button" href={`${view.root}/`}>{view.words.back}</a>
+    </section>
+  </Frame>
+);

@@ -1,0 +1,122 @@
+/** The console's requests: who sent them, in which language, and whether a form may act. */
+
+import type { Context } from "hono";
+import { getCookie, setCookie } from "hono/cookie";
+import { randomBytes } from "node:crypto";
+import {
+  findSession,
+  isSameToken,
+  type OpenSession,
+  type SessionDeps,
+} from "../core/auth/console_sessions.ts";
+import { ServiceError } from "../core/errors.ts";
+import type { AppEnv } from "../routes/shared/router.ts";
+import { chooseLanguage, type Language, wordsOf } from "./words/languages.ts";
+import type { Words } from "./words/words.ts";
+
+export const THEMES = ["auto", "light", "dark"] as const;
+
+export type Theme = (typeof THEMES)[number];
+
+/** What every page needs to know about its request. */
+export interface View {
+  /** The prefix of all paths of the service. */
+  basePath: string;
+  /** The path of the console, such as `/console`. */
+  root: string;
+  language: Language;
+  words: Words;
+  theme: Theme;
+  /** Null on the page to sign in. */
+  session: OpenSession | null;
+}
+
+export type SignedInView = View & { session: OpenSession };
+
+const SESSION = "console_session";
+const LANGUAGE = "console_language";
+const THEME = "console_theme";
+/** Before the sign-in there is no session that could protect the form: this cookie does. */
+const FORM = "console_form";
+
+/** The prefix makes browsers refuse the cookie without TLS, and from any other host. */
+const SECURE_SESSION = `__Host-${SESSION}`;
+
+export function viewOf(c: Context<AppEnv>, basePath: string): View {
+  const language = chooseLanguage(getCookie(c, LANGUAGE), c.req.header("accept-language"));
+  const theme = THEMES.find((each) => each === getCookie(c, THEME)) ?? "auto";
+  const root = `${basePath}/console`;
+  return { basePath, root, language, words: wordsOf(language), theme, session: null };
+}
+
+export async function openSessionOf(
+  c: Context<AppEnv>,
+  deps: SessionDeps,
+): Promise<OpenSession | null> {
+  const token = getCookie(c, SECURE_SESSION) ?? getCookie(c, SESSION);
+  return token === undefined ? null : await findSession(deps, token);
+}
+
+export function setSessionCookie(c: Context<AppEnv>, root: string, token: string, expires: Date) {
+  const options = { httpOnly: true, sameSite: "Strict", expires } as const;
+  if (isSecure(c)) setCookie(c, SECURE_SESSION, token, { ...options, secure: true, path: "/" });
+  else setCookie(c, SESSION, token, { ...options, path: `${root}/` });
+}
+
+export function clearSessionCookie(c: Context<AppEnv>, root: string): void {
+  const expires = new Date(0);
+  setCookie(c, SECURE_SESSION, "", { expires, secure: true, path: "/" });
+  setCookie(c, SESSION, "", { expires, path: `${root}/` });
+}
+
+export function setPreference(
+  c: Context<AppEnv>,
+  root: string,
+  name: "language" | "theme",
+  value: string,
+): void {
+  setCookie(c, name === "language" ? LANGUAGE : THEME, value, {
+    path: `${root}/`,
+    sameSite: "Strict",
+    maxAge: 365 * 86_400,
+  });
+}
+
+/** The token of the form to sign in; creates its cookie if the browser has none. */
+export function signInToken(c: Context<AppEnv>, root: string): string {
+  const known = getCookie(c, FORM);
+  if (known) return known;
+  const token = randomBytes(16).toString("base64url");
+  setCookie(c, FORM, token, { path: `${root}/`, httpOnly: true, sameSite: "Strict" });
+  return token;
+}
+
+/** Throws if a form was not sent by a page of this console. */
+export function requireOwnForm(
+  c: Context<AppEnv>,
+  session: OpenSession | null,
+  sentToken: unknown,
+): void {
+  const expected = session?.formToken ?? getCookie(c, FORM) ?? "";
+  const isOwn = isSameOrigin(c) && expected !== "" && typeof sentToken === "string" &&
+    isSameToken(sentToken, expected);
+  if (isOwn) return;
+  throw new ServiceError("forbidden", {
+    detail: "The form is too old or comes from another site. Load the page again.",
+  });
+}
+
+function isSameOrigin(c: Context<AppEnv>): boolean {
+  const origin = originOf(c);
+  return origin !== null && origin.host === c.req.header("host");
+}
+
+/** Browsers send the header `Origin` with every form, and pages cannot change it. */
+function originOf(c: Context<AppEnv>): URL | null {
+  return URL.parse(c.req.header("origin") ?? "");
+}
+
+/** A proxy may end TLS, so the page's address decides, not the connection. */
+function isSecure(c: Context<AppEnv>): boolean {
+  return originOf(c)?.protocol === "https:";
+}

@@ -1,0 +1,44 @@
+/** What happened to a resource, newest first. */
+
+import type { Child, FC } from "hono/jsx";
+import type { TimelineEntry, TimelineView } from "../core/timelines.ts";
+import { rupiah } from "./format.ts";
+import { Time } from "./frame.tsx";
+import type { View } from "./session.ts";
+
+export const Timeline: FC<{ view: View; timeline: TimelineView }> = ({ view, timeline }) => {
+  const { words } = view;
+  return (
+    <section class="card" aria-labelledby="timeline">
+      <h2 id="timeline">{words.timeline}</h2>
+      <ol class="timeline">
+        {timeline.entries.toReversed().map((entry) => (
+          <li class={entry.type}>
+            <span class="kind">{words.entryTypes[entry.type]}</span>
+            <span>{describe(view, entry)}</span>
+            <Time view={view} at={entry.at} />
+          </li>
+        ))}
+      </ol>
+      {!timeline.is_complete && <p class="help">{words.incomplete}</p>}
+    </section>
+  );
+};
+
+function describe(view: View, entry: TimelineEntry): Child {
+  const { words } = view;
+  const { transition, refund, notification, event } = entry;
+  if (transition) {
+    const { from_status, to_status, source, actor } = transition;
+    const change = [from_status, to_status].filter(Boolean).join(" → ");
+    return `${change} (${source}${actor ? ` ${words.by} ${actor}` : ""})`;
+  }
+  if (refund) return `${rupiah(refund.amount)}: ${words.refundStatuses[refund.status]}`;
+  if (notification) {
+    const { transaction_status, status, error_message } = notification;
+    return `${transaction_status}: ${status}${error_message ? ` (${error_message})` : ""}`;
+  }
+  const { name, deliveries } = event!;
+  const sent = deliveries.map(({ status, attempts }) => `${status}, ${attempts}×`);
+  return sent.length === 0 ? name : `${name}; ${words.deliveries}: ${sent.join("; ")}`;
+}

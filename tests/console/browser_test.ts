@@ -1,0 +1,143 @@
+import assert from "node:assert/strict";
+import { findBrowser, launchBrowser } from "../support/browser.ts";
+import { openPayments } from "../support/payments/payments.ts";
+import { AXE } from "../support/tools.ts";
+
+const browserPath = findBrowser();
+
+/** A folder for screenshots; none are taken if it is not set. */
+const SCREENSHOTS = Deno.env.get("SCREENSHOT_DIR");
+
+const SCREENS = [
+  { width: 390, height: 800, colorScheme: "dark" },
+  { width: 1280, height: 900, colorScheme: "light" },
+  { width: 2560, height: 1300, colorScheme: "dark" },
+] as const;
+
+// deno-lint-ignore no-explicit-any -- a package that is imported by name has no types
+type Page = any;
+
+async function openBrowser() {
+  const payments = await openPayments();
+  const server = Deno.serve(
+    { port: 0, hostname: "127.0.0.1", onListen() {} },
+    (request, { remoteAddr }) => payments.app.fetchUnchecked(request, { remoteAddr }),
+  );
+  const browser = await launchBrowser(browserPath!);
+  const url = `http://127.0.0.1:${server.addr.port}/console`;
+  return {
+    payments,
+    browser,
+    url,
+    async signIn(page: Page, key: string) {
+      await page.goto(`${url}/`);
+      await page.getByLabel("API key or JWT").fill(key);
+      await page.getByRole("button", { name: "Sign in", exact: true }).click();
+      await page.getByRole("heading", { name: "Payments" }).waitFor();
+    },
+    async [Symbol.asyncDispose]() {
+      await browser.close();
+      await payments.app.streams[Symbol.asyncDispose]();
+      await server.shutdown();
+      await payments[Symbol.asyncDispose]();
+    },
+  };
+}
+
+Deno.test({
+  name:
+    "console in a browser: finds a payment by email, refunds a part, and shows a payment change without a reload",
+  ignore: browserPath === null,
+  sanitizeResources: false,
+  async fn() {
+    await using opened = await openBrowser();
+    const { payments, browser, signIn } = opened;
+    const email = { customer_details: { first_name: "Siti", email: "siti@example.com" } };
+    const paid = await payments.paid("gopay", email);
+    const pending = await payments.charge("bca");
+    const page = await browser.newPage();
+    const requests: string[] = [];
+    page.on("request", (request: Page) => requests.push(request.url()));
+    const problems: string[] = [];
+    page.on(
+      "console",
+      (message: Page) => message.type() === "error" && problems.push(message.text()),
+    );
+    await signIn(page, await payments.app.createKey({ isStaff: true }));
+
+    await page.getByRole("searchbox").fill("siti@example.com");
+    await page.keyboard.press("Enter");
+    await page.getByRole("link", { name: paid.order_id }).click();
+    await page.getByRole("link", { name: "Refund", exact: true }).click();
+    await page.getByLabel("Amount to refund").fill("10000");
+    await page.getByRole("button", { name: "Refund", exact: true }).click();
+    await page.getByText("The refund was requested").waitFor();
+    assert.equal((await payments.read(paid.id)).refund_amount, "10000.00");
+
+    await page.goto(`${opened.url}/payments/${pending.id}/`);
+    await page.getByText("Pending").first().waitFor();
+    await payments.sandbox.control(`transactions/${pending.transaction_id}/pay`);
+    await payments.refresh(pending.id);
+    await page.locator(".status.settlement").waitFor();
+    await page.getByText("payment_settled").waitFor();
+
+    await page.getByRole("button", { name: "Bahasa Indonesia" }).click();
+    await page.getByRole("heading", { name: "Linimasa" }).waitFor();
+    await page.getByRole("button", { name: "Gelap" }).click();
+    await page.locator('html[data-theme="dark"]').waitFor();
+    await page.getByRole("button", { name: "Keluar" }).click();
+    await page.getByRole("heading", { name: "Masuk" }).waitFor();
+    await page.goBack();
+    await page.reload();
+    await page.getByRole("heading", { name: "Masuk" }).waitFor();
+    assert.deepEqual(problems, []);
+    assert.deepEqual(requests.filter((url) => !url.startsWith(new URL(opened.url).origin)), []);
+  },
+});
+
+const PAGES = ["payments", "refunds", "notifications", "webhooks", "jobs", "keys", "sessions"];
+
+Deno.test({
+  name: "console in a browser: every page is accessible and fits on narrow and wide screens",
+  ignore: browserPath === null,
+  sanitizeResources: false,
+  async fn() {
+    await using opened = await openBrowser();
+    const { payments, browser, url, signIn } = opened;
+    const { source } = (await import(AXE)).default;
+    const payment = await payments.paid("gopay");
+    const key = await payments.app.createKey({ isStaff: true });
+    for (const { width, height, colorScheme } of SCREENS) {
+      const context = await browser.newContext({ viewport: { width, height }, colorScheme });
+      const page = await context.newPage();
+      await signIn(page, key);
+      for (const path of [...PAGES, `payments/${payment.id}`, `payments/${payment.id}/refund`]) {
+        await page.goto(`${url}/${path}/`);
+        const name = path.replaceAll("/", "_").replace(payment.id, "payment");
+        if (SCREENSHOTS) {
+          await page.screenshot({
+            path: `${SCREENSHOTS}/console_${name}_${width}.png`,
+            fullPage: true,
+          });
+        }
+        const isTooWide = await page.evaluate(
+          "document.documentElement.scrollWidth > document.documentElement.clientWidth",
+        );
+        assert.ok(!isTooWide, `${path} is wider than ${width} px`);
+        const found = await checkAccessibility(page, source);
+        assert.deepEqual(found, [], `${path} at ${width} px`);
+      }
+      await context.close();
+    }
+  },
+});
+
+/** Problems by the rules of WCAG 2.2 AA. */
+async function checkAccessibility(page: Page, axe: string): Promise<string[]> {
+  // Not a script element: the content security policy of the page would refuse that.
+  await page.evaluate(axe);
+  const { violations } = await page.evaluate(
+    `axe.run({ runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"] })`,
+  );
+  return violations.map((each: Page) => `${each.id}: ${each.nodes[0].html} ${each.help}`);
+}

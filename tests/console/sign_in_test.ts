@@ -1,0 +1,171 @@
+import assert from "node:assert/strict";
+import { SignJWT } from "jose";
+import { openApp, REAL_INSTALLATION } from "../support/app.ts";
+import { browse, signInTo } from "../support/console/browsing.ts";
+import { createDatabase, runSql } from "../support/database/database.ts";
+
+const databaseUrl = await createDatabase();
+
+const MINUTE_MS = 60_000;
+
+const SECRET = "a".repeat(48);
+const WITH_JWTS = {
+  ...REAL_INSTALLATION,
+  AUTH_JWT_SECRET: SECRET,
+  AUTH_JWT_ISSUER: "https://issuer.example",
+  AUTH_JWT_AUDIENCE: "payments",
+  AUTH_STAFF_CLAIM: "staff",
+};
+
+function setCookiesOf(headers: Headers): string {
+  return headers.getSetCookie().join("\n");
+}
+
+Deno.test("console: a staff or viewer key signs in; another key and a wrong key do not", async () => {
+  await using app = await openApp({ databaseUrl });
+  for (const owner of [{ isStaff: true }, { isViewer: true }]) {
+    const { page } = await signInTo(app, await app.createKey({ userId: "ops", ...owner }));
+    assert.equal(page.status, 200);
+    assert.match(page.html, /<h1>Payments<\/h1>/);
+    assert.match(page.html, owner.isStaff ? /ops · Staff/ : /ops · Viewer/);
+  }
+  for (const key of [await app.createKey(), "gk_" + "a".repeat(43), "", "x".repeat(300)]) {
+    const { page } = await signInTo(app, key);
+    assert.equal(page.status, 403);
+    assert.match(page.html, /role="alert"/);
+    if (key !== "") assert.ok(!page.html.includes(key), "the key is not shown");
+  }
+});
+
+Deno.test("console: without a session, every page leads to the page to sign in", async () => {
+  await using app = await openApp({ databaseUrl });
+  const browsing = browse(app);
+  for (const path of ["/console/", "/console/payments/", "/console/sessions/", "/console/live/"]) {
+    const page = await browsing.open(path);
+    assert.equal(page.path, "/console/sign-in/", path);
+  }
+});
+
+Deno.test("console: the session's cookie is HttpOnly and SameSite=Strict, and bound to the host with TLS", async () => {
+  await using app = await openApp({ databaseUrl });
+  const key = await app.createKey({ isStaff: true });
+  const plain = browse(app);
+  await plain.open("/console/sign-in/");
+  const tokens = { token: plain.cookies.get("console_form")!, credential: key };
+  const request = (origin: string) =>
+    app.fetchUnchecked(
+      new Request(`${origin}/console/sign-in/`, {
+        method: "POST",
+        body: new URLSearchParams(tokens),
+        headers: {
+          Origin: origin,
+          Host: new URL(origin).host,
+          Cookie: `console_form=${tokens.token}`,
+        },
+      }),
+    );
+  const withoutTls = setCookiesOf((await request("http://console.example")).headers);
+  assert.match(withoutTls, /^console_session=.*; Path=\/console\/;.*HttpOnly.*SameSite=Strict/m);
+  const withTls = setCookiesOf((await request("https://console.example")).headers);
+  assert.match(withTls, /^__Host-console_session=.*; Path=\/;.*HttpOnly; Secure; SameSite=Strict/m);
+});
+
+Deno.test("console: the session's cookie is not accepted by the API, and only its hash is stored", async () => {
+  await using app = await openApp({ databaseUrl });
+  const { cookies } = await signInTo(app, await app.createKey({ isStaff: true }));
+  const [, token] = [...cookies].find(([name]) => name === "console_session")!;
+  const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join("; ");
+  const response = await app.request("/payments/", { headers: { Cookie: cookie } });
+  assert.equal(response.status, 401);
+  const rows = await runSql(databaseUrl, "select * from gateway.console_sessions");
+  assert.ok(rows.length > 0);
+  assert.ok(!JSON.stringify(rows).includes(token));
+});
+
+Deno.test("console: a session ends 30 minutes after its last use, and 12 hours after the sign-in", async () => {
+  let now = Date.now();
+  await using app = await openApp({ databaseUrl, now: () => now });
+  const key = await app.createKey({ isStaff: true });
+  const idle = await signInTo(app, key);
+  now += 29 * MINUTE_MS;
+  assert.equal((await idle.open("/console/payments/")).path, "/console/payments/");
+  now += 29 * MINUTE_MS;
+  assert.equal((await idle.open("/console/payments/")).path, "/console/payments/");
+  now += 31 * MINUTE_MS;
+  assert.equal((await idle.open("/console/payments/")).path, "/console/sign-in/");
+
+  const busy = await signInTo(app, key);
+  for (let minutes = 0; minutes < 12 * 60 - 20; minutes += 20) {
+    now += 20 * MINUTE_MS;
+    assert.equal((await busy.open("/console/payments/")).path, "/console/payments/");
+  }
+  now += 20 * MINUTE_MS;
+  assert.equal((await busy.open("/console/payments/")).path, "/console/sign-in/");
+});
+
+Deno.test("console: a session ends when its key is revoked", async () => {
+  await using app = await openApp({ databaseUrl });
+  const staff = await app.createKey({ isStaff: true });
+  const other = await app.createKey({ isStaff: true });
+  const browsing = await signInTo(app, other);
+  await app.as(staff, `/keys/${other.slice(0, 11)}/`, { method: "DELETE" });
+  assert.equal((await browsing.open("/console/payments/")).path, "/console/sign-in/");
+});
+
+Deno.test("console: a session ends when its JWT expires", async () => {
+  let now = Date.now();
+  await using app = await openApp({ databaseUrl, env: WITH_JWTS, now: () => now });
+  const jwt = await new SignJWT({ staff: true }).setProtectedHeader({ alg: "HS256" })
+    .setSubject("finance").setIssuer(WITH_JWTS.AUTH_JWT_ISSUER)
+    .setAudience(WITH_JWTS.AUTH_JWT_AUDIENCE)
+    .setExpirationTime(Math.floor(now / 1000) + 600)
+    .sign(new TextEncoder().encode(SECRET));
+  const browsing = await signInTo(app, jwt);
+  assert.match(browsing.page.html, /finance · Staff/);
+  now += 9 * MINUTE_MS;
+  assert.equal((await browsing.open("/console/payments/")).path, "/console/payments/");
+  now += 2 * MINUTE_MS;
+  assert.equal((await browsing.open("/console/payments/")).path, "/console/sign-in/");
+});
+
+Deno.test("console: sessions are listed, staff end them, and signing out ends one's own", async () => {
+  await using app = await openApp({ databaseUrl: await createDatabase() });
+  const staff = await signInTo(app, await app.createKey({ userId: "boss", isStaff: true }));
+  const viewer = await signInTo(app, await app.createKey({ userId: "auditor", isViewer: true }));
+  await staff.open("/console/sessions/");
+  assert.match(staff.page.html, /auditor/);
+  assert.match(staff.page.html, /This session/);
+  await viewer.open("/console/sessions/");
+  assert.doesNotMatch(viewer.page.html, /\/end\//);
+  await staff.submit(/\/end\/$/);
+  assert.doesNotMatch(staff.page.html, /auditor/);
+  assert.equal((await viewer.open("/console/payments/")).path, "/console/sign-in/");
+  await staff.submit(/sign-out/);
+  assert.equal(staff.page.path, "/console/sign-in/");
+  assert.equal((await staff.open("/console/payments/")).path, "/console/sign-in/");
+});
+
+Deno.test("console: a sign-in gets a new session, so that a planted cookie is worth nothing", async () => {
+  await using app = await openApp({ databaseUrl });
+  const key = await app.createKey({ isStaff: true });
+  const browsing = browse(app);
+  browsing.cookies.set("console_session", "planted");
+  await browsing.open("/console/sign-in/");
+  await browsing.submit(/sign-in/, { credential: key });
+  assert.notEqual(browsing.cookies.get("console_session"), "planted");
+});
+
+Deno.test("console: after ten failed sign-ins an address must wait; another address need not", async () => {
+  await using app = await openApp({ databaseUrl });
+  const key = await app.createKey({ isStaff: true });
+  const browsing = browse(app);
+  await browsing.open("/console/sign-in/");
+  const token = browsing.cookies.get("console_form")!;
+  for (let attempt = 0; attempt < 10; attempt++) {
+    const page = await browsing.post("/console/sign-in/", { token, credential: "gk_wrong" });
+    assert.equal(page.status, 403);
+  }
+  const refused = await browsing.post("/console/sign-in/", { token, credential: key });
+  assert.equal(refused.status, 429);
+  assert.ok(Number(refused.headers.get("retry-after")) > 0);
+});
