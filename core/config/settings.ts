@@ -4,10 +4,10 @@ import { isIP } from "node:net";
 import { z } from "zod";
 import { parseAddressList } from "../address_list.ts";
 import { API_KEY_PATTERN } from "../api_key.ts";
+import { parseDatabaseUrl, parseSslMode } from "./database_url.ts";
 import {
   baseUrl,
   isEncryptedOrLoopback,
-  isSupportedSslMode,
   matching,
   trueOrFalse,
   url,
@@ -84,11 +84,19 @@ export const SETTINGS = z.object({
       default: "embedded PostgreSQL 18",
       example: "postgres://user:password@host:5432/database",
     },
-    "must be a postgres:// URL with host and database; allowed sslmode values: disable, require, verify-full",
-    url((address) =>
-      /^postgres(ql)?:$/.test(address.protocol) && address.pathname.length > 1 &&
-      isSupportedSslMode(address)
-    ),
+    "must be a postgres:// URL with host and database; allowed sslmode values: disable, prefer, " +
+      "require, verify-full; certificate files cannot be named in it, set DENO_CERT instead",
+    parseDatabaseUrl,
+  ),
+  PGSSLMODE: setting(
+    {
+      description: "`sslmode` of database connections if `DATABASE_URL` has none: `disable`, " +
+        "`prefer`, `require` or `verify-full`",
+      default: "`prefer` on Deno Deploy, else `disable`",
+      example: "verify-full",
+    },
+    "must be disable, prefer, require or verify-full",
+    parseSslMode,
   ),
   DATABASE_POOL_SIZE: setting(
     { description: "Maximum number of database connections", default: "`10`", example: "10" },
@@ -364,11 +372,22 @@ export const SETTINGS = z.object({
   DRAIN_SECONDS: setting(
     {
       description: "Seconds that `/health/ready/` responds 503 before a shutdown closes the port",
-      default: "`0` in the embedded default, else `3`",
+      default: "`0` in the embedded default and on Deno Deploy, else `3`",
       example: "5",
     },
     "must be a whole number, 0 to 300",
     wholeNumber(0, 300),
+  ),
+  DENO_DEPLOY: setting(
+    {
+      description:
+        "Set by the platform Deno Deploy; do not set it yourself. If `true`, the service " +
+        "[follows the rules of that platform](production.md#on-deno-deploy)",
+      default: "`false`",
+      example: "true",
+    },
+    "must be true or false",
+    trueOrFalse,
   ),
 });
 
