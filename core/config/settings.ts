@@ -14,6 +14,7 @@ import {
   wholeNumber,
   wholeNumbers,
 } from "./parsers.ts";
+import { setting, type SettingInfo, textSetting } from "./setting.ts";
 
 export const DEFAULT_PORT = 8000;
 export const DEFAULT_SANDBOX_PORT = 8001;
@@ -25,28 +26,6 @@ export const SANDBOX_CLIENT_KEY = "SB-Mid-client-sandbox";
 const DAYS_PROBLEM = "must be a number of days, 1 to 36500";
 
 const GATEWAY_KEY_PATTERN = /^[\x21-\x7e]+$/;
-
-interface SettingInfo {
-  description: string;
-  /** For docs/settings.md. */
-  default: string;
-  example: string;
-}
-
-/** `problem` is the error text if `parse` returns undefined. */
-function setting<T>(info: SettingInfo, problem: string, parse: (text: string) => T | undefined) {
-  return z.string().transform((text, context) => {
-    const value = text.trim() === "" ? undefined : parse(text);
-    if (value !== undefined) return value;
-    const message = text.trim() === "" ? "is set but empty; give it a value or unset it" : problem;
-    context.addIssue({ code: "custom", message });
-    return z.NEVER;
-  }).optional().meta({ ...info });
-}
-
-function textSetting(info: SettingInfo) {
-  return setting(info, "must be text", String);
-}
 
 export const SETTINGS = z.object({
   PORT: setting(
@@ -401,13 +380,4 @@ export const SETTING_NAMES = Object.keys(SETTINGS.shape) as SettingName[];
 
 export function settingInfo(name: SettingName): SettingInfo {
   return SETTINGS.shape[name].meta() as unknown as SettingInfo;
-}
-
-/** The table in docs/settings.md. */
-export function settingsTable(): string {
-  const rows = SETTING_NAMES.map((name) => {
-    const { description, default: value } = settingInfo(name);
-    return `| \`${name}\` | ${description} | ${value} |`;
-  });
-  return ["| Variable | Description | Default |", "| --- | --- | --- |", ...rows].join("\n");
 }

@@ -5,8 +5,8 @@ import {
   SANDBOX_CLIENT_KEY,
   SANDBOX_SERVER_KEY,
   SETTING_NAMES,
-  settingsTable,
 } from "../../core/config/settings.ts";
+import { settingsTable } from "../../core/config/settings_table.ts";
 
 /** The names of the settings that are reported as wrong. */
 function problemsOf(env: Record<string, string>): string[] {

@@ -60,7 +60,7 @@ async function evaluate(settings: Record<string, string>): Promise<[string, stri
     const replace = (name, value) => Object.defineProperty(Deno, name, { value });
     replace("cron", (name, schedule) => (crons.push([name, schedule]), Promise.resolve()));
     replace("serve", () => (console.log(JSON.stringify(crons)), Deno.exit(0)));
-    await import("./main.ts");`,
+    await import(${JSON.stringify(join(deployment.folder, "main.ts"))});`,
   );
   const [program, ...args] = deployment.command("evaluate.ts");
   const { stdout, stderr } = await new Deno.Command(program!, {
