@@ -1,9 +1,14 @@
 import assert from "node:assert/strict";
 import postgres from "postgres";
+import { install } from "../../db/embedded/install.ts";
+import type { Layout } from "../../db/embedded/layout.ts";
+import { startServer } from "../../db/embedded/server.ts";
 import { openQueuePool } from "../../db/queue.ts";
 import { resolveSslMode } from "../../db/ssl_mode.ts";
 import { createDatabase } from "../support/database/database.ts";
 import { throughProxy } from "../support/database/tcp_proxy.ts";
+import { hasProgram } from "../support/programs.ts";
+import { createDataFolder } from "../support/project.ts";
 
 /** A server that responds to the request for TLS with this letter. */
 function openServer(response: string): { url: string; requests: Uint8Array[] } & AsyncDisposable {
@@ -50,6 +55,41 @@ Deno.test("sslmode=prefer: both drivers connect to a server without TLS", async 
   await using queue = await openQueuePool({ url, size: 1, onError() {} });
   assert.equal((await queue.pool.query("select 1 as one")).rows[0].one, 1);
 });
+
+Deno.test({
+  name: "sslmode=prefer: both drivers use TLS if the server offers it",
+  ignore: !await hasProgram("openssl", "the test of TLS connections is", ["version"]),
+  async fn() {
+    await using folder = await createDataFolder();
+    const layout = await install(folder.path, () => {});
+    await createCertificate(layout);
+    const settings = ["ssl=on", "ssl_cert_file=tls.crt", "ssl_key_file=tls.key"];
+    const server = await startServer(layout, { settings });
+    try {
+      const url = await resolveSslMode(`${server.url}?sslmode=prefer`);
+      const isEncrypted = "select ssl from pg_stat_ssl where pid = pg_backend_pid()";
+      const sql = postgres(url, { max: 1 });
+      assert.equal((await sql.unsafe(isEncrypted))[0]!.ssl, true);
+      await sql.end();
+      await using queue = await openQueuePool({ url, size: 1, onError() {} });
+      assert.equal((await queue.pool.query(isEncrypted)).rows[0].ssl, true);
+    } finally {
+      await server.stop();
+    }
+  },
+});
+
+/** Creates a self-signed certificate in the folder of the cluster, for the user of the server. */
+async function createCertificate({ cluster, runAs }: Layout): Promise<void> {
+  const { success, stderr } = await new Deno.Command("openssl", {
+    args: ["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=localhost"].concat(
+      ["-days", "2", "-keyout", "tls.key", "-out", "tls.crt"],
+    ),
+    cwd: cluster,
+    ...runAs,
+  }).output();
+  assert.ok(success, new TextDecoder().decode(stderr));
+}
 
 Deno.test("sslmode=prefer: leaves the URL to the drivers while the server is away, and waits for it", async () => {
   const { proxy, url } = throughProxy(`${await createDatabase()}?sslmode=prefer`);
