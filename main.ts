@@ -1,5 +1,6 @@
 /** The entry point: reads the environment and runs a command, `serve` by default. */
 
+import { registerCrons } from "./commands/crons.ts";
 import { Failure, printError, printStartError } from "./commands/terminal.ts";
 import { parseConfig } from "./core/config/config.ts";
 import { SETTING_NAMES } from "./core/config/settings.ts";
@@ -29,12 +30,14 @@ function readEnvironment() {
 }
 
 const [name = "serve", ...args] = Deno.args;
+// Before anything is awaited: Deno Deploy finds the crons by evaluating this file.
+const crons = name === "serve" ? registerCrons() : undefined;
 try {
   if (!Object.hasOwn(COMMANDS, name)) {
     throw new Failure(`Unknown command "${name}". Commands: ${Object.keys(COMMANDS).join(", ")}.`);
   }
   const command = await COMMANDS[name as keyof typeof COMMANDS]();
-  await command.run(readConfig, args);
+  await command.run(readConfig, args, crons);
 } catch (error) {
   // A supervisor may run these two and expect JSON; an operator runs the others in a terminal.
   if (name === "serve" || name === "prepare") printStartError(error);

@@ -4,6 +4,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Config } from "../core/config/config.ts";
 import type { Holder } from "../db/embedded/folder_lock.ts";
 import type { EmbeddedServer } from "../db/embedded/server.ts";
+import { resolveSslMode } from "../db/ssl_mode.ts";
 import { Failure } from "./terminal.ts";
 
 export interface DatabaseServer extends AsyncDisposable {
@@ -65,7 +66,7 @@ export async function joinServer(config: Config): Promise<DatabaseServer> {
 function useRunningServer(url: string): DatabaseServer {
   return {
     isShared: true,
-    start: () => Promise.resolve(url),
+    start: () => resolveSslMode(url),
     [Symbol.asyncDispose]: () => Promise.resolve(),
   };
 }

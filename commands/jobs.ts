@@ -16,6 +16,7 @@ import { createSecretBox } from "../core/secret_box.ts";
 import { createTasks, type TaskDeps } from "../core/tasks.ts";
 import { createPoster, type Poster } from "../core/webhooks/post.ts";
 import { sweepDeliveries } from "../core/webhooks/sweep.ts";
+import type { Crons } from "./crons.ts";
 import { MAX_BACKGROUND_CALLS } from "./gateway.ts";
 import { Failure } from "./terminal.ts";
 
@@ -45,7 +46,7 @@ export interface JobsConfig
   databaseUrl: string;
 }
 
-export async function openJobs(config: JobsConfig, deps: JobsDeps): Promise<Jobs> {
+export async function openJobs(config: JobsConfig, deps: JobsDeps, crons: Crons): Promise<Jobs> {
   const jobQueue = await openJobQueue(config, deps);
   const secrets = createSecretBox(config.gateway.serverKey);
   const publisher = createEventPublisher({ ...deps, jobQueue });
@@ -58,13 +59,11 @@ export async function openJobs(config: JobsConfig, deps: JobsDeps): Promise<Jobs
     maxRequests: MAX_RUNNING_ASYNC_REQUESTS,
   });
   const scheduleDeps = { ...taskDeps, runJob: worker.run };
-  const cronAbort = new AbortController();
   const logFailure = (error: unknown) => deps.log.error("sweep_failed", error);
   let isStarted = false;
-  // Deno Deploy requires crons to be registered before the server starts.
-  for (const entry of createSchedule(scheduleDeps)) {
-    Deno.cron(entry.name, entry.cron, { signal: cronAbort.signal }, () => tick(deps, entry));
-  }
+  let isStopped = false;
+  const entries = new Map(createSchedule(scheduleDeps).map((entry) => [entry.name, entry]));
+  crons.start((task) => tick(deps, entries.get(task)!));
   return {
     jobQueue,
     publisher,
@@ -77,12 +76,13 @@ export async function openJobs(config: JobsConfig, deps: JobsDeps): Promise<Jobs
       Promise.all(sweeps.map((sweep) => sweep(scheduleDeps))).catch(logFailure);
     },
     recover() {
-      if (!isStarted || cronAbort.signal.aborted) return;
+      if (!isStarted || isStopped) return;
       Promise.all([sweepJobs, sweepDeliveries].map((sweep) => sweep(scheduleDeps)))
         .catch(logFailure);
     },
     async stop(graceMs) {
-      cronAbort.abort();
+      isStopped = true;
+      crons.stop();
       jobQueue.stop();
       await worker.close(graceMs);
     },

@@ -1,4 +1,4 @@
-/** Explains why a port cannot be used, and which setting to change. */
+/** The address of the server. If a port cannot be used: why, and which setting to change. */
 
 import { Failure } from "./terminal.ts";
 
@@ -35,4 +35,12 @@ export async function explainListenErrors<T>(
     }
     throw error;
   }
+}
+
+/** The URL of a server that listens. */
+export function addressOf(addr: Deno.NetAddr): string {
+  // Deno Deploy can make `Deno.serve` listen on something other than a TCP port.
+  if (!("hostname" in addr)) return JSON.stringify(addr);
+  const { hostname, port } = addr;
+  return `http://${hostname.includes(":") ? `[${hostname}]` : hostname}:${port}`;
 }

@@ -7,6 +7,7 @@ import { ensureKey } from "../core/auth/api_keys.ts";
 import { systemClock } from "../core/clock.ts";
 import { createClockCheck } from "../core/clock_check.ts";
 import type { Config } from "../core/config/config.ts";
+import { ConfigError } from "../core/config/problems.ts";
 import { startPositionPublisher } from "../core/events/position_publisher.ts";
 import { createEventStreams } from "../core/events/streams.ts";
 import { DEFAULT_DEADLINE_MS } from "../core/gateway/client.ts";
@@ -21,15 +22,17 @@ import { loadMigrations } from "../db/migrations.ts";
 import { VERSION } from "../openapi/document.ts";
 import { createApp } from "../routes/app.ts";
 import { openAccountGuard, requireSameAccount } from "./account.ts";
+import { type Crons, registerCrons } from "./crons.ts";
 import { claimServer } from "./database_server.ts";
+import { DEPLOY_STOP, type EarlyServer, listenEarly, serveWithoutSettings } from "./deploy.ts";
 import { ensureDevelopmentKeys } from "./development_keys.ts";
 import { openGateway, SANDBOX_HOST } from "./gateway.ts";
 import { type Jobs, openJobs } from "./jobs.ts";
-import { explainListenErrors, requireFreePort } from "./listen.ts";
+import { addressOf, explainListenErrors, requireFreePort } from "./listen.ts";
 import { migrateDatabase } from "./migrate.ts";
 import { printStartMessage } from "./start_message.ts";
 import { printStatus } from "./terminal.ts";
-import { createWriter } from "./writer.ts";
+import { createWriter, type Writer } from "./writer.ts";
 
 /** Time for the database statements of a request. */
 const STATEMENTS_MS = 5_000;
@@ -43,19 +46,70 @@ export const GRACE_MS = DEFAULT_DEADLINE_MS + CHARGE_DEADLINE_MS + STATEMENTS_MS
 export interface ServeOptions {
   /** In-process event subscribers of an embedding program. */
   events?: Events;
+  /** Registered by default; an embedding program that awaits something first registers them before. */
+  crons?: Crons;
 }
 
-export async function run(readConfig: () => Config): Promise<void> {
-  await serve(readConfig);
+export async function run(
+  readConfig: () => Config,
+  _args: string[],
+  crons?: Crons,
+): Promise<void> {
+  await serve(readConfig, { crons });
 }
 
 export async function serve(readConfig: () => Config, options: ServeOptions = {}): Promise<void> {
-  const { events = createEvents() } = options;
-  const config = readConfig();
+  const { events = createEvents(), crons = registerCrons() } = options;
   const out = createWriter((bytes) => Deno.stdout.write(bytes));
   const log = createLog(out.write);
+  const config = readValidConfig(readConfig);
   logUncaughtErrors(log);
   const stop = listenForStop();
+  if (config instanceof ConfigError) {
+    crons.skip();
+    await serveWithoutSettings(config, log, stop.received);
+    return await exit(log, out);
+  }
+  const early = config.isDenoDeploy ? listenEarly(config, log) : null;
+  try {
+    await runService(config, { events, crons, log, stop, early });
+  } catch (error) {
+    crons.skip();
+    await early?.fail();
+    throw error;
+  }
+  await exit(log, out);
+}
+
+/** Wrong settings end the process, except on Deno Deploy, where the error is returned. */
+function readValidConfig(readConfig: () => Config): Config | ConfigError {
+  try {
+    return readConfig();
+  } catch (error) {
+    if (error instanceof ConfigError && error.isDenoDeploy) return error;
+    throw error;
+  }
+}
+
+async function exit(log: Log, out: Writer): Promise<void> {
+  log.info("stopped");
+  log.flush();
+  await out.drained();
+  Deno.exit(0);
+}
+
+interface RunOptions {
+  events: Events;
+  crons: Crons;
+  log: Log;
+  stop: StopSignal;
+  /** The server that listens already, on Deno Deploy. */
+  early: EarlyServer | null;
+}
+
+/** Starts the service, and stops it when the signal arrives. */
+async function runService(config: Config, options: RunOptions): Promise<void> {
+  const { events, crons, log, stop, early } = options;
   // Before the service accepts requests there is nothing to finish. An embedded database server ends
   // with this process (`db/embedded/run_server.sh`).
   let isServing = false;
@@ -63,7 +117,7 @@ export async function serve(readConfig: () => Config, options: ServeOptions = {}
 
   await using resources = new AsyncDisposableStack();
   const server = resources.use(await claimServer(config, "service"));
-  await requireFreePorts(config);
+  if (!early) await requireFreePorts(config);
   if (config.databaseUrl === null) printStatus("Starting PostgreSQL");
   const databaseUrl = await server.start((failedRestart) =>
     failedRestart
@@ -102,7 +156,7 @@ export async function serve(readConfig: () => Config, options: ServeOptions = {}
   const clockCheck = createClockCheck({ database, gateway, clock });
   const shared = { database, leaseHolder, clock, clockCheck, log, events };
   const jobsDeps = { ...shared, gateway: background, invoicePayments, keep, recheck };
-  jobs = resources.use(await openJobs({ ...config, databaseUrl }, jobsDeps));
+  jobs = resources.use(await openJobs({ ...config, databaseUrl }, jobsDeps, crons));
   const { jobQueue, publisher } = jobs;
   resources.use(startPositionPublisher({ databaseUrl, publisher, jobQueue, events, log }));
   const streamDeps = { database, databaseUrl, clock, log };
@@ -137,7 +191,8 @@ export async function serve(readConfig: () => Config, options: ServeOptions = {}
     developmentStaffKey: developmentKeys?.staff ?? null,
     sandboxUrl: sandbox?.url ?? null,
   });
-  const http = await listen(config, app.fetch);
+  early?.open(app.fetch);
+  const http = early?.http ?? await listen(config, app.fetch);
   isServing = true;
   jobs.start();
   const url = addressOf(http.addr) + config.basePath;
@@ -151,15 +206,13 @@ export async function serve(readConfig: () => Config, options: ServeOptions = {}
   // Streams do not end by themselves; clients reconnect to another instance.
   streams.close();
   log.info("stopping");
-  const jobsStopped = jobs.stop(GRACE_MS);
+  const graceMs = config.isDenoDeploy ? DEPLOY_STOP.graceMs : GRACE_MS;
+  const jobsStopped = jobs.stop(graceMs);
   await delay(config.drainSeconds * 1000);
-  await waitAtMost(GRACE_MS, http.shutdown());
+  await waitAtMost(graceMs, http.shutdown());
   await jobsStopped;
-  await resources.disposeAsync();
-  log.info("stopped");
-  log.flush();
-  await out.drained();
-  Deno.exit(0);
+  const closed = resources.disposeAsync();
+  await (config.isDenoDeploy ? waitAtMost(DEPLOY_STOP.closeMs, closed) : closed);
 }
 
 async function listen({ host, port }: Config, handler: Deno.ServeHandler) {
@@ -172,10 +225,6 @@ async function requireFreePorts({ host, port, sandboxPort }: Config): Promise<vo
   await requireFreePort({ host, port, setting: "PORT" });
   if (sandboxPort === null) return;
   await requireFreePort({ host: SANDBOX_HOST, port: sandboxPort, setting: "SANDBOX_PORT" });
-}
-
-function addressOf({ hostname, port }: Deno.NetAddr): string {
-  return `http://${hostname.includes(":") ? `[${hostname}]` : hostname}:${port}`;
 }
 
 async function ensureBootstrapKey(database: Database, config: Config, log: Log): Promise<void> {

@@ -3,6 +3,7 @@
 import { type Context, Hono } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import type { Child } from "hono/jsx";
+import { routePath } from "hono/route";
 import type { AddressList } from "../core/address_list.ts";
 import type { Authenticate } from "../core/auth/authenticator.ts";
 import type { OpenSession } from "../core/auth/console_sessions.ts";
@@ -102,6 +103,7 @@ export function createBase(deps: ConsoleDeps): ConsoleBase {
       const session = await openSessionOf(c, deps);
       if (!session) throw new SignInRequired();
       c.env.caller = session.caller;
+      c.env.route = routePath(c);
       return { ...viewOf(c, basePath), session };
     },
     async formOf(c, session) {

@@ -1,7 +1,8 @@
 /** The pages of lists: a table, a filter by status, and a link to the next page. */
 
 import type { Child, FC } from "hono/jsx";
-import { paging } from "../routes/shared/page.ts";
+import type { Position } from "../core/page.ts";
+import { filteredPaging, paging } from "../routes/shared/page.ts";
 import { type ConsoleContext, EVENT_NAMES } from "./base.tsx";
 import { Frame, Table } from "./frame.tsx";
 import type { SignedInView } from "./session.ts";
@@ -81,6 +82,11 @@ export function choose<T extends string>(values: readonly T[], sent: string | un
 /** Where the page starts; an invalid cursor starts at the beginning. */
 export function cursorOf(c: ConsoleContext): string | null {
   return paging.cursor.safeParse(c.req.query("cursor")).data ?? null;
+}
+
+/** The same for a list whose pages may end early. */
+export function positionOf(c: ConsoleContext): Position | null {
+  return filteredPaging.cursor.safeParse(c.req.query("cursor")).data ?? null;
 }
 
 /** Rows of a page. */

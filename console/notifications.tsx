@@ -5,12 +5,12 @@ import {
   NOTIFICATION_STATUSES,
   replayNotification,
 } from "../core/notifications/read.ts";
-import { encodeCursor } from "../routes/shared/page.ts";
+import { encodePosition } from "../routes/shared/page.ts";
 import { parsePathId } from "../routes/shared/paths.ts";
 import type { ConsoleBase } from "./base.tsx";
 import { rupiah } from "./format.ts";
 import { FormToken, Time } from "./frame.tsx";
-import { choose, cursorOf, ListPage, PAGE_SIZE } from "./lists.tsx";
+import { choose, ListPage, PAGE_SIZE, positionOf } from "./lists.tsx";
 
 const PATH = "/notifications/";
 
@@ -22,12 +22,9 @@ export function addNotifications(base: ConsoleBase): void {
     const { words, session } = view;
     const status = choose(NOTIFICATION_STATUSES, c.req.query("status"));
     const { notifications, next } = await listNotifications(deps, session.caller, {
-      orderId: null,
-      status,
-      createdFrom: null,
-      createdBefore: null,
+      ...status && { status: [status] },
       limit: PAGE_SIZE,
-      before: cursorOf(c),
+      after: positionOf(c),
     });
     const rows = notifications.map((each) => [
       <Time view={view} at={each.created_at} />,
@@ -61,7 +58,7 @@ export function addNotifications(base: ConsoleBase): void {
           "",
         ]}
         rows={rows}
-        next={next && encodeCursor(next)}
+        next={next && encodePosition(next)}
         status={{ chosen: status ?? "", all: NOTIFICATION_STATUSES }}
         message={c.req.query("done") ? words.replayed : null}
         isLive

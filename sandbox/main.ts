@@ -37,6 +37,11 @@ async function run(options: NonNullable<ReturnType<typeof readOptions>>): Promis
   if (options.path !== null) await Deno.mkdir(dirname(options.path), { recursive: true });
   const sandbox = await startSandbox(options);
   if (options.notify) sandbox.notify(options.notify);
+  // Before the message, so that a program that waits for it can stop the sandbox.
+  const { promise: stopped, resolve: stop } = Promise.withResolvers<void>();
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
+    Deno.addSignalListener(signal, stop);
+  }
   console.log(`
   Sandbox running
 
@@ -48,10 +53,6 @@ async function run(options: NonNullable<ReturnType<typeof readOptions>>): Promis
 
   Press Ctrl-C to stop.
 `);
-  const { promise: stopped, resolve: stop } = Promise.withResolvers<void>();
-  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
-    Deno.addSignalListener(signal, stop);
-  }
   await stopped;
   await sandbox[Symbol.asyncDispose]();
   Deno.exit(0);

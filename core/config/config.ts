@@ -2,6 +2,7 @@
 
 import { resolve } from "node:path";
 import type { AddressList } from "../address_list.ts";
+import { withDefaultSslMode } from "./database_url.ts";
 import { ConfigError, type ConfigProblem, findConflicts } from "./problems.ts";
 import {
   DEFAULT_PORT,
@@ -100,6 +101,8 @@ export interface Config {
   metricsToken: string | null;
   trustedProxies: AddressList | null;
   drainSeconds: number;
+  /** Deno Deploy chooses the address to listen on, and kills an instance 5 seconds after its signal. */
+  isDenoDeploy: boolean;
 }
 
 export interface GatewayConfig {
@@ -130,16 +133,19 @@ export function parseConfig(env: Environment, folder: string): Config {
   }));
   const invalid = new Set(problems.map(({ name }) => name));
   problems.push(...findConflicts(env).filter(({ name }) => !invalid.has(name)));
-  if (!parsed.success || problems.length > 0) throw new ConfigError(problems);
+  if (!parsed.success || problems.length > 0) {
+    throw new ConfigError(problems, env.DENO_DEPLOY === "true");
+  }
 
   const settings = parsed.data;
   const isEmbeddedDefault = !settings.DATABASE_URL && !settings.GATEWAY_SERVER_KEY;
+  const isDenoDeploy = settings.DENO_DEPLOY ?? false;
   return {
     port: settings.PORT ?? DEFAULT_PORT,
     host: settings.HOST ?? (isEmbeddedDefault ? "127.0.0.1" : "0.0.0.0"),
     basePath: settings.BASE_PATH ?? "",
     dataDir: resolve(folder, settings.DATA_DIR ?? ".data"),
-    databaseUrl: settings.DATABASE_URL ?? null,
+    databaseUrl: databaseUrl(settings),
     databasePoolSize: settings.DATABASE_POOL_SIZE ?? 10,
     isEmbeddedDefault,
     gateway: gatewayConfig(settings),
@@ -175,8 +181,16 @@ export function parseConfig(env: Environment, folder: string): Config {
     },
     metricsToken: settings.METRICS_TOKEN ?? null,
     trustedProxies: settings.TRUST_PROXY ?? null,
-    drainSeconds: settings.DRAIN_SECONDS ?? (isEmbeddedDefault ? 0 : 3),
+    drainSeconds: settings.DRAIN_SECONDS ?? (isEmbeddedDefault || isDenoDeploy ? 0 : 3),
+    isDenoDeploy,
   };
+}
+
+/** Deno Deploy sets a URL without `sslmode` for databases that are reached over the internet. */
+function databaseUrl({ DATABASE_URL, PGSSLMODE, DENO_DEPLOY }: Settings): string | null {
+  if (DATABASE_URL === undefined) return null;
+  const mode = PGSSLMODE ?? (DENO_DEPLOY ? "prefer" : null);
+  return mode === null ? DATABASE_URL : withDefaultSslMode(DATABASE_URL, mode);
 }
 
 function gatewayConfig(settings: Settings): GatewayConfig {

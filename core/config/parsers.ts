@@ -31,11 +31,6 @@ export function url(accepts: (address: URL) => boolean) {
   };
 }
 
-/** Other modes mean different things to the PostgreSQL drivers of the service and the job queue. */
-export function isSupportedSslMode({ searchParams }: URL): boolean {
-  return /^(disable|require|verify-full)?$/.test(searchParams.get("sslmode") ?? "");
-}
-
 export function baseUrl(text: string): string | undefined {
   const address = URL.parse(text);
   if (!address || !isEncryptedOrLoopback(address)) return undefined;

@@ -31,7 +31,7 @@ export interface ConfigProblem {
 export class ConfigError extends Error {
   override name = "ConfigError";
 
-  constructor(readonly problems: ConfigProblem[]) {
+  constructor(readonly problems: ConfigProblem[], readonly isDenoDeploy = false) {
     const width = Math.max(...problems.map(({ name }) => name.length));
     // Values are never shown: a secret may have been set in the wrong variable.
     super([
@@ -52,8 +52,25 @@ export function findConflicts(env: Environment): ConfigProblem[] {
   const addProblem = (name: SettingName, problem: string) =>
     problems.push({ name, problem, hasExample: !env[name] });
 
-  if (DATABASE_URL && !GATEWAY_SERVER_KEY) {
-    addProblem("GATEWAY_SERVER_KEY", "is missing; it is required with DATABASE_URL");
+  const isDenoDeploy = env.DENO_DEPLOY === "true";
+  if (isDenoDeploy && !DATABASE_URL) {
+    addProblem(
+      "DATABASE_URL",
+      "is missing; attach a PostgreSQL database to the app, or set it",
+    );
+  }
+  if (!GATEWAY_SERVER_KEY && (DATABASE_URL || isDenoDeploy)) {
+    const reason = isDenoDeploy ? "on Deno Deploy" : "with DATABASE_URL";
+    addProblem("GATEWAY_SERVER_KEY", `is missing; it is required ${reason}`);
+  }
+  if (isDenoDeploy && env.QUEUE === "kv") {
+    addProblem("QUEUE", "must be postgres on Deno Deploy, which has no KV queues");
+  }
+  if (isDenoDeploy && Number(env.DRAIN_SECONDS ?? 0) > 0) {
+    addProblem(
+      "DRAIN_SECONDS",
+      "must be 0 on Deno Deploy, which kills an instance 5 seconds after its signal",
+    );
   }
   if (GATEWAY_SERVER_KEY === SANDBOX_SERVER_KEY) {
     addProblem(
@@ -73,7 +90,7 @@ export function findConflicts(env: Environment): ConfigProblem[] {
       addProblem(name, "is a sandbox key; GATEWAY_ENV=production needs a production key");
     }
   }
-  const isEmbeddedDefault = !DATABASE_URL && !GATEWAY_SERVER_KEY;
+  const isEmbeddedDefault = !DATABASE_URL && !GATEWAY_SERVER_KEY && !isDenoDeploy;
   if (!isEmbeddedDefault && env.SANDBOX_PORT) {
     addProblem(
       "SANDBOX_PORT",

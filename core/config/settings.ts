@@ -4,16 +4,17 @@ import { isIP } from "node:net";
 import { z } from "zod";
 import { parseAddressList } from "../address_list.ts";
 import { API_KEY_PATTERN } from "../api_key.ts";
+import { parseDatabaseUrl, parseSslMode } from "./database_url.ts";
 import {
   baseUrl,
   isEncryptedOrLoopback,
-  isSupportedSslMode,
   matching,
   trueOrFalse,
   url,
   wholeNumber,
   wholeNumbers,
 } from "./parsers.ts";
+import { setting, type SettingInfo, textSetting } from "./setting.ts";
 
 export const DEFAULT_PORT = 8000;
 export const DEFAULT_SANDBOX_PORT = 8001;
@@ -24,30 +25,8 @@ export const SANDBOX_CLIENT_KEY = "SB-Mid-client-sandbox";
 
 const GATEWAY_KEY_PATTERN = /^[\x21-\x7e]+$/;
 
-interface SettingInfo {
-  description: string;
-  /** For docs/settings.md. */
-  default: string;
-  example: string;
-}
-
-/** `problem` is the error text if `parse` returns undefined. */
-function setting<T>(info: SettingInfo, problem: string, parse: (text: string) => T | undefined) {
-  return z.string().transform((text, context) => {
-    const value = text.trim() === "" ? undefined : parse(text);
-    if (value !== undefined) return value;
-    const message = text.trim() === "" ? "is set but empty; give it a value or unset it" : problem;
-    context.addIssue({ code: "custom", message });
-    return z.NEVER;
-  }).optional().meta({ ...info });
-}
-
 function daysSetting(info: SettingInfo) {
   return setting(info, "must be a number of days, 1 to 36500", wholeNumber(1, 36_500));
-}
-
-function textSetting(info: SettingInfo) {
-  return setting(info, "must be text", String);
 }
 
 export const SETTINGS = z.object({
@@ -86,11 +65,19 @@ export const SETTINGS = z.object({
       default: "embedded PostgreSQL 18",
       example: "postgres://user:password@host:5432/database",
     },
-    "must be a postgres:// URL with host and database; allowed sslmode values: disable, require, verify-full",
-    url((address) =>
-      /^postgres(ql)?:$/.test(address.protocol) && address.pathname.length > 1 &&
-      isSupportedSslMode(address)
-    ),
+    "must be a postgres:// URL with host and database; allowed sslmode values: disable, prefer, " +
+      "require, verify-full; certificate files cannot be named in it, set DENO_CERT instead",
+    parseDatabaseUrl,
+  ),
+  PGSSLMODE: setting(
+    {
+      description: "`sslmode` of database connections if `DATABASE_URL` has none: `disable`, " +
+        "`prefer`, `require` or `verify-full`",
+      default: "`prefer` on Deno Deploy, else `disable`",
+      example: "verify-full",
+    },
+    "must be disable, prefer, require or verify-full",
+    parseSslMode,
   ),
   DATABASE_POOL_SIZE: setting(
     { description: "Maximum number of database connections", default: "`10`", example: "10" },
@@ -369,11 +356,22 @@ export const SETTINGS = z.object({
   DRAIN_SECONDS: setting(
     {
       description: "Seconds that `/health/ready/` responds 503 before a shutdown closes the port",
-      default: "`0` in the embedded default, else `3`",
+      default: "`0` in the embedded default and on Deno Deploy, else `3`",
       example: "5",
     },
     "must be a whole number, 0 to 300",
     wholeNumber(0, 300),
+  ),
+  DENO_DEPLOY: setting(
+    {
+      description:
+        "Set by the platform Deno Deploy; do not set it yourself. If `true`, the service " +
+        "[follows the rules of that platform](production.md#on-deno-deploy)",
+      default: "`false`",
+      example: "true",
+    },
+    "must be true or false",
+    trueOrFalse,
   ),
 });
 
@@ -387,13 +385,4 @@ export const SETTING_NAMES = Object.keys(SETTINGS.shape) as SettingName[];
 
 export function settingInfo(name: SettingName): SettingInfo {
   return SETTINGS.shape[name].meta() as unknown as SettingInfo;
-}
-
-/** The table in docs/settings.md. */
-export function settingsTable(): string {
-  const rows = SETTING_NAMES.map((name) => {
-    const { description, default: value } = settingInfo(name);
-    return `| \`${name}\` | ${description} | ${value} |`;
-  });
-  return ["| Variable | Description | Default |", "| --- | --- | --- |", ...rows].join("\n");
 }

@@ -56,7 +56,12 @@ export interface ReportedTransaction {
 const alreadyRead = new WeakMap<Transaction, ReportedTransaction>();
 
 export function readTransaction(answer: Transaction): ReportedTransaction {
-  return alreadyRead.getOrInsertComputed(answer, () => readFields(answer));
+  // Not `getOrInsertComputed`: Deno Deploy runs Deno 2.5, which does not have it.
+  const known = alreadyRead.get(answer);
+  if (known) return known;
+  const read = readFields(answer);
+  alreadyRead.set(answer, read);
+  return read;
 }
 
 function readFields(answer: Transaction): ReportedTransaction {

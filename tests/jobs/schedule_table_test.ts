@@ -1,37 +1,18 @@
 import assert from "node:assert/strict";
+import { registerCrons } from "../../commands/crons.ts";
 import { openJobs } from "../../commands/jobs.ts";
 import { newId } from "../../core/ids.ts";
 import { SCHEDULE } from "../../core/schedule.ts";
 import { listCronRuns } from "../../db/cron_runs.ts";
 import { openApp, type TestApp } from "../support/app.ts";
 import { createDatabase } from "../support/database/database.ts";
+import { recordCrons } from "../support/jobs/record_crons.ts";
 
 const DAY_MS = 24 * 3_600_000;
 
-interface Cron {
-  name: string;
-  schedule: string;
-  signal: AbortSignal;
-  run(): Promise<void>;
-}
-
-/** Replaces `Deno.cron`: records what is registered and runs nothing. */
-function recordCrons(): { registered: Cron[] } & Disposable {
-  const realCron = Object.getOwnPropertyDescriptor(Deno, "cron")!;
-  const registered: Cron[] = [];
-  Object.defineProperty(Deno, "cron", {
-    ...realCron,
-    get: () => (name: string, schedule: string, { signal }: Cron, run: Cron["run"]) => {
-      registered.push({ name, schedule, signal, run });
-      return Promise.resolve();
-    },
-  });
-  return { registered, [Symbol.dispose]: () => Object.defineProperty(Deno, "cron", realCron) };
-}
-
 /** Opens the job processing of a service without starting it. */
 async function openJobsOf({ config, deps }: TestApp, databaseUrl: string) {
-  return await openJobs({ ...config, databaseUrl }, deps);
+  return await openJobs({ ...config, databaseUrl }, deps, registerCrons());
 }
 
 Deno.test("schedule: has the expected entries and cron expressions", () => {

@@ -162,8 +162,8 @@ export async function startService(options: StartOptions = {}): Promise<Service>
 
 /** Only the embedded default has a sandbox; other installations reject its setting. */
 function sandboxPort(settings: Record<string, string>): Record<string, string> {
-  const { DATABASE_URL, GATEWAY_SERVER_KEY } = settings;
-  return DATABASE_URL || GATEWAY_SERVER_KEY ? {} : { SANDBOX_PORT: "0" };
+  const { DATABASE_URL, GATEWAY_SERVER_KEY, DENO_DEPLOY } = settings;
+  return DATABASE_URL || GATEWAY_SERVER_KEY || DENO_DEPLOY ? {} : { SANDBOX_PORT: "0" };
 }
 
 /**

@@ -15,9 +15,10 @@ export const REDOCLY = "npm:@redocly/cli@2.73.0";
 export const SPECTRAL = "npm:@stoplight/spectral-core@1.24.1";
 export const SPECTRAL_PARSERS = "npm:@stoplight/spectral-parsers@1.0.5";
 export const SPECTRAL_RULES = "npm:@stoplight/spectral-rulesets@1.23.1";
+export const YAML = "npm:yaml@2.9.1";
 export { TYPESCRIPT };
 
 export const TOOLS = [
   ...[AXE, CONVERTER, FAST_CHECK, GENERATOR, JSQR, MIDTRANS_CLIENT, NEWMAN, PLAYWRIGHT, REDOCLY],
-  ...[SPECTRAL, SPECTRAL_PARSERS, SPECTRAL_RULES, TYPESCRIPT],
+  ...[SPECTRAL, SPECTRAL_PARSERS, SPECTRAL_RULES, TYPESCRIPT, YAML],
 ];

@@ -1,7 +1,7 @@
 /** A PostgreSQL installed by Debian: unlike the embedded one it includes `pg_dump`. */
 
 import { join } from "node:path";
-import { NOBODY_USER } from "../../../db/embedded/layout.ts";
+import { NOBODY_USER } from "../../../db/embedded/platform.ts";
 import { freePort } from "../free_port.ts";
 import { printMissing } from "../programs.ts";
 import { until } from "../until.ts";

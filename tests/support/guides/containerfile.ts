@@ -1,4 +1,4 @@
-/** Runs the instructions of the Containerfile in a folder, without a container engine. */
+/** Runs the instructions of a container file in a folder, without a container engine. */
 
 import assert from "node:assert/strict";
 import { basename, dirname, join } from "node:path";
@@ -12,17 +12,19 @@ export interface Image {
   workdir: string;
   env: Record<string, string>;
   command: string[];
+  /** The arguments of the command, unless others are given. */
+  args: string[];
   /** The source paths of all `COPY` instructions. */
   copied: string[];
 }
 
 /** Runs the instructions in a folder that contains only Deno, as the base image does. */
-export async function buildImage(root: string): Promise<Image> {
+export async function buildImage(root: string, file = "Containerfile"): Promise<Image> {
   await Deno.mkdir(join(root, "bin"), { recursive: true });
   await Deno.copyFile(Deno.execPath(), join(root, "bin/deno"));
   await Deno.chmod(join(root, "bin/deno"), 0o755);
-  const image: Image = { root, workdir: root, env: {}, command: [], copied: [] };
-  for (const [name, rest] of instructionsOf(await readProjectFile("Containerfile"))) {
+  const image: Image = { root, workdir: root, env: {}, command: [], args: [], copied: [] };
+  for (const [name, rest] of instructionsOf(await readProjectFile(file))) {
     const runInstruction = INSTRUCTIONS[name];
     assert.ok(runInstruction, `The instruction ${name} is not supported`);
     await runInstruction(image, rest);
@@ -60,8 +62,8 @@ function instructionsOf(file: string): [name: string, rest: string][] {
 }
 
 const INSTRUCTIONS: Record<string, (image: Image, rest: string) => Promise<void> | void> = {
-  FROM: (_, rest) => assert.match(rest, /^denoland\/deno:\d+\.\d+\.\d+$/),
-  EXPOSE: (_, rest) => assert.equal(rest, "8000"),
+  FROM: (_, rest) => assert.match(rest, /^docker\.io\/denoland\/deno:\d+\.\d+\.\d+$/),
+  EXPOSE: (_, rest) => assert.match(rest, /^800[01]$/),
   USER: (_, rest) => assert.equal(rest, "deno"),
   async WORKDIR(image, rest) {
     image.workdir = join(image.root, rest);
@@ -93,6 +95,7 @@ const INSTRUCTIONS: Record<string, (image: Image, rest: string) => Promise<void>
     assert.equal(code, 0, `RUN ${rest}\n${new TextDecoder().decode(stderr)}`);
   },
   ENTRYPOINT: (image, rest) => void (image.command = JSON.parse(rest)),
+  CMD: (image, rest) => void (image.args = JSON.parse(rest)),
 };
 
 async function copy(from: string, to: string): Promise<void> {

@@ -1,0 +1,29 @@
+/** One setting: its documentation, and how its text is parsed. */
+
+import { z } from "zod";
+
+export interface SettingInfo {
+  description: string;
+  /** For docs/settings.md. */
+  default: string;
+  example: string;
+}
+
+/** `problem` is the error text if `parse` returns undefined. */
+export function setting<T>(
+  info: SettingInfo,
+  problem: string,
+  parse: (text: string) => T | undefined,
+) {
+  return z.string().transform((text, context) => {
+    const value = text.trim() === "" ? undefined : parse(text);
+    if (value !== undefined) return value;
+    const message = text.trim() === "" ? "is set but empty; give it a value or unset it" : problem;
+    context.addIssue({ code: "custom", message });
+    return z.NEVER;
+  }).optional().meta({ ...info });
+}
+
+export function textSetting(info: SettingInfo) {
+  return setting(info, "must be text", String);
+}

@@ -1,0 +1,21 @@
+/**
+ * When scheduled tasks run: five fields, UTC. Without imports, so that the crons can be registered before
+ * the service is loaded.
+ */
+
+/** By name. The names are stored with each run: do not rename them. */
+export const SCHEDULE_TIMES = {
+  sweep_jobs: "* * * * *",
+  serve_endpoints: "* * * * *",
+  check_pending_payments: "*/5 * * * *",
+  expire_stale_payments: "*/10 * * * *",
+  sync_subscription_status: "*/30 * * * *",
+  // For due dates, an hourly check would be enough. But an interrupted creation of an invoice can be
+  // sent to the gateway again only within five minutes.
+  check_overdue_invoices: "*/2 * * * *",
+  check_paid_payments: "* * * * *",
+  update_stats: "* * * * *",
+  prune: "*/10 * * * *",
+} as const;
+
+export type ScheduledTask = keyof typeof SCHEDULE_TIMES;

