@@ -70,6 +70,8 @@ export interface Config {
   dataDir: string;
   /** Null for the embedded server. */
   databaseUrl: string | null;
+  /** Null: `databaseUrl` is used for everything. */
+  databaseDirectUrl: string | null;
   databasePoolSize: number;
   /**
    * Neither DATABASE_URL nor GATEWAY_SERVER_KEY is set: the service runs on one machine, for
@@ -136,6 +138,7 @@ export function parseConfig(env: Environment, folder: string): Config {
     basePath: settings.BASE_PATH ?? "",
     dataDir: resolve(folder, settings.DATA_DIR ?? ".data"),
     databaseUrl: settings.DATABASE_URL ?? null,
+    databaseDirectUrl: settings.DATABASE_DIRECT_URL ?? null,
     databasePoolSize: settings.DATABASE_POOL_SIZE ?? 10,
     isEmbeddedDefault,
     gateway: gatewayConfig(settings),

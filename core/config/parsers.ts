@@ -31,8 +31,13 @@ export function url(accepts: (address: URL) => boolean) {
   };
 }
 
+export const databaseUrl = url((address) =>
+  /^postgres(ql)?:$/.test(address.protocol) && address.pathname.length > 1 &&
+  isSupportedSslMode(address)
+);
+
 /** Other modes mean different things to the PostgreSQL drivers of the service and the job queue. */
-export function isSupportedSslMode({ searchParams }: URL): boolean {
+function isSupportedSslMode({ searchParams }: URL): boolean {
   return /^(disable|require|verify-full)?$/.test(searchParams.get("sslmode") ?? "");
 }
 

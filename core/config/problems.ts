@@ -55,6 +55,9 @@ export function findConflicts(env: Environment): ConfigProblem[] {
   if (DATABASE_URL && !GATEWAY_SERVER_KEY) {
     addProblem("GATEWAY_SERVER_KEY", "is missing; it is required with DATABASE_URL");
   }
+  if (env.DATABASE_DIRECT_URL && !DATABASE_URL) {
+    addProblem("DATABASE_DIRECT_URL", "requires DATABASE_URL to be set, too");
+  }
   if (GATEWAY_SERVER_KEY === SANDBOX_SERVER_KEY) {
     addProblem(
       "GATEWAY_SERVER_KEY",

@@ -6,8 +6,8 @@ import { parseAddressList } from "../address_list.ts";
 import { API_KEY_PATTERN } from "../api_key.ts";
 import {
   baseUrl,
+  databaseUrl,
   isEncryptedOrLoopback,
-  isSupportedSslMode,
   matching,
   trueOrFalse,
   url,
@@ -23,6 +23,9 @@ export const SANDBOX_SERVER_KEY = "SB-Mid-server-sandbox";
 export const SANDBOX_CLIENT_KEY = "SB-Mid-client-sandbox";
 
 const DAYS_PROBLEM = "must be a number of days, 1 to 36500";
+
+const DATABASE_URL_PROBLEM =
+  "must be a postgres:// URL with host and database; allowed sslmode values: disable, require, verify-full";
 
 const GATEWAY_KEY_PATTERN = /^[\x21-\x7e]+$/;
 
@@ -84,11 +87,19 @@ export const SETTINGS = z.object({
       default: "embedded PostgreSQL 18",
       example: "postgres://user:password@host:5432/database",
     },
-    "must be a postgres:// URL with host and database; allowed sslmode values: disable, require, verify-full",
-    url((address) =>
-      /^postgres(ql)?:$/.test(address.protocol) && address.pathname.length > 1 &&
-      isSupportedSslMode(address)
-    ),
+    DATABASE_URL_PROBLEM,
+    databaseUrl,
+  ),
+  DATABASE_DIRECT_URL: setting(
+    {
+      description:
+        "URL of the same database without its connection pooler, if `DATABASE_URL` leads to a pooler in " +
+        "transaction mode (secret)",
+      default: "the value of `DATABASE_URL`",
+      example: "postgres://user:password@host:5432/database",
+    },
+    DATABASE_URL_PROBLEM,
+    databaseUrl,
   ),
   DATABASE_POOL_SIZE: setting(
     { description: "Maximum number of database connections", default: "`10`", example: "10" },
@@ -382,13 +393,4 @@ export const SETTING_NAMES = Object.keys(SETTINGS.shape) as SettingName[];
 
 export function settingInfo(name: SettingName): SettingInfo {
   return SETTINGS.shape[name].meta() as unknown as SettingInfo;
-}
-
-/** The table in docs/settings.md. */
-export function settingsTable(): string {
-  const rows = SETTING_NAMES.map((name) => {
-    const { description, default: value } = settingInfo(name);
-    return `| \`${name}\` | ${description} | ${value} |`;
-  });
-  return ["| Variable | Description | Default |", "| --- | --- | --- |", ...rows].join("\n");
 }
