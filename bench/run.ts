@@ -10,6 +10,7 @@ const BENCHMARKS = [
   "bad_notifications",
   "jobs",
   "webhooks",
+  "pooler",
   "document",
 ];
 
