@@ -11,6 +11,7 @@ const BENCHMARKS = [
   "bad_notifications",
   "jobs",
   "webhooks",
+  "pooler",
   "document",
 ];
 

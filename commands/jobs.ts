@@ -42,7 +42,7 @@ export type JobsDeps = Omit<TaskDeps, "publisher" | "jobQueue" | "poster" | "sec
 
 export interface JobsConfig
   extends Pick<Config, "queue" | "dataDir" | "gateway" | "webhookAllowPrivate"> {
-  /** URL of the database, configured or embedded. */
+  /** URL of the database, configured or embedded, without a pooler in transaction mode. */
   databaseUrl: string;
 }
 

@@ -30,6 +30,7 @@ import { type GatewayJob, insertJobs, makeJobDue } from "../db/jobs.ts";
 import { loadMigrations } from "../db/migrations.ts";
 import { findPayment } from "../db/payment_statements.ts";
 import { openAccountGuard, requireSameAccount } from "./account.ts";
+import { reachDatabase } from "./database_access.ts";
 import { joinServer } from "./database_server.ts";
 import { openGateway } from "./gateway.ts";
 import { MAX_RUNNING_JOBS } from "./jobs.ts";
@@ -109,13 +110,13 @@ async function openTaskDeps(
   queued: Set<string>,
 ): Promise<TaskDeps> {
   const server = resources.use(await joinServer(config));
-  const url = await server.start();
-  await migrateDatabase(url, await loadMigrations(), null);
-  const database = openDatabase({ url, poolSize: CONNECTIONS });
+  const access = await reachDatabase(await server.start(), config.databaseDirectUrl);
+  await migrateDatabase(access.directUrl, await loadMigrations(), null);
+  const database = openDatabase({ ...access, poolSize: CONNECTIONS });
   resources.defer(() => database.close());
   // The callbacks do nothing: the service, not this command, takes over the jobs of other instances.
   const leaseHolder = resources.use(
-    await openInstanceLock({ url, onInstanceGone() {}, onLost() {} }),
+    await openInstanceLock({ url: access.directUrl, onInstanceGone() {}, onLost() {} }),
   );
   // The summary reports errors; this command writes no log.
   const log = createLog(() => {});

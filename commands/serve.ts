@@ -23,6 +23,7 @@ import { VERSION } from "../openapi/document.ts";
 import { createApp } from "../routes/app.ts";
 import { openAccountGuard, requireSameAccount } from "./account.ts";
 import { type Crons, registerCrons } from "./crons.ts";
+import { reachDatabase } from "./database_access.ts";
 import { claimServer } from "./database_server.ts";
 import { DEPLOY_STOP, type EarlyServer, listenEarly, serveWithoutSettings } from "./deploy.ts";
 import { ensureDevelopmentKeys } from "./development_keys.ts";
@@ -119,16 +120,18 @@ async function runService(config: Config, options: RunOptions): Promise<void> {
   const server = resources.use(await claimServer(config, "service"));
   if (!early) await requireFreePorts(config);
   if (config.databaseUrl === null) printStatus("Starting PostgreSQL");
-  const databaseUrl = await server.start((failedRestart) =>
+  const serverUrl = await server.start((failedRestart) =>
     failedRestart
       ? log.error("database_restart_failed", failedRestart)
       : log.info("database_crashed")
   );
+  const access = await reachDatabase(serverUrl, config.databaseDirectUrl);
+  const databaseUrl = access.directUrl;
   const migrations = await loadMigrations();
   for (const name of await migrateDatabase(databaseUrl, migrations, config.queue)) {
     printStatus(`Applied migration ${name}`);
   }
-  const database = openDatabase({ url: databaseUrl, poolSize: config.databasePoolSize });
+  const database = openDatabase({ ...access, poolSize: config.databasePoolSize });
   resources.defer(() => database.close());
   let jobs: Jobs | null = null;
   // Opened before the jobs, so that it is released after them: other instances run the remaining jobs

@@ -14,7 +14,46 @@ export async function sleep(ms: number, signal: AbortSignal): Promise<void> {
   await promise;
 }
 
-/** Resolves when the promise does or when the time is up; the promise itself is not cancelled. */
+/**
+ * Resolves when the time is up, or earlier if a signal is aborted or `earlier` resolves. Like
+ * `unlessAborted`, it keeps no memory afterwards.
+ */
+export async function pause(
+  ms: number,
+  signals: AbortSignal[],
+  earlier?: Promise<void>,
+): Promise<void> {
+  if (signals.some(({ aborted }) => aborted)) return;
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const timer = setTimeout(resolve, ms);
+  earlier?.then(resolve);
+  const onAbort = () => resolve();
+  for (const signal of signals) signal.addEventListener("abort", onAbort);
+  await promise;
+  for (const signal of signals) signal.removeEventListener("abort", onAbort);
+  clearTimeout(timer);
+}
+
+/**
+ * Like the promise, but rejects with the signal's reason if the signal is aborted first. Unlike
+ * `Promise.race` with a promise that stays pending for long, it keeps no memory afterwards.
+ */
+export async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  const { promise: aborted, reject } = Promise.withResolvers<never>();
+  const onAbort = () => reject(signal.reason);
+  if (signal.aborted) onAbort();
+  signal.addEventListener("abort", onAbort);
+  try {
+    return await Promise.race([work, aborted]);
+  } finally {
+    signal.removeEventListener("abort", onAbort);
+  }
+}
+
+/**
+ * Resolves when the promise does or when the time is up; the promise itself is not cancelled. Each call
+ * takes memory until the promise is settled, so a loop should not wait for the same promise.
+ */
 export async function waitAtMost(ms: number, promise: Promise<unknown>): Promise<void> {
   const { promise: timeUp, resolve } = Promise.withResolvers<void>();
   const timer = setTimeout(resolve, ms);

@@ -1,7 +1,13 @@
 /** The connection pool. Calls have a deadline, and fail with one known error if no database responds. */
 
 import postgres from "postgres";
+import { codeOf, meansLostConnection } from "./connection_errors.ts";
+import { POOL_SETTINGS } from "./connection_settings.ts";
+import { pooledSql, setLocal } from "./pooled_statements.ts";
+import type { Pooling } from "./pooling.ts";
 import { inDatabaseSpan } from "./span.ts";
+
+export { codeOf, meansLostConnection };
 
 /** The driver's tagged template, of the pool or of a transaction. */
 export type Sql = postgres.ISql;
@@ -23,14 +29,8 @@ export class DatabaseUnavailable extends Error {
 /** Callers get "unavailable" within 2 s; the remaining 200 ms are for the rest of the request. */
 export const DEADLINE_MS = 1_800;
 
-/** Below the deadline, so that the server cancels a slow statement before its caller gives up. */
-const STATEMENT_TIMEOUT_MS = 1_500;
-
 /** How long running statements may take to finish when a pool is closed: more than the deadline. */
 const GRACE_SECONDS = 2;
-
-/** After this time the server ends the transaction of a frozen instance and releases its locks. */
-const IDLE_IN_TRANSACTION_MS = 10_000;
 
 /**
  * A new pool is kept at least this long, although it is read-only, so that reads do not have to
@@ -38,7 +38,19 @@ const IDLE_IN_TRANSACTION_MS = 10_000;
  */
 const READ_ONLY_POOL_MS = 5_000;
 
-export function openDatabase(options: { url: string; poolSize: number }): Database {
+export interface DatabaseOptions {
+  url: string;
+  poolSize: number;
+  /**
+   * Whether the URL leads to a connection pooler; default: none. Poolers refuse the settings as start-up
+   * parameters, so each transaction makes them. In transaction mode no statement is prepared, because
+   * each transaction may run in another session.
+   */
+  pooling?: Exclude<Pooling, "statement">;
+}
+
+export function openDatabase(options: DatabaseOptions): Database {
+  const isPooled = isPooler(options);
   let pool = openPool(options);
   let openedAt = performance.now();
   let lastResponse = 0;
@@ -87,7 +99,7 @@ export function openDatabase(options: { url: string; poolSize: number }): Databa
     } catch (error) {
       if (error instanceof postgres.PostgresError) lastResponse = performance.now();
       if (!meansUnavailable(error)) throw error;
-      if (meansLostConnection(error) || mayBeDemoted(error)) replacePool(used, GRACE_SECONDS);
+      if (needsNewPool(error, isPooled) || mayBeDemoted(error)) replacePool(used, GRACE_SECONDS);
       throw new DatabaseUnavailable("The database is not available", { cause: error });
     } finally {
       clearTimeout(timer);
@@ -96,11 +108,18 @@ export function openDatabase(options: { url: string; poolSize: number }): Databa
   }
 
   const database: Database = {
-    query: (work, name = "query") => inDatabaseSpan(name, () => withDeadline(work)),
+    query: (work, name = "query") =>
+      inDatabaseSpan(
+        name,
+        () => withDeadline(isPooled ? (pool) => work(pooledSql(pool, POOL_SETTINGS)) : work),
+      ),
     transaction: (work, name = "transaction") =>
       inDatabaseSpan(
         name,
-        () => withDeadline((pool, isExpired) => runTransaction(pool, work, isExpired)),
+        () =>
+          withDeadline((pool, isExpired) =>
+            runTransaction(pool, isPooled ? withSettings(work) : work, isExpired)
+          ),
       ),
     async close() {
       await Promise.all([...ending, pool.end({ timeout: GRACE_SECONDS })]);
@@ -125,6 +144,14 @@ export function poolUse(database: Database): PoolUse | null {
 }
 
 type Work<T> = (pool: postgres.Sql, isExpired: () => boolean) => Promise<T>;
+
+/** The driver sends the settings together with the first statement. If they fail, so does the rest. */
+function withSettings<T>(work: (sql: Sql) => Promise<T>): (sql: Sql) => Promise<T> {
+  return (sql) => {
+    sql.unsafe(setLocal(POOL_SETTINGS)).catch(() => {});
+    return work(sql);
+  };
+}
 
 /** The first statement of each pool, while it runs. */
 const firstStatements = new WeakMap<postgres.Sql, Promise<unknown>>();
@@ -195,37 +222,12 @@ function guard(
   });
 }
 
-/**
- * Every statement of the service reads few rows by an index that exists for it, so plans must not
- * depend on statistics: those are missing or old while a table grows, and a plan is kept until the
- * next ANALYZE. Each pair of numbers says how many rows PostgreSQL 18 reads with a setting and without
- * it, if every table has 200,000 rows; "grown" means planned when the tables had 10 rows.
- * `tests/db/planner_test.ts` checks the most important statements.
- */
-export const PLANNER_SETTINGS = {
-  // Plans a statement once per connection, not again for each set of values. Due jobs of one rank: 200 and
-  // 1,000, because custom plans prefer the index of all ranks.
-  plan_cache_mode: "force_generic_plan",
-  // The most important one. Grown: nearly every statement scans whole tables (a page of payments: 40
-  // and 200,000), and takeDue and paymentLookups exceed their time limit; the statement that reads
-  // events for followers scans the whole table even with current statistics.
-  enable_seqscan: "off",
-  // A page of one user's payments of one status: 6 and 400, which is all of that user's payments.
-  enable_incremental_sort: "off",
-  // The same list, while statistics are old: 6 and 400. The default, 4, is meant for hard disks.
-  random_page_cost: 1.1,
-  // Grown: an update of one payment joins its JSON parameter to the table: 2 and 400,000 by a hash
-  // join; an update of 64: 126 and 12,224 by a merge join.
-  enable_hashjoin: "off",
-  enable_mergejoin: "off",
-  // Grown: the outcomes of 100 jobs: 11 ms, and more than 3 s by rescanning a materialized table.
-  enable_material: "off",
-  // No difference in 18. Before 18 a disabled plan node adds 10^10 to the cost of a plan. PostgreSQL
-  // would then compile the plan, which takes seconds, for a statement that takes milliseconds.
-  jit: "off",
-} as const;
+function isPooler({ pooling = "none" }: DatabaseOptions): boolean {
+  return pooling !== "none";
+}
 
-function openPool({ url, poolSize }: { url: string; poolSize: number }): postgres.Sql {
+function openPool(options: DatabaseOptions): postgres.Sql {
+  const { url, poolSize, pooling } = options;
   return postgres(url, {
     max: poolSize,
     connect_timeout: 2,
@@ -234,12 +236,8 @@ function openPool({ url, poolSize }: { url: string; poolSize: number }): postgre
     onnotice: () => {},
     // Amounts are whole rupiah with at most 13 digits, which a number holds exactly.
     types: { bigint: { to: 20, from: [20], parse: Number, serialize: String } },
-    connection: {
-      application_name: "payment-gateway",
-      statement_timeout: STATEMENT_TIMEOUT_MS,
-      idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
-      ...PLANNER_SETTINGS,
-    },
+    prepare: pooling !== "transaction",
+    connection: { application_name: "payment-gateway", ...isPooler(options) ? {} : POOL_SETTINGS },
   });
 }
 
@@ -263,22 +261,6 @@ export function meansNoWrites(error: unknown): boolean {
   return code === READ_ONLY || code === DISK_FULL;
 }
 
-/** Error codes of the driver and the system for a connection that is lost or cannot be made. */
-const LOST_CONNECTION = new Set([
-  "CONNECT_TIMEOUT",
-  "CONNECTION_CLOSED",
-  "CONNECTION_DESTROYED",
-  "CONNECTION_ENDED",
-  "ECONNREFUSED",
-  "ECONNRESET",
-  "EHOSTUNREACH",
-  "ENETUNREACH",
-  "ENOTFOUND",
-  "EAI_AGAIN",
-  "EPIPE",
-  "ETIMEDOUT",
-]);
-
 /**
  * SQLSTATEs of a server that is starting, stopping, full, read-only (a replica) or too slow, and of a
  * row that another transaction keeps locked.
@@ -289,8 +271,13 @@ function meansUnavailable(error: unknown): boolean {
   return meansLostConnection(error) || UNAVAILABLE_STATE.test(codeOf(error));
 }
 
-function meansLostConnection(error: unknown): boolean {
-  return LOST_CONNECTION.has(codeOf(error)) || /^57P0/.test(codeOf(error));
+/**
+ * Without a pooler, a server that rejects a new connection, for example because it has too many, does
+ * not affect the other connections of the pool. Through a pooler the driver loses a connection of its
+ * pool if it cannot connect for `reserve`.
+ */
+function needsNewPool(error: unknown, isPooled: boolean): boolean {
+  return meansLostConnection(error) && (isPooled || !/^(28|3D|53)/.test(codeOf(error)));
 }
 
 /** The name of the constraint that a rejected row violates, or an empty string. */
@@ -303,8 +290,3 @@ export const LOCK_TIMEOUT = "55P03";
 
 /** The SQLSTATE of a row whose key exists already. */
 export const UNIQUE_VIOLATION = "23505";
-
-/** The SQLSTATE, or the driver's or system's error code, or an empty string. */
-export function codeOf(error: unknown): string {
-  return error instanceof Error && "code" in error ? String(error.code) : "";
-}

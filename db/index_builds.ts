@@ -80,9 +80,9 @@ const REPLACED_INDEXES = [
  * open transaction uses the table for too long; the index then stays until the next call.
  */
 export async function dropReplacedIndexes(url: string): Promise<void> {
-  const connection = { lock_timeout: 2_000 };
-  const sql = postgres(url, { max: 1, connect_timeout: 5, onnotice: () => {}, connection });
+  const sql = postgres(url, { max: 1, connect_timeout: 5, onnotice: () => {} });
   try {
+    await sql`set lock_timeout = 2000`;
     for (const name of REPLACED_INDEXES) {
       const [row] = await sql`select to_regclass(${name}) as index`;
       if (row?.index) await sql.unsafe(`drop index concurrently if exists ${name}`);

@@ -5,9 +5,8 @@
  * writes of a holder are conditional on its lease and token, so that a former holder cannot write.
  */
 
-import postgres from "postgres";
-import { waitAtMost, withTimeLimit } from "../concurrency/deadlines.ts";
 import { DatabaseUnavailable, type Sql } from "./database.ts";
+import { keepSession } from "./session.ts";
 
 export interface LeaseHolder {
   /** Stored with each lease. Null: there is no lock now, so a new lease ends only when its time is over. */
@@ -32,8 +31,6 @@ export interface InstanceLockOptions {
 /** How often the lock is verified, and the locks of other instances are checked. */
 const CHECK_MS = 1_000;
 
-const CONNECT_TIMEOUT_SECONDS = 2;
-
 /** Long: a busy database may respond late, and the instance would then lose its lock. */
 const RESPONSE_TIMEOUT_MS = 5_000;
 
@@ -47,8 +44,7 @@ const FRESH_MS = 8_000;
 
 /**
  * The server ends the session of a machine that vanished (TCP settings), or of a process that is paused
- * and sends nothing (idle session), within 15 seconds. A statement makes these settings, because
- * connection poolers refuse unknown startup parameters.
+ * and sends nothing (idle session), within 15 seconds.
  */
 const SESSION_SETTINGS = {
   tcp_keepalives_idle: "4",
@@ -58,9 +54,6 @@ const SESSION_SETTINGS = {
   idle_session_timeout: "10000",
 };
 
-/** The service, too, sends TCP keepalive probes after this idle time. */
-const KEEP_ALIVE_SECONDS = 4;
-
 /** Consecutive statements ran in different sessions, so no session holds the lock for this process. */
 class NoSession extends Error {
   override name = "NoSession";
@@ -69,78 +62,48 @@ class NoSession extends Error {
 /** Resolves when the lock is held, or after the first try failed. */
 export async function openInstanceLock(options: InstanceLockOptions): Promise<InstanceLock> {
   const { url, onInstanceGone, onLost, token = randomToken() } = options;
-  const stop = Promise.withResolvers<void>();
   const firstTry = Promise.withResolvers<void>();
   let verifiedAt = -Infinity;
   let isLossReported = false;
-  let isStopped = false;
-
-  async function keepHolding(): Promise<void> {
-    while (!isStopped) {
-      let retryMs = RETRY_MS;
-      try {
-        await holdOnce();
-      } catch (error) {
-        if (error instanceof NoSession) retryMs = NO_SESSION_RETRY_MS;
-        if (!isStopped && !isLossReported) onLost(error);
-        isLossReported = true;
-      }
+  const session = keepSession({
+    url,
+    name: "payment-gateway lock",
+    settings: SESSION_SETTINGS,
+    // Behind a pooler, a prepared statement would fail in another session before `pid` is compared.
+    prepare: false,
+    responseTimeoutMs: RESPONSE_TIMEOUT_MS,
+    retryMs: (error) => error instanceof NoSession ? NO_SESSION_RETRY_MS : RETRY_MS,
+    onError(error) {
+      if (!isLossReported) onLost(error);
+      isLossReported = true;
       firstTry.resolve();
-      await waitAtMost(retryMs, stop.promise);
-    }
-  }
-
-  /** Like `listenOnce` in `listen.ts`: each session has its own driver instance. */
-  async function holdOnce(): Promise<void> {
-    const lost = Promise.withResolvers<never>();
-    const ending = Promise.race([lost.promise, stop.promise]);
-    ending.catch(() => {});
-    const sql = postgres(url, {
-      max: 1,
-      max_lifetime: null,
-      connect_timeout: CONNECT_TIMEOUT_SECONDS,
-      keep_alive: KEEP_ALIVE_SECONDS,
-      fetch_types: false,
-      // Behind a pooler, a prepared statement would fail in another session before `pid` is compared.
-      prepare: false,
-      types: { bigint: { to: 20, from: [20], parse: Number, serialize: String } },
-      onnotice: () => {},
-      onclose: () => lost.reject(new DatabaseUnavailable("The session of the lock is lost")),
-      connection: { application_name: "payment-gateway lock" },
-    });
-    const run = <T>(statement: Promise<T>) =>
-      Promise.race([withTimeLimit(RESPONSE_TIMEOUT_MS, () => statement), lost.promise]);
-    try {
-      const pid = await run(takeLock(sql, token));
-      while (!isStopped) {
-        const { pid: currentPid, gone } = await run(checkLocks(sql, token));
-        if (currentPid !== pid) {
-          throw new NoSession(
-            "The database connection has no session of its own. Use a direct connection, or a " +
-              "connection pooler in session mode.",
-          );
+    },
+    async use({ sql, run, wait, isStopped }) {
+      try {
+        const pid = await run(takeLock(sql, token));
+        while (!isStopped()) {
+          const { pid: currentPid, gone } = await run(checkLocks(sql, token));
+          if (currentPid !== pid) {
+            throw new NoSession(
+              "The database connection has no session of its own. Set DATABASE_DIRECT_URL to a direct " +
+                "connection, or to a connection pooler in session mode.",
+            );
+          }
+          verifiedAt = performance.now();
+          isLossReported = false;
+          firstTry.resolve();
+          if (gone.length > 0 && await run(removeInstances(sql, gone))) onInstanceGone();
+          await wait(CHECK_MS);
         }
-        verifiedAt = performance.now();
-        isLossReported = false;
-        firstTry.resolve();
-        if (gone.length > 0 && await run(removeInstances(sql, gone))) onInstanceGone();
-        await waitAtMost(CHECK_MS, ending);
+      } finally {
+        verifiedAt = -Infinity;
       }
-    } finally {
-      verifiedAt = -Infinity;
-      await sql.end({ timeout: 0 });
-    }
-  }
-
-  const holding = keepHolding();
+    },
+  });
   await firstTry.promise;
   return {
     token: () => performance.now() - verifiedAt < FRESH_MS ? token : null,
-    async [Symbol.asyncDispose]() {
-      isStopped = true;
-      stop.resolve();
-      await holding;
-    },
+    [Symbol.asyncDispose]: () => session[Symbol.asyncDispose](),
   };
 }
 
@@ -152,9 +115,6 @@ function randomToken(): number {
 
 /** Takes the lock and registers the instance. Returns the process id of the session's server process. */
 async function takeLock(sql: Sql, token: number): Promise<number> {
-  await sql`
-    select set_config(name, value, false)
-    from json_each_text(${JSON.stringify(SESSION_SETTINGS)}::text::json) as setting (name, value)`;
   const [row] = await sql<[{ pid: number; is_taken: boolean }]>`
     select pg_backend_pid() as pid, pg_try_advisory_lock(${token}::bigint) as is_taken`;
   // After a lost connection, the server may not have ended the former session yet.

@@ -3,7 +3,7 @@
 import { createHash } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import postgres from "postgres";
-import { codeOf, LOCK_TIMEOUT, type Sql } from "./database.ts";
+import { codeOf, LOCK_TIMEOUT, meansLostConnection, runTransaction, type Sql } from "./database.ts";
 import {
   buildConcurrently,
   hasRows,
@@ -49,17 +49,11 @@ export async function loadMigrations(folder: URL = FOLDER): Promise<Migration[]>
  * the service can run with a database role that cannot change the schema.
  */
 export async function migrate(url: string, migrations: Migration[]): Promise<string[]> {
-  const sql = postgres(url, {
-    max: 1,
-    connect_timeout: 5,
-    onnotice: () => {},
-    // Building an index of a large table takes long, and no request waits for it.
-    connection: { statement_timeout: 0 },
-  });
+  const sql = postgres(url, { max: 1, connect_timeout: 5, onnotice: () => {} });
   try {
     refuseOldServer(await serverVersion(sql));
     const known = await readApplied(sql);
-    if (!known) await sql.begin(createSchema);
+    if (!known) await runTransaction(sql, createSchema);
     const applied: string[] = [];
     for (const migration of migrations) {
       if (known && isApplied(known, migration)) continue;
@@ -76,6 +70,8 @@ async function applyUnderLock(sql: postgres.Sql, migration: Migration): Promise<
   // One connection, because it holds the lock. If the connection is lost, so is the lock.
   const session = await sql.reserve();
   try {
+    // Building an index of a large table takes long, and no request waits for it.
+    await session`set statement_timeout = 0`;
     await takeSessionLock(session);
     const isNew = await applyOnce(session, migration);
     await session`select pg_advisory_unlock(${LOCK.toString()}::bigint)`;
@@ -207,8 +203,8 @@ async function applyStatements(
       await session`commit`;
       return;
     } catch (error) {
-      // Fails if the connection is lost; the server then rolls back by itself.
-      await session`rollback`.catch(() => {});
+      // If the connection is lost, the server rolls back by itself, and the driver cannot send.
+      if (!meansLostConnection(error)) await session`rollback`.catch(() => {});
       if (codeOf(error) !== LOCK_TIMEOUT) throw error;
       await delay(LOCK_PAUSE_MS);
     }

@@ -4,7 +4,7 @@
 import type { Pool, PoolClient } from "pg";
 import postgres from "postgres";
 import { waitAtMost } from "../concurrency/deadlines.ts";
-import type { Sql } from "./database.ts";
+import { DatabaseUnavailable, meansLostConnection, runTransaction, type Sql } from "./database.ts";
 import { takeLock } from "./migrations.ts";
 
 export const QUEUE_SCHEMA = "gateway_worker";
@@ -32,7 +32,7 @@ export async function setUpQueue(url: string, queue: "kv" | "postgres"): Promise
     }
     if (body === TRIGGER_BODY) await migrateQueue(url);
     else {
-      await sql.begin(async (sql) => {
+      await runTransaction(sql, async (sql) => {
         await takeLock(sql);
         await migrateQueue(url);
         await sql.unsafe(TRIGGER);
@@ -46,7 +46,10 @@ export async function setUpQueue(url: string, queue: "kv" | "postgres"): Promise
   }
 }
 
-/** The library applies only pending migrations, and several instances may call it at the same time. */
+/**
+ * The library applies only pending migrations, and several instances may call it at the same time. The
+ * loss of its connection gets another error, because it does not end the transaction of the caller.
+ */
 async function migrateQueue(url: string): Promise<void> {
   const { Logger, runMigrations } = await import("graphile-worker");
   // Connection errors also reject the statement that runs, which reports them.
@@ -55,6 +58,9 @@ async function migrateQueue(url: string): Promise<void> {
     pgPool: connections.pool,
     schema: QUEUE_SCHEMA,
     logger: new Logger(() => () => {}),
+  }).catch((error) => {
+    if (!meansLostConnection(error)) throw error;
+    throw new DatabaseUnavailable("The queue could not be migrated", { cause: error });
   });
 }
 

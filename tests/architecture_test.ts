@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { dirname, join, relative } from "node:path";
-import { LONGEST } from "./select.ts";
+import { LONGEST, POOLED } from "./select.ts";
 import { PROJECT } from "./support/project.ts";
 
 /** The layers, from top to bottom. A file imports only from its own layer and those below it. */
@@ -221,9 +221,9 @@ Deno.test("architecture: every file opens with a comment that says what it is fo
   assertNone(findings.map(({ path }) => path), "These files do not open with `/** … */`:");
 });
 
-Deno.test("architecture: every file in the list of the longest tests exists", () => {
+Deno.test("architecture: every file in the lists of tests exists", () => {
   const tests = files.map(({ path }) => path);
-  const missing = LONGEST.filter((path) => !tests.includes(path));
+  const missing = [...LONGEST, ...POOLED].filter((path) => !tests.includes(path));
   assertNone(missing, "tests/select.ts lists test files that do not exist:");
 });
 

@@ -5,6 +5,8 @@
  * - `deno task test PATH…`: runs the tests in these files and folders; checks nothing else. Options
  *   of `deno test`, such as `--filter`, can be added.
  * - `deno task test:quick`: runs the tests that start no other processes.
+ * - `deno task test --pooled`: runs the core part of the tests through PgBouncer. The run of all tests
+ *   does this at its end.
  */
 
 import { join } from "node:path";
@@ -13,8 +15,9 @@ import { install } from "../db/embedded/install.ts";
 import { startServer } from "../db/embedded/server.ts";
 import { loadMigrations, migrate } from "../db/migrations.ts";
 import { type Counts, readResults, type Result } from "./report.ts";
-import { findTests, LONGEST, selectTests, type TestFiles } from "./select.ts";
+import { findTests, LONGEST, POOLED, selectTests, type TestFiles } from "./select.ts";
 import { createDatabase, runSql, TEMPLATE } from "./support/database/database.ts";
+import { hasPgBouncer, startPgBouncer } from "./support/database/pgbouncer.ts";
 import { runTask } from "./support/service.ts";
 import { TOOLS } from "./support/tools.ts";
 
@@ -42,6 +45,8 @@ const hasPassed = Deno.args.length === 0
   ? await runEverything()
   : Deno.args[0] === QUICK
   ? await runQuick()
+  : Deno.args[0] === "--pooled"
+  ? summarize(await runPooled())
   : await runSome(Deno.args);
 if (!hasPassed) Deno.exitCode = 1;
 
@@ -74,7 +79,27 @@ async function runEverything(): Promise<boolean> {
       return dataFolder === null ? null : { TEST_DATA_FOLDER: dataFolder };
     },
   });
-  return await checking && summarize(results);
+  return await checking && summarize([...results, ...await runPooled()]);
+}
+
+/** Runs the core part of the tests with the connections of the service through PgBouncer. */
+async function runPooled(): Promise<Result[]> {
+  const pooler = await startPooler();
+  if (pooler === null) return [];
+  console.log("Through PgBouncer in transaction mode:");
+  return await runGroups(groupTests({ quick: POOLED, isolated: [], slow: [] }, []), {
+    environmentOf: () => ({ TEST_POOLER: pooler }),
+  });
+}
+
+/** Starts PgBouncer in transaction mode and returns its address. Null: it is not installed. */
+async function startPooler(): Promise<string | null> {
+  if (!await hasPgBouncer()) return null;
+  // Each test has its own databases, so idle sessions would soon use up the connections of the server.
+  const settings = ["server_idle_timeout = 2"];
+  const pgbouncer = await startPgBouncer({ server: serverUrl, mode: "transaction", settings });
+  cleanup.use(pgbouncer);
+  return new URL(pgbouncer.through(serverUrl)).host;
 }
 
 /** Runs `deno task check` and shows its output if it fails. */

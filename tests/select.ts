@@ -56,6 +56,26 @@ export const LONGEST = [
   "tests/invoices/life_cycles_test.ts",
 ];
 
+/** The files that also run with the service's connections through PgBouncer: each kind of statement. */
+export const POOLED = [
+  "tests/idempotency/keys_test.ts",
+  "tests/idempotency/resume_test.ts",
+  "tests/payments/types_test.ts",
+  "tests/payments/actions_test.ts",
+  "tests/payments/refunds_test.ts",
+  "tests/payments/races_test.ts",
+  "tests/payments/list_test.ts",
+  "tests/payments/order_ids_test.ts",
+  "tests/notifications/notifications_test.ts",
+  "tests/invoices/life_cycles_test.ts",
+  "tests/subscriptions/subscriptions_test.ts",
+  "tests/webhooks/deliveries_test.ts",
+  "tests/events/events_test.ts",
+  "tests/jobs/worker_test.ts",
+  "tests/jobs/lease_test.ts",
+  "tests/status/status_test.ts",
+];
+
 export interface TestFiles {
   /** Files that start no other process. */
   quick: string[];

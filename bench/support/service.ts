@@ -9,6 +9,7 @@ export async function startService(
   log: string,
   settings: {
     DATABASE_URL: string;
+    DATABASE_DIRECT_URL?: string;
     GATEWAY_BASE_URL: string;
     BOOTSTRAP_STAFF_KEY: string;
     WEBHOOK_ALLOW_PRIVATE?: string;

@@ -73,6 +73,8 @@ export interface Config {
   dataDir: string;
   /** Null for the embedded server. */
   databaseUrl: string | null;
+  /** Null: `databaseUrl` is used for everything. */
+  databaseDirectUrl: string | null;
   databasePoolSize: number;
   /**
    * Neither DATABASE_URL nor GATEWAY_SERVER_KEY is set: the service runs on one machine, for
@@ -145,7 +147,8 @@ export function parseConfig(env: Environment, folder: string): Config {
     host: settings.HOST ?? (isEmbeddedDefault ? "127.0.0.1" : "0.0.0.0"),
     basePath: settings.BASE_PATH ?? "",
     dataDir: resolve(folder, settings.DATA_DIR ?? ".data"),
-    databaseUrl: databaseUrl(settings),
+    databaseUrl: withSslMode(settings, settings.DATABASE_URL),
+    databaseDirectUrl: withSslMode(settings, settings.DATABASE_DIRECT_URL),
     databasePoolSize: settings.DATABASE_POOL_SIZE ?? 10,
     isEmbeddedDefault,
     gateway: gatewayConfig(settings),
@@ -186,11 +189,17 @@ export function parseConfig(env: Environment, folder: string): Config {
   };
 }
 
-/** Deno Deploy sets a URL without `sslmode` for databases that are reached over the internet. */
-function databaseUrl({ DATABASE_URL, PGSSLMODE, DENO_DEPLOY }: Settings): string | null {
-  if (DATABASE_URL === undefined) return null;
+/**
+ * The URL of a database, with a `sslmode` if it names none: Deno Deploy sets a URL without it for
+ * databases that are reached over the internet.
+ */
+function withSslMode(
+  { PGSSLMODE, DENO_DEPLOY }: Settings,
+  url: string | undefined,
+): string | null {
+  if (url === undefined) return null;
   const mode = PGSSLMODE ?? (DENO_DEPLOY ? "prefer" : null);
-  return mode === null ? DATABASE_URL : withDefaultSslMode(DATABASE_URL, mode);
+  return mode === null ? url : withDefaultSslMode(url, mode);
 }
 
 function gatewayConfig(settings: Settings): GatewayConfig {

@@ -72,6 +72,9 @@ export function findConflicts(env: Environment): ConfigProblem[] {
       "must be 0 on Deno Deploy, which kills an instance 5 seconds after its signal",
     );
   }
+  if (env.DATABASE_DIRECT_URL && !DATABASE_URL) {
+    addProblem("DATABASE_DIRECT_URL", "requires DATABASE_URL to be set, too");
+  }
   if (GATEWAY_SERVER_KEY === SANDBOX_SERVER_KEY) {
     addProblem(
       "GATEWAY_SERVER_KEY",

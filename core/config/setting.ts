@@ -1,6 +1,7 @@
 /** One setting: its documentation, and how its text is parsed. */
 
 import { z } from "zod";
+import { wholeNumber } from "./parsers.ts";
 
 export interface SettingInfo {
   description: string;
@@ -26,4 +27,8 @@ export function setting<T>(
 
 export function textSetting(info: SettingInfo) {
   return setting(info, "must be text", String);
+}
+
+export function daysSetting(info: SettingInfo) {
+  return setting(info, "must be a number of days, 1 to 36500", wholeNumber(1, 36_500));
 }

@@ -14,7 +14,7 @@ import {
   wholeNumber,
   wholeNumbers,
 } from "./parsers.ts";
-import { setting, type SettingInfo, textSetting } from "./setting.ts";
+import { daysSetting, setting, type SettingInfo, textSetting } from "./setting.ts";
 
 export const DEFAULT_PORT = 8000;
 export const DEFAULT_SANDBOX_PORT = 8001;
@@ -23,11 +23,11 @@ export const DEFAULT_SANDBOX_PORT = 8001;
 export const SANDBOX_SERVER_KEY = "SB-Mid-server-sandbox";
 export const SANDBOX_CLIENT_KEY = "SB-Mid-client-sandbox";
 
-const GATEWAY_KEY_PATTERN = /^[\x21-\x7e]+$/;
+const DATABASE_URL_PROBLEM =
+  "must be a postgres:// URL with host and database; allowed sslmode values: disable, prefer, " +
+  "require, verify-full; certificate files cannot be named in it, set DENO_CERT instead";
 
-function daysSetting(info: SettingInfo) {
-  return setting(info, "must be a number of days, 1 to 36500", wholeNumber(1, 36_500));
-}
+const GATEWAY_KEY_PATTERN = /^[\x21-\x7e]+$/;
 
 export const SETTINGS = z.object({
   PORT: setting(
@@ -65,8 +65,18 @@ export const SETTINGS = z.object({
       default: "embedded PostgreSQL 18",
       example: "postgres://user:password@host:5432/database",
     },
-    "must be a postgres:// URL with host and database; allowed sslmode values: disable, prefer, " +
-      "require, verify-full; certificate files cannot be named in it, set DENO_CERT instead",
+    DATABASE_URL_PROBLEM,
+    parseDatabaseUrl,
+  ),
+  DATABASE_DIRECT_URL: setting(
+    {
+      description:
+        "URL of the same database without its connection pooler, if `DATABASE_URL` leads to a pooler in " +
+        "transaction mode (secret)",
+      default: "the value of `DATABASE_URL`",
+      example: "postgres://user:password@host:5432/database",
+    },
+    DATABASE_URL_PROBLEM,
     parseDatabaseUrl,
   ),
   PGSSLMODE: setting(

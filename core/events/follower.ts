@@ -18,7 +18,7 @@ import type { Log } from "../log.ts";
 
 export interface FollowerDeps {
   database: Database;
-  /** The URL of `database`: LISTEN needs its own connection, outside the pool. */
+  /** The same database: LISTEN needs its own session, so this is not a pooler in transaction mode. */
   databaseUrl: string;
   log: Log;
 }

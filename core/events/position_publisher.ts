@@ -13,7 +13,7 @@ import type { Log } from "../log.ts";
 import type { EventPublisher, EventSubscribers, JobQueue, PositionPublisher } from "../outbox.ts";
 
 export interface PositionPublisherDeps {
-  /** The publisher needs a connection of its own. */
+  /** The publisher needs a session of its own, so this is not a pooler in transaction mode. */
   databaseUrl: string;
   publisher: EventPublisher;
   events: EventSubscribers;

@@ -1,5 +1,11 @@
 import assert from "node:assert/strict";
-import { sleep, waitAtMost, withTimeLimit } from "../../concurrency/deadlines.ts";
+import {
+  pause,
+  sleep,
+  unlessAborted,
+  waitAtMost,
+  withTimeLimit,
+} from "../../concurrency/deadlines.ts";
 import { createLane } from "../../concurrency/lane.ts";
 import { createLimiter } from "../../concurrency/limiter.ts";
 import { serializeByKey } from "../../concurrency/serialize_by_key.ts";
@@ -31,6 +37,29 @@ Deno.test("withTimeLimit: rejects when the time is up and aborts the work's sign
   await assert.rejects(limited, { message: "Timed out after 0.01 s" });
   assert.equal(signal?.aborted, true);
   assert.equal(await withTimeLimit(60_000, () => Promise.resolve(7)), 7);
+});
+
+Deno.test("pause: ends when the time is up, a signal is aborted or the promise resolves", async () => {
+  const [stop, other] = [new AbortController(), new AbortController()];
+  await pause(1, [stop.signal]);
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const paused = pause(60_000, [stop.signal], promise);
+  resolve();
+  await paused;
+  const aborted = pause(60_000, [stop.signal, other.signal]);
+  other.abort();
+  await aborted;
+  await pause(60_000, [stop.signal, other.signal]);
+});
+
+Deno.test("unlessAborted: returns the result, or rejects with the reason of the signal", async () => {
+  const stop = new AbortController();
+  assert.equal(await unlessAborted(Promise.resolve(1), stop.signal), 1);
+  await assert.rejects(unlessAborted(Promise.reject(new Error("failed")), stop.signal), /failed/);
+  const pending = unlessAborted(new Promise(() => {}), stop.signal);
+  stop.abort(new Error("lost"));
+  await assert.rejects(pending, /lost/);
+  await assert.rejects(unlessAborted(Promise.reject(new Error("failed")), stop.signal));
 });
 
 Deno.test("limiter: passes a released slot to the first waiting caller, and skips aborted callers", async () => {

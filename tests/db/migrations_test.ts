@@ -71,6 +71,14 @@ Deno.test("migrate: fails if an applied file has changed", async () => {
   });
 });
 
+Deno.test("migrate: a migration may take longer than the database's statement_timeout", async () => {
+  const url = await createDatabase({ template: null });
+  const name = new URL(url).pathname.slice(1);
+  await runSql(url, `alter database ${name} set statement_timeout = '200ms'`);
+  const slow = [migration("0001_slow", "select pg_sleep(0.5)")];
+  assert.deepEqual(await migrate(url, slow), ["0001_slow"]);
+});
+
 Deno.test("migrate: rejects PostgreSQL older than 15", () => {
   assert.throws(() => refuseOldServer(14), { message: /is PostgreSQL 14; version 15 or newer/ });
   refuseOldServer(15);

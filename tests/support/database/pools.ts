@@ -20,7 +20,7 @@ export function keepPools(url: string): void {
 
 /** Like `openDatabase`, but `close` keeps the pool if other tests use the database, too. */
 export function openPool(options: { url: string; poolSize: number }): Database {
-  if (!kept.has(options.url)) return openDatabase(options);
+  if (!kept.has(options.url)) return openThroughPooler(options);
   const key = `${options.url} ${options.poolSize}`;
   const index = idle.findLastIndex((pool) => pool.key === key);
   const database = index < 0 ? openKept(options) : idle.splice(index, 1)[0]!.database;
@@ -49,5 +49,14 @@ export function openPool(options: { url: string; poolSize: number }): Database {
 
 /** Disables the driver's timer for the age of connections: Deno would report it as a leak. */
 function openKept({ url, poolSize }: { url: string; poolSize: number }): Database {
-  return openDatabase({ url: `${url}?max_lifetime=0`, poolSize });
+  return openThroughPooler({ url: `${url}?max_lifetime=0`, poolSize });
+}
+
+/** Opens the pool through PgBouncer if `tests/run.ts` started one, unless the test has its own proxy. */
+function openThroughPooler({ url, poolSize }: { url: string; poolSize: number }): Database {
+  const pooler = Deno.env.get("TEST_POOLER");
+  const isDirect = new URL(url).host === new URL(Deno.env.get("TEST_SERVER_URL")!).host;
+  if (!pooler || !isDirect) return openDatabase({ url, poolSize });
+  const pooledUrl = Object.assign(new URL(url), { host: pooler }).href;
+  return openDatabase({ url: pooledUrl, poolSize, pooling: "transaction" });
 }

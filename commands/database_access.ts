@@ -1,0 +1,114 @@
+/** Waits for the database, and finds out whether connections lead through a pooler. */
+
+import { setTimeout as delay } from "node:timers/promises";
+import postgres from "postgres";
+import { codeOf } from "../db/connection_errors.ts";
+import type { DatabaseOptions } from "../db/database.ts";
+import { MigrationRefused, refuseOldServer } from "../db/migrations.ts";
+import { inspectServer, isSameDatabase, type ServerInfo } from "../db/pooling.ts";
+import { Failure, printStatus } from "./terminal.ts";
+
+export interface DatabaseAccess {
+  /** For statements and transactions. */
+  url: string;
+  /** Whether `url` leads to a connection pooler. */
+  pooling: DatabaseOptions["pooling"];
+  /**
+   * For migrations, notifications, locks and the job queue. Each of its connections is a session of the
+   * server. The same as `url`, unless DATABASE_DIRECT_URL is set.
+   */
+  directUrl: string;
+}
+
+/** How long to wait for the database, which often starts together with the service, but slower. */
+const CONNECT_TIMEOUT_MS = 30_000;
+
+const POLL_MS = 500;
+
+export async function reachDatabase(
+  url: string,
+  directUrl: string | null,
+): Promise<DatabaseAccess> {
+  const { pooling } = await waitForServer(url, "DATABASE_URL");
+  if (pooling === "statement") {
+    throw new Failure(
+      `DATABASE_URL leads to a connection pooler in statement mode (${
+        withoutSecrets(url)
+      }), which ` +
+        "does not allow transactions. Set the pooler to transaction mode or session mode.",
+    );
+  }
+  if (directUrl !== null) {
+    await requireDirect(directUrl, url);
+    return { url, pooling, directUrl };
+  }
+  if (pooling === "transaction") {
+    throw new Failure(
+      `DATABASE_URL leads to a connection pooler in transaction mode (${
+        withoutSecrets(url)
+      }), and ` +
+        "DATABASE_DIRECT_URL is missing. Set it to the URL of the same database without the pooler: " +
+        "migrations, notifications and locks need sessions of their own.",
+    );
+  }
+  return { url, pooling, directUrl: url };
+}
+
+async function requireDirect(directUrl: string, url: string): Promise<void> {
+  const { pooling, version } = await waitForServer(directUrl, "DATABASE_DIRECT_URL");
+  const address = withoutSecrets(directUrl);
+  if (pooling === "transaction" || pooling === "statement") {
+    throw new Failure(
+      `DATABASE_DIRECT_URL leads to a connection pooler in ${pooling} mode (${address}). Set it to ` +
+        "the URL of the database server itself, or of a pooler in session mode.",
+    );
+  }
+  try {
+    refuseOldServer(version);
+  } catch (error) {
+    if (!(error instanceof MigrationRefused)) throw error;
+    throw new Failure(`${error.message} Check DATABASE_DIRECT_URL (${address}).`);
+  }
+  if (await isSameDatabase(url, directUrl)) return;
+  throw new Failure(
+    `DATABASE_DIRECT_URL (${address}) leads to another database than DATABASE_URL ` +
+      `(${withoutSecrets(url)}). Set both to the same database of the same server.`,
+  );
+}
+
+async function waitForServer(url: string, setting: string): Promise<ServerInfo> {
+  const deadline = Date.now() + CONNECT_TIMEOUT_MS;
+  let announced = "";
+  for (;;) {
+    const found = await inspectServer(url).catch((error: Error) => error);
+    if (!(found instanceof Error)) return found;
+    const { message } = found;
+    if (isRejection(found) || Date.now() > deadline) {
+      throw new Failure(
+        `Could not connect to the database at ${
+          withoutSecrets(url)
+        }: ${message}. Check ${setting}.`,
+      );
+    }
+    // The cause can change, for example when a server that refused connections is starting.
+    if (message !== announced) {
+      printStatus(`Waiting for the database at ${withoutSecrets(url)} (${message})`);
+    }
+    announced = message;
+    await delay(POLL_MS);
+  }
+}
+
+/** Errors that a server or pooler reports while it starts, stops or is full. */
+const TEMPORARY = /^(08|53|57)/;
+
+/** A wrong password, database name or parameter, which waiting cannot fix. */
+function isRejection(error: Error): boolean {
+  if (!(error instanceof postgres.PostgresError)) return false;
+  return !TEMPORARY.test(codeOf(error)) || /startup parameter/.test(error.message);
+}
+
+function withoutSecrets(url: string): string {
+  const { host, pathname } = new URL(url);
+  return host + pathname;
+}

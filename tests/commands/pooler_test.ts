@@ -1,0 +1,294 @@
+import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import { type DatabaseAccess, reachDatabase } from "../../commands/database_access.ts";
+import { openApp, type TestApp } from "../support/app.ts";
+import { callService } from "../support/client.ts";
+import { createDatabase, runSql } from "../support/database/database.ts";
+import { hasPgBouncer, type PoolMode, startPgBouncer } from "../support/database/pgbouncer.ts";
+import { throughProxy } from "../support/database/tcp_proxy.ts";
+import { openSandbox, type TestSandbox } from "../support/gateway/sandbox.ts";
+import { assertPaymentsMatchGateway } from "../support/payments/compare_with_gateway.ts";
+import { runTask, type Service, startError, startService } from "../support/service.ts";
+import { until } from "../support/until.ts";
+
+const ignore = !await hasPgBouncer();
+
+const SERVER_KEY = "Mid-server-pooler-tests";
+
+/** Longer than every lease. */
+const AHEAD_MS = 20 * 60_000;
+
+async function assertRefused(url: string, directUrl: string | null, message: RegExp) {
+  await assert.rejects(reachDatabase(url, directUrl), { name: "Failure", message });
+}
+
+Deno.test({
+  name:
+    "start: refuses a pooler in transaction mode without DATABASE_DIRECT_URL, and names the setting",
+  ignore,
+  async fn() {
+    const server = await createDatabase();
+    await using pgbouncer = await startPgBouncer({ server, mode: "transaction" });
+    const settings = {
+      DATABASE_URL: pgbouncer.through(server),
+      GATEWAY_SERVER_KEY: SERVER_KEY,
+      HOST: "127.0.0.1",
+      PORT: "0",
+    };
+    const { code, stderr } = await runTask(["start"], settings);
+    assert.equal(code, 1);
+    assert.match(
+      startError(stderr),
+      /^DATABASE_URL leads to a connection pooler in transaction mode \(127[^\n]+ DATABASE_DIRECT_URL is missing[^\n]+\n$/,
+    );
+    assert.doesNotMatch(stderr, new RegExp(`:${new URL(server).password}@`));
+  },
+});
+
+Deno.test({
+  name: "start: refuses a pooler in statement mode, with and without DATABASE_DIRECT_URL",
+  ignore,
+  async fn() {
+    const server = await createDatabase();
+    await using pgbouncer = await startPgBouncer({ server, mode: "statement" });
+    const url = pgbouncer.through(server);
+    for (const directUrl of [server, null]) {
+      await assertRefused(url, directUrl, /^DATABASE_URL .* statement mode .* transactions/);
+    }
+  },
+});
+
+Deno.test({
+  name: "start: refuses a DATABASE_DIRECT_URL that is a pooler, another database or an old server",
+  ignore,
+  async fn() {
+    const server = await createDatabase({ isNew: true });
+    await using pgbouncer = await startPgBouncer({ server, mode: "transaction" });
+    await using statements = await startPgBouncer({ server, mode: "statement" });
+    const url = pgbouncer.through(server);
+    await assertRefused(url, url, /^DATABASE_DIRECT_URL .* in transaction mode .*session mode\.$/);
+    await assertRefused(
+      url,
+      statements.through(server),
+      /^DATABASE_DIRECT_URL .* in statement mode .*session mode\.$/,
+    );
+    const other = await createDatabase({ isNew: true });
+    await assertRefused(url, other, /^DATABASE_DIRECT_URL \(.*\) leads to another database/);
+    // Without a pooler, too.
+    await assertRefused(server, other, /^DATABASE_DIRECT_URL \(.*\) leads to another database/);
+
+    const old = await createDatabase({ isNew: true });
+    const { pathname } = new URL(old);
+    await runSql(
+      old,
+      `create function public.current_setting(text) returns text language sql
+        as $$ select case $1 when 'server_version_num' then '140012' end $$;
+       alter database ${pathname.slice(1)} set search_path = public, pg_catalog`,
+    );
+    await assertRefused(url, old, /^The database is PostgreSQL 14; .* Check DATABASE_DIRECT_URL/);
+  },
+});
+
+Deno.test({
+  name: "start: uses a pooler in session mode for everything, or as DATABASE_DIRECT_URL",
+  ignore,
+  async fn() {
+    const server = await createDatabase({ isNew: true });
+    await using sessions = await startPgBouncer({ server, mode: "session" });
+    await using transactions = await startPgBouncer({ server, mode: "transaction" });
+    const url = sessions.through(server);
+    const pooledUrl = transactions.through(server);
+    assert.deepEqual(
+      await reachDatabase(url, null),
+      { url, pooling: "session", directUrl: url } satisfies DatabaseAccess,
+    );
+    assert.deepEqual(
+      await reachDatabase(pooledUrl, url),
+      { url: pooledUrl, pooling: "transaction", directUrl: url } satisfies DatabaseAccess,
+    );
+    assert.deepEqual(
+      await reachDatabase(server, null),
+      { url: server, pooling: "none", directUrl: server } satisfies DatabaseAccess,
+    );
+  },
+});
+
+Deno.test("start: while the database cannot be reached, prints each new cause", async () => {
+  const { proxy, url } = throughProxy(await createDatabase());
+  await using _ = proxy;
+  proxy.cut();
+  await using service = await startService({
+    settings: { DATABASE_URL: url, GATEWAY_SERVER_KEY: SERVER_KEY, HOST: "127.0.0.1" },
+    onOutput(output) {
+      const causes = [...output.matchAll(/Waiting for the database at [^ ]+ \(([^)]*)\)/g)];
+      if (causes.length === 0) return;
+      // First nothing listens; then something accepts connections and closes them.
+      if (causes.length === 1) {
+        proxy.restore();
+        proxy.closeNewConnections();
+      } else proxy.restore();
+    },
+  });
+  assert.equal((await service.get("/health/ready/")).status, 200);
+  assert.match(service.output(), /ECONNREFUSED/);
+});
+
+interface PooledService extends AsyncDisposable {
+  service: Service;
+  /** Another instance, without a pooler, whose clock is past every lease. */
+  otherInstance: TestApp;
+  sandbox: TestSandbox;
+  charge(orderId: string): Promise<Response>;
+}
+
+async function openPooledService(
+  server: string,
+  settings: Record<string, string>,
+): Promise<PooledService> {
+  await using resources = new AsyncDisposableStack();
+  const sandbox = resources.use(await openSandbox({ serverKey: SERVER_KEY }));
+  const otherInstance = resources.use(
+    await openApp({
+      databaseUrl: server,
+      gatewayUrl: sandbox.url,
+      serverKey: SERVER_KEY,
+      now: () => Date.now() + AHEAD_MS,
+      hasPositionPublisher: false,
+    }),
+  );
+  const key = await otherInstance.createKey();
+  const service = resources.use(
+    await startService({
+      settings: {
+        GATEWAY_BASE_URL: sandbox.url,
+        GATEWAY_SERVER_KEY: SERVER_KEY,
+        HOST: "127.0.0.1",
+        ...settings,
+      },
+    }),
+  );
+  await sandbox.control("settings", { notification_url: `${service.url}/notification/` }, "PATCH");
+  const owned = resources.move();
+  return {
+    service,
+    otherInstance,
+    sandbox,
+    charge: (orderId) => callService(`${service.url}/charge/`, chargeRequest(orderId, key)),
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  };
+}
+
+function chargeRequest(order_id: string, key: string): RequestInit {
+  return {
+    method: "POST",
+    headers: {
+      Authorization: `Bearer ${key}`,
+      "Content-Type": "application/json",
+      "Idempotency-Key": order_id,
+    },
+    body: JSON.stringify({ payment_type: "gopay", gross_amount: 44_000, order_id }),
+  };
+}
+
+/** How the service reaches the database. */
+const ACCESS: Record<string, { mode: PoolMode; hasDirectUrl: boolean }> = {
+  "in transaction mode with DATABASE_DIRECT_URL": { mode: "transaction", hasDirectUrl: true },
+  "in session mode": { mode: "session", hasDirectUrl: false },
+};
+
+for (const [name, { mode, hasDirectUrl }] of Object.entries(ACCESS)) {
+  Deno.test({
+    name:
+      `service: with a pooler ${name}, migrates, charges, settles, publishes events and stops cleanly`,
+    ignore,
+    async fn() {
+      const server = await createDatabase({ template: null });
+      await using pgbouncer = await startPgBouncer({ server, mode, sessions: 20 });
+      const direct: Record<string, string> = hasDirectUrl ? { DATABASE_DIRECT_URL: server } : {};
+      const settings = { DATABASE_URL: pgbouncer.through(server), ...direct };
+      const migrated = await runTask(["migrate"], {
+        ...settings,
+        GATEWAY_SERVER_KEY: SERVER_KEY,
+      });
+      assert.equal(migrated.code, 0, migrated.stderr);
+      await using installation = await openPooledService(server, settings);
+      const { service, sandbox, charge } = installation;
+      const orders = Array.from({ length: 5 }, () => `order-${randomUUID()}`);
+      for (const order of orders) {
+        const response = await charge(order);
+        assert.equal(response.status, 201, await response.clone().text());
+        const { transaction_id } = await response.json();
+        await sandbox.control(`transactions/${transaction_id}/pay`);
+      }
+      await until("the payments are settled, and their events are published", async () => {
+        const rows = await runSql(
+          server,
+          `select from gateway.payments payment
+           join gateway.events event on event.resource_id = payment.id
+           join gateway.published_events published on published.event_id = event.id
+           where transaction_status = 'settlement' and event.name = 'payment_settled'`,
+        );
+        return rows.length === orders.length;
+      });
+      service.signal("SIGTERM");
+      assert.equal((await service.ended).code, 0, service.output());
+      assert.doesNotMatch(service.output(), /"level":"error"|unhandled|uncaught/);
+    },
+  });
+}
+
+Deno.test({
+  name:
+    "service: if its pooler restarts under load, no charge is lost, and the service works again",
+  ignore,
+  async fn() {
+    const server = await createDatabase({ isNew: true });
+    await using pgbouncer = await startPgBouncer({ server, mode: "transaction" });
+    await using installation = await openPooledService(server, {
+      DATABASE_URL: pgbouncer.through(server),
+      DATABASE_DIRECT_URL: server,
+    });
+    const { service, otherInstance, sandbox, charge } = installation;
+    /** The status of the response to each order's charge; 0: there was none. */
+    const statuses = new Map<string, number>();
+    let isDone = false;
+    async function keepCharging() {
+      while (!isDone) {
+        const order = `order-${randomUUID()}`;
+        const response = await charge(order).catch(() => null);
+        statuses.set(order, response?.status ?? 0);
+        await response?.body?.cancel();
+      }
+    }
+    const callers = Array.from({ length: 6 }, keepCharging);
+    const count = (isWanted: (status: number) => boolean) =>
+      [...statuses.values()].filter(isWanted).length;
+    for (let restart = 0; restart < 3; restart++) {
+      const [succeeded, failed] = [count((status) => status === 201), count((s) => s !== 201)];
+      await until("charges succeed", () => count((status) => status === 201) > succeeded + 10);
+      await pgbouncer.kill();
+      await until("charges fail", () => count((status) => status !== 201) > failed + 3);
+      await pgbouncer.start();
+    }
+    const succeeded = count((status) => status === 201);
+    await until("charges succeed again", () => count((status) => status === 201) > succeeded + 10);
+    isDone = true;
+    await Promise.all(callers);
+    assert.equal((await service.get("/health/ready/")).status, 200);
+    assert.deepEqual([...new Set(statuses.values())].sort(), [201, 503]);
+
+    // Callers repeat what failed; this instance need not wait until leases end.
+    const key = await otherInstance.createKey();
+    for (const [order, status] of statuses) {
+      if (status === 201) continue;
+      const response = await otherInstance.request("/charge/", chargeRequest(order, key));
+      assert.equal(response.status, 201, await response.text());
+    }
+    const rows = await runSql(server, "select order_id from gateway.payments");
+    assert.deepEqual(rows.map(({ order_id }) => order_id).sort(), [...statuses.keys()].sort());
+    await assertPaymentsMatchGateway(otherInstance.database, sandbox);
+    service.signal("SIGTERM");
+    assert.equal((await service.ended).code, 0, service.output());
+    assert.doesNotMatch(service.output(), /unhandled|uncaught/);
+  },
+});
