@@ -12,6 +12,7 @@ import { StatusSchema } from "../../routes/status/schemas.ts";
 import { openApp, type TestApp } from "../support/app.ts";
 import { createDatabase, runSql } from "../support/database/database.ts";
 import { throughProxy } from "../support/database/tcp_proxy.ts";
+import { untilEarlierTransactionsEnd } from "../support/database/transactions.ts";
 import { follow, listAll, writeEvent } from "../support/events/event_stream.ts";
 import { publishAll, untilPublished } from "../support/events/publication.ts";
 import { openPayments } from "../support/payments/payments.ts";
@@ -276,14 +277,8 @@ async function openPreviousVersion() {
   await migrate(url, migrations.filter(({ name }) => name < "0012"));
   const writers = postgres(url, { max: 2, onnotice: () => {} });
   const before = [await writeEvent(writers), await writeEvent(writers)];
-  // The migration gives positions at once to events that are older than every open transaction of the
-  // server. So transactions of other tests, in other databases, have to end first.
-  await until("all earlier transactions of the server have ended", async () => {
-    const [row] = await writers`
-      select bool_and(xact_id < pg_snapshot_xmin(pg_current_snapshot())) as have_ended
-      from gateway.events`;
-    return row!.have_ended;
-  });
+  // The migration gives positions at once to events that are older than every open transaction.
+  await untilEarlierTransactionsEnd(url);
   let openId = "";
   const open = await openTransaction(url, {
     async writeAtEnd(sql) {
