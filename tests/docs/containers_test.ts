@@ -93,10 +93,9 @@ Deno.test("container files: every copied path exists and is included, and no oth
 });
 
 Deno.test("sandbox image: runs alone without network, and accepts the options of the sandbox", async () => {
-  const port = freePort();
   await using program = run(
     sandbox,
-    [...sandbox.command, ...sandbox.args, "--port", String(port), "--seed", "1"],
+    [...sandbox.command, ...sandbox.args, "--port", "0", "--seed", "1"],
     { HTTPS_PROXY: "http://127.0.0.1:2", HOME: "/nonexistent" },
   );
   await until("the sandbox runs", () => program.output().includes("Sandbox running"));
@@ -141,7 +140,7 @@ Deno.test("compose.yaml: its start scripts have the command lines of the images"
 });
 
 Deno.test("compose.yaml: the first start prints a key once, and a payment with it becomes paid", async () => {
-  const ports = { PORT: String(freePort()), SANDBOX_PORT: String(freePort()) };
+  const ports = { PORT: String(freePort()), SANDBOX_PORT: "0" };
   const script = join(PROJECT, "deploy/compose.sh");
   const start = () => run(sandbox, ["sh", script, "sandbox"], ports);
   // The volume `data`.
@@ -157,6 +156,7 @@ Deno.test("compose.yaml: the first start prints a key once, and a payment with i
   await using second = start();
   await until("the sandbox runs", () => second.output().includes("Sandbox running"));
   assert.doesNotMatch(second.output(), /gk_/);
+  const sandboxUrl = second.output().match(/API +(http:[^\s]+)\//)![1]!;
 
   const { environment } = compose.services.service;
   await using running = await startService({
@@ -167,7 +167,7 @@ Deno.test("compose.yaml: the first start prints a key once, and a payment with i
       ...environment,
       HOST: "127.0.0.1",
       PORT: ports.PORT,
-      GATEWAY_BASE_URL: `http://127.0.0.1:${ports.SANDBOX_PORT}`,
+      GATEWAY_BASE_URL: sandboxUrl,
       DATABASE_URL: await createDatabase({ template: null }),
     },
   });
@@ -179,9 +179,7 @@ Deno.test("compose.yaml: the first start prints a key once, and a payment with i
   assert.equal(charged.status, 201);
   const { id, order_id } = PaymentSchema.parse(await charged.json());
   const { code } = await new Deno.Command("curl", {
-    args: ["-sSf", "-X", "POST"].concat(
-      `http://127.0.0.1:${ports.SANDBOX_PORT}/_sandbox/transactions/${order_id}/pay`,
-    ),
+    args: ["-sSf", "-X", "POST", `${sandboxUrl}/_sandbox/transactions/${order_id}/pay`],
     stdout: "null",
   }).output();
   assert.equal(code, 0);

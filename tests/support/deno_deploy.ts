@@ -2,7 +2,6 @@
 
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { freePort } from "./free_port.ts";
 import { copyProject, createDataFolder } from "./project.ts";
 import { DOWNLOAD_ENV, environment, type Service, startService } from "./service.ts";
 
@@ -40,7 +39,6 @@ export async function createDeployment(): Promise<Deployment> {
     canImportText: VERSIONS[Deno.build.arch]! >= "2.5",
     command,
     async start(settings = {}) {
-      const port = freePort();
       return await startService({
         cwd: folder.path,
         command: command(),
@@ -48,7 +46,7 @@ export async function createDeployment(): Promise<Deployment> {
           ...DOWNLOAD_ENV,
           DENO_DEPLOY: "true",
           // Where `Deno.serve` listens, independent of its arguments.
-          DENO_SERVE_ADDRESS: `tcp:127.0.0.1:${port}`,
+          DENO_SERVE_ADDRESS: "tcp:127.0.0.1:0",
           ...settings,
         },
       });
