@@ -31,8 +31,8 @@ interface Series {
 }
 
 /**
- * A metric as the registry of prom-client reads it. The classes of prom-client take 2 µs to find the
- * series of a value, which every request would cost several times; this takes a tenth of that.
+ * A metric as the registry of prom-client reads it. The classes of prom-client validate and hash the
+ * labels of every value, which each request would pay for several times.
  */
 abstract class RegisteredMetric<S extends Series> {
   readonly name: string;
