@@ -1,5 +1,6 @@
 /** `deno task openapi`: writes the OpenAPI document to `openapi/openapi.json`. */
 
+import { createAuditRecorder } from "../core/audit/recorder.ts";
 import { systemClock } from "../core/clock.ts";
 import { createClockCheck } from "../core/clock_check.ts";
 import type { Config } from "../core/config/config.ts";
@@ -36,6 +37,7 @@ export async function run(readConfig: () => Config): Promise<void> {
     leaseHolder: NO_LOCK,
     migrations: [],
     log,
+    audit: createAuditRecorder({ database, log, clock: systemClock }),
     clock: systemClock,
     clockCheck: createClockCheck({ database, gateway, clock: systemClock }),
     load: createLoad(log),

@@ -2,6 +2,7 @@
 
 import { setTimeout as delay } from "node:timers/promises";
 import { waitAtMost } from "../concurrency/deadlines.ts";
+import { createAuditRecorder } from "../core/audit/recorder.ts";
 import { ensureKey } from "../core/auth/api_keys.ts";
 import { systemClock } from "../core/clock.ts";
 import { createClockCheck } from "../core/clock_check.ts";
@@ -12,12 +13,12 @@ import { DEFAULT_DEADLINE_MS } from "../core/gateway/client.ts";
 import { CHARGE_DEADLINE_MS } from "../core/gateway/operations.ts";
 import { createLoad, measureLoad } from "../core/load.ts";
 import { createLog, type Log } from "../core/log.ts";
-import { registerClockMetrics, registerStatusMetrics } from "../core/status/metrics.ts";
+import { registerMetrics } from "../core/status/metrics.ts";
 import { createEvents, type Events } from "../core/subscribers/subscribe.ts";
-import { observeLoopDelay } from "../core/telemetry.ts";
 import { type Database, openDatabase } from "../db/database.ts";
 import { openInstanceLock } from "../db/instance_lock.ts";
 import { loadMigrations } from "../db/migrations.ts";
+import { VERSION } from "../openapi/document.ts";
 import { createApp } from "../routes/app.ts";
 import { openAccountGuard, requireSameAccount } from "./account.ts";
 import { claimServer } from "./database_server.ts";
@@ -101,17 +102,17 @@ export async function serve(readConfig: () => Config, options: ServeOptions = {}
   const clockCheck = createClockCheck({ database, gateway, clock });
   const shared = { database, leaseHolder, clock, clockCheck, log, events };
   const jobsDeps = { ...shared, gateway: background, invoicePayments, keep, recheck };
-  resources.use(registerStatusMetrics({ database, clock, log }));
-  resources.use(registerClockMetrics({ clockCheck, log }));
   jobs = resources.use(await openJobs({ ...config, databaseUrl }, jobsDeps));
   const { jobQueue, publisher } = jobs;
   resources.use(startPositionPublisher({ databaseUrl, publisher, jobQueue, events, log }));
   const streamDeps = { database, databaseUrl, clock, log };
   const streams = resources.use(createEventStreams(streamDeps, { limits: config.streams }));
 
+  const audit = resources.use(createAuditRecorder({ database, clock, log }));
   const load = createLoad(log);
   resources.use(measureLoad(load));
-  resources.use(observeLoopDelay(load.delayMs));
+  const metricsDeps = { database, clock, clockCheck, gateway, load, log, version: VERSION };
+  resources.use(registerMetrics(metricsDeps));
 
   let isDraining = false;
   const app = createApp({
@@ -127,6 +128,7 @@ export async function serve(readConfig: () => Config, options: ServeOptions = {}
     publisher,
     poster: jobs.poster,
     log,
+    audit,
     clock,
     clockCheck,
     load,

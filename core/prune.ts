@@ -33,7 +33,7 @@ export async function prune(
   deps: PruneDeps,
   batches = BATCHES,
 ): Promise<Record<keyof RetentionDays, number>> {
-  const deleted = { jobs: 0, notifications: 0, events: 0, keys: 0, deliveries: 0 };
+  const deleted = { jobs: 0, notifications: 0, events: 0, audit: 0, keys: 0, deliveries: 0 };
   // First, because an event is kept while one of its deliveries is pending.
   deleted.deliveries = await expireDeliveries(deps, batches);
   for (const table of PRUNED_TABLES) deleted[table] = await pruneAll(deps, table, batches);

@@ -1,150 +1,216 @@
-/** The metrics of the service. */
+/** The metrics of the service: their names, and the functions that record them. */
 
 import {
-  type Attributes,
-  type BatchObservableCallback,
-  metrics,
-  type ObservableCallback,
-} from "@opentelemetry/api";
+  createCounter,
+  createGauge,
+  createHistogram,
+  exportGauges,
+  type Observed,
+  showGauges,
+} from "./instruments.ts";
 
-const meter = metrics.getMeter("payment-gateway");
+const CALL_BOUNDS = [1, 5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000, 30_000];
 
-const addedLatency = meter.createHistogram(
-  "payment_gateway.charge.added_latency",
-  {
-    description:
-      "Latency that the service adds to a charge: total time minus the time of the gateway call",
-    unit: "ms",
-    // The buckets are finest around the target of 3 ms.
-    advice: { explicitBucketBoundaries: [0.5, 1, 1.5, 2, 2.5, 3, 4, 5, 10, 25, 50, 100, 500] },
-  },
-);
+const requestDuration = createHistogram("requests.duration", {
+  description: "Duration of a request until its response began, by method, route and status",
+  unit: "ms",
+  bounds: CALL_BOUNDS,
+});
 
-const refusedNotifications = meter.createCounter("payment_gateway.notifications.refused", {
-  description: "Requests to the notification endpoint that were rejected",
+/** `route` is the pattern of the route, so that there are few. */
+export function recordRequest(
+  ms: number,
+  attributes: { method: string; route: string; status: number },
+): void {
+  requestDuration(ms, attributes);
+}
+
+const addedLatency = createHistogram("charge.added_latency", {
+  description:
+    "Latency that the service adds to a charge: total time minus the time of the gateway call",
+  unit: "ms",
+  // The buckets are finest around the target of 3 ms.
+  bounds: [0.5, 1, 1.5, 2, 2.5, 3, 4, 5, 10, 25, 50, 100, 500],
 });
 
 /** Call it once for each charge that the gateway answered. */
-export function recordAddedLatency(ms: number, attributes: Attributes): void {
-  addedLatency.record(ms, attributes);
+export function recordAddedLatency(ms: number, attributes: { payment_type: string }): void {
+  addedLatency(ms, attributes);
 }
+
+const charges = createCounter(
+  "charges",
+  "Charges by payment type and result: the status of the payment, or the code of the error",
+);
+
+export function countCharge(attributes: { payment_type: string; result: string }): void {
+  charges(attributes);
+}
+
+const notificationResults = createCounter(
+  "notifications.results",
+  "Notifications that were stored, by their result",
+);
+
+export function countNotification(result: string): void {
+  notificationResults({ result });
+}
+
+const refusedNotifications = createCounter(
+  "notifications.refused",
+  "Requests to the notification endpoint that were rejected",
+);
 
 /** Rejected notifications are not stored, only counted; `reason` is the error code. */
 export function countRefusedNotification(reason: string): void {
-  refusedNotifications.add(1, { reason });
+  refusedNotifications({ reason });
 }
 
-const jobRuns = meter.createHistogram("payment_gateway.jobs.duration", {
+const gatewayDuration = createHistogram("gateway.duration", {
+  description:
+    "Duration of a call to the gateway, by operation and result: `ok`, `error` (the gateway " +
+    "responded with an error), or why no response arrived",
+  unit: "ms",
+  bounds: CALL_BOUNDS,
+});
+
+export function recordGatewayCall(
+  ms: number,
+  attributes: { operation: string; result: string },
+): void {
+  gatewayDuration(ms, attributes);
+}
+
+const deliveries = createCounter(
+  "webhooks.attempts",
+  "Attempts to deliver a webhook, by result: delivered, retried later, or given up",
+);
+
+export function countDelivery(result: "delivered" | "retry" | "failed"): void {
+  deliveries({ result });
+}
+
+const jobRuns = createHistogram("jobs.duration", {
   description: "Duration of a job attempt, by task and outcome",
   unit: "ms",
-  advice: { explicitBucketBoundaries: [1, 5, 10, 50, 100, 500, 1_000, 5_000, 15_000, 60_000] },
+  bounds: [1, 5, 10, 50, 100, 500, 1_000, 5_000, 15_000, 60_000],
 });
 
 export function recordJobRun(ms: number, attributes: { task: string; outcome: string }): void {
-  jobRuns.record(ms, attributes);
+  jobRuns(ms, attributes);
 }
 
-const rejectedRequests = meter.createCounter("payment_gateway.requests.rejected", {
-  description: "Requests of callers that were rejected because the instance was overloaded",
-});
+const rejectedRequests = createCounter(
+  "requests.rejected",
+  "Requests of callers that were rejected because the instance was overloaded",
+);
 
 export function countRejectedRequest(): void {
-  rejectedRequests.add(1);
+  rejectedRequests();
 }
 
-function gauge(name: string, description: string, unit = "") {
-  return meter.createObservableGauge(`payment_gateway.${name}`, { description, unit });
+const unrecordedAttempts = createCounter(
+  "audit.unrecorded",
+  "Refused requests that the audit trail does not contain, because there were too many",
+);
+
+export function countUnrecordedAttempt(): void {
+  unrecordedAttempts();
 }
 
 /** Read from the database, so every instance reports the same values: use the maximum, not the sum. */
-const GAUGES = {
-  jobs: gauge("jobs", "Jobs that are queued, running or failed, by task"),
-  oldestJob: gauge("jobs.oldest_age", "Time since the oldest queued job became due", "s"),
-  lastRun: gauge("schedule.last_run_age", "Time since a scheduled task last started", "s"),
-  lastRunEnd: gauge(
+const SHARED_GAUGES = {
+  jobs: createGauge("jobs", "Jobs that are queued, running or failed, by task"),
+  oldestJob: createGauge("jobs.oldest_age", "Time since the oldest queued job became due", "s"),
+  lastRun: createGauge("schedule.last_run_age", "Time since a scheduled task last started", "s"),
+  lastRunEnd: createGauge(
     "schedule.last_end_age",
     "Time since a scheduled task last ended; absent while it runs",
     "s",
   ),
-  isRunning: gauge("schedule.running", "1 while a scheduled task runs, else 0"),
-  hasFailed: gauge("schedule.failed", "1 if the last run of a scheduled task failed, else 0"),
-  unpublished: gauge("events.unpublished", "Committed events without a position"),
-  oldestUnpublished: gauge(
+  isRunning: createGauge("schedule.running", "1 while a scheduled task runs, else 0"),
+  hasFailed: createGauge("schedule.failed", "1 if the last run of a scheduled task failed, else 0"),
+  unpublished: createGauge("events.unpublished", "Committed events without a position"),
+  oldestUnpublished: createGauge(
     "events.publication_lag",
     "Age of the oldest committed event without a position",
     "s",
   ),
-  deliveries: gauge(
+  deliveries: createGauge(
     "events.waiting_deliveries",
     "Events waiting for delivery to in-process subscribers",
   ),
-  oldestEvent: gauge("events.oldest_age", "Age of the oldest event waiting for delivery", "s"),
-  webhooks: gauge("webhooks.waiting", "Webhook deliveries waiting to be sent"),
-  oldestWebhook: gauge(
+  oldestEvent: createGauge(
+    "events.oldest_age",
+    "Age of the oldest event waiting for delivery",
+    "s",
+  ),
+  webhooks: createGauge("webhooks.waiting", "Webhook deliveries waiting to be sent"),
+  oldestWebhook: createGauge(
     "webhooks.oldest_age",
     "Time the oldest webhook delivery has been waiting",
     "s",
   ),
-  disabledEndpoints: gauge("webhooks.disabled_endpoints", "Disabled webhook endpoints"),
-  notifications: gauge("notifications.waiting", "Notifications waiting to be processed"),
-  oldestNotification: gauge(
+  disabledEndpoints: createGauge("webhooks.disabled_endpoints", "Disabled webhook endpoints"),
+  notifications: createGauge("notifications.waiting", "Notifications waiting to be processed"),
+  oldestNotification: createGauge(
     "notifications.oldest_age",
     "Age of the oldest notification waiting to be processed",
     "s",
   ),
-  failedNotifications: gauge(
+  failedNotifications: createGauge(
     "notifications.failed",
     "Notifications that the service gave up confirming with the gateway",
   ),
-  unanswered: gauge("unanswered", "Requests to the gateway whose outcome is unknown"),
-  unrecognized: gauge(
+  unanswered: createGauge("unanswered", "Requests to the gateway whose outcome is unknown"),
+  unrecognized: createGauge(
     "payments.unrecognized",
     "Payments in a status at the gateway that the service does not know",
   ),
 };
 
-const loopDelay = gauge(
-  "event_loop.delay",
-  "Longest delay of the event loop of this instance in the last ten seconds",
-  "ms",
-);
+/** Each instance has its own values. */
+const INSTANCE_GAUGES = {
+  loopDelay: createGauge(
+    "event_loop.delay",
+    "Longest delay of the event loop of this instance in the last ten seconds",
+    "ms",
+  ),
+  clockOffset: createGauge(
+    "clock.offset",
+    "By how much the clock of this instance is ahead of another one (`of`: database or gateway)",
+    "ms",
+  ),
+  isDatabaseUp: createGauge("database.up", "1 if the database responds to this instance, else 0"),
+  poolSize: createGauge("database.pool_size", "Maximum number of database connections"),
+  poolCalls: createGauge(
+    "database.pool_calls",
+    "Calls of the database in progress; those above the size of the pool wait for a connection",
+  ),
+  isGatewayDown: createGauge(
+    "gateway.down",
+    "1 while this instance makes no calls to the gateway, because it does not respond, else 0",
+  ),
+  build: createGauge("build_info", "1, with the version of the service and of Deno"),
+};
 
-/** Calls `read` for each export. Each instance has its own value. */
-export function observeLoopDelay(read: () => number): Disposable {
-  const callback: ObservableCallback = (result) => result.observe(read());
-  loopDelay.addCallback(callback);
-  return { [Symbol.dispose]: () => loopDelay.removeCallback(callback) };
-}
+export type Observation = Observed<keyof typeof SHARED_GAUGES>;
+export type InstanceObservation = Observed<keyof typeof INSTANCE_GAUGES>;
 
-const clockOffset = gauge(
-  "clock.offset",
-  "By how much the clock of this instance is ahead of another one (`of`: database or gateway)",
-  "ms",
-);
-
-/** Calls `read` for each export. Each instance has its own values; null: not known. */
-export function observeClockOffsets(
-  read: () => Promise<Record<string, number | null>>,
+/** Calls the functions for each export; never if metrics are not exported. */
+export function exportMetrics(
+  readShared: () => Promise<Observation[]>,
+  readInstance: () => Promise<InstanceObservation[]>,
 ): Disposable {
-  const callback: ObservableCallback = async (result) => {
-    for (const [name, ms] of Object.entries(await read())) {
-      if (ms !== null) result.observe(ms, { of: name });
-    }
-  };
-  clockOffset.addCallback(callback);
-  return { [Symbol.dispose]: () => clockOffset.removeCallback(callback) };
+  const exported = [
+    exportGauges(SHARED_GAUGES, readShared),
+    exportGauges(INSTANCE_GAUGES, readInstance),
+  ];
+  return { [Symbol.dispose]: () => exported.forEach((each) => each[Symbol.dispose]()) };
 }
 
-export type Observation = [gauge: keyof typeof GAUGES, value: number, attributes: Attributes];
-
-/** Calls `read` for each export; never if metrics are not exported. */
-export function observeGauges(read: () => Promise<Observation[]>): Disposable {
-  const gauges = Object.values(GAUGES);
-  const callback: BatchObservableCallback = async (result) => {
-    for (const [name, value, attributes] of await read()) {
-      result.observe(GAUGES[name], value, attributes);
-    }
-  };
-  meter.addBatchObservableCallback(callback, gauges);
-  return { [Symbol.dispose]: () => meter.removeBatchObservableCallback(callback, gauges) };
+/** Sets the values that `GET /metrics` shows. */
+export function showMetrics(shared: Observation[], instance: InstanceObservation[]): void {
+  showGauges(SHARED_GAUGES, shared);
+  showGauges(INSTANCE_GAUGES, instance);
 }

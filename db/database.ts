@@ -64,8 +64,11 @@ export function openDatabase(options: { url: string; poolSize: number }): Databa
     return codeOf(error) === READ_ONLY && performance.now() - openedAt > READ_ONLY_POOL_MS;
   }
 
+  const use: PoolUse = { size: options.poolSize, calls: 0 };
+
   async function withDeadline<T>(work: Work<T>): Promise<T> {
     const used = pool;
+    use.calls++;
     const began = performance.now();
     const { promise: deadline, reject } = Promise.withResolvers<never>();
     let isExpired = false;
@@ -88,10 +91,11 @@ export function openDatabase(options: { url: string; poolSize: number }): Databa
       throw new DatabaseUnavailable("The database is not available", { cause: error });
     } finally {
       clearTimeout(timer);
+      use.calls--;
     }
   }
 
-  return {
+  const database: Database = {
     query: (work, name = "query") => inDatabaseSpan(name, () => withDeadline(work)),
     transaction: (work, name = "transaction") =>
       inDatabaseSpan(
@@ -102,6 +106,22 @@ export function openDatabase(options: { url: string; poolSize: number }): Databa
       await Promise.all([...ending, pool.end({ timeout: GRACE_SECONDS })]);
     },
   };
+  poolUses.set(database, use);
+  return database;
+}
+
+export interface PoolUse {
+  /** The maximum number of connections. */
+  size: number;
+  /** The calls in progress; those above `size` wait for a connection. */
+  calls: number;
+}
+
+const poolUses = new WeakMap<Database, PoolUse>();
+
+/** Null: this is not a pool itself, but an object around one. */
+export function poolUse(database: Database): PoolUse | null {
+  return poolUses.get(database) ?? null;
 }
 
 type Work<T> = (pool: postgres.Sql, isExpired: () => boolean) => Promise<T>;

@@ -4,7 +4,7 @@ import type { Sql } from "./database.ts";
 import { IS_UNDELIVERED } from "./jobs.ts";
 
 /** The ids of these tables are in the order of creation, so the oldest rows come first. */
-export const PRUNED_TABLES = ["jobs", "notifications", "events"] as const;
+export const PRUNED_TABLES = ["jobs", "notifications", "events", "audit"] as const;
 
 export type PrunedTable = (typeof PRUNED_TABLES)[number];
 
@@ -14,6 +14,7 @@ const RULES: Record<PrunedTable, { ageColumn: string; condition: string; alsoDel
     // Not `created_at`: a job that was postponed for weeks may have finished only now.
     jobs: { ageColumn: "updated_at", condition: "record.status in ('succeeded', 'failed')" },
     notifications: { ageColumn: "created_at", condition: "record.status <> 'received'" },
+    audit: { ageColumn: "created_at", condition: "true" },
     // An event without a position is kept, because lists and streams do not contain it yet. A delivery
     // job still needs the event it starts at and all later ones of its resource; a pending webhook
     // delivery needs its own event.

@@ -26,6 +26,14 @@ export interface RefundFilter {
   limit: number;
 }
 
+interface Position {
+  created_at: Date;
+  id: string;
+}
+
+/** After every refund. */
+const END: Position = { created_at: new Date("9999-12-31T00:00:00Z"), id: MAX };
+
 /**
  * Newest first. Reads one range of an index, in its order, and skips the refunds that do not match:
  * few payments are refunded. A refund that was made in the gateway's dashboard has the gateway's time,
@@ -33,36 +41,35 @@ export interface RefundFilter {
  */
 export async function listRefunds(sql: Sql, filter: RefundFilter): Promise<RefundDetails[]> {
   const { owner, paymentId, before, limit } = filter;
-  const [ownerColumn, ownerValue, ownerOrder] = owner === null
+  const end = before === null ? END : await findPosition(sql, before);
+  if (!end) return [];
+  const from = filter.createdFrom ?? new Date(0);
+  const [ownerColumn, ownerValue, ownerOrder] = owner === null || paymentId !== null
     ? [sql``, sql``, sql``]
     : [sql`user_id,`, sql`${owner}::text,`, sql`user_id desc,`];
-  const start = before === null
-    ? sql`select 'infinity'::timestamptz as created_at, ${MAX}::uuid as id`
-    : sql`select created_at, id from gateway.refunds where id = ${before}`;
-  const from = filter.createdFrom ?? new Date(0);
-  const source = paymentId === null
-    ? sql`(
-        select * from gateway.refunds
-        where (${ownerColumn} created_at, id) < (${ownerValue} start.created_at, start.id)
-          and (${ownerColumn} created_at, id) >= (${ownerValue} ${from}::timestamptz, ${NIL}::uuid)
-          and ${matches(sql, filter)}
-        order by ${ownerOrder} created_at desc, id desc limit ${limit}
-      )`
-    : sql`(
-        with found as materialized (
-          select * from gateway.refunds where payment_id = ${paymentId}
-        )
-        select * from found
-        where (created_at, id) < (start.created_at, start.id) and created_at >= ${from}::timestamptz
-          and (${owner}::text is null or user_id = ${owner})
-          and ${matches(sql, filter)}
-        order by created_at desc, id desc limit ${limit}
-      )`;
+  // A payment has few refunds: all are read by its index and then filtered.
+  const source = paymentId === null ? sql`gateway.refunds` : sql`of_payment`;
   return await sql<RefundDetails[]>`
-    with start as (${start})
-    select refund.*, payment.order_id
-    from start cross join lateral ${source} refund cross join lateral ${paymentOf(sql, "refund")}
+    with of_payment as materialized (
+      select * from gateway.refunds where payment_id = ${paymentId}
+    ), refund as materialized (
+      select * from ${source}
+      where (${ownerColumn} created_at, id)
+          < (${ownerValue} ${end.created_at}::timestamptz, ${end.id}::uuid)
+        and (${ownerColumn} created_at, id) >= (${ownerValue} ${from}::timestamptz, ${NIL}::uuid)
+        and (${owner}::text is null or user_id = ${owner})
+        and ${matches(sql, filter)}
+      order by ${ownerOrder} created_at desc, id desc limit ${limit}
+    )
+    select refund.*, payment.order_id from refund cross join lateral ${paymentOf(sql, "refund")}
     order by refund.created_at desc, refund.id desc`;
+}
+
+/** Null: there is no such refund. */
+async function findPosition(sql: Sql, id: string): Promise<Position | null> {
+  const [position] = await sql<[Position?]>`
+    select created_at, id from gateway.refunds where id = ${id}`;
+  return position ?? null;
 }
 
 function matches(

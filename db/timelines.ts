@@ -1,5 +1,6 @@
 /** The statements that read what happened to records: transitions, refunds, notifications, events. */
 
+import { MAX, NIL } from "uuid";
 import type { Sql } from "./database.ts";
 import type { GatewayEvent } from "./events.ts";
 import type { GatewayNotification } from "./notifications.ts";
@@ -21,10 +22,13 @@ export async function listLinkedPayments(
   owner: OwnerFilter,
   limit: number,
 ): Promise<TimelinePayment[]> {
+  // Materialized, like the rows below, so that the order cannot make PostgreSQL read another index.
   return await sql<TimelinePayment[]>`
-    select id, order_id from gateway.payments
-    where ${sql(link)} = ${id} and (${owner}::text is null or user_id = ${owner})
-    order by ${sql(link)} desc, id desc limit ${limit}`;
+    with found as materialized (
+      select id, order_id, user_id from gateway.payments where ${sql(link)} = ${id}
+    )
+    select id, order_id from found where ${owner}::text is null or user_id = ${owner}
+    order by id desc limit ${limit}`;
 }
 
 /** Each of these functions returns the newest rows, the newest first. */
@@ -34,10 +38,11 @@ export async function listTransitions(
   limit: number,
 ): Promise<History[]> {
   return await sql<History[]>`
-    select entry.* from unnest(${sql.array([...ids])}::uuid[]) record_id cross join lateral (
-      select * from gateway.history where resource_id = record_id order by id desc limit ${limit}
-    ) entry
-    order by entry.id desc limit ${limit}`;
+    with found as materialized (
+      select entry.* from unnest(${sql.array([...ids])}::uuid[]) record_id
+      join gateway.history entry on entry.resource_id = record_id
+    )
+    select * from found order by id desc limit ${limit}`;
 }
 
 export async function listRefundsOf(
@@ -66,7 +71,7 @@ export async function listNotificationsOf(
   return await sql<GatewayNotification[]>`
     select notification.* from unnest(${sql.array(orders)}::text[]) wanted cross join lateral (
       select * from gateway.notifications
-      where order_id = wanted
+      where (order_id, id) < (wanted, ${MAX}::uuid) and (order_id, id) >= (wanted, ${NIL}::uuid)
         and (payment_id = any(${sql.array(ids)}::uuid[])
           or (${hasUnmatched} and payment_id is null))
       order by order_id desc, id desc limit ${limit}

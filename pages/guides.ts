@@ -13,11 +13,14 @@ const GUIDES: Record<string, () => Promise<{ default: string }>> = {
   "cards.md": () => import("../docs/cards.md", { with: { type: "text" } }),
   "clients.md": () => import("../docs/clients.md", { with: { type: "text" } }),
   "figures.md": () => import("../docs/figures.md", { with: { type: "text" } }),
+  "finding-out-what-happened.md": () =>
+    import("../docs/finding-out-what-happened.md", { with: { type: "text" } }),
   "first-payments.md": () => import("../docs/first-payments.md", { with: { type: "text" } }),
   "gateway.md": () => import("../docs/gateway.md", { with: { type: "text" } }),
   "how-it-works.md": () => import("../docs/how-it-works.md", { with: { type: "text" } }),
   "idempotency.md": () => import("../docs/idempotency.md", { with: { type: "text" } }),
   "invoices.md": () => import("../docs/invoices.md", { with: { type: "text" } }),
+  "monitoring.md": () => import("../docs/monitoring.md", { with: { type: "text" } }),
   "moving-from-django-payment-midtrans.md": () =>
     import("../docs/moving-from-django-payment-midtrans.md", { with: { type: "text" } }),
   "production.md": () => import("../docs/production.md", { with: { type: "text" } }),

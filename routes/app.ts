@@ -2,6 +2,7 @@
 
 import { Hono } from "hono";
 import { getPath } from "hono/utils/url";
+import type { AuditRecorder } from "../core/audit/recorder.ts";
 import { createAuthenticator } from "../core/auth/authenticator.ts";
 import type { Clock } from "../core/clock.ts";
 import type { ClockCheck } from "../core/clock_check.ts";
@@ -21,6 +22,7 @@ import type { Migration } from "../db/migrations.ts";
 import { createDocument, type Document } from "../openapi/document.ts";
 import { createReference } from "../openapi/reference.ts";
 import { createFrontDoor } from "../pages/front_door.ts";
+import { createAuditRoutes } from "./audit.ts";
 import { createEventRoutes } from "./events/routes.ts";
 import { registerWebhookMessages } from "./events/webhook_messages.ts";
 import { createExportRoutes } from "./exports/routes.ts";
@@ -28,6 +30,8 @@ import { createInvoiceRoutes } from "./invoices/routes.ts";
 import { createJobRoutes } from "./jobs/routes.ts";
 import { createKeyRoutes } from "./keys.ts";
 import { me } from "./me.ts";
+import { acceptMetricsToken, createMetricsRoutes } from "./metrics.ts";
+import { createAudit } from "./middleware/audit_requests.ts";
 import { createQueryChecks } from "./middleware/known_query.ts";
 import { mount } from "./middleware/mount.ts";
 import { createRateLimit } from "./middleware/rate_limit.ts";
@@ -60,6 +64,7 @@ export interface AppDeps {
     | "isEmbeddedDefault"
     | "jwt"
     | "keep"
+    | "metricsToken"
     | "notificationConfirm"
     | "rateLimit"
     | "trustedProxies"
@@ -82,6 +87,8 @@ export interface AppDeps {
   /** Sends webhooks. */
   poster: Poster;
   log: Log;
+  /** Records what callers change. */
+  audit: AuditRecorder;
   clock: Clock;
   clockCheck: ClockCheck;
   /** The load of this instance. */
@@ -123,6 +130,7 @@ export function createApp(options: AppDeps): App {
     }),
   ];
   const statusRoutes = createStatusRoutes(deps);
+  const metricsRoutes = createMetricsRoutes(deps);
   const acceptDevelopmentKeys = config.isEmbeddedDefault;
   const resources = [
     me,
@@ -141,7 +149,9 @@ export function createApp(options: AppDeps): App {
     createReconciliationRoutes(deps),
     createWebhookRoutes({ ...deps, secrets, webhookRules }),
     statusRoutes,
+    metricsRoutes,
     createJobRoutes(deps),
+    createAuditRoutes(deps),
     ...deps.resources ?? [],
   ];
 
@@ -168,12 +178,17 @@ export function createApp(options: AppDeps): App {
   const app = new Hono<AppEnv>({ getPath: pathWithSlash });
   const frontDoor = createFrontDoor({ basePath, sandboxUrl: deps.sandboxUrl ?? null });
   for (const router of [...publicRoutes, reference, frontDoor]) mount(app, basePath, router, null);
+  const requireMetricsReader = acceptMetricsToken(config.metricsToken, requireCaller);
   const requireCallerUnderLoad = createLoadShedder(deps.load, requireCaller);
   for (const router of resources) {
-    // Like notifications and probes, the status is served under any load.
-    const isAlwaysServed = router === statusRoutes;
+    // Like notifications and probes, the status and the metrics are served under any load.
+    const guard = router === metricsRoutes
+      ? requireMetricsReader
+      : router === statusRoutes
+      ? requireCaller
+      : requireCallerUnderLoad;
     mount(app, basePath, router, {
-      requireCaller: isAlwaysServed ? requireCaller : requireCallerUnderLoad,
+      requireCaller: guard,
       queryChecks: createQueryChecks(router),
     });
   }
@@ -188,7 +203,11 @@ export function createApp(options: AppDeps): App {
     });
   });
 
-  const fetch = wrapRequests((request, context) => app.fetch(request, context), { log, clock });
+  const fetch = wrapRequests((request, context) => app.fetch(request, context), {
+    log,
+    clock,
+    audit: createAudit(deps.audit, basePath),
+  });
   return {
     fetch,
     request: async (path, init) =>

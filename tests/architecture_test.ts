@@ -23,7 +23,7 @@ const LAYERS = [
  * `core/` is the lowest layer; its files and folders may import each other.
  */
 const CORE_LAYERS = [
-  ["tasks.ts", "schedule.ts", "prune.ts", "timelines.ts", "status"],
+  ["tasks.ts", "schedule.ts", "prune.ts", "timelines.ts", "audit", "status"],
   ["reports"],
   ["subscribers"],
   ["notifications", "webhooks"],

@@ -47,6 +47,8 @@ export interface RetentionDays {
   notifications: number;
   keys: number;
   events: number;
+  /** What callers changed and tried to change. */
+  audit: number;
   /** Pending deliveries to disabled webhook endpoints. */
   deliveries: number;
 }
@@ -94,6 +96,8 @@ export interface Config {
   rateLimit: { perSecond: number; burst: number };
   /** How many event streams may be open. */
   streams: { perCaller: number; total: number };
+  /** The token with which `GET /metrics` can be read; null: only with a staff or viewer key. */
+  metricsToken: string | null;
   trustedProxies: AddressList | null;
   drainSeconds: number;
 }
@@ -150,6 +154,7 @@ export function parseConfig(env: Environment, folder: string): Config {
       notifications: settings.KEEP_NOTIFICATIONS_DAYS ?? 400,
       keys: settings.KEEP_KEYS_DAYS ?? 1,
       events: settings.KEEP_EVENTS_DAYS ?? 400,
+      audit: settings.KEEP_AUDIT_DAYS ?? 400,
       deliveries: settings.KEEP_HELD_DELIVERIES_DAYS ?? settings.KEEP_EVENTS_DAYS ?? 400,
     },
     recheck: {
@@ -168,6 +173,7 @@ export function parseConfig(env: Environment, folder: string): Config {
       perCaller: settings.STREAMS_PER_CALLER ?? 100,
       total: settings.STREAMS_TOTAL ?? 1_000,
     },
+    metricsToken: settings.METRICS_TOKEN ?? null,
     trustedProxies: settings.TRUST_PROXY ?? null,
     drainSeconds: settings.DRAIN_SECONDS ?? (isEmbeddedDefault ? 0 : 3),
   };

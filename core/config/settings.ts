@@ -22,8 +22,6 @@ export const DEFAULT_SANDBOX_PORT = 8001;
 export const SANDBOX_SERVER_KEY = "SB-Mid-server-sandbox";
 export const SANDBOX_CLIENT_KEY = "SB-Mid-client-sandbox";
 
-const DAYS_PROBLEM = "must be a number of days, 1 to 36500";
-
 const GATEWAY_KEY_PATTERN = /^[\x21-\x7e]+$/;
 
 interface SettingInfo {
@@ -42,6 +40,10 @@ function setting<T>(info: SettingInfo, problem: string, parse: (text: string) =>
     context.addIssue({ code: "custom", message });
     return z.NEVER;
   }).optional().meta({ ...info });
+}
+
+function daysSetting(info: SettingInfo) {
+  return setting(info, "must be a number of days, 1 to 36500", wholeNumber(1, 36_500));
 }
 
 function textSetting(info: SettingInfo) {
@@ -180,43 +182,36 @@ export const SETTINGS = z.object({
     "must be kv or postgres",
     (text) => text === "kv" || text === "postgres" ? text : undefined,
   ),
-  KEEP_JOBS_DAYS: setting(
-    {
-      description: "Days to keep finished jobs; at least as long as `KEEP_KEYS_DAYS`",
-      default: "`30`",
-      example: "7",
-    },
-    DAYS_PROBLEM,
-    wholeNumber(1, 36_500),
-  ),
-  KEEP_NOTIFICATIONS_DAYS: setting(
-    { description: "Days to keep processed notifications", default: "`400`", example: "90" },
-    DAYS_PROBLEM,
-    wholeNumber(1, 36_500),
-  ),
-  KEEP_KEYS_DAYS: setting(
-    {
-      description: "Days for which idempotency keys are valid, and kept",
-      default: "`1`",
-      example: "7",
-    },
-    DAYS_PROBLEM,
-    wholeNumber(1, 36_500),
-  ),
-  KEEP_EVENTS_DAYS: setting(
-    { description: "Days to keep delivered events", default: "`400`", example: "90" },
-    DAYS_PROBLEM,
-    wholeNumber(1, 36_500),
-  ),
-  KEEP_HELD_DELIVERIES_DAYS: setting(
-    {
-      description: "Days until events that wait for a disabled webhook endpoint expire",
-      default: "the value of `KEEP_EVENTS_DAYS`",
-      example: "90",
-    },
-    DAYS_PROBLEM,
-    wholeNumber(1, 36_500),
-  ),
+  KEEP_JOBS_DAYS: daysSetting({
+    description: "Days to keep finished jobs; at least as long as `KEEP_KEYS_DAYS`",
+    default: "`30`",
+    example: "7",
+  }),
+  KEEP_NOTIFICATIONS_DAYS: daysSetting({
+    description: "Days to keep processed notifications",
+    default: "`400`",
+    example: "90",
+  }),
+  KEEP_KEYS_DAYS: daysSetting({
+    description: "Days for which idempotency keys are valid, and kept",
+    default: "`1`",
+    example: "7",
+  }),
+  KEEP_EVENTS_DAYS: daysSetting({
+    description: "Days to keep delivered events",
+    default: "`400`",
+    example: "90",
+  }),
+  KEEP_AUDIT_DAYS: daysSetting({
+    description: "Days to keep what callers changed and tried to change (`GET /audit/`)",
+    default: "`400`",
+    example: "90",
+  }),
+  KEEP_HELD_DELIVERIES_DAYS: daysSetting({
+    description: "Days until events that wait for a disabled webhook endpoint expire",
+    default: "the value of `KEEP_EVENTS_DAYS`",
+    example: "90",
+  }),
   RECHECK_MINUTES: setting(
     {
       description: "Minutes after which a paid payment is checked again if its bank or store can " +
@@ -351,6 +346,16 @@ export const SETTINGS = z.object({
     { description: "Open event streams per instance", default: "`1000`", example: "1000" },
     "must be a whole number, 1 to 100000",
     wholeNumber(1, 100_000),
+  ),
+  METRICS_TOKEN: setting(
+    {
+      description: "Token with which a monitoring system can read `GET /metrics`, in addition to " +
+        "staff and viewer keys (secret)",
+      default: "none",
+      example: "32 or more random characters",
+    },
+    "must be at least 32 characters without spaces",
+    matching(/^[\x21-\x7e]{32,}$/),
   ),
   TRUST_PROXY: setting(
     {

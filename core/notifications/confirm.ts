@@ -19,6 +19,7 @@ import { type AppliedReport, applyReport } from "../payments/apply_report.ts";
 import { checkAtGateway } from "../payments/check_at_gateway.ts";
 import { matchTransaction } from "../payments/match_transaction.ts";
 import type { PaymentDeps } from "../payments/payment_record.ts";
+import { countNotification } from "../telemetry.ts";
 import { checkSubscriptionsByName } from "../subscriptions/notified.ts";
 import { isLikeCharge, linkToSubscription } from "../subscriptions/subscription_record.ts";
 
@@ -128,7 +129,9 @@ export async function recordResult(
   deps: NotificationDeps,
   { notification, isNotificationWritten }: AppliedReport,
 ): Promise<GatewayNotification> {
-  return isNotificationWritten ? notification! : await recordNotification(deps, notification!);
+  if (!isNotificationWritten) return await recordNotification(deps, notification!);
+  countNotification(notification!.status);
+  return notification!;
 }
 
 /** Writes a notification that changed no payment. */
@@ -139,5 +142,6 @@ export async function recordNotification(
 ): Promise<GatewayNotification> {
   const waiting = await batched(database, notificationWrites, { notification, jobs });
   for (const job of waiting) jobQueue.enqueue(job);
+  countNotification(notification.status);
   return notification;
 }

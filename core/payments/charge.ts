@@ -3,7 +3,7 @@
 import { listUnansweredOfOrder } from "../../db/payment_statements.ts";
 import type { GatewayPayment } from "../../db/payments.ts";
 import type { Caller } from "../auth/caller.ts";
-import type { ServiceError } from "../errors.ts";
+import { ServiceError } from "../errors.ts";
 import {
   GatewayDuplicateOrderError,
   GatewayError,
@@ -32,7 +32,7 @@ import {
   storeReply,
 } from "../records/keyed_request.ts";
 import { actAs } from "../records/record.ts";
-import { recordAddedLatency } from "../telemetry.ts";
+import { countCharge, recordAddedLatency } from "../telemetry.ts";
 import { applyRefusal, applyReport } from "./apply_report.ts";
 import type { ChargeInput } from "./charge_input.ts";
 import { chargePayload } from "./charge_payload.ts";
@@ -50,17 +50,34 @@ import {
 import { answersCharge } from "./transaction.ts";
 import { type PaymentView, viewPayment } from "./views.ts";
 
-/**
- * Claims the idempotency key and inserts the payment, calls the gateway, classifies its response,
- * applies it, and replies.
- */
 export async function createCharge(
   service: PaymentDeps,
   caller: Caller,
   input: ChargeInput,
   requestKey: RequestKey | null,
 ): Promise<RequestResult<PaymentView>> {
-  const deps = actAs(service, caller);
+  const { payment_type } = input;
+  try {
+    const result = await makeCharge(actAs(service, caller), caller, input, requestKey);
+    if (!result.isReplayed) countCharge({ payment_type, result: result.body.transaction_status });
+    return result;
+  } catch (error) {
+    const result = error instanceof ServiceError ? error.code : "internal_error";
+    countCharge({ payment_type, result });
+    throw error;
+  }
+}
+
+/**
+ * Claims the idempotency key and inserts the payment, calls the gateway, classifies its response,
+ * applies it, and replies.
+ */
+async function makeCharge(
+  deps: PaymentDeps,
+  caller: Caller,
+  input: ChargeInput,
+  requestKey: RequestKey | null,
+): Promise<RequestResult<PaymentView>> {
   const startedAt = performance.now();
   await requireGateway(deps, caller, requestKey);
   const claim = await claimCharge(deps, caller, input, requestKey);

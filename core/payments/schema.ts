@@ -64,7 +64,8 @@ export const RefundSchema = z.object({
   created_at: timestamp("When the refund was created."),
 }).openapi("Refund", { description: "A refund of a payment. A payment can have several." });
 
-export const RefundDetailsSchema = RefundSchema.extend({
+export const RefundDetailsSchema = z.object({
+  ...RefundSchema.shape,
   payment_id: z.uuid().openapi({
     description: "The refunded payment.",
     example: "0197a3c2-5f4e-7d61-9f0b-2c64d1b0a7e5",

@@ -1,34 +1,93 @@
-/** Exports the state of background work as metrics. */
+/** The state of background work and of the instance as metrics, exported and rendered. */
 
-import type { ClockCheck } from "../clock_check.ts";
+import type { Database } from "../../db/database.ts";
+import { poolUse } from "../../db/database.ts";
+import type { ClockCheck, ClockOffsets } from "../clock_check.ts";
+import type { GatewayClient } from "../gateway/client.ts";
+import { renderRegistry } from "../instruments.ts";
+import type { Load } from "../load.ts";
 import type { Log } from "../log.ts";
-import { type Observation, observeClockOffsets, observeGauges } from "../telemetry.ts";
+import {
+  exportMetrics,
+  type InstanceObservation,
+  type Observation,
+  showMetrics,
+} from "../telemetry.ts";
 import { readWorkload, type Workload, type WorkloadDeps } from "./workload.ts";
 
-/** Queries the database once per export; never if metrics are not exported. */
-export function registerStatusMetrics(deps: WorkloadDeps & { log: Log }): Disposable {
-  return observeGauges(async () => {
-    try {
-      return toObservations(await readWorkload(deps), new Date(deps.clock()));
-    } catch (error) {
-      deps.log.error("status_metrics_failed", error);
-      return [];
-    }
-  });
+export interface MetricsDeps extends WorkloadDeps {
+  clockCheck: ClockCheck;
+  gateway: Pick<GatewayClient, "breakerState">;
+  load: Load;
+  log: Log;
+  /** The version of the service. */
+  version: string;
 }
 
-/** Measures the clock offsets once per export. */
-export function registerClockMetrics(
-  { clockCheck, log }: { clockCheck: ClockCheck; log: Log },
-): Disposable {
-  return observeClockOffsets(async () => {
-    try {
-      return { ...await clockCheck.measure() };
-    } catch (error) {
-      log.error("status_metrics_failed", error);
-      return {};
-    }
-  });
+/** Queries the database for each export; never if metrics are not exported. */
+export function registerMetrics(deps: MetricsDeps): Disposable {
+  return exportMetrics(
+    async () => await readShared(deps) ?? [],
+    () => readInstance(deps),
+  );
+}
+
+/** Returns a function that renders all metrics for Prometheus. Concurrent calls share one reading. */
+export function createMetricsRenderer(deps: MetricsDeps): () => Promise<string> {
+  let rendering: Promise<string> | null = null;
+
+  async function render(): Promise<string> {
+    const shared = await readShared(deps);
+    showMetrics(shared ?? [], await readInstance(deps));
+    return await renderRegistry();
+  }
+
+  return () => rendering ??= render().finally(() => rendering = null);
+}
+
+/** Null: the database cannot be read, which does not keep the other metrics from being shown. */
+async function readShared(deps: MetricsDeps): Promise<Observation[] | null> {
+  try {
+    return toObservations(await readWorkload(deps), new Date(deps.clock()));
+  } catch (error) {
+    deps.log.error("status_metrics_failed", error);
+    return null;
+  }
+}
+
+async function readInstance(deps: MetricsDeps): Promise<InstanceObservation[]> {
+  const { gateway, load, version, database } = deps;
+  const offsets = await measureClock(deps);
+  return [
+    ["loopDelay", load.delayMs(), {}],
+    ...Object.entries(offsets ?? {}).flatMap(([name, ms]): InstanceObservation[] =>
+      ms === null ? [] : [["clockOffset", ms, { of: name }]]
+    ),
+    ["isDatabaseUp", offsets === null ? 0 : 1, {}],
+    ...observePool(database),
+    ...(["read", "write"] as const).map((calls): InstanceObservation => [
+      "isGatewayDown",
+      gateway.breakerState(calls) === "open" ? 1 : 0,
+      { calls },
+    ]),
+    ["build", 1, { version, deno: Deno.version.deno }],
+  ];
+}
+
+/** Null: the database does not respond. */
+async function measureClock({ clockCheck, log }: MetricsDeps): Promise<ClockOffsets | null> {
+  try {
+    return await clockCheck.measure();
+  } catch (error) {
+    log.error("status_metrics_failed", error);
+    return null;
+  }
+}
+
+function observePool(database: Database): InstanceObservation[] {
+  const pool = poolUse(database);
+  if (!pool) return [];
+  return [["poolSize", pool.size, {}], ["poolCalls", pool.calls, {}]];
 }
 
 export function toObservations(workload: Workload, now: Date): Observation[] {

@@ -12,6 +12,7 @@ import type { GatewayWebhookEndpoint } from "../../db/webhook_endpoints.ts";
 import type { Clock } from "../clock.ts";
 import { viewEvent } from "../events/read.ts";
 import type { SecretBox } from "../secret_box.ts";
+import { countDelivery } from "../telemetry.ts";
 import type { Poster, PostResult } from "./post.ts";
 import { openSecrets, signatureHeaders } from "./signature.ts";
 
@@ -62,6 +63,7 @@ export async function attemptDelivery(
   const result = await send(deps, endpoint, viewEvent(delivery.event), signal);
   const attempt = newAttempt(endpoint, delivery, result, new Date(deps.clock()));
   await batched(deps.database, attemptWrites, attempt);
+  countDelivery(attempt.status === "pending" ? "retry" : attempt.status);
   return result;
 }
 

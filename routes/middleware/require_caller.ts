@@ -45,7 +45,7 @@ export function createRequireCaller(deps: RequireCallerDeps): RequireCaller {
       uncount();
       c.env.caller = caller;
       rateLimit.count(`user:${caller.userId}`);
-      if (caller.isViewer && !readsStoredData(c)) {
+      if (caller.isViewer && !readsStoredData(c.req.method, c.env.route!)) {
         throw new ServiceError("forbidden", {
           detail: "A viewer can only read stored data. Use a staff or user credential.",
         });
@@ -71,8 +71,8 @@ export function createRequireCaller(deps: RequireCallerDeps): RequireCaller {
 }
 
 /** False for every request that changes something. `check_status` does: it updates its resource. */
-function readsStoredData({ req, env }: Context<AppEnv>): boolean {
-  return (req.method === "GET" || req.method === "HEAD") && !env.route!.endsWith("/check_status/");
+export function readsStoredData(method: string, route: string): boolean {
+  return (method === "GET" || method === "HEAD") && !route.endsWith("/check_status/");
 }
 
 function bearerCredential(header: string | undefined): string | null {

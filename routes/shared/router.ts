@@ -19,6 +19,8 @@ export interface RequestContext {
   caller: Caller | null;
   /** If the response is a problem: its code, and the ids in it. For the request log. */
   problem: ProblemSummary | null;
+  /** For the audit trail: what the request is about, if its path does not say. Set by the route. */
+  subject: string | null;
 }
 
 export interface ProblemSummary {

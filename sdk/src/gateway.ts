@@ -4,6 +4,7 @@ import { type Client, type Config, createClient } from "#api/client";
 import { getCaller, getStatus } from "#api/sdk";
 import type { Caller, Status } from "#api/types";
 import { type CallLimits, type CallOptions, dataOf, toRequestOptions } from "./call.ts";
+import { Audit } from "./audit.ts";
 import { Charges } from "./charges.ts";
 import { toCallError } from "./errors.ts";
 import { Events } from "./events.ts";
@@ -51,6 +52,7 @@ export class PaymentGateway {
   readonly reports: Reports;
   readonly jobs: Jobs;
   readonly keys: Keys;
+  readonly audit: Audit;
   readonly notifications: Notifications;
   readonly webhookEndpoints: WebhookEndpoints;
   readonly #client: Client;
@@ -86,6 +88,7 @@ export class PaymentGateway {
     this.reports = new Reports(client, send, timeoutMs);
     this.jobs = new Jobs(client);
     this.keys = new Keys(client);
+    this.audit = new Audit(client);
     this.notifications = new Notifications(client);
     this.webhookEndpoints = new WebhookEndpoints(client);
   }

@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
+import { MAX, NIL } from "uuid";
 import { newPayment } from "../../core/payments/new_payment.ts";
+import { listAuditEntries, scanCharges } from "../../db/audit.ts";
 import { openDatabase, type Sql } from "../../db/database.ts";
 import { BEFORE_ALL, readEventsAfter } from "../../db/event_positions.ts";
 import { findUnpublished, publishBatch } from "../../db/event_publication.ts";
@@ -17,7 +19,15 @@ import {
   paymentWrites,
   readOrderUse,
 } from "../../db/payment_statements.ts";
+import { listRefunds } from "../../db/refunds.ts";
 import { findUnrecognized } from "../../db/status.ts";
+import {
+  listEventsOf,
+  listLinkedPayments,
+  listNotificationsOf,
+  listRefundsOf,
+  listTransitions,
+} from "../../db/timelines.ts";
 import { takeDue } from "../../db/webhook_deliveries.ts";
 import { createDatabase, runSql } from "../support/database/database.ts";
 import { publishAll } from "../support/events/publication.ts";
@@ -79,8 +89,41 @@ const STATEMENTS: Record<string, (sql: Sql) => Promise<unknown>> = {
   "list due requests": (sql) => listDueRequests(sql, NOW, 10),
   "insert a request": (sql) => insertRequest(sql, newJob({ user_id: "u1" })),
   "find payments with an unrecognized status": findUnrecognized,
+  "list refunds": (sql) => listRefunds(sql, ANY_REFUND),
+  "list refunds of a user": (sql) => listRefunds(sql, { ...ANY_REFUND, owner: "u1" }),
+  "list refunds of a payment": (sql) => listRefunds(sql, { ...ANY_REFUND, paymentId: idOf(7) }),
+  "read transitions of a timeline": (sql) => listTransitions(sql, [idOf(7), idOf(8)], 500),
+  "read refunds of a timeline": (sql) => listRefundsOf(sql, [idOf(7), idOf(8)], 500),
+  "read notifications of a timeline": (sql) =>
+    listNotificationsOf(sql, [{ id: idOf(7), order_id: "o7" }], true, 500),
+  "read events of a timeline": (sql) => listEventsOf(sql, [idOf(7), idOf(8)], 500),
+  "read payments of an invoice's timeline": (sql) =>
+    listLinkedPayments(sql, "invoice_id", idOf(7), "u1", 100),
+  "list audit entries": (sql) => listAuditEntries(sql, ANY_AUDIT),
+  "list audit entries of an actor": (sql) =>
+    listAuditEntries(sql, { ...ANY_AUDIT, actor: "jwt:rare" }),
+  "list audit entries of a resource": (sql) =>
+    listAuditEntries(sql, { ...ANY_AUDIT, resourceId: idOf(7) }),
+  "list audit entries of an outcome": (sql) =>
+    listAuditEntries(sql, { ...ANY_AUDIT, outcome: "changed" }),
+  "scan charges of a user": (sql) => scanCharges(sql, ANY_AUDIT, "u1", 100),
+  "scan charges": (sql) => scanCharges(sql, ANY_AUDIT, null, 100),
   "find outcomes of jobs": (sql) => findOutcomes(sql, [idOf(7), idOf(8)], NOW),
 };
+
+const ANY_REFUND = {
+  owner: null,
+  statuses: null,
+  paymentId: null,
+  createdFrom: null,
+  createdTo: null,
+  minAmount: null,
+  maxAmount: null,
+  before: null,
+  limit: 10,
+};
+
+const ANY_AUDIT = { actor: null, resourceId: null, outcome: null, first: NIL, end: MAX, limit: 10 };
 
 const PAID_COHORT = {
   payment_type: "qris",
@@ -126,6 +169,15 @@ function insertRows(from: number, to: number): string {
     insert into gateway.refunds (id, payment_id, refund_key, amount, is_direct, status, created_at,
       updated_at)
     select ${id}, ${id}, 'key', 1, false, 'succeeded', now(), now() ${rows} where i = 1 or i > 10;
+    insert into gateway.history (resource, resource_id, to_status, source, created_at)
+    select 'payment', ${id}, 'settlement', 'notification', now() ${rows};
+    insert into gateway.notifications (id, payment_id, order_id, transaction_status, status_code,
+      gross_amount, status, raw_payload, created_at)
+    select ${id}, ${id}, 'o' || i, 'settlement', '200', '1', 'processed', '{}', now() ${rows};
+    insert into gateway.audit (id, actor, user_id, action, resource_id, outcome, status, request_id,
+      created_at)
+    select ${id}, case when i % 1000 = 0 then 'jwt:rare' else 'jwt:u' end, 'u', 'POST /keys/', ${id},
+      case when i % 1000 = 0 then 'changed' else 'refused' end, 200, 'r', now() ${rows};
     insert into gateway.events (id, name, resource, resource_id, sequence, user_id, data, created_at)
     select ${id}, case when i % 1000 = 0 then 'rare' else 'frequent' end, 'payment', ${id}, 1,
       'u' || i % 3, '{}', now() ${rows};
@@ -163,6 +215,9 @@ Deno.test("planner settings: statements that were planned on small tables read f
       "published_events",
       "jobs",
       "webhook_deliveries",
+      "history",
+      "notifications",
+      "audit",
     ],
   ];
   for (const table of tables) {

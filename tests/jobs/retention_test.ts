@@ -72,6 +72,16 @@ async function addNotification({ database }: TestApp, created: Date, status = "p
   return id;
 }
 
+async function addAudit({ database }: TestApp, created: Date): Promise<void> {
+  await database.query((sql) =>
+    sql`
+      insert into gateway.audit (id, actor, user_id, action, outcome, status, request_id, created_at)
+      values (${
+      newId(created)
+    }, 'jwt:alice', 'alice', 'POST /keys/', 'refused', 403, 'r', ${created})`
+  );
+}
+
 async function addEvent(
   { database }: TestApp,
   created: Date,
@@ -289,6 +299,7 @@ Deno.test("prune: KEEP_* settings change how long rows are kept", async () => {
       KEEP_JOBS_DAYS: "7",
       KEEP_NOTIFICATIONS_DAYS: "8",
       KEEP_EVENTS_DAYS: "9",
+      KEEP_AUDIT_DAYS: "10",
       KEEP_KEYS_DAYS: "2",
       KEEP_HELD_DELIVERIES_DAYS: "5",
     },
@@ -298,13 +309,14 @@ Deno.test("prune: KEEP_* settings change how long rows are kept", async () => {
     await addJob(app, { created: daysAgo(days.jobs) });
     await addNotification(app, daysAgo(days.notifications));
     await addEvent(app, daysAgo(days.events));
+    await addAudit(app, daysAgo(days.audit));
     await addKey(app, daysAgo(days.keys));
   };
-  await add({ jobs: 6.9, notifications: 7.9, events: 8.9, keys: 1.9 });
-  const none = { jobs: 0, notifications: 0, events: 0, keys: 0, deliveries: 0 };
+  await add({ jobs: 6.9, notifications: 7.9, events: 8.9, audit: 9.9, keys: 1.9 });
+  const none = { jobs: 0, notifications: 0, events: 0, audit: 0, keys: 0, deliveries: 0 };
   assert.deepEqual(await prune(app.deps), none);
-  await add({ jobs: 7.1, notifications: 8.1, events: 9.1, keys: 2.1 });
-  const oneOfEach = { jobs: 1, notifications: 1, events: 1, keys: 1, deliveries: 0 };
+  await add({ jobs: 7.1, notifications: 8.1, events: 9.1, audit: 10.1, keys: 2.1 });
+  const oneOfEach = { jobs: 1, notifications: 1, events: 1, audit: 1, keys: 1, deliveries: 0 };
   assert.deepEqual(await prune(app.deps), oneOfEach);
 });
 
@@ -433,6 +445,7 @@ Deno.test("prune: does not read rows that are kept", async () => {
     await addJob(app, { created: daysAgo(31) });
     await addEvent(app, daysAgo(401));
     await addNotification(app, daysAgo(401));
+    await addAudit(app, daysAgo(401));
     await addKey(app, daysAgo(2));
   }
   await runSql(url, "analyze");
@@ -454,7 +467,14 @@ Deno.test("prune: does not read rows that are kept", async () => {
   const read = await rowsRead(url, async (database) => {
     deleted = await prune({ ...app.deps, database });
   });
-  assert.deepEqual(deleted, { jobs: 3, notifications: 3, events: 3, keys: 3, deliveries: 0 });
+  assert.deepEqual(deleted, {
+    jobs: 3,
+    notifications: 3,
+    events: 3,
+    audit: 3,
+    keys: 3,
+    deliveries: 0,
+  });
   assert.ok(read < 200, `${read} rows were read`);
 });
 

@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import { displayPrefix } from "../../core/api_key.ts";
+import { adoptTransaction } from "../../core/payments/adopt.ts";
+import { runSql } from "../support/database/database.ts";
 import type { Json } from "../support/gateway/sandbox.ts";
 import { openPayments, type Payment, type TestPayments } from "../support/payments/payments.ts";
 import { assertProblem } from "../support/problem.ts";
@@ -147,4 +149,40 @@ Deno.test("refund list: contains a refund made in the gateway's dashboard, for t
   assert.deepEqual([refund!.refund_key, refund!.payment_id], ["elsewhere", id]);
   const [seenByStaff] = await payments.list("", payments.staff);
   assert.equal(seenByStaff!.created_by, null);
+});
+
+Deno.test("refund list: if a payment gets its owner later, the owner sees its refunds", async () => {
+  await using payments = await openRefunded();
+  const { id, transaction_id, order_id } = await payments.paid();
+  await payments.app.database.query((sql) =>
+    sql`update gateway.payments set user_id = null where id = ${id}`
+  );
+  const body = { refund_key: "elsewhere", amount: 4_000 };
+  await payments.sandbox.post(`/v2/${transaction_id}/refund`, body);
+  await payments.check(id);
+  assert.deepEqual(await payments.list(), []);
+  const { body: answer } = await payments.app.gateway.getStatus(transaction_id!);
+  assert.equal(answer.order_id, order_id);
+  const link = { user_id: "alice", invoice_id: null, subscription_id: null };
+  await adoptTransaction(payments.app.deps, { answer, source: "notification" }, link);
+  assert.deepEqual((await payments.list()).map(({ amount }) => amount), ["4000.00"]);
+});
+
+Deno.test("refund list: refunds of the previous version get the owner of their payment", async () => {
+  await using payments = await openRefunded();
+  const { id } = await payments.paid();
+  const insert = (key: string) =>
+    payments.app.database.query((sql) =>
+      sql`insert into gateway.refunds
+        (id, payment_id, refund_key, amount, is_direct, status, created_at, updated_at)
+        values (gen_random_uuid(), ${id}, ${key}, 1000, false, 'pending', now(), now())`
+    );
+  await insert("during the upgrade");
+  await payments.app.database.query(async (sql) => {
+    await sql`alter table gateway.refunds disable trigger write_refund_owner`;
+  });
+  await insert("before the upgrade");
+  assert.equal((await payments.list()).length, 1);
+  await runSql(payments.databaseUrl, "call gateway.fill_refund_owners()");
+  assert.equal((await payments.list()).length, 2);
 });

@@ -10,7 +10,7 @@ import { preparedFolder, type Service, startService } from "../support/service.t
 import { until } from "../support/until.ts";
 
 /** Operations for the gateway and for load balancers, which client programs do not need. */
-const NOT_IN_SDK = ["getLiveness", "getReadiness", "receiveNotification"];
+const NOT_IN_SDK = ["getLiveness", "getMetrics", "getReadiness", "receiveNotification"];
 
 /** Declares `process.env`, so that programs compile without Node's types. */
 const NODE_TYPES = "declare const process: { env: Record<string, string | undefined> };";

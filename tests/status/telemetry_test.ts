@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
+import { join } from "node:path";
 import { callService } from "../support/client.ts";
 import { type Collector, openCollector, type Span } from "../support/collector.ts";
 import { createDatabase } from "../support/database/database.ts";
@@ -158,3 +159,38 @@ Deno.test("telemetry: contains no card data from URLs", async () => {
     assert.ok(!collector.text().includes(secret));
   }
 });
+
+const ENV_FILE = "--env-file=deploy/telemetry.env";
+
+Deno.test("telemetry: the tasks that start the service read the defaults of OpenTelemetry", async () => {
+  const { tasks } = JSON.parse(await Deno.readTextFile(join(PROJECT, "deno.json")));
+  for (const name of ["start", "run"]) assert.ok(tasks[name].includes(ENV_FILE), name);
+});
+
+const SERVICE_NAMES = { "payment-gateway": {}, shop: { OTEL_SERVICE_NAME: "shop" } };
+
+for (const [name, settings] of Object.entries(SERVICE_NAMES)) {
+  Deno.test(`telemetry: metrics have the service name ${name} with ${JSON.stringify(settings)}`, async () => {
+    await using collector = openCollector();
+    const [program, ...args] = COMMAND;
+    const service = await startService({
+      settings: {
+        ...collector.settings,
+        HOST: "127.0.0.1",
+        DATABASE_URL: await createDatabase(),
+        GATEWAY_SERVER_KEY: SERVER_KEY,
+        GATEWAY_BASE_URL: "http://127.0.0.1:2",
+        ...settings,
+      },
+      // Not the task itself, so that the signal ends the service.
+      command: [program!, args[0]!, ENV_FILE, ...args.slice(1)],
+    });
+    try {
+      await until("metrics arrive", () => collector.services().includes(name));
+    } finally {
+      // At exit Deno waits for the last export, sometimes forever (denoland/deno#33157).
+      service.signal("SIGKILL");
+      await service.ended;
+    }
+  });
+}

@@ -1,6 +1,7 @@
 /** The app with a real database. Tests call it directly, without a network port. */
 
 import { openAccountGuard } from "../../commands/account.ts";
+import { type AuditRecorder, createAuditRecorder } from "../../core/audit/recorder.ts";
 import { createKey, type KeyOwner } from "../../core/auth/api_keys.ts";
 import { createClockCheck } from "../../core/clock_check.ts";
 import { type Config, parseConfig } from "../../core/config/config.ts";
@@ -74,6 +75,7 @@ export interface TestApp extends App, AsyncDisposable {
   database: Database;
   gateway: GatewayClient;
   streams: EventStreams;
+  audit: AuditRecorder;
   /** The jobs that were enqueued; they do not run by themselves. */
   enqueued: DueJob[];
   /** The dependencies of the functions of core/. */
@@ -149,8 +151,10 @@ export async function openApp(options: TestAppOptions): Promise<TestApp> {
     { database, databaseUrl, clock, log },
     { limits: config.streams, ...options.streamOptions },
   );
+  const audit = createAuditRecorder({ database: opened, clock, log });
   const app = createApp({
     ...deps,
+    audit,
     streams,
     background: gateway,
     config,
@@ -179,6 +183,7 @@ export async function openApp(options: TestAppOptions): Promise<TestApp> {
     database,
     gateway,
     streams,
+    audit,
     enqueued,
     deps,
     logged() {
@@ -194,6 +199,7 @@ export async function openApp(options: TestAppOptions): Promise<TestApp> {
     as: (key, path, init = {}) =>
       request(path, { ...init, headers: bearer(key, new Headers(init.headers)) }),
     async [Symbol.asyncDispose]() {
+      await audit[Symbol.asyncDispose]();
       await streams[Symbol.asyncDispose]();
       await poster[Symbol.asyncDispose]();
       await positions?.[Symbol.asyncDispose]();

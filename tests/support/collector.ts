@@ -21,13 +21,18 @@ export interface Collector extends AsyncDisposable {
   countOf(metric: string, attributes: Record<string, unknown>): number;
   /** The last value of a gauge with these attributes; undefined if there is none. */
   valueOf(metric: string, attributes: Record<string, unknown>): number | undefined;
+  /** The names of the services that exported metrics. */
+  services(): string[];
   /** The raw text of all requests. */
   text(): string;
 }
 
 interface Exported {
   resourceSpans?: { scopeSpans: { scope: { name: string }; spans: ExportedSpan[] }[] }[];
-  resourceMetrics?: { scopeMetrics: { metrics: ExportedMetric[] }[] }[];
+  resourceMetrics?: {
+    resource: { attributes: ExportedAttribute[] };
+    scopeMetrics: { metrics: ExportedMetric[] }[];
+  }[];
 }
 
 interface ExportedSpan extends Pick<Span, "name" | "spanId" | "parentSpanId"> {
@@ -98,6 +103,9 @@ export function openCollector(): Collector {
       metricsOf(metric)
         .flatMap(({ gauge }) => gauge?.dataPoints ?? [])
         .findLast((point) => isDeepStrictEqual(read(point.attributes), attributes))?.asDouble,
+    services: () =>
+      exported().flatMap(({ resourceMetrics = [] }) => resourceMetrics)
+        .map(({ resource }) => String(read(resource.attributes)["service.name"])),
     text: () => texts.join("\n"),
     [Symbol.asyncDispose]: () => server.shutdown(),
   };

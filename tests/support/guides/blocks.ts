@@ -8,7 +8,7 @@
  * - `js receiver.mjs`: it is written to a file with this name, which later blocks run.
  * - `json output`, `text output`: the output of the block before it.
  * - `sh not-run REASON`: it cannot be run in a test. Such blocks, in any language, are counted.
- * - `ini`, `nginx`: it is only shown.
+ * - `ini`, `nginx`, `yaml`: it is only shown.
  */
 export type Block =
   & { /** The line of its fence, from 1. */ line: number; text: string }
@@ -21,7 +21,7 @@ export type Block =
   );
 
 /** Settings of other programs. Any other block must say how it is tested. */
-const SHOWN = ["ini", "nginx"];
+const SHOWN = ["ini", "nginx", "yaml"];
 
 export function blocksOf(guide: string): Block[] {
   const blocks = [...guide.matchAll(/^```([^\n`]*)\n(.*?)^```$/gms)].map((match): Block => {

@@ -1,0 +1,166 @@
+/** `listAudit`: what callers changed and tried to change. For staff and viewers. */
+
+import { MAX } from "uuid";
+import {
+  type AuditEntry,
+  type AuditFilter,
+  type AuditOutcome,
+  type ChargeRow,
+  findCharge,
+  findKeyUser,
+  listAuditEntries,
+  scanCharges,
+} from "../../db/audit.ts";
+import type { Database } from "../../db/database.ts";
+import { type Caller, requireReadAll } from "../auth/caller.ts";
+import type { Clock } from "../clock.ts";
+import type { RetentionDays } from "../config/config.ts";
+import { firstIdAt } from "../ids.ts";
+
+export { AUDIT_OUTCOMES } from "../../db/audit.ts";
+
+export interface AuditDeps {
+  database: Database;
+  clock: Clock;
+  keep: RetentionDays;
+}
+
+/** Null: any value. */
+export interface AuditQuery {
+  actor: string | null;
+  resourceId: string | null;
+  outcome: AuditOutcome | null;
+  createdFrom: Date | null;
+  /** Exclusive. */
+  createdTo: Date | null;
+  /** The `next` of the previous page. */
+  before: string | null;
+  limit: number;
+}
+
+export interface AuditView {
+  id: string;
+  actor: string;
+  user_id: string | null;
+  action: string;
+  resource_id: string | null;
+  outcome: AuditOutcome;
+  /** Null for a charge, like the code and the request id: the payment shows what came of it. */
+  status: number | null;
+  code: string | null;
+  attempts: number;
+  request_id: string | null;
+  created_at: string;
+}
+
+export interface AuditPage {
+  entries: AuditView[];
+  /** Pass it as `before` to read the next page; null: this is the last page. */
+  next: string | null;
+}
+
+const DAY_MS = 24 * 60 * 60 * 1_000;
+
+export async function listAudit(
+  { database, clock, keep }: AuditDeps,
+  caller: Caller,
+  { actor, resourceId, outcome, createdFrom, createdTo, before, limit }: AuditQuery,
+): Promise<AuditPage> {
+  requireReadAll(caller);
+  const keptSince = new Date(Math.max(0, clock() - keep.audit * DAY_MS));
+  const from = createdFrom && createdFrom > keptSince ? createdFrom : keptSince;
+  const upTo = createdTo ? firstIdAt(createdTo) : MAX;
+  const filter: AuditFilter = {
+    actor,
+    resourceId,
+    outcome,
+    first: firstIdAt(from),
+    end: before !== null && before < upTo ? before : upTo,
+    limit: limit + 1,
+  };
+  const entries = await database.query((sql) => listAuditEntries(sql, filter), "list audit");
+  const { charges, scannedTo } = await listCharges(database, filter);
+  const all = [...entries.map(viewEntry), ...charges].sort((a, b) => a.id < b.id ? 1 : -1)
+    // Charges below this id were not read, so entries below it belong to the next page.
+    .filter(({ id }) => scannedTo === null || id >= scannedTo);
+  const page = all.slice(0, limit);
+  return { entries: page, next: all.length > limit ? page.at(-1)!.id : scannedTo };
+}
+
+interface Charges {
+  charges: AuditView[];
+  scannedTo: string | null;
+}
+
+const NO_CHARGES: Charges = { charges: [], scannedTo: null };
+
+/** The charges, which are recorded in their payments. */
+async function listCharges(database: Database, filter: AuditFilter): Promise<Charges> {
+  const { actor, resourceId, outcome, first, end } = filter;
+  if (resourceId !== null) {
+    if (!UUID.test(resourceId) || resourceId < first || resourceId >= end) return NO_CHARGES;
+    const charge = await database.query((sql) => findCharge(sql, resourceId), "find charge");
+    const isWanted = charge !== null && (actor === null || charge.created_by === actor) &&
+      (outcome === null || outcomeOf(charge) === outcome);
+    return isWanted ? { charges: [viewCharge(charge)], scannedTo: null } : NO_CHARGES;
+  }
+  const user = actor === null ? null : await findUser(database, actor);
+  if (actor !== null && user === null) return NO_CHARGES;
+  const { charges, scannedTo } = await database.query(
+    (sql) => scanCharges(sql, filter, user),
+    "list charges",
+  );
+  const isFull = charges.length === filter.limit;
+  return {
+    charges: charges.map((charge) =>
+      viewCharge({ ...charge, created_at: new Date(charge.created_at) })
+    ),
+    scannedTo: isFull ? null : scannedTo,
+  };
+}
+
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+/** The user whose charges the actor makes; null: there is no such user. */
+async function findUser(database: Database, actor: string): Promise<string | null> {
+  const [, kind, name] = actor.match(/^(api_key|jwt):(.+)$/s) ?? [];
+  if (kind === "jwt") return name!;
+  if (kind !== "api_key") return null;
+  return await database.query((sql) => findKeyUser(sql, name!), "find key");
+}
+
+function outcomeOf({ is_refused }: ChargeRow): AuditOutcome {
+  return is_refused ? "refused" : "changed";
+}
+
+function viewCharge(charge: ChargeRow): AuditView {
+  return {
+    id: charge.id,
+    actor: charge.created_by!,
+    user_id: charge.user_id,
+    action: "POST /charge/",
+    resource_id: charge.id,
+    outcome: outcomeOf(charge),
+    status: null,
+    code: null,
+    attempts: 1,
+    request_id: null,
+    created_at: charge.created_at.toISOString(),
+  };
+}
+
+function viewEntry(entry: AuditEntry): AuditView {
+  return {
+    id: entry.id,
+    actor: entry.actor,
+    user_id: entry.user_id,
+    action: entry.action,
+    resource_id: entry.resource_id,
+    outcome: entry.outcome,
+    status: entry.status,
+    code: entry.code,
+    attempts: entry.attempts,
+    request_id: entry.request_id,
+    created_at: entry.created_at.toISOString(),
+  };
+}

@@ -1,0 +1,110 @@
+/**
+ * Records what callers change and try to change. A refused request costs no statement of its own: equal
+ * ones are counted, and every two seconds one statement stores a limited number of rows. So a flood of
+ * refused requests does not become a flood of writes.
+ */
+
+import { type AuditEntry, auditInserts, insertAuditEntries } from "../../db/audit.ts";
+import { batched } from "../../db/batched.ts";
+import type { Database } from "../../db/database.ts";
+import { actorOf, type Caller } from "../auth/caller.ts";
+import type { Clock } from "../clock.ts";
+import { newId } from "../ids.ts";
+import type { Log } from "../log.ts";
+import { countUnrecordedAttempt } from "../telemetry.ts";
+
+/** What a caller requested, and the response. */
+export interface AuditedRequest {
+  caller: Caller;
+  action: string;
+  resourceId: string | null;
+  status: number;
+  /** The code of the problem; null: none. */
+  code: string | null;
+  requestId: string;
+}
+
+export interface AuditRecorder extends AsyncDisposable {
+  /** Resolves when the change is recorded. Never rejects: a failure is logged. */
+  recordChange(request: AuditedRequest): Promise<void>;
+  /** Records the refusal later. */
+  recordRefusal(request: AuditedRequest): void;
+  /** Stores the refusals so far. */
+  flush(): Promise<void>;
+}
+
+export interface AuditRecorderDeps {
+  database: Database;
+  clock: Clock;
+  log: Log;
+}
+
+const FLUSH_MS = 2_000;
+
+/** Different refusals that are stored with one flush. Others are only counted. */
+const MAX_REFUSALS = 40;
+
+export function createAuditRecorder({ database, clock, log }: AuditRecorderDeps): AuditRecorder {
+  let refusals = new Map<string, AuditEntry>();
+  let unrecorded = 0;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+
+  async function recordChange(request: AuditedRequest): Promise<void> {
+    const entry = newEntry(request, "changed");
+    try {
+      await batched(database, auditInserts, entry);
+    } catch (error) {
+      // The change is made, so the caller must not get an error. The log replaces the row.
+      const { actor, action, resource_id, request_id } = entry;
+      log.error("audit_failed", error, { actor, action, resource_id, request_id });
+    }
+  }
+
+  function recordRefusal(request: AuditedRequest): void {
+    const { caller, action, resourceId, status, code } = request;
+    const key = JSON.stringify([actorOf(caller), action, resourceId, status, code]);
+    const known = refusals.get(key);
+    if (known) known.attempts++;
+    else if (refusals.size < MAX_REFUSALS) refusals.set(key, newEntry(request, "refused"));
+    else {
+      unrecorded++;
+      countUnrecordedAttempt();
+    }
+    timer ??= setTimeout(flush, FLUSH_MS);
+  }
+
+  async function flush(): Promise<void> {
+    clearTimeout(timer);
+    timer = undefined;
+    const entries = [...refusals.values()];
+    if (unrecorded > 0) log.info("audit_overflow", { unrecorded });
+    refusals = new Map();
+    unrecorded = 0;
+    if (entries.length === 0) return;
+    try {
+      await database.query((sql) => insertAuditEntries(sql, entries), "insert audit entries");
+    } catch (error) {
+      log.error("audit_failed", error, { refusals: entries.length });
+    }
+  }
+
+  function newEntry(request: AuditedRequest, outcome: AuditEntry["outcome"]): AuditEntry {
+    const { caller, action, resourceId, status, code, requestId } = request;
+    const now = new Date(clock());
+    return {
+      id: newId(now),
+      actor: actorOf(caller),
+      user_id: caller.userId,
+      action,
+      resource_id: resourceId,
+      outcome,
+      status,
+      code,
+      attempts: 1,
+      request_id: requestId,
+      created_at: now,
+    };
+  }
+
+  return { recordChange, recordRefusal, flush, [Symbol.asyncDispose]: flush };
+}

@@ -1,0 +1,149 @@
+/** The audit trail: what callers changed and tried to change. */
+
+import type { Batched } from "./batched.ts";
+import { columnNames, fixed, type RowOf, typesOf } from "./columns.ts";
+import type { Sql } from "./database.ts";
+import type { GatewayPayment } from "./payments.ts";
+import type { OwnerFilter } from "./records.ts";
+import { Statement } from "./statement.ts";
+
+export const AUDIT_OUTCOMES = ["changed", "refused"] as const;
+
+export type AuditOutcome = (typeof AUDIT_OUTCOMES)[number];
+
+const AUDIT_COLUMNS = {
+  id: fixed<string>(),
+  /** `api_key:<prefix>` or `jwt:<subject>`. */
+  actor: fixed<string>(),
+  user_id: fixed<string>(),
+  /** The method and the route, such as `POST /payments/{pk}/refund/`. */
+  action: fixed<string>(),
+  resource_id: fixed<string | null>(),
+  outcome: fixed<AuditOutcome>(),
+  /** The HTTP status. */
+  status: fixed<number>(),
+  /** The code of the problem. */
+  code: fixed<string | null>(),
+  /** How often the same request was refused. */
+  attempts: fixed<number>(),
+  /** Of the first attempt. */
+  request_id: fixed<string>(),
+  created_at: fixed<Date>(),
+};
+
+export interface AuditEntry extends RowOf<typeof AUDIT_COLUMNS> {}
+
+const TYPES = typesOf(AUDIT_COLUMNS, {
+  uuid: ["id"],
+  integer: ["status", "attempts"],
+  timestamptz: ["created_at"],
+});
+
+export const auditInserts: Batched<AuditEntry, void> = {
+  name: "insert audit entry",
+  conflictKeys: () => [],
+  async run(sql, entries) {
+    await insertAuditEntries(sql, entries);
+    return entries.map(() => undefined);
+  },
+};
+
+export async function insertAuditEntries(sql: Sql, entries: AuditEntry[]): Promise<void> {
+  const statement = new Statement();
+  const names = columnNames(AUDIT_COLUMNS).join(", ");
+  await statement.run(
+    sql,
+    `insert into gateway.audit (${names})
+    select ${names} from ${statement.arrays(entries, TYPES)} on conflict do nothing`,
+  );
+}
+
+/** Null: any value. */
+export interface AuditFilter {
+  actor: string | null;
+  resourceId: string | null;
+  outcome: AuditOutcome | null;
+  /** Ids from this one, inclusive. */
+  first: string;
+  /** Ids before this one. */
+  end: string;
+  limit: number;
+}
+
+/** Newest first. `listByIndex` in `payment_statements.ts` explains the form of the conditions. */
+export async function listAuditEntries(sql: Sql, filter: AuditFilter): Promise<AuditEntry[]> {
+  const { actor, resourceId, outcome, first, end, limit } = filter;
+  const [column, value] = actor !== null
+    ? ["actor", actor]
+    : resourceId !== null
+    ? ["resource_id", resourceId]
+    : ["outcome", outcome];
+  const [name, prefix, order] = value === null
+    ? [sql``, sql``, sql``]
+    : [sql`${sql(column!)},`, sql`${value}::text,`, sql`${sql(column!)} desc,`];
+  return await sql<AuditEntry[]>`
+    select * from gateway.audit
+    where (${name} id) < (${prefix} ${end}::uuid) and (${name} id) >= (${prefix} ${first}::uuid)
+      and (${resourceId}::text is null or resource_id = ${resourceId})
+      and (${outcome}::text is null or outcome = ${outcome})
+    order by ${order} id desc limit ${limit}`;
+}
+
+export type ChargeRow = Pick<
+  GatewayPayment,
+  "id" | "user_id" | "created_by" | "is_refused" | "created_at"
+>;
+
+export interface ScannedCharges {
+  charges: (Omit<ChargeRow, "created_at"> & { created_at: string })[];
+  /** If there may be more charges: the oldest payment that was read. Null: all were read. */
+  scannedTo: string | null;
+}
+
+/** How many payments a page reads. Payments that no caller created here are skipped. */
+const MAX_SCANNED = 2_000;
+
+/**
+ * The payments that callers created, newest first. There is no index by actor, because every charge
+ * would write it: the payments of the actor's user are read instead, at most `MAX_SCANNED`.
+ */
+export async function scanCharges(
+  sql: Sql,
+  { actor, outcome, first, end, limit }: Omit<AuditFilter, "resourceId">,
+  owner: OwnerFilter,
+  maxScanned = MAX_SCANNED,
+): Promise<ScannedCharges> {
+  const [ownerColumn, ownerValue, ownerOrder] = owner === null
+    ? [sql``, sql``, sql``]
+    : [sql`user_id,`, sql`${owner}::text,`, sql`user_id desc,`];
+  const [found] = await sql<[ScannedCharges]>`
+    with scanned as materialized (
+      select id, user_id, created_by, is_refused, created_at from gateway.payments
+      where (${ownerColumn} id) < (${ownerValue} ${end}::uuid)
+        and (${ownerColumn} id) >= (${ownerValue} ${first}::uuid)
+      order by ${ownerOrder} id desc limit ${maxScanned}
+    ), charge as (
+      select * from scanned
+      where created_by is not null and (${actor}::text is null or created_by = ${actor})
+        and (${outcome}::text is null or is_refused = (${outcome} = 'refused'))
+      order by id desc limit ${limit}
+    )
+    select coalesce((select json_agg(charge order by charge.id desc) from charge), '[]') as charges,
+      (select id from scanned order by id desc limit 1 offset ${maxScanned - 1}) as "scannedTo"`;
+  return found;
+}
+
+/** The payment with this id, if a caller created it. */
+export async function findCharge(sql: Sql, id: string): Promise<ChargeRow | null> {
+  const [charge] = await sql<[ChargeRow?]>`
+    select id, user_id, created_by, is_refused, created_at from gateway.payments
+    where id = ${id} and created_by is not null`;
+  return charge ?? null;
+}
+
+/** The user of the API key with this prefix; null: there is no such key. */
+export async function findKeyUser(sql: Sql, prefix: string): Promise<string | null> {
+  const [key] = await sql<[{ user_id: string }?]>`
+    select user_id from gateway.api_keys where prefix = ${prefix}`;
+  return key?.user_id ?? null;
+}

@@ -1,0 +1,73 @@
+/** Decides which requests the audit trail records: changes, and attempts that were refused. */
+
+import type { AuditedRequest, AuditRecorder } from "../../core/audit/recorder.ts";
+import type { RequestContext } from "../shared/router.ts";
+import { readsStoredData } from "./require_caller.ts";
+
+/** Returns a promise only if the response has to wait until the change is recorded. */
+export type AuditRequest = (
+  request: Request,
+  context: RequestContext,
+  response: Response,
+) => void | Promise<void>;
+
+export function createAudit(recorder: AuditRecorder, basePath: string): AuditRequest {
+  return function auditRequest(request, context, response) {
+    const { caller, route, problem } = context;
+    if (caller === null || route === null) return;
+    const { status } = response;
+    const isRead = readsStoredData(request.method, route);
+    // A refused read is an attempt to see what the caller must not see.
+    if (isRead && status !== 403) return;
+    const path = route.slice(basePath.length);
+    // A payment has its actor, so a charge that stored one needs no other record.
+    const isCharge = path === CHARGE && request.method === "POST";
+    if (isCharge && (status === 201 || problem?.payment_id !== undefined)) return;
+    // The check only reads the gateway's state, and a replay repeats an earlier response.
+    const changesNothing = status < 400 && request.method === "GET";
+    if (changesNothing || response.headers.has("idempotency-replayed")) return;
+    const audited: AuditedRequest = {
+      caller,
+      action: `${request.method} ${actionPath(path, route, request.url)}`,
+      resourceId: context.subject ?? pathId(route, request.url) ?? createdId(response),
+      status,
+      code: problem?.code ?? null,
+      requestId: context.requestId,
+    };
+    if (status < 400) return recorder.recordChange(audited);
+    recorder.recordRefusal(audited);
+  };
+}
+
+const CHARGE = "/charge/";
+
+/** A UUID, or the prefix of an API key. Callers choose other text, so it is not stored. */
+const ID = /^([0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|gk_[\w-]{8})$/;
+
+function segmentOf(route: string, url: string, isWanted: (name: string) => boolean): string | null {
+  const index = route.split("/").findIndex((part) =>
+    part.startsWith(":") && isWanted(part.slice(1))
+  );
+  return index === -1 ? null : new URL(url).pathname.split("/")[index] ?? null;
+}
+
+function pathId(route: string, url: string): string | null {
+  const segment = segmentOf(route, url, (name) => name !== "action_name");
+  const id = segment?.startsWith("gk_") ? segment : segment?.toLowerCase();
+  return id !== undefined && ID.test(id) ? id : null;
+}
+
+/** The id of a resource that the request created. */
+function createdId({ headers }: Response): string | null {
+  const id = headers.get("location")?.split("/").at(-2);
+  return id !== undefined && ID.test(id) ? id : null;
+}
+
+/** The route as the API document writes it, with the name of the action. */
+function actionPath(path: string, route: string, url: string): string {
+  const action = segmentOf(route, url, (name) => name === "action_name");
+  const named = action !== null && /^[a-z]{1,20}$/.test(action)
+    ? path.replace(":action_name", action)
+    : path;
+  return named.replaceAll(/:(\w+)/g, "{$1}");
+}
