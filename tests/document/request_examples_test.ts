@@ -178,7 +178,9 @@ Deno.test("request examples: each has a response example of the same name, by wh
     await Deno.readTextFile(new URL("../../openapi/openapi.json", import.meta.url)),
   );
   const resolve = ({ $ref, ...rest }: Json): Json =>
-    $ref ? $ref.split("/").slice(1).reduce((part: Json, name: string) => part[name], document) : rest;
+    $ref
+      ? $ref.split("/").slice(1).reduce((part: Json, name: string) => part[name], document)
+      : rest;
   const namesIn = (part: Json): string[] =>
     Object.values<Json>(resolve(part).content ?? {}).flatMap(({ examples = {} }) =>
       Object.keys(examples)
