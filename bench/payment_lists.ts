@@ -22,7 +22,10 @@ const WARM_UP = 50;
 const MEASURED_CALLS = 300;
 const MAX_RATIO = 1.3;
 
-/** Each of the last three filters matches 20 of the 40 oldest rows; the others match many pages. */
+/**
+ * The filters by ovo, by chargeback, and by qris with expire match 20 of the 40 oldest rows; the others
+ * match many pages.
+ */
 const FILTERS = [
   "",
   "payment_type=bank_transfer",
@@ -31,6 +34,13 @@ const FILTERS = [
   "payment_type=ovo",
   "status=chargeback",
   "payment_type=qris&status=expire",
+  "status=expire&status=settlement&payment_type=bank_transfer&payment_type=qris",
+  "customer_email=BUDI%40example.com",
+  "customer_email=budi%40example.com&status=settlement&min_amount=40000",
+  "customer_phone=0812-3456-789",
+  "created_from=2020-01-01T00:00:00Z&status=settlement",
+  "settled_from=2020-01-01T00:00:00Z",
+  "settled_from=2020-01-01T00:00:00Z&payment_type=bank_transfer",
 ];
 
 /** `regular` has half of all payments; `former` has only old payments. */
@@ -139,12 +149,14 @@ async function insertPayments(url: string, rows: number): Promise<void> {
   await sql`
     insert into gateway.payments (
       id, user_id, order_id, transaction_id, payment_type, gross_amount, currency,
-      transaction_status, customer_email, sent_at, created_at, updated_at
+      transaction_status, customer_email, customer_phone, settlement_time, sent_at, created_at,
+      updated_at
     )
     select uuidv7(age),
       case when n % 2 = 0 then 'regular' when n <= ${rows}::int / 2 then 'former'
         else 'user-' || n % 999 end,
       'order-' || n, gen_random_uuid(), payment_type, 44000, 'IDR', status, 'budi@example.com',
+      '+628123456789', now() + age,
       now() + age, now() + age, now() + age
     from generate_series(1, ${rows}::int) n
     cross join lateral (select make_interval(secs => n - ${rows}) as age) made
@@ -156,7 +168,8 @@ async function insertPayments(url: string, rows: number): Promise<void> {
           then 'expire' else 'settlement' end as status
     ) kind
     order by n`;
-  await sql`vacuum analyze gateway.payments, gateway.payment_filters`;
+  await sql`vacuum analyze gateway.payments, gateway.payment_filters,
+    gateway.payment_search_keys`;
   // Otherwise a checkpoint could run during the measurement.
   await sql`checkpoint`;
   await sql.end();

@@ -1,6 +1,8 @@
 /** Checks of list filters that concern several parameters. */
 
-import { type FieldError, ServiceError } from "./errors.ts";
+import { type FieldError, invalidField, ServiceError } from "./errors.ts";
+import { firstIdAt } from "./ids.ts";
+import type { Position } from "./page.ts";
 
 /** Throws one `validation_error` for all of these. */
 export function refuseFilters(errors: FieldError[]): void {
@@ -18,9 +20,22 @@ export function checkRange<T extends Date | number | string>(
   { isToInclusive = false } = {},
 ): FieldError[] {
   if (from === undefined || to === undefined || from < to) return [];
-  if (isToInclusive && Number(from) === Number(to)) return [];
-  return [{
-    field: toName,
-    message: isToInclusive ? `must not be less than ${fromName}` : `must be later than ${fromName}`,
-  }];
+  if (!isToInclusive) return [{ field: toName, message: `must be later than ${fromName}` }];
+  if (from <= to) return [];
+  const less = typeof from === "number" ? "less" : "earlier";
+  return [{ field: toName, message: `must not be ${less} than ${fromName}` }];
+}
+
+/** The lowest id of records created at `from`, and of those created at `to`. */
+export function idRange(
+  from: Date | undefined,
+  to: Date | undefined,
+): { firstId?: string; endId?: string } {
+  return { ...from && { firstId: firstIdAt(from) }, ...to && { endId: firstIdAt(to) } };
+}
+
+/** Rejects the cursor of a list with another order. */
+export function checkCursor(after: Position | null, isByTime: boolean): void {
+  if (after === null || isByTime === (after.at !== null)) return;
+  throw invalidField("cursor", "belongs to a list with other filters; start without it");
 }

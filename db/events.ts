@@ -6,6 +6,7 @@
 import { NIL } from "uuid";
 import { columnNames, fixed, type RowOf } from "./columns.ts";
 import type { Sql } from "./database.ts";
+import { MAX_EXAMINED, type WalkedPage } from "./list_walk.ts";
 import type { Resource } from "./records.ts";
 
 export const EVENT_COLUMNS = {
@@ -34,15 +35,34 @@ export const NEW_EVENT_COLUMNS = {
 
 export interface NewEvent extends RowOf<typeof NEW_EVENT_COLUMNS> {}
 
-/** Null: any value. */
+/** Null, or a missing member: any value. */
 export interface EventFilter {
-  name: string | null;
+  /** One of these. */
+  names: readonly string[] | null;
   resourceId: string | null;
+  /** Inclusive. */
+  createdFrom?: EventTime;
+  /** Exclusive. */
+  createdTo?: EventTime;
   order: EventOrder;
   /** Only events that come after this one in that order. The event with this id may be deleted. */
   before: string | null;
   limit: number;
 }
+
+/** A time, and an id by which PostgreSQL finds the position of that time: see `CREATION_SLACK_MS`. */
+export interface EventTime {
+  time: Date;
+  /** The lowest id of events that were created then, minus or plus the slack. */
+  nearId: string;
+}
+
+/**
+ * Positions follow the commits, so the order of events can differ from the order of their creation
+ * by the time between them: the deadline of a statement, and the difference of two instances' clocks.
+ * A list of a time range starts and ends this much outside of it, and leaves the other events out.
+ */
+export const CREATION_SLACK_MS = 10_000;
 
 export type EventOrder = "newest_first" | "oldest_first";
 
@@ -54,54 +74,100 @@ const LAST_SEQUENCE = 2 ** 31 - 1;
  * event, and a descending list is empty. If it has no position yet, the list is empty.
  * Each kind of list has its own index (see `listByIndex` in `payment_statements.ts`).
  */
-export async function listEvents(sql: Sql, filter: EventFilter): Promise<GatewayEvent[]> {
+export async function listEvents(
+  sql: Sql,
+  filter: EventFilter,
+): Promise<WalkedPage<GatewayEvent>> {
   return filter.resourceId === null
     ? await listOfAll(sql, filter)
-    : await listOfResource(sql, filter, filter.resourceId);
+    : { rows: await listOfResource(sql, filter, filter.resourceId), examinedTo: null };
 }
 
 /** Above every position. */
 const LAST_POSITION = "9223372036854775807";
 
-async function listOfAll(
-  sql: Sql,
-  { name, order, before, limit }: EventFilter,
-): Promise<GatewayEvent[]> {
+async function listOfAll(sql: Sql, filter: EventFilter): Promise<WalkedPage<GatewayEvent>> {
+  const { names, order, before, limit, createdFrom, createdTo } = filter;
   const isAscending = order === "oldest_first";
   const direction = isAscending ? sql`asc` : sql`desc`;
-  const [nameColumn, nameValue, nameOrder] = name === null
+  const isFiltered = createdFrom !== undefined || createdTo !== undefined;
+  const examined = isFiltered ? Math.max(MAX_EXAMINED, limit) : limit;
+  const [nameColumn, nameValue, nameOrder] = names === null
     ? [sql``, sql``, sql``]
-    : [sql`name,`, sql`${name}::text,`, sql`name ${direction},`];
-  // One bound on each side: given two lower bounds, PostgreSQL may start reading at the lower one.
-  const low = isAscending && before !== null ? sql`cursor_position.position` : sql`0::bigint`;
-  const high = !isAscending && before !== null
-    ? sql`cursor_position.position`
-    : sql`${LAST_POSITION}::bigint`;
-  return await sql<GatewayEvent[]>`
+    : [sql`name,`, sql`wanted.name,`, sql`name ${direction},`];
+  const wanted = names === null
+    ? sql``
+    : sql`cross join unnest(${sql.array([...names])}::text[]) wanted(name)`;
+  const cursor = sql`cursor_position.position`;
+  const low = isAscending && before !== null ? cursor : sql`0::bigint`;
+  const high = !isAscending && before !== null ? cursor : sql`${LAST_POSITION}::bigint`;
+  const rows = await sql<(GatewayEvent & { examined_to: string | null })[]>`
     with cursor_position as (
       select position from gateway.published_events where event_id = ${before}::uuid
       union all
       select 0 where not exists (select from gateway.events where id = ${before}::uuid)
+    ), bound as materialized (
+      -- One bound on each side: given two lower bounds, PostgreSQL may start reading at the lower one.
+      select greatest(${low}, ${positionNear(sql, createdFrom, "0")} - 1) as low,
+        least(${high}, ${positionNear(sql, createdTo, LAST_POSITION)}) as high
+      from cursor_position
+    ), candidate as materialized (
+      select published.event_id, published.position
+      from bound ${wanted} cross join lateral (
+        select event_id, position from gateway.published_events
+        where (${nameColumn} position) > (${nameValue} bound.low)
+          and (${nameColumn} position) < (${nameValue} bound.high)
+        order by ${nameOrder} position ${direction}
+        limit ${examined}
+      ) published
+      order by published.position ${direction} limit ${examined}
+    ), last as materialized (
+      select event_id from candidate order by position ${direction} offset ${examined - 1} limit 1
+    ), found as materialized (
+      select candidate.position, event.*
+      from candidate cross join lateral (
+        select * from gateway.events where id = candidate.event_id limit 1
+      ) event
+      where (${createdFrom?.time ?? null}::timestamptz is null
+          or event.created_at >= ${createdFrom?.time ?? null})
+        and (${createdTo?.time ?? null}::timestamptz is null
+          or event.created_at < ${createdTo?.time ?? null})
+      order by candidate.position ${direction} limit ${limit}
     )
-    select ${foundColumns(sql, "event")}
-    from cursor_position,
-    lateral (
-      select event_id, position from gateway.published_events
-      where (${nameColumn} position) > (${nameValue} ${low})
-        and (${nameColumn} position) < (${nameValue} ${high})
-      order by ${nameOrder} position ${direction}
-      limit ${limit}
-    ) published
-    join gateway.events event on event.id = published.event_id
-    order by published.position ${direction}`;
+    select ${foundColumns(sql, "found")}, last.event_id as examined_to
+    from (select) as always left join found on true left join last on true
+    order by found.position ${direction}`;
+  const found = rows.filter(({ id }) => id !== null);
+  const examinedTo = isFiltered && found.length < limit ? rows[0]?.examined_to ?? null : null;
+  return {
+    rows: found.map(({ examined_to: _, ...event }) => event),
+    examinedTo: examinedTo === null ? null : { id: examinedTo, at: null },
+  };
+}
+
+/**
+ * The position of the first event that was created near this time; `otherwise` without a time. If all
+ * events are older, it is above all positions: a list from there is empty, a list up to there has all.
+ */
+function positionNear(sql: Sql, time: EventTime | undefined, otherwise: string) {
+  if (time === undefined) return sql`${otherwise}::bigint`;
+  return sql`coalesce((
+      select published.position
+      from gateway.events event join gateway.published_events published
+        on published.event_id = event.id
+      where event.id >= ${time.nearId}::uuid order by event.id limit 1
+    ), ${LAST_POSITION}::bigint)`;
 }
 
 /** A resource's events are written one after the other, so their sequence is their order in all lists. */
 async function listOfResource(
   sql: Sql,
-  { name, order, before, limit }: EventFilter,
+  { names, order, before, limit, createdFrom, createdTo }: EventFilter,
   resourceId: string,
 ): Promise<GatewayEvent[]> {
+  const wanted = names && sql.array([...names]);
+  const from = createdFrom?.time ?? null;
+  const to = createdTo?.time ?? null;
   const isAscending = order === "oldest_first";
   const direction = isAscending ? sql`asc` : sql`desc`;
   const position = before === null
@@ -113,7 +179,9 @@ async function listOfResource(
       and (resource_id, sequence)
         < (${resourceId}::uuid, ${!isAscending && position ? position : LAST_SEQUENCE})
       and (select position from gateway.published_events where event_id = found.id) is not null
-      and (${name}::text is null or name = ${name})
+      and (${wanted}::text[] is null or name = any(${wanted}))
+      and (${from}::timestamptz is null or created_at >= ${from})
+      and (${to}::timestamptz is null or created_at < ${to})
     order by resource_id ${direction}, sequence ${direction} limit ${limit}`;
 }
 

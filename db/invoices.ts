@@ -1,9 +1,23 @@
 /** Invoices: the model, and the statements that read and write them. */
 
+import { MAX, NIL } from "uuid";
 import { columnNames, fixed, mutable, mutableNames, type RowOf } from "./columns.ts";
 import type { Sql } from "./database.ts";
+import {
+  idBounds,
+  type IndexRange,
+  type ListBounds,
+  mergedWalk,
+  ownerPrefix,
+  rangeWalk,
+  readWalk,
+  statesCte,
+  timeBounds,
+  type Walk,
+  type WalkedPage,
+} from "./list_walk.ts";
 import { batchedInsert, batchedUpdate } from "./record_writes.ts";
-import { type DueCheck, type OwnerFilter, pageOf, type RecordFilter } from "./records.ts";
+import type { DueCheck, OwnerFilter } from "./records.ts";
 
 /**
  * - `pending`: the gateway has not confirmed the creation;
@@ -140,10 +154,96 @@ export async function findInvoiceOfOrder(
   return row ?? null;
 }
 
-export async function listInvoices(sql: Sql, options: RecordFilter): Promise<GatewayInvoice[]> {
-  return await sql<GatewayInvoice[]>`
-    select ${sql.unsafe(WHOLE_INVOICE)} from (${pageOf(sql, "invoices", options)}) invoice
-    order by id desc`;
+/** A missing member: any value. */
+export interface InvoiceConditions {
+  /** One of these. */
+  status?: readonly string[];
+  customer_email?: string;
+  invoice_number?: string;
+  order_id?: string;
+}
+
+export interface InvoiceFilter extends InvoiceConditions, ListBounds {
+  owner: OwnerFilter;
+  /** Inclusive; a time, not a date. */
+  dueFrom?: Date;
+  /** Exclusive. */
+  dueTo?: Date;
+  limit: number;
+}
+
+/** Newest first; by due date, latest first, if `isByDueDate`. `list_walk.ts` describes the filters. */
+export async function listInvoices(
+  sql: Sql,
+  filter: InvoiceFilter,
+): Promise<WalkedPage<GatewayInvoice>> {
+  return await readWalk(sql, chooseWalk(sql, filter), {
+    table: "invoices",
+    columns: columnNames(INVOICE_COLUMNS),
+    more: sql`, coalesce((select json_agg(item order by item.position)
+        from gateway.invoice_items item where item.invoice_id = record.id), '[]') as items`,
+    conditions: conditionsOf(sql, filter),
+    limit: filter.limit,
+  });
+}
+
+/** Filters that have an index of their own, those that find the fewest invoices first. */
+const LOOKUPS = ["invoice_number", "order_id", "customer_email"] as const;
+
+/** Whether the list is sorted by due date: it is, unless it has a filter that finds few invoices. */
+export function isByDueDate(
+  filter: InvoiceConditions & Pick<InvoiceFilter, "dueFrom" | "dueTo">,
+): boolean {
+  const isDue = filter.dueFrom !== undefined || filter.dueTo !== undefined;
+  return isDue && LOOKUPS.every((name) => filter[name] === undefined);
+}
+
+function chooseWalk(sql: Sql, filter: InvoiceFilter): Walk {
+  const { owner, status } = filter;
+  const range = (prefix: IndexRange["prefix"]): IndexRange => ({
+    table: "invoices",
+    idColumn: "id",
+    timeColumn: null,
+    prefix,
+    condition: null,
+    ...idBounds(filter),
+  });
+  const lookup = LOOKUPS.find((name) => filter[name] !== undefined);
+  if (lookup === "customer_email") {
+    const key = sql`gateway.email_key(${filter.customer_email!})`;
+    const byEmail = range([["gateway.email_key(customer_email)", key]]);
+    return rangeWalk(sql, { ...byEmail, condition: sql`customer_email is not null` }, true);
+  }
+  if (lookup) return rangeWalk(sql, range([[lookup, sql`${filter[lookup]!}::text`]]), true);
+  if (isByDueDate(filter)) {
+    const isFiltered = [status, filter.firstId, filter.endId].some((each) => each !== undefined);
+    const byDueTime = {
+      ...range(ownerPrefix(sql, owner)),
+      timeColumn: "due_at",
+      ...timeBounds(filter.after, filter.dueFrom, filter.dueTo),
+    };
+    return rangeWalk(sql, byDueTime, isFiltered);
+  }
+  if (!status) return rangeWalk(sql, range(ownerPrefix(sql, owner)), false);
+  const byStatus = range([...ownerPrefix(sql, owner), ["status", sql`state.status`]]);
+  return mergedWalk(sql, statesCte(sql, status), byStatus, false);
+}
+
+function conditionsOf(sql: Sql, filter: InvoiceFilter) {
+  const { owner } = filter;
+  const value = (name: (typeof LOOKUPS)[number] | "dueFrom" | "dueTo") => filter[name] ?? null;
+  const status = filter.status ? sql.array([...filter.status]) : null;
+  return sql`
+      (${owner}::text is null or record.user_id = ${owner})
+      and record.id >= ${filter.firstId ?? NIL}::uuid and record.id < ${filter.endId ?? MAX}::uuid
+      and (${status}::text[] is null or record.status = any(${status}))
+      and (${value("invoice_number")}::text is null
+        or record.invoice_number = ${value("invoice_number")})
+      and (${value("order_id")}::text is null or record.order_id = ${value("order_id")})
+      and (${value("customer_email")}::text is null
+        or gateway.email_key(record.customer_email) = gateway.email_key(${value("customer_email")}))
+      and (${value("dueFrom")}::timestamptz is null or record.due_at >= ${value("dueFrom")})
+      and (${value("dueTo")}::timestamptz is null or record.due_at < ${value("dueTo")})`;
 }
 
 /** Invoices due for a check, the most overdue first. */

@@ -8,6 +8,7 @@
 import type postgres from "postgres";
 import { MAX, NIL } from "uuid";
 import type { Sql } from "./database.ts";
+import type { OwnerFilter } from "./records.ts";
 
 /** How many entries of an index one page examines at most. */
 export const MAX_EXAMINED = 500;
@@ -88,6 +89,84 @@ export interface Walk {
   isByTime: boolean;
   /** Whether the candidates have to match further conditions. */
   isFiltered: boolean;
+  /** How many candidates one page examines at most, if `isFiltered`. */
+  maxExamined: number;
+}
+
+/** The candidates of one range. */
+export function rangeWalk(sql: Sql, range: IndexRange, isFiltered: boolean): Walk {
+  return {
+    ctes: sql``,
+    candidates: (limit) => newestInRange(sql, range, limit),
+    isByTime: range.timeColumn !== null,
+    isFiltered,
+    maxExamined: MAX_EXAMINED,
+  };
+}
+
+/** Fewer than `MAX_EXAMINED`, because so many entries of each range are read before they are merged. */
+const MAX_EXAMINED_OF_SEVERAL = 100;
+
+/**
+ * The candidates of several ranges that are sorted by id: one range for each row of the CTE `state`.
+ * Reads at most one page of each, and merges them.
+ */
+export function mergedWalk(sql: Sql, ctes: Fragment, range: IndexRange, isFiltered: boolean): Walk {
+  return {
+    ctes: sql`${ctes},`,
+    candidates: (limit) =>
+      sql`
+        select page.id, page.at
+        from state cross join lateral (${newestInRange(sql, range, limit)}) page
+        order by page.id desc limit ${limit}`,
+    isByTime: false,
+    isFiltered,
+    maxExamined: MAX_EXAMINED_OF_SEVERAL,
+  };
+}
+
+/** A CTE with these values, for `mergedWalk`. */
+export function statesCte(sql: Sql, statuses: readonly string[]): Fragment {
+  return sql`state as (select status from unnest(${sql.array([...statuses])}::text[]) status)`;
+}
+
+/** The first columns of an index that begins with the owner, if the list has one. */
+export function ownerPrefix(sql: Sql, owner: OwnerFilter): IndexRange["prefix"] {
+  return owner === null ? [] : [["user_id", sql`${owner}::text`]];
+}
+
+/** What every list can be limited to. */
+export interface ListBounds {
+  /** Only records with this id or a higher one, so created at its time or later. */
+  firstId?: string;
+  /** Only records with a lower id, so created before its time. */
+  endId?: string;
+  /** Only records that come after this place in the list. */
+  after: Position | null;
+}
+
+/** The bounds of a range that is sorted by id. */
+export function idBounds({ after, firstId, endId }: ListBounds): Pick<IndexRange, "start" | "end"> {
+  const end = after !== null && endId !== undefined && endId < after.id
+    ? endId
+    : after?.id ?? endId;
+  return {
+    start: firstId === undefined ? null : { id: firstId, at: null },
+    end: end === undefined ? null : { id: end, at: null },
+  };
+}
+
+/** The bounds of a range that is sorted by time; `from` is inclusive, `to` is exclusive. */
+export function timeBounds(
+  after: Position | null,
+  from: Date | undefined,
+  to: Date | undefined,
+): Pick<IndexRange, "start" | "end"> {
+  const isCursorEarlier = after?.at && (!to || after.at < to);
+  return {
+    start: from ? { id: NIL, at: from } : null,
+    end: isCursorEarlier ? after : to ? { id: NIL, at: to } : null,
+  };
 }
 
 interface WalkedRow {
@@ -105,15 +184,17 @@ interface WalkedRow {
 export async function readWalk<Row extends { id: string }>(
   sql: Sql,
   walk: Walk,
-  { table, columns, conditions, limit }: {
-    table: "payments" | "invoices" | "subscriptions";
+  { table, columns, more = sql``, conditions, limit }: {
+    table: "payments" | "invoices" | "subscriptions" | "notifications";
     columns: readonly string[];
+    /** Further columns, selected from `record`, each after a comma. */
+    more?: Fragment;
     /** About `record`. */
     conditions: Fragment;
     limit: number;
   },
 ): Promise<WalkedPage<Row>> {
-  const examined = walk.isFiltered ? Math.max(MAX_EXAMINED, limit) : limit;
+  const examined = walk.isFiltered ? Math.max(walk.maxExamined, limit) : limit;
   const rows = await sql<WalkedRow[]>`
     with recursive ${walk.ctes} matched as materialized (
       select candidate.at as walked_at, record.*
@@ -130,7 +211,7 @@ export async function readWalk<Row extends { id: string }>(
     )
     select ${
     sql(columns.map((name) => `record.${name}`))
-  }, record.walked_at, last.id as last_id, last.at as last_at
+  } ${more}, record.walked_at, last.id as last_id, last.at as last_at
     from (select) as always left join matched record on true left join last on true
     order by ${walk.isByTime ? sql`record.walked_at desc,` : sql``} record.id desc`;
   const [first] = rows;

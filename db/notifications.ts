@@ -1,10 +1,20 @@
 /** Notifications of the gateway: the model, and the statements that read and write them. */
 
-import { MAX, NIL } from "uuid";
 import type { Batched } from "./batched.ts";
 import { columnNames, fixed, mutable, overwriteMutable, type RowOf, typesOf } from "./columns.ts";
 import type { Sql } from "./database.ts";
 import { type DueJob, insertJobsSql, type NewJob } from "./jobs.ts";
+import {
+  idBounds,
+  type IndexRange,
+  type ListBounds,
+  mergedWalk,
+  rangeWalk,
+  readWalk,
+  statesCte,
+  type Walk,
+  type WalkedPage,
+} from "./list_walk.ts";
 import { Statement } from "./statement.ts";
 
 /**
@@ -94,37 +104,44 @@ export async function findNotification(sql: Sql, id: string): Promise<GatewayNot
   return row ?? null;
 }
 
-/** Null: any value. */
-export interface NotificationFilter {
-  orderId: string | null;
-  status: NotificationStatus | null;
-  /** Only notifications from this id on; ids are in the order of creation. */
-  from: string | null;
-  /** Only notifications before this one. */
-  before: string | null;
+/** A missing member: any value. */
+export interface NotificationConditions {
+  order_id?: string;
+  /** One of these. */
+  status?: readonly NotificationStatus[];
+}
+
+export interface NotificationFilter extends NotificationConditions, ListBounds {
   limit: number;
 }
 
 /** Newest first. An order has few notifications, so its index serves every status. */
 export async function listNotifications(
   sql: Sql,
-  { orderId, status, from, before, limit }: NotificationFilter,
-): Promise<GatewayNotification[]> {
-  const [first, end] = [from ?? NIL, before ?? MAX];
-  if (orderId !== null) {
-    return await sql<GatewayNotification[]>`
-      select * from gateway.notifications
-      where (order_id, id) < (${orderId}::text, ${end}::uuid)
-        and (order_id, id) >= (${orderId}::text, ${first}::uuid)
-        and (${status}::text is null or status = ${status})
-      order by order_id desc, id desc limit ${limit}`;
+  filter: NotificationFilter,
+): Promise<WalkedPage<GatewayNotification>> {
+  const status = filter.status ? sql.array([...filter.status]) : null;
+  return await readWalk(sql, chooseWalk(sql, filter), {
+    table: "notifications",
+    columns: columnNames(NOTIFICATION_COLUMNS),
+    conditions: sql`(${status}::text[] is null or record.status = any(${status}))`,
+    limit: filter.limit,
+  });
+}
+
+function chooseWalk(sql: Sql, filter: NotificationFilter): Walk {
+  const { order_id, status } = filter;
+  const range = (prefix: IndexRange["prefix"]): IndexRange => ({
+    table: "notifications",
+    idColumn: "id",
+    timeColumn: null,
+    prefix,
+    condition: null,
+    ...idBounds(filter),
+  });
+  if (order_id !== undefined) {
+    return rangeWalk(sql, range([["order_id", sql`${order_id}::text`]]), status !== undefined);
   }
-  const [statusColumn, statusValue, statusOrder] = status === null
-    ? [sql``, sql``, sql``]
-    : [sql`status,`, sql`${status}::text,`, sql`status desc,`];
-  return await sql<GatewayNotification[]>`
-    select * from gateway.notifications
-    where (${statusColumn} id) < (${statusValue} ${end}::uuid)
-      and (${statusColumn} id) >= (${statusValue} ${first}::uuid)
-    order by ${statusOrder} id desc limit ${limit}`;
+  if (!status) return rangeWalk(sql, range([]), false);
+  return mergedWalk(sql, statesCte(sql, status), range([["status", sql`state.status`]]), false);
 }

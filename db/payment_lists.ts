@@ -4,10 +4,14 @@ import { MAX, NIL } from "uuid";
 import type { Sql } from "./database.ts";
 import {
   type Fragment,
+  idBounds,
   type IndexRange,
-  newestInRange,
-  type Position,
+  type ListBounds,
+  mergedWalk,
+  ownerPrefix,
+  rangeWalk,
   readWalk,
+  timeBounds,
   type Walk,
   type WalkedPage,
 } from "./list_walk.ts";
@@ -39,14 +43,8 @@ export interface PaymentConditions {
   max_amount?: number;
 }
 
-export interface PaymentFilter extends PaymentConditions {
+export interface PaymentFilter extends PaymentConditions, ListBounds {
   owner: OwnerFilter;
-  /** Only payments with this id or a higher one, so created at its time or later. */
-  firstId?: string;
-  /** Only payments with a lower id, so created before its time. */
-  endId?: string;
-  /** Only payments that come after this place in the list. */
-  after: Position | null;
   limit: number;
 }
 
@@ -139,26 +137,6 @@ function countFilters(filter: PaymentFilter, except: (keyof PaymentConditions)[]
     .length;
 }
 
-function rangeWalk(sql: Sql, range: IndexRange, isFiltered: boolean): Walk {
-  return {
-    ctes: sql``,
-    candidates: (limit) => newestInRange(sql, range, limit),
-    isByTime: range.timeColumn !== null,
-    isFiltered,
-  };
-}
-
-/** The bounds of a list that is sorted by id. */
-function idBounds({ after, firstId, endId }: PaymentFilter): Pick<IndexRange, "start" | "end"> {
-  const end = after !== null && endId !== undefined && endId < after.id
-    ? endId
-    : after?.id ?? endId;
-  return {
-    start: firstId === undefined ? null : { id: firstId, at: null },
-    end: end === undefined ? null : { id: end, at: null },
-  };
-}
-
 function lookupRange(
   sql: Sql,
   filter: PaymentFilter,
@@ -188,47 +166,39 @@ function lookupRange(
 }
 
 function settlementRange(sql: Sql, filter: PaymentFilter): IndexRange {
-  const { owner, after, settled_from, settled_to } = filter;
-  const isCursorEarlier = after?.at && (!settled_to || after.at < settled_to);
   return {
     table: "payment_filters",
     idColumn: "payment_id",
     timeColumn: "settlement_time",
-    prefix: owner === null ? [] : [["user_id", sql`${owner}::text`]],
+    prefix: ownerPrefix(sql, filter.owner),
     condition: sql`settlement_time is not null`,
-    end: isCursorEarlier ? after : settled_to ? { id: NIL, at: settled_to } : null,
-    start: settled_from ? { id: NIL, at: settled_from } : null,
+    ...timeBounds(filter.after, filter.settled_from, filter.settled_to),
   };
 }
 
 function fraudRange(sql: Sql, filter: PaymentFilter, alert: string): IndexRange {
-  const { owner } = filter;
   return {
     table: "payment_filters",
     idColumn: "payment_id",
     timeColumn: null,
-    prefix: [
-      ...owner === null ? [] : [["user_id", sql`${owner}::text`] as [string, Fragment]],
-      ["fraud_alert", sql`${alert}::text`],
-    ],
+    prefix: [...ownerPrefix(sql, filter.owner), ["fraud_alert", sql`${alert}::text`]],
     condition: sql`fraud_alert is not null`,
     ...idBounds(filter),
   };
 }
 
 function ownersRange(sql: Sql, filter: PaymentFilter): IndexRange {
-  const { owner } = filter;
   return {
     table: "payments",
     idColumn: "id",
     timeColumn: null,
-    prefix: owner === null ? [] : [["user_id", sql`${owner}::text`]],
+    prefix: ownerPrefix(sql, filter.owner),
     condition: null,
     ...idBounds(filter),
   };
 }
 
-/** One range for each pair of a status and a type; reads at most one page of each, and merges them. */
+/** One range for each pair of a status and a type. */
 function statesWalk(sql: Sql, filter: PaymentFilter, isFiltered: boolean): Walk {
   const { owner, status, payment_type } = filter;
   const ranges = payment_type
@@ -239,23 +209,14 @@ function statesWalk(sql: Sql, filter: PaymentFilter, isFiltered: boolean): Walk 
     idColumn: "payment_id",
     timeColumn: null,
     prefix: [
-      ...owner === null ? [] : [["user_id", sql`${owner}::text`] as [string, Fragment]],
+      ...ownerPrefix(sql, owner),
       ["transaction_status", sql`state.status`],
       ["payment_type", sql`state.type`],
     ],
     condition: null,
     ...idBounds(filter),
   };
-  return {
-    ctes: sql`${ranges},`,
-    candidates: (limit) =>
-      sql`
-        select page.id, page.at
-        from state cross join lateral (${newestInRange(sql, range, limit)}) page
-        order by page.id desc limit ${limit}`,
-    isByTime: false,
-    isFiltered,
-  };
+  return mergedWalk(sql, ranges, range, isFiltered);
 }
 
 /** A CTE with each pair. */

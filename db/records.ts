@@ -1,6 +1,5 @@
-/** What payments, invoices and subscriptions have in common: history, list pages and due checks. */
+/** What payments, invoices and subscriptions have in common: history and due checks. */
 
-import { MAX, NIL } from "uuid";
 import { fixed, type RowOf } from "./columns.ts";
 import type { Sql } from "./database.ts";
 import { Statement } from "./statement.ts";
@@ -45,35 +44,6 @@ export async function listHistory(sql: Sql, resourceId: string): Promise<History
 
 /** The user whose records a query is restricted to; null: no restriction. */
 export type OwnerFilter = string | null;
-
-/** Null: any value. */
-export interface RecordFilter {
-  owner: OwnerFilter;
-  status: string | null;
-  /** Only records created before this one. */
-  before: string | null;
-  limit: number;
-}
-
-/** A page of a list, newest first. `listByIndex` in `payment_statements.ts` explains the conditions. */
-export function pageOf(
-  sql: Sql,
-  table: "invoices" | "subscriptions",
-  { owner, status, before, limit }: RecordFilter,
-) {
-  const [ownerColumn, ownerValue, ownerOrder] = owner === null
-    ? [sql``, sql``, sql``]
-    : [sql`user_id,`, sql`${owner}::text,`, sql`user_id desc,`];
-  const [statusColumn, statusValue, statusOrder] = status === null
-    ? [sql``, sql``, sql``]
-    : [sql`status,`, sql`${status}::text,`, sql`status desc,`];
-  return sql`
-    select * from gateway.${sql.unsafe(table)}
-    where (${ownerColumn} ${statusColumn} id)
-        < (${ownerValue} ${statusValue} ${before ?? MAX}::uuid)
-      and (${ownerColumn} ${statusColumn} id) >= (${ownerValue} ${statusValue} ${NIL}::uuid)
-    order by ${ownerOrder} ${statusOrder} id desc limit ${limit}`;
-}
 
 /** Tables whose due records are found by `check_at`. Subscriptions are found by `checked_at`. */
 export type CheckedTable = "payments" | "invoices";

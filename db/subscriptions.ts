@@ -2,8 +2,20 @@
 
 import { columnNames, fixed, mutable, mutableNames, type RowOf } from "./columns.ts";
 import type { Sql } from "./database.ts";
+import {
+  idBounds,
+  type IndexRange,
+  type ListBounds,
+  mergedWalk,
+  ownerPrefix,
+  rangeWalk,
+  readWalk,
+  statesCte,
+  type Walk,
+  type WalkedPage,
+} from "./list_walk.ts";
 import { batchedInsert, batchedUpdate } from "./record_writes.ts";
-import { type OwnerFilter, pageOf, type RecordFilter } from "./records.ts";
+import type { OwnerFilter } from "./records.ts";
 
 /**
  * - `pending`: the gateway has not confirmed the creation;
@@ -124,12 +136,57 @@ export async function listSubscriptionsOfName(
     order by id desc limit ${limit}`;
 }
 
+/** A missing member: any value. */
+export interface SubscriptionConditions {
+  /** One of these. */
+  status?: readonly string[];
+  name?: string;
+  payment_type?: string;
+}
+
+export interface SubscriptionFilter extends SubscriptionConditions, ListBounds {
+  owner: OwnerFilter;
+  limit: number;
+}
+
+/** Newest first. `list_walk.ts` describes the filters. */
 export async function listSubscriptions(
   sql: Sql,
-  options: RecordFilter,
-): Promise<GatewaySubscription[]> {
-  return await sql<GatewaySubscription[]>`
-    select * from (${pageOf(sql, "subscriptions", options)}) subscription order by id desc`;
+  filter: SubscriptionFilter,
+): Promise<WalkedPage<GatewaySubscription>> {
+  const { owner, name = null, payment_type = null, limit } = filter;
+  const status = filter.status ? sql.array([...filter.status]) : null;
+  return await readWalk(sql, chooseWalk(sql, filter), {
+    table: "subscriptions",
+    columns: columnNames(SUBSCRIPTION_COLUMNS),
+    conditions: sql`
+      (${owner}::text is null or record.user_id = ${owner})
+      and (${status}::text[] is null or record.status = any(${status}))
+      and (${name}::text is null or record.name = ${name})
+      and (${payment_type}::text is null or record.payment_type = ${payment_type})`,
+    limit,
+  });
+}
+
+function chooseWalk(sql: Sql, filter: SubscriptionFilter): Walk {
+  const { owner, status, name, payment_type } = filter;
+  const range = (prefix: IndexRange["prefix"]): IndexRange => ({
+    table: "subscriptions",
+    idColumn: "id",
+    timeColumn: null,
+    prefix,
+    condition: null,
+    ...idBounds(filter),
+  });
+  if (name !== undefined) return rangeWalk(sql, range([["name", sql`${name}::text`]]), true);
+  const ownersPrefix = ownerPrefix(sql, owner);
+  if (status) {
+    const byStatus = range([...ownersPrefix, ["status", sql`state.status`]]);
+    return mergedWalk(sql, statesCte(sql, status), byStatus, payment_type !== undefined);
+  }
+  if (payment_type === undefined) return rangeWalk(sql, range(ownersPrefix), false);
+  const byType = range([...ownersPrefix, ["payment_type", sql`${payment_type}::text`]]);
+  return rangeWalk(sql, byType, false);
 }
 
 /** Subscriptions that can still change, the longest unchecked first. */

@@ -15,6 +15,7 @@ const GUIDES: Record<string, () => Promise<{ default: string }>> = {
   "figures.md": () => import("../docs/figures.md", { with: { type: "text" } }),
   "finding-out-what-happened.md": () =>
     import("../docs/finding-out-what-happened.md", { with: { type: "text" } }),
+  "finding-payments.md": () => import("../docs/finding-payments.md", { with: { type: "text" } }),
   "first-payments.md": () => import("../docs/first-payments.md", { with: { type: "text" } }),
   "gateway.md": () => import("../docs/gateway.md", { with: { type: "text" } }),
   "how-it-works.md": () => import("../docs/how-it-works.md", { with: { type: "text" } }),

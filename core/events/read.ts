@@ -1,9 +1,17 @@
 /** `listEvents`, for staff and viewers, and the form in which events are shown and sent. */
 
 import type { Database } from "../../db/database.ts";
-import { type EventFilter, type GatewayEvent, listEvents as list } from "../../db/events.ts";
+import {
+  CREATION_SLACK_MS,
+  type EventFilter,
+  type EventTime,
+  type GatewayEvent,
+  listEvents as list,
+} from "../../db/events.ts";
 import { type Caller, requireReadAll } from "../auth/caller.ts";
-import { readPage } from "../page.ts";
+import { firstIdAt } from "../ids.ts";
+import { checkRange, refuseFilters } from "../list_filters.ts";
+import { readFilteredPage } from "../page.ts";
 import type { EventName } from "./names.ts";
 
 export interface EventView {
@@ -26,15 +34,34 @@ export interface EventPage {
   next: string | null;
 }
 
+/** Null, or a missing member: any value. */
+export interface EventListFilter
+  extends Omit<EventFilter, "createdFrom" | "createdTo" | "order" | "before" | "limit"> {
+  /** Inclusive. */
+  created_from?: Date;
+  /** Exclusive. */
+  created_to?: Date;
+}
+
 export async function listEvents(
   { database }: { database: Database },
   caller: Caller,
-  { limit, ...filter }: EventFilter,
+  filter: EventListFilter & Pick<EventFilter, "order" | "before" | "limit">,
 ): Promise<EventPage> {
   requireReadAll(caller);
-  const { rows, next } = await readPage(
+  const { limit, created_from, created_to, ...rest } = filter;
+  refuseFilters(checkRange(["created_from", created_from], ["created_to", created_to]));
+  const times = {
+    ...created_from && { createdFrom: eventTime(created_from, -CREATION_SLACK_MS) },
+    ...created_to && { createdTo: eventTime(created_to, CREATION_SLACK_MS) },
+  };
+  const { rows, next } = await readFilteredPage(
     limit,
-    (limit) => database.query((sql) => list(sql, { ...filter, limit }), "list events"),
+    (limit) => database.query((sql) => list(sql, { ...rest, ...times, limit }), "list events"),
   );
-  return { events: rows.map(viewEvent), next };
+  return { events: rows.map(viewEvent), next: next?.id ?? null };
+}
+
+function eventTime(time: Date, slackMs: number): EventTime {
+  return { time, nearId: firstIdAt(new Date(Math.max(0, time.getTime() + slackMs))) };
 }

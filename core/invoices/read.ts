@@ -1,8 +1,9 @@
 /** `readInvoice` and `listInvoices`: stored invoices, without a request to the gateway. */
 
-import { listInvoices as list } from "../../db/invoices.ts";
+import { type InvoiceConditions, isByDueDate, listInvoices as list } from "../../db/invoices.ts";
 import type { Caller } from "../auth/caller.ts";
-import { readPage } from "../page.ts";
+import { checkCursor, checkRange, idRange, refuseFilters } from "../list_filters.ts";
+import { type Position, readFilteredPage } from "../page.ts";
 import { findOwn, ownerFor } from "../records/read.ts";
 import type { RecordDeps } from "../records/record.ts";
 import { invoiceKind } from "./invoice_record.ts";
@@ -16,28 +17,55 @@ export async function readInvoice(
   return viewInvoice(await findOwn(deps, invoiceKind, caller, id));
 }
 
-export interface InvoiceFilter {
-  status: string | null;
-  limit: number;
-  /** The last invoice of the previous page. */
-  before: string | null;
+/** A missing member: any value. */
+export interface InvoiceFilter extends InvoiceConditions {
+  /** Inclusive. */
+  created_from?: Date;
+  /** Exclusive. */
+  created_to?: Date;
+  /** A date, YYYY-MM-DD; inclusive. */
+  due_from?: string;
+  /** A date, YYYY-MM-DD; inclusive. */
+  due_to?: string;
 }
 
 export interface InvoicePage {
+  /** Fewer than the limit, or none, if few invoices match; there can still be a next page. */
   invoices: InvoiceView[];
-  /** The last id of this page, to be passed as `before`; null on the last page. */
-  next: string | null;
+  /** To be passed as `after`; null on the last page. */
+  next: Position | null;
 }
+
+const DAY_MS = 86_400_000;
 
 export async function listInvoices(
   { database }: RecordDeps,
   caller: Caller,
-  { limit, ...filter }: InvoiceFilter,
+  input: InvoiceFilter & { after: Position | null; limit: number },
 ): Promise<InvoicePage> {
-  const owner = ownerFor(caller);
-  const { rows, next } = await readPage(
+  const { created_from, created_to, due_from, due_to, limit, ...conditions } = input;
+  refuseFilters([
+    ...checkRange(["created_from", created_from], ["created_to", created_to]),
+    ...checkRange(["due_from", due_from], ["due_to", due_to], { isToInclusive: true }),
+  ]);
+  const filter = {
+    ...conditions,
+    ...idRange(created_from, created_to),
+    ...due_from && { dueFrom: startOfDayInWib(due_from) },
+    ...due_to && { dueTo: new Date(startOfDayInWib(due_to).getTime() + DAY_MS) },
+    owner: ownerFor(caller),
+  };
+  const isByTime = isByDueDate(filter);
+  checkCursor(input.after, isByTime);
+  const { rows, next } = await readFilteredPage(
     limit,
-    (limit) => database.query((sql) => list(sql, { owner, ...filter, limit }), "list invoices"),
+    (limit) => database.query((sql) => list(sql, { ...filter, limit }), "list invoices"),
+    isByTime ? ({ due_at }) => due_at : undefined,
   );
   return { invoices: rows.map(viewInvoice), next };
+}
+
+/** The time at which the date begins in Western Indonesia. */
+function startOfDayInWib(day: string): Date {
+  return new Date(`${day}T00:00:00+07:00`);
 }

@@ -4,12 +4,13 @@ import {
   findNotification,
   type GatewayNotification,
   listNotifications as list,
-  type NotificationStatus,
+  type NotificationConditions,
 } from "../../db/notifications.ts";
 import { type Caller, requireReadAll, requireStaff } from "../auth/caller.ts";
 import { ServiceError } from "../errors.ts";
 import { GatewayError } from "../gateway/errors.ts";
-import { firstIdAt } from "../ids.ts";
+import { checkCursor, checkRange, idRange, refuseFilters } from "../list_filters.ts";
+import { type Position, readFilteredPage } from "../page.ts";
 import { checkProblem } from "../records/problems.ts";
 import { actAs } from "../records/record.ts";
 import { confirmNotification, type NotificationDeps } from "./confirm.ts";
@@ -36,46 +37,36 @@ export function viewNotification(notification: GatewayNotification) {
   };
 }
 
-export interface NotificationFilter {
-  orderId: string | null;
-  status: NotificationStatus | null;
-  /** Inclusive; null: no lower limit. */
-  createdFrom: Date | null;
-  /** Exclusive; null: no upper limit. */
-  createdBefore: Date | null;
-  limit: number;
-  /** The `next` of the previous page; null: the first page. */
-  before: string | null;
+/** A missing member: any value. */
+export interface NotificationFilter extends NotificationConditions {
+  /** Inclusive. */
+  created_from?: Date;
+  /** Exclusive. */
+  created_to?: Date;
 }
 
 export interface NotificationPage {
   notifications: NotificationView[];
-  /** Pass it as `before` to read the next page; null: this is the last page. */
-  next: string | null;
+  /** To be passed as `after`; null on the last page. */
+  next: Position | null;
 }
 
 export async function listNotifications(
   { database }: NotificationDeps,
   caller: Caller,
-  { createdFrom, createdBefore, before, limit, ...filter }: NotificationFilter,
+  filter: NotificationFilter & { after: Position | null; limit: number },
 ): Promise<NotificationPage> {
   requireReadAll(caller);
-  const endId = createdBefore && firstIdAt(createdBefore);
-  const rows = await database.query(
-    (sql) =>
-      list(sql, {
-        ...filter,
-        from: createdFrom && firstIdAt(createdFrom),
-        before: before !== null && endId !== null && endId < before ? endId : before ?? endId,
-        limit: limit + 1,
-      }),
-    "list notifications",
+  const { created_from, created_to, limit, ...conditions } = filter;
+  refuseFilters(checkRange(["created_from", created_from], ["created_to", created_to]));
+  checkCursor(filter.after, false);
+  const ids = idRange(created_from, created_to);
+  const { rows, next } = await readFilteredPage(
+    limit,
+    (limit) =>
+      database.query((sql) => list(sql, { ...conditions, ...ids, limit }), "list notifications"),
   );
-  const page = rows.slice(0, limit);
-  return {
-    notifications: page.map(viewNotification),
-    next: rows.length > limit ? page.at(-1)!.id : null,
-  };
+  return { notifications: rows.map(viewNotification), next };
 }
 
 /** Asks the gateway about the notification again. */

@@ -8,8 +8,7 @@ import {
 import { MAX_SEARCHED, searchPayments as search } from "../../db/payment_search.ts";
 import type { Caller } from "../auth/caller.ts";
 import { type FieldError, invalidField } from "../errors.ts";
-import { firstIdAt } from "../ids.ts";
-import { checkRange, refuseFilters } from "../list_filters.ts";
+import { checkCursor, checkRange, idRange, refuseFilters } from "../list_filters.ts";
 import { type Position, readFilteredPage } from "../page.ts";
 import { findOwn, ownerOfList } from "../records/read.ts";
 import { type PaymentDeps, paymentKind } from "./payment_record.ts";
@@ -54,14 +53,8 @@ export async function listPayments(
   const owner = ownerOfList(caller, user_id);
   refuseFilters(checkFilters(filter, clock()));
   const isByTime = isBySettlement(filter);
-  // The cursor of a list with another order.
-  if (filter.after && isByTime !== (filter.after.at !== null)) {
-    throw invalidField("cursor", "belongs to a list with other filters; start without it");
-  }
-  const ids = {
-    ...created_from && { firstId: firstIdAt(created_from) },
-    ...created_to && { endId: firstIdAt(created_to) },
-  };
+  checkCursor(filter.after, isByTime);
+  const ids = idRange(created_from, created_to);
   const { rows, next } = await readFilteredPage(
     limit,
     (limit) =>

@@ -1,9 +1,10 @@
 /** `readSubscription` and `listSubscriptions`: stored subscriptions, without a gateway request. */
 
-import { listSubscriptions as list } from "../../db/subscriptions.ts";
+import { listSubscriptions as list, type SubscriptionConditions } from "../../db/subscriptions.ts";
 import type { Caller } from "../auth/caller.ts";
-import { readPage } from "../page.ts";
-import { findOwn, ownerFor } from "../records/read.ts";
+import { checkCursor } from "../list_filters.ts";
+import { type Position, readFilteredPage } from "../page.ts";
+import { findOwn, ownerOfList } from "../records/read.ts";
 import type { RecordDeps } from "../records/record.ts";
 import { subscriptionKind } from "./subscription_record.ts";
 import { type SubscriptionView, viewSubscription } from "./views.ts";
@@ -16,29 +17,30 @@ export async function readSubscription(
   return viewSubscription(await findOwn(deps, subscriptionKind, caller, id));
 }
 
-export interface SubscriptionFilter {
-  status: string | null;
-  limit: number;
-  /** The last subscription of the previous page. */
-  before: string | null;
+/** A missing member: any value. */
+export interface SubscriptionFilter extends SubscriptionConditions {
+  /** For staff and viewers. */
+  user_id?: string;
 }
 
 export interface SubscriptionPage {
+  /** Fewer than the limit, or none, if few match; there can still be a next page. */
   subscriptions: SubscriptionView[];
-  /** The last id of this page, to be passed as `before`; null on the last page. */
-  next: string | null;
+  /** To be passed as `after`; null on the last page. */
+  next: Position | null;
 }
 
 export async function listSubscriptions(
   { database }: RecordDeps,
   caller: Caller,
-  { limit, ...filter }: SubscriptionFilter,
+  input: SubscriptionFilter & { after: Position | null; limit: number },
 ): Promise<SubscriptionPage> {
-  const owner = ownerFor(caller);
-  const { rows, next } = await readPage(
+  const { user_id, limit, ...conditions } = input;
+  const filter = { ...conditions, owner: ownerOfList(caller, user_id) };
+  checkCursor(input.after, false);
+  const { rows, next } = await readFilteredPage(
     limit,
-    (limit) =>
-      database.query((sql) => list(sql, { owner, ...filter, limit }), "list subscriptions"),
+    (limit) => database.query((sql) => list(sql, { ...filter, limit }), "list subscriptions"),
   );
   return { subscriptions: rows.map(viewSubscription), next };
 }

@@ -7,7 +7,8 @@ import { oneOf } from "../../core/input_fields.ts";
 import type { PaymentDeps } from "../../core/payments/payment_record.ts";
 import type { EventOf } from "../../core/subscribers/subscribe.ts";
 import { unsentExample } from "../../openapi/components.ts";
-import { EventNameSchema } from "../schemas/event_name.ts";
+import { EVENT_NAMES } from "../schemas/event_name.ts";
+import { createdRange, severalOf } from "../shared/filters.ts";
 import { linkHeader, NEXT_PAGE, paging } from "../shared/page.ts";
 import { basePathOf, optionalId } from "../shared/paths.ts";
 import { COMMON_ERRORS, problems } from "../shared/problem_responses.ts";
@@ -34,13 +35,16 @@ const eventsRoute = createRoute({
   tags: ["Events"],
   request: {
     query: z.object({
-      name: oneOf(EventNameSchema.options).optional().openapi({
-        description: "Return only events with this name.",
-        param: { examples: unsentExample("payment_settled") },
-      }),
+      name: severalOf(
+        EVENT_NAMES,
+        "EventName",
+        "Return only events with this name.",
+        ["payment_settled"],
+      ),
       resource_id: optionalId(
         "Return only events of the payment, invoice or subscription with this `id`.",
       ),
+      ...createdRange("events"),
       order: oneOf(["newest_first", "oldest_first"]).default("newest_first").openapi({
         description: "Sort order.",
         param: { examples: unsentExample("oldest_first") },
@@ -61,15 +65,14 @@ const eventsRoute = createRoute({
 export function createEventRoutes(deps: PaymentDeps & { streams: EventStreams }): Router {
   const router = createRouter();
   router.openapi(eventsRoute, async (c) => {
-    const { name, resource_id, order, limit, cursor } = c.req.valid("query");
+    const { cursor, ...query } = c.req.valid("query");
+    const { name, resource_id, ...filter } = query;
     const { events, next } = await listEvents(deps, callerOf(c), {
-      name: name ?? null,
+      ...filter,
+      names: name ?? null,
       resourceId: resource_id ?? null,
-      order,
-      limit,
       before: cursor ?? null,
     });
-    const query = { name, resource_id, order, limit };
     return c.json(events as EventOf[], 200, linkHeader(basePathOf(c, path) + path, query, next));
   });
   addStream(router, deps.streams);

@@ -151,7 +151,7 @@ export function createExportRoutes(deps: ExportRouteDeps): Router {
   router.openapi(invoicesRoute, async (c) => {
     const { bom, ...filters } = c.req.valid("query");
     const caller = callerOf(c);
-    const source = exportInvoices(deps, caller, async (after: string | null) => {
+    const source = exportInvoices(deps, caller, async (after: Position | null) => {
       const page = { limit: EXPORT_PAGE, cursor: after ?? undefined };
       const { invoices, next } = await readInvoicePage(deps, caller, { ...filters, ...page });
       return { items: invoices, next };

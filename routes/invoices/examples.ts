@@ -2,7 +2,7 @@
 
 import type { z } from "@hono/zod-openapi";
 import type { InvoiceInputSchema } from "../../core/invoices/invoice_input.ts";
-import type { Examples } from "../../core/response_fields.ts";
+import type { Example, Examples } from "../../core/response_fields.ts";
 import type { InvoiceSchema, InvoiceStatusCheckSchema } from "../schemas/invoice.ts";
 
 type Invoice = z.output<typeof InvoiceSchema>;
@@ -96,6 +96,41 @@ export const INVOICES = {
     },
   },
 } satisfies Examples<Invoice>;
+
+/** The responses to `INVOICE_REQUESTS`. */
+export const CREATED_INVOICES = {
+  simple: {
+    summary: "Awaiting payment",
+    value: {
+      ...SENT,
+      order_id: "0197a3d0-1c2b-7e44-9a6f-3b8d5e7c1f20",
+      customer_email: null,
+      customer_phone: null,
+      customer_id: null,
+      due_date: "2099-12-31",
+      notes: null,
+      items: SENT.items.map((item) => ({ ...item, item_id: null })),
+      metadata: null,
+    },
+  },
+  complete: {
+    summary: "Awaiting payment, with all fields",
+    value: {
+      ...SENT,
+      invoice_number: "2026/11/0042",
+      total_amount: "168000.00",
+      due_date: "2099-12-31",
+      items: [...SENT.items, {
+        id: "0197a3d0-1c2b-7f10-8e2d-6c4a9b0f3d52",
+        item_id: "post",
+        description: "Postage",
+        quantity: 1,
+        price: "18000.00",
+        subtotal: "18000.00",
+      }],
+    },
+  },
+} satisfies Record<keyof typeof INVOICE_REQUESTS, Example<Invoice>>;
 
 export const INVOICE_STATUS_CHECKS = {
   sent: {

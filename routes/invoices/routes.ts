@@ -2,7 +2,6 @@
 
 import { createRoute, z } from "@hono/zod-openapi";
 import type { Caller } from "../../core/auth/caller.ts";
-import { oneOf } from "../../core/input_fields.ts";
 import { getInvoiceStatus } from "../../core/invoices/check_at_gateway.ts";
 import { createInvoice } from "../../core/invoices/create.ts";
 import { InvoiceInputSchema } from "../../core/invoices/invoice_input.ts";
@@ -10,7 +9,6 @@ import type { InvoiceDeps } from "../../core/invoices/invoice_record.ts";
 import { type InvoicePage, listInvoices, readInvoice } from "../../core/invoices/read.ts";
 import { INVOICE_STATUSES } from "../../core/invoices/states.ts";
 import { voidInvoice } from "../../core/invoices/void.ts";
-import { unsentExample } from "../../openapi/components.ts";
 import { InvoiceSchema, InvoiceStatusCheckSchema, VoidInputSchema } from "../schemas/invoice.ts";
 import { actionRequest, optionalBody, scopeOf } from "../shared/action.ts";
 import {
@@ -19,7 +17,14 @@ import {
   replayHeader,
   requestKeyOf,
 } from "../shared/idempotency.ts";
-import { linkHeader, NEXT_PAGE, paging } from "../shared/page.ts";
+import {
+  createdRange,
+  dateParameter,
+  emailParameter,
+  severalOf,
+  textParameter,
+} from "../shared/filters.ts";
+import { filteredLinkHeader, filteredPaging, NEXT_PAGE } from "../shared/page.ts";
 import { basePathOf, locationHeader, parsePathId, pathId } from "../shared/paths.ts";
 import {
   CHANGE_ERRORS,
@@ -29,7 +34,13 @@ import {
   problems,
 } from "../shared/problem_responses.ts";
 import { callerOf, createRouter, type Router } from "../shared/router.ts";
-import { INVOICE_PAGE, INVOICE_REQUESTS, INVOICE_STATUS_CHECKS, INVOICES } from "./examples.ts";
+import {
+  CREATED_INVOICES,
+  INVOICE_PAGE,
+  INVOICE_REQUESTS,
+  INVOICE_STATUS_CHECKS,
+  INVOICES,
+} from "./examples.ts";
 
 const path = "/invoices/";
 
@@ -37,11 +48,26 @@ const InvoicePath = z.object({ pk: pathId("The invoice's `id`.") });
 
 /** The export of invoices has the same filters. */
 export const InvoiceListQuery = z.object({
-  status: oneOf(INVOICE_STATUSES).optional().openapi({
-    description: "Only invoices with this `status`.",
-    param: { examples: unsentExample("overdue") },
-  }),
-  ...paging,
+  status: severalOf(
+    INVOICE_STATUSES,
+    "InvoiceStatus",
+    "Only invoices with this `status`.",
+    ["overdue"],
+  ),
+  customer_email: emailParameter("invoices"),
+  invoice_number: textParameter("Only the invoice with this number.", "INV-20261115-7K3M9QXD"),
+  order_id: textParameter("Only invoices with this order id.", "order-1893"),
+  ...createdRange("invoices"),
+  due_from: dateParameter(
+    "Only invoices with this `due_date` or a later one. The list is then sorted by `due_date`, " +
+      "latest first, unless it is filtered by customer, number or order.",
+    "2026-12-01",
+  ),
+  due_to: dateParameter(
+    "Only invoices with this `due_date` or an earlier one; sorted like `due_from`.",
+    "2026-12-31",
+  ),
+  ...filteredPaging,
 });
 
 const listRoute = createRoute({
@@ -98,7 +124,7 @@ const createInvoiceRoute = createRoute({
       content: {
         "application/json": {
           schema: InvoiceSchema,
-          examples: { sent_invoice: INVOICES.sent_invoice },
+          examples: CREATED_INVOICES,
         },
       },
     },
@@ -173,7 +199,7 @@ const voidRoute = createRoute({
   request: actionRequest(InvoicePath, {
     schema: VoidInputSchema,
     description: "Omit the body to void the invoice without a reason.",
-    examples: { reason: { summary: "With a reason", value: { reason: "Ordered twice" } } },
+    examples: { voided_invoice: { summary: "With a reason", value: { reason: "Ordered twice" } } },
   }),
   responses: {
     200: {
@@ -201,7 +227,7 @@ export function createInvoiceRoutes(deps: InvoiceDeps): Router {
   router.openapi(listRoute, async (c) => {
     const { cursor: _, ...query } = c.req.valid("query");
     const { invoices, next } = await readInvoicePage(deps, callerOf(c), c.req.valid("query"));
-    const link = linkHeader(basePathOf(c, path) + path, query, next);
+    const link = filteredLinkHeader(basePathOf(c, path) + path, query, next);
     return c.json(invoices, 200, link);
   });
   router.openapi(createInvoiceRoute, async (c) => {
@@ -232,11 +258,7 @@ export function createInvoiceRoutes(deps: InvoiceDeps): Router {
 export async function readInvoicePage(
   deps: InvoiceDeps,
   caller: Caller,
-  { status, limit, cursor }: z.output<typeof InvoiceListQuery>,
+  { cursor, ...filter }: z.output<typeof InvoiceListQuery>,
 ): Promise<InvoicePage> {
-  return await listInvoices(deps, caller, {
-    status: status ?? null,
-    limit,
-    before: cursor ?? null,
-  });
+  return await listInvoices(deps, caller, { ...filter, after: cursor ?? null });
 }

@@ -52,7 +52,13 @@ function createCheck(query: z.ZodObject | undefined): CheckQuery {
 function isList(schema: z.core.$ZodType): boolean {
   if (schema instanceof z.ZodArray) return true;
   const { def } = schema._zod as unknown as {
-    def: { innerType?: z.core.$ZodType; in?: z.core.$ZodType; out?: z.core.$ZodType };
+    def: {
+      innerType?: z.core.$ZodType;
+      in?: z.core.$ZodType;
+      out?: z.core.$ZodType;
+      options?: z.core.$ZodType[];
+    };
   };
-  return [def.innerType, def.in, def.out].some((inner) => inner !== undefined && isList(inner));
+  return [def.innerType, def.in, def.out, ...def.options ?? []]
+    .some((inner) => inner !== undefined && isList(inner));
 }

@@ -23,7 +23,7 @@ export const PAYLOADS = {
 } satisfies Examples<z.output<typeof NotificationPayloadSchema>>;
 
 export const RECEIPTS = {
-  stored: {
+  settlement: {
     summary: "Received and stored",
     value: { status: "ok", notification_id: "0197a3c5-90e4-7f28-8b6a-3d1c5e7f9a02" },
   },

@@ -1,15 +1,15 @@
 /** `/notifications/…`: lists notifications, for staff and viewers; replays them, for staff. */
 
 import { createRoute, z } from "@hono/zod-openapi";
-import { oneOf, text, time } from "../../core/input_fields.ts";
+import { invalidField } from "../../core/errors.ts";
 import type { NotificationDeps } from "../../core/notifications/confirm.ts";
 import {
   listNotifications,
   NOTIFICATION_STATUSES,
   replayNotification,
 } from "../../core/notifications/read.ts";
-import { unsentExample } from "../../openapi/components.ts";
-import { linkHeader, NEXT_PAGE, paging } from "../shared/page.ts";
+import { createdRange, severalOf, textParameter, timeParameter } from "../shared/filters.ts";
+import { filteredLinkHeader, filteredPaging, NEXT_PAGE } from "../shared/page.ts";
 import { basePathOf, parsePathId, pathId } from "../shared/paths.ts";
 import { COMMON_ERRORS, GATEWAY_ERRORS, problems } from "../shared/problem_responses.ts";
 import { callerOf, createRouter, type Router } from "../shared/router.ts";
@@ -31,27 +31,16 @@ const listRoute = createRoute({
   tags: ["Notifications"],
   request: {
     query: z.object({
-      order_id: text(255).optional().openapi({
-        description: "Only notifications of this order.",
-        param: { examples: unsentExample("order-1893") },
-      }),
-      status: oneOf(NOTIFICATION_STATUSES).optional().openapi({
-        description: "Only notifications with this `status`.",
-        param: { examples: unsentExample("unmatched") },
-      }),
-      created_from: timeFilter().optional().openapi({
-        type: "string",
-        format: "date-time",
-        description: "Only notifications received at or after this time (RFC 3339).",
-        param: { examples: unsentExample("2026-03-05T00:00:00Z") },
-      }),
-      created_before: timeFilter().optional().openapi({
-        type: "string",
-        format: "date-time",
-        description: "Only notifications received before this time (RFC 3339).",
-        param: { examples: unsentExample("2026-03-06T00:00:00Z") },
-      }),
-      ...paging,
+      order_id: textParameter("Only notifications of this order.", "order-1893"),
+      status: severalOf(
+        NOTIFICATION_STATUSES,
+        null,
+        "Only notifications with this `status`.",
+        ["unmatched"],
+      ),
+      ...createdRange("notifications"),
+      created_before: timeParameter("The earlier name of `created_to`.", "2026-03-06T00:00:00Z"),
+      ...filteredPaging,
     }),
   },
   responses: {
@@ -65,11 +54,6 @@ const listRoute = createRoute({
     ...problems("forbidden", ...COMMON_ERRORS),
   },
 });
-
-/** Times before 1970 become 1970: the list is filtered by ids, whose timestamps start there. */
-function timeFilter() {
-  return time().transform((time) => new Date(Math.max(0, time.getTime())));
-}
 
 const replayRoute = createRoute({
   method: "post",
@@ -103,23 +87,20 @@ const replayRoute = createRoute({
 export function createNotificationRoutes(deps: NotificationDeps): Router {
   const router = createRouter();
   router.openapi(listRoute, async (c) => {
-    const { order_id, status, created_from, created_before, limit, cursor } = c.req.valid("query");
+    const { cursor, created_before, ...query } = c.req.valid("query");
+    if (created_before && query.created_to) {
+      throw invalidField(
+        "created_before",
+        "cannot be combined with created_to; remove one of them",
+      );
+    }
+    const filter = { ...query, created_to: query.created_to ?? created_before };
     const { notifications, next } = await listNotifications(deps, callerOf(c), {
-      orderId: order_id ?? null,
-      status: status ?? null,
-      createdFrom: created_from ?? null,
-      createdBefore: created_before ?? null,
-      limit,
-      before: cursor ?? null,
+      ...filter,
+      after: cursor ?? null,
     });
-    const query = {
-      order_id,
-      status,
-      created_from: created_from?.toISOString(),
-      created_before: created_before?.toISOString(),
-      limit,
-    };
-    return c.json(notifications, 200, linkHeader(basePathOf(c, path) + path, query, next));
+    const link = filteredLinkHeader(basePathOf(c, path) + path, filter, next);
+    return c.json(notifications, 200, link);
   });
   router.openapi(replayRoute, async (c) => {
     const id = parsePathId(c.req.valid("param").pk);

@@ -9,7 +9,7 @@ import { PaymentSchema, RefundSchema } from "../../core/payments/schema.ts";
 import { forCaller } from "../../core/payments/views.ts";
 import { QUEUED_JOBS } from "../schemas/job_examples.ts";
 import { PAYMENTS, REFUND_RESULTS } from "../schemas/payment_examples.ts";
-import { actionRequest, EMPTY_BODY, optionalBody, scopeOf } from "../shared/action.ts";
+import { actionRequest, emptyBody, optionalBody, scopeOf } from "../shared/action.ts";
 import {
   fingerprintRequest,
   REPLAY_HEADER,
@@ -50,7 +50,7 @@ const cancelRoute = createRoute({
     `${UNKNOWN_OUTCOME}.`,
   tags: ["Payments"],
   middleware: [optionalBody],
-  request: actionRequest(PaymentPath, EMPTY_BODY),
+  request: actionRequest(PaymentPath, emptyBody("cancelled_virtual_account")),
   responses: {
     200: {
       description: "The cancelled payment",
@@ -85,7 +85,7 @@ const expireRoute = createRoute({
     `${UNKNOWN_OUTCOME}.`,
   tags: ["Payments"],
   middleware: [optionalBody],
-  request: actionRequest(PaymentPath, EMPTY_BODY),
+  request: actionRequest(PaymentPath, emptyBody("expired_virtual_account")),
   responses: {
     200: {
       description: "The expired payment",
@@ -184,7 +184,10 @@ const captureRoute = createRoute({
       content: {
         "application/json": {
           schema: PaymentSchema,
-          examples: { captured_card: PAYMENTS.captured_card },
+          examples: {
+            whole: PAYMENTS.captured_card_in_full,
+            part: PAYMENTS.captured_card,
+          },
         },
       },
     },

@@ -27,6 +27,21 @@ import { callerOf, createRouter, type Router } from "../shared/router.ts";
 
 const path = "/charge/";
 
+/** By the name of the example of their response. */
+const REQUESTS = {
+  pending_virtual_account: CHARGE_EXAMPLES.bank_transfer,
+  pending_card: CHARGE_EXAMPLES.credit_card,
+  pending_bill: CHARGE_EXAMPLES.echannel,
+  pending_gopay: CHARGE_EXAMPLES.gopay,
+  pending_shopeepay: CHARGE_EXAMPLES.shopeepay,
+  pending_ovo: CHARGE_EXAMPLES.ovo,
+  pending_dana: CHARGE_EXAMPLES.dana,
+  pending_qris: CHARGE_EXAMPLES.qris,
+  pending_store: CHARGE_EXAMPLES.cstore,
+  pending_akulaku: CHARGE_EXAMPLES.akulaku,
+  pending_kredivo: CHARGE_EXAMPLES.kredivo,
+} satisfies Partial<Record<keyof typeof CHARGED, unknown>>;
+
 const chargeRoute = createRoute({
   method: "post",
   path,
@@ -54,7 +69,7 @@ const chargeRoute = createRoute({
     headers: AsyncHeaders,
     body: {
       required: true,
-      content: { "application/json": { schema: ChargeSchema, examples: CHARGE_EXAMPLES } },
+      content: { "application/json": { schema: ChargeSchema, examples: REQUESTS } },
     },
   },
   responses: {

@@ -6,7 +6,7 @@ import type { PaymentDeps } from "../../core/payments/payment_record.ts";
 import { PaymentSchema } from "../../core/payments/schema.ts";
 import { forCaller } from "../../core/payments/views.ts";
 import { PAYMENTS } from "../schemas/payment_examples.ts";
-import { actionRequest, EMPTY_BODY, optionalBody, scopeOf } from "../shared/action.ts";
+import { actionRequest, emptyBody, optionalBody, scopeOf } from "../shared/action.ts";
 import { REPLAY_HEADER, replayHeader, requestKeyOf } from "../shared/idempotency.ts";
 import {
   CHANGE_ERRORS,
@@ -40,7 +40,7 @@ const approveRoute = createRoute({
     `${UNKNOWN_OUTCOME}.`,
   tags: ["Reviews"],
   middleware: [optionalBody],
-  request: actionRequest(PaymentPath, EMPTY_BODY),
+  request: actionRequest(PaymentPath, emptyBody("approved_card")),
   responses: {
     200: {
       description: "The approved payment",
@@ -69,7 +69,7 @@ const denyRoute = createRoute({
     `${UNKNOWN_OUTCOME}.`,
   tags: ["Reviews"],
   middleware: [optionalBody],
-  request: actionRequest(PaymentPath, EMPTY_BODY),
+  request: actionRequest(PaymentPath, emptyBody("rejected_card")),
   responses: {
     200: {
       description: "The denied payment",

@@ -295,6 +295,15 @@ export const PAYMENTS = {
       updated_at: "2026-03-05T04:20:31.402Z",
     },
   },
+  captured_card_in_full: {
+    summary: "Captured in full",
+    value: {
+      ...CARD,
+      ...CAPTURED,
+      status_message: "Success, Credit Card capture transaction is successful",
+      updated_at: "2026-03-06T08:00:12.775Z",
+    },
+  },
   captured_card: {
     summary: "Captured in part: the rest of the authorization is released",
     value: {
@@ -357,6 +366,13 @@ export const REFUND_RESULTS = {
   whole: {
     summary: "Refund of the remaining amount",
     value: { payment: REFUNDED, refund: REST },
+  },
+  direct: {
+    summary: "Partial refund, synchronously through the bank or wallet",
+    value: {
+      payment: { ...PARTLY_REFUNDED, refunds: [{ ...PART, is_direct: true }] },
+      refund: { ...PART, is_direct: true },
+    },
   },
 } satisfies Examples<{ payment: Payment; refund: Refund }>;
 

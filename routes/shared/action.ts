@@ -10,12 +10,14 @@ import type { AppEnv } from "./router.ts";
 /** For actions without input. */
 const EmptyBodySchema = omitNulls(object({}));
 
-/** The body of an action without input. */
-export const EMPTY_BODY = {
-  schema: EmptyBodySchema,
-  description: "No input is needed: omit the body, or send `{}`.",
-  examples: { nothing: { summary: "Empty body", value: {} } },
-};
+/** The body of an action without input. `result` is the name of the example of its response. */
+export function emptyBody(result: string) {
+  return {
+    schema: EmptyBodySchema,
+    description: "No input is needed: omit the body, or send `{}`.",
+    examples: { [result]: { summary: "Empty body", value: {} } },
+  };
+}
 
 interface ActionBody<Body extends z.ZodType> {
   schema: Body;

@@ -1,42 +1,50 @@
 /** Query parameters by which lists are filtered. */
 
 import { z } from "@hono/zod-openapi";
-import { list, oneOf, text, textLike, time } from "../../core/input_fields.ts";
+import { oneOf, text, textLike, time } from "../../core/input_fields.ts";
 import { MAX_AMOUNT } from "../../core/money.ts";
 import { unsentExample } from "../../openapi/components.ts";
 
 /** A parameter with several values is repeated: `status=pending&status=settlement`. */
-export function several<T extends z.ZodType<string>>(
+export function several<T extends z.ZodType<string, string>>(
   item: T,
   { max, items, description, example }: {
     max: number;
     /** The schema of a value in the document. */
-    items: { $ref: string } | { type: "string"; pattern: string };
+    items: { $ref: string } | { type: "string"; enum?: string[] };
     description: string;
     example: string[];
   },
 ) {
-  return z.preprocess(
-    (sent) => typeof sent === "string" ? [sent] : sent,
-    list(item, max).transform((values) => [...new Set(values)]).optional(),
-  ).openapi({
-    type: "array",
-    items,
-    minItems: 1,
-    maxItems: max,
-    description: `${description} Repeat the parameter for several values.`,
-    param: { examples: unsentExample(example) },
-  });
+  return z.union([z.string().transform((sent) => [sent]), z.array(z.string())])
+    .transform((sent, context): z.output<T>[] => {
+      const values = [...new Set(sent)];
+      const problem = values.length > max
+        ? `must have at most ${max} values`
+        : values.flatMap((value) => item.safeParse(value).error?.issues ?? [])[0]?.message;
+      if (problem === undefined) return values as z.output<T>[];
+      context.addIssue({ code: "custom", message: problem });
+      return z.NEVER;
+    }).optional().openapi({
+      type: "array",
+      items,
+      minItems: 1,
+      maxItems: max,
+      description: `${description} Repeat the parameter for several values.`,
+      param: { examples: unsentExample(example) },
+    });
 }
 
-/** Several of these values. `schema` is their name in the document. */
+/** Several of these values. `schema` is their name in the document; null: they have none. */
 export function severalOf<const T extends readonly [string, ...string[]]>(
   values: T,
-  schema: string,
+  schema: string | null,
   description: string,
   example: NoInfer<T[number]>[],
 ) {
-  const items = { $ref: `#/components/schemas/${schema}` };
+  const items = schema === null
+    ? { type: "string" as const, enum: [...values] }
+    : { $ref: `#/components/schemas/${schema}` };
   return several(oneOf(values), { max: values.length, items, description, example });
 }
 
@@ -116,4 +124,18 @@ export function userParameter(records: string) {
       "users are `forbidden`.",
     "alice",
   );
+}
+
+/** A date without a time, which exists in the calendar. */
+export function dateParameter(description: string, example: string) {
+  const message = "must be a date such as 2026-12-31";
+  return z.string(message).regex(/^[0-9]{4}-[0-9]{2}-[0-9]{2}$/, { message, abort: true })
+    // `Date` accepts February 30 and makes it March 2.
+    .refine((day) => new Date(`${day}T00:00Z`).toJSON()?.slice(0, 10) === day, message)
+    .optional().openapi({
+      type: "string",
+      format: "date",
+      description,
+      param: { examples: unsentExample(example) },
+    });
 }

@@ -1,7 +1,7 @@
 /** Examples for the OpenAPI document: subscriptions, and the requests that create them. */
 
 import type { z } from "@hono/zod-openapi";
-import type { Examples } from "../../core/response_fields.ts";
+import type { Example, Examples } from "../../core/response_fields.ts";
 import type {
   SubscriptionInputSchema,
   SubscriptionUpdate,
@@ -16,7 +16,7 @@ type Request = Omit<z.output<typeof SubscriptionInputSchema>, "start_time"> & {
 };
 
 export const SUBSCRIPTION_REQUESTS = {
-  card: {
+  active_subscription: {
     summary: "Saved card, monthly for a year",
     value: {
       name: "coffee-club",
@@ -37,7 +37,7 @@ export const SUBSCRIPTION_REQUESTS = {
       metadata: { plan: "gold" },
     },
   },
-  gopay: {
+  gopay_subscription: {
     summary: "Linked GoPay account, weekly, unlimited",
     value: {
       name: "coffee-club",
@@ -52,11 +52,11 @@ export const SUBSCRIPTION_REQUESTS = {
 } satisfies Examples<Request>;
 
 export const SUBSCRIPTION_UPDATES = {
-  amount: {
+  updated_subscription: {
     summary: "Another amount and name",
     value: { token: "481111xDUgxnnredRMAXuklkvAON1114", name: "coffee-club-2", amount: 175000 },
   },
-  token: {
+  active_subscription: {
     summary: "Another card",
     value: { token: "521111gmWlxGZKqqdbkUCvgbBHFN1117" },
   },
@@ -114,6 +114,26 @@ export const SUBSCRIPTIONS = {
     value: { ...ACTIVE, status: "cancelled", updated_at: "2026-03-20T08:01:15.366Z" },
   },
 } satisfies Examples<Subscription>;
+
+/** The responses to `SUBSCRIPTION_REQUESTS`. */
+export const CREATED_SUBSCRIPTIONS = {
+  active_subscription: SUBSCRIPTIONS.active_subscription,
+  gopay_subscription: {
+    summary: "Active, on a linked GoPay account",
+    value: {
+      ...ACTIVE,
+      payment_type: "gopay",
+      amount: "40000.00",
+      interval_unit: "week",
+      max_interval: null,
+      customer_first_name: null,
+      customer_last_name: null,
+      customer_email: null,
+      customer_phone: null,
+      metadata: null,
+    },
+  },
+} satisfies Record<keyof typeof SUBSCRIPTION_REQUESTS, Example<Subscription>>;
 
 export const SUBSCRIPTION_STATUS_CHECKS = {
   active: {

@@ -19,14 +19,15 @@ import {
 } from "../../core/subscriptions/subscription_input.ts";
 import { unsentExample } from "../../openapi/components.ts";
 import { SubscriptionSchema, SubscriptionStatusCheckSchema } from "../schemas/subscription.ts";
-import { actionRequest, EMPTY_BODY, optionalBody, scopeOf } from "../shared/action.ts";
+import { actionRequest, emptyBody, optionalBody, scopeOf } from "../shared/action.ts";
 import {
   IdempotencyHeaders,
   REPLAY_HEADER,
   replayHeader,
   requestKeyOf,
 } from "../shared/idempotency.ts";
-import { linkHeader, NEXT_PAGE, paging } from "../shared/page.ts";
+import { severalOf, textParameter, userParameter } from "../shared/filters.ts";
+import { filteredLinkHeader, filteredPaging, NEXT_PAGE } from "../shared/page.ts";
 import { basePathOf, locationHeader, parsePathId, pathId } from "../shared/paths.ts";
 import {
   CHANGE_ERRORS,
@@ -37,6 +38,7 @@ import {
 } from "../shared/problem_responses.ts";
 import { callerOf, createRouter, type Router } from "../shared/router.ts";
 import {
+  CREATED_SUBSCRIPTIONS,
   SUBSCRIPTION_PAGE,
   SUBSCRIPTION_REQUESTS,
   SUBSCRIPTION_STATUS_CHECKS,
@@ -61,11 +63,19 @@ const listRoute = createRoute({
   tags: ["Subscriptions"],
   request: {
     query: z.object({
-      status: oneOf(SUBSCRIPTION_STATUSES).optional().openapi({
-        description: "Only subscriptions with this `status`.",
-        param: { examples: unsentExample("active") },
+      status: severalOf(
+        SUBSCRIPTION_STATUSES,
+        "SubscriptionStatus",
+        "Only subscriptions with this `status`.",
+        ["active"],
+      ),
+      name: textParameter("Only subscriptions with this name.", "coffee-club"),
+      payment_type: oneOf(["credit_card", "gopay"]).optional().openapi({
+        description: "Only subscriptions of this payment type.",
+        param: { examples: unsentExample("gopay") },
       }),
-      ...paging,
+      user_id: userParameter("subscriptions"),
+      ...filteredPaging,
     }),
   },
   responses: {
@@ -76,7 +86,7 @@ const listRoute = createRoute({
         "application/json": { schema: z.array(SubscriptionSchema), examples: SUBSCRIPTION_PAGE },
       },
     },
-    ...problems(...COMMON_ERRORS),
+    ...problems("forbidden", ...COMMON_ERRORS),
   },
 });
 
@@ -115,7 +125,7 @@ const createSubscriptionRoute = createRoute({
       content: {
         "application/json": {
           schema: SubscriptionSchema,
-          examples: { active_subscription: SUBSCRIPTIONS.active_subscription },
+          examples: CREATED_SUBSCRIPTIONS,
         },
       },
     },
@@ -205,7 +215,10 @@ const updateRoute = createRoute({
       content: {
         "application/json": {
           schema: SubscriptionSchema,
-          examples: { updated_subscription: SUBSCRIPTIONS.updated_subscription },
+          examples: {
+            updated_subscription: SUBSCRIPTIONS.updated_subscription,
+            active_subscription: SUBSCRIPTIONS.active_subscription,
+          },
         },
       },
     },
@@ -251,7 +264,7 @@ const actionRoute = createRoute({
     "anything: the service repeats the request until the gateway responds.",
   tags: ["Subscriptions"],
   middleware: [optionalBody],
-  request: actionRequest(ActionPath, EMPTY_BODY),
+  request: actionRequest(ActionPath, emptyBody("disabled_subscription")),
   responses: {
     200: {
       description: "The updated subscription",
@@ -280,10 +293,10 @@ const actionRoute = createRoute({
 export function createSubscriptionRoutes(deps: RecordDeps): Router {
   const router = createRouter();
   router.openapi(listRoute, async (c) => {
-    const { status, limit, cursor } = c.req.valid("query");
-    const filter = { status: status ?? null, limit, before: cursor ?? null };
+    const { cursor, ...query } = c.req.valid("query");
+    const filter = { ...query, after: cursor ?? null };
     const { subscriptions, next } = await listSubscriptions(deps, callerOf(c), filter);
-    const link = linkHeader(basePathOf(c, path) + path, { status, limit }, next);
+    const link = filteredLinkHeader(basePathOf(c, path) + path, query, next);
     return c.json(subscriptions, 200, link);
   });
   router.openapi(createSubscriptionRoute, async (c) => {

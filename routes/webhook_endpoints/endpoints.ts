@@ -14,6 +14,7 @@ import { basePathOf, locationHeader, parsePathId } from "../shared/paths.ts";
 import { BODY_ERRORS, COMMON_ERRORS, problems } from "../shared/problem_responses.ts";
 import { callerOf, type Router } from "../shared/router.ts";
 import {
+  CHANGED_ENDPOINTS,
   ENDPOINT_CHANGES,
   ENDPOINT_PAGE,
   ENDPOINT_REQUESTS,
@@ -89,7 +90,10 @@ const createWebhookEndpointRoute = createRoute({
       content: {
         "application/json": {
           schema: WebhookEndpointWithSecretSchema,
-          examples: { created: ENDPOINTS_WITH_SECRETS.created },
+          examples: {
+            every_event: ENDPOINTS_WITH_SECRETS.every_event,
+            some_events: ENDPOINTS_WITH_SECRETS.some_events,
+          },
         },
       },
     },
@@ -132,7 +136,12 @@ const updateWebhookEndpointRoute = createRoute({
     },
   },
   responses: {
-    200: endpointResponse,
+    200: {
+      description: "The endpoint",
+      content: {
+        "application/json": { schema: WebhookEndpointSchema, examples: CHANGED_ENDPOINTS },
+      },
+    },
     ...problems(...BODY_ERRORS, "forbidden", "not_found", ...COMMON_ERRORS),
   },
 });

@@ -1,7 +1,7 @@
 /** Example requests and responses of webhook endpoints and deliveries. */
 
 import type { z } from "@hono/zod-openapi";
-import type { Examples } from "../../core/response_fields.ts";
+import type { Example, Examples } from "../../core/response_fields.ts";
 import type { WebhookEndpointChangesSchema, WebhookEndpointInputSchema } from "./input.ts";
 import type {
   WebhookDeliverySchema,
@@ -29,12 +29,12 @@ export const ENDPOINT_REQUESTS = {
 } satisfies Examples<z.output<typeof WebhookEndpointInputSchema>>;
 
 export const ENDPOINT_CHANGES = {
-  events: {
+  some_events: {
     summary: "Select events",
     value: { event_names: ["payment_settled", "payment_refunded"] },
   },
   every_event: { summary: "Every event", value: { event_names: null } },
-  enable: { summary: "Enable again, and send held deliveries", value: { enabled: true } },
+  enabled_endpoint: { summary: "Enable again, and send held deliveries", value: { enabled: true } },
 } satisfies Examples<z.output<typeof WebhookEndpointChangesSchema>>;
 
 const ENDPOINT: Endpoint = {
@@ -68,14 +68,30 @@ export const ENDPOINTS = {
   disabled_endpoint: { summary: "Disabled after 24 hours of failures", value: DISABLED },
 } satisfies Examples<Endpoint>;
 
+/** The responses to `ENDPOINT_CHANGES`. */
+export const CHANGED_ENDPOINTS = {
+  some_events: { summary: "Receives two kinds of events", value: ENDPOINT },
+  every_event: { summary: "Receives every event", value: { ...ENDPOINT, event_names: null } },
+  enabled_endpoint: ENDPOINTS.enabled_endpoint,
+} satisfies Record<keyof typeof ENDPOINT_CHANGES, Example<Endpoint>>;
+
 export const ENDPOINT_PAGE = {
   page: { summary: "Two endpoints", value: [ENDPOINT, DISABLED] },
 } satisfies Examples<Endpoint[]>;
 
 /** Made-up secrets. */
 export const ENDPOINTS_WITH_SECRETS = {
-  created: {
-    summary: "First secret",
+  every_event: {
+    summary: "First secret; receives every event",
+    value: {
+      ...ENDPOINT,
+      event_names: null,
+      description: null,
+      secret: "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oDazB84nYq0mA=",
+    },
+  },
+  some_events: {
+    summary: "First secret; receives two kinds of events",
     value: { ...ENDPOINT, secret: "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oDazB84nYq0mA=" },
   },
   rotated: {

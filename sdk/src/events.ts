@@ -6,7 +6,7 @@ import type { Event, ListEventsData, StreamEventsData } from "#api/types";
 import { type CallOptions, toRequestOptions } from "./call.ts";
 import { ConnectionError, PaymentGatewayError } from "./errors.ts";
 import { readEventStream } from "./event_stream.ts";
-import { Pager } from "./pager.ts";
+import { type ListQuery, Pager } from "./pager.ts";
 import { backoffMs, MAX_PAUSE_MS, withResponseTimeout } from "./retry.ts";
 import { pause } from "./wait.ts";
 
@@ -40,8 +40,8 @@ export class Events {
   }
 
   /** All events. Staff and viewers only. */
-  list(query: ListEventsData["query"] = {}, options?: CallOptions): Pager<Event> {
-    const { cursor: first, ...filter } = query;
+  list(query: ListQuery<ListEventsData["query"]> = {}, options?: CallOptions): Pager<Event> {
+    const { cursor: first, ...filter } = query as NonNullable<ListEventsData["query"]>;
     return new Pager((cursor = first) =>
       listEvents({
         client: this.#client,

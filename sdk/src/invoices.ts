@@ -16,7 +16,7 @@ import {
   toRequestOptions,
   withIdempotencyKey,
 } from "./call.ts";
-import { Pager } from "./pager.ts";
+import { type ListQuery, Pager } from "./pager.ts";
 
 export class Invoices {
   readonly #client: Client;
@@ -33,8 +33,8 @@ export class Invoices {
   }
 
   /** Your invoices, newest first. */
-  list(query: ListInvoicesData["query"] = {}, options?: CallOptions): Pager<Invoice> {
-    const { cursor: first, ...filter } = query;
+  list(query: ListQuery<ListInvoicesData["query"]> = {}, options?: CallOptions): Pager<Invoice> {
+    const { cursor: first, ...filter } = query as NonNullable<ListInvoicesData["query"]>;
     return new Pager((cursor = first) =>
       listInvoices({
         client: this.#client,

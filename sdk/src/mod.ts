@@ -2,7 +2,7 @@
 
 export { createPaymentGateway, PaymentGateway, type PaymentGatewayOptions } from "./gateway.ts";
 export { ConnectionError, type ErrorCode, PaymentGatewayError } from "./errors.ts";
-export { type Page, Pager } from "./pager.ts";
+export { type ListQuery, type Page, Pager } from "./pager.ts";
 export { type CallOptions, type KeyedOptions, requestIdOf } from "./call.ts";
 export type { StreamOptions } from "./events.ts";
 export type { WaitOptions } from "./wait.ts";

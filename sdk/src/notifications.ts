@@ -4,7 +4,7 @@ import type { Client } from "#api/client";
 import { listNotifications, replayNotification } from "#api/sdk";
 import type { ListNotificationsData, Notification } from "#api/types";
 import { type CallOptions, dataOf, toRequestOptions } from "./call.ts";
-import { Pager } from "./pager.ts";
+import { type ListQuery, Pager } from "./pager.ts";
 
 export class Notifications {
   readonly #client: Client;
@@ -14,8 +14,11 @@ export class Notifications {
   }
 
   /** All notifications, newest first. */
-  list(query: ListNotificationsData["query"] = {}, options?: CallOptions): Pager<Notification> {
-    const { cursor: first, ...filter } = query;
+  list(
+    query: ListQuery<ListNotificationsData["query"]> = {},
+    options?: CallOptions,
+  ): Pager<Notification> {
+    const { cursor: first, ...filter } = query as NonNullable<ListNotificationsData["query"]>;
     return new Pager((cursor = first) =>
       listNotifications({
         client: this.#client,

@@ -28,7 +28,7 @@ import {
   withIdempotencyKey,
   withRespondAsync,
 } from "./call.ts";
-import { Pager } from "./pager.ts";
+import { type ListQuery, Pager } from "./pager.ts";
 import { type WaitOptions, waitUntil } from "./wait.ts";
 
 export class Payments {
@@ -39,8 +39,11 @@ export class Payments {
   }
 
   /** Your payments, newest first. */
-  list(query: ListPaymentsData["query"] = {}, options?: CallOptions): Pager<PaymentSummary> {
-    const { cursor: first, ...filter } = query;
+  list(
+    query: ListQuery<ListPaymentsData["query"]> = {},
+    options?: CallOptions,
+  ): Pager<PaymentSummary> {
+    const { cursor: first, ...filter } = query as NonNullable<ListPaymentsData["query"]>;
     return new Pager((cursor = first) =>
       listPayments({
         client: this.#client,

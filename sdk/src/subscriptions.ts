@@ -24,7 +24,7 @@ import {
   toRequestOptions,
   withIdempotencyKey,
 } from "./call.ts";
-import { Pager } from "./pager.ts";
+import { type ListQuery, Pager } from "./pager.ts";
 
 export class Subscriptions {
   readonly #client: Client;
@@ -48,8 +48,11 @@ export class Subscriptions {
   }
 
   /** Your subscriptions, newest first. */
-  list(query: ListSubscriptionsData["query"] = {}, options?: CallOptions): Pager<Subscription> {
-    const { cursor: first, ...filter } = query;
+  list(
+    query: ListQuery<ListSubscriptionsData["query"]> = {},
+    options?: CallOptions,
+  ): Pager<Subscription> {
+    const { cursor: first, ...filter } = query as NonNullable<ListSubscriptionsData["query"]>;
     return new Pager((cursor = first) =>
       listSubscriptions({
         client: this.#client,

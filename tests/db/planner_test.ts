@@ -10,6 +10,7 @@ import { findOutcomes, listDueJobs, listDueRequests } from "../../db/job_queries
 import { insertRequest, JOB_RANKS } from "../../db/jobs.ts";
 import { listPaidPayments } from "../../db/paid_checks.ts";
 import { listPayments } from "../../db/payment_lists.ts";
+import { searchPayments } from "../../db/payment_search.ts";
 import {
   findPayment,
   listDuePayments,
@@ -40,7 +41,7 @@ const NOW = new Date("2026-03-05T00:00:00Z");
 const ANY = { owner: null, after: null, limit: 10 };
 
 const ALL_EVENTS = {
-  name: null,
+  names: null,
   resourceId: null,
   order: "newest_first",
   before: null,
@@ -69,6 +70,30 @@ const STATEMENTS: Record<string, (sql: Sql) => Promise<unknown>> = {
     listDuePayments(sql, { now: NOW, staleSince: NOW, overdueSince: NOW, limit: 10 }),
   "list stale payments": (sql) => listStalePayments(sql, { now: NOW, staleSince: NOW, limit: 10 }),
   "list payments of a type": (sql) => listPayments(sql, { ...ANY, payment_type: ["akulaku"] }),
+  "list payments of an email address": (sql) =>
+    listPayments(sql, { ...ANY, owner: "u1", customer_email: "c7@shop.example" }),
+  "list payments of an email address and a rare status": (sql) =>
+    listPayments(sql, { ...ANY, customer_email: "c7@shop.example", status: ["deny"] }),
+  "list payments of a transaction": (sql) => listPayments(sql, { ...ANY, transaction_id: "t7" }),
+  "list payments by settlement": (sql) => listPayments(sql, { ...ANY, settled_to: NOW }),
+  "list payments of a user by settlement": (sql) =>
+    listPayments(sql, { ...ANY, owner: "u1", settled_to: NOW }),
+  "list payments with a fraud alert": (sql) =>
+    listPayments(sql, { ...ANY, owner: "u1", fraud_status: "challenge" }),
+  "list payments of several statuses and types": (sql) =>
+    listPayments(sql, {
+      ...ANY,
+      status: ["deny", "settlement"],
+      payment_type: ["akulaku", "qris"],
+    }),
+  "search payments": (sql) =>
+    searchPayments(sql, { owner: "u1", text: "o77", email: null, phone: "0812", limit: 10 }),
+  "list events of a time": (sql) =>
+    listEvents(sql, {
+      ...ALL_EVENTS,
+      names: ["rare"],
+      createdFrom: { time: NOW, nearId: idOf(7) },
+    }),
   "list payments of an order": (sql) => listPayments(sql, { ...ANY, order_id: "o7" }),
   "list paid payments that are due for a check": (sql) =>
     listPaidPayments(sql, [PAID_COHORT], { now: NOW, lookBackSeconds: 86_400, limit: 10 }),
@@ -79,7 +104,7 @@ const STATEMENTS: Record<string, (sql: Sql) => Promise<unknown>> = {
   "read events of a rare name": (sql) =>
     readEventsAfter(sql, BEFORE_ALL, { names: ["rare"], resourceId: null, userId: null }, 10),
   "list events": (sql) => listEvents(sql, ALL_EVENTS),
-  "list events of a rare name": (sql) => listEvents(sql, { ...ALL_EVENTS, name: "rare" }),
+  "list events of a rare name": (sql) => listEvents(sql, { ...ALL_EVENTS, names: ["rare"] }),
   "list events of a resource": (sql) => listEvents(sql, { ...ALL_EVENTS, resourceId: idOf(7) }),
   "publish events": (sql) => publishBatch(sql, 10),
   "count unpublished events": (sql) => findUnpublished(sql),
@@ -160,10 +185,13 @@ function insertRows(from: number, to: number): string {
   const rows = `from generate_series(${from}, ${to}) i`;
   return `
     insert into gateway.payments (id, user_id, order_id, transaction_id, payment_type, gross_amount,
-      currency, transaction_status, paid_at, check_at, sent_at, created_at, updated_at)
+      currency, transaction_status, fraud_status, customer_email, customer_phone, settlement_time,
+      paid_at, check_at, sent_at, created_at, updated_at)
     select ${id}, 'u' || i % 3, 'o' || i, 't' || i,
       case when i % 1000 = 0 then 'akulaku' else 'qris' end, 1000, 'IDR',
       case when i % 1000 = 1 then 'deny' else 'settlement' end,
+      case when i % 100 = 1 then 'challenge' end, 'c' || i % 10 || '@shop.example', '0812' || i % 10,
+      timestamptz '2026-03-03' + i * interval '1 minute',
       timestamptz '2026-03-03' + i * interval '1 minute',
       case when i % 100 = 0 then timestamptz '2026-03-01' end, now(), now(), now() ${rows};
     insert into gateway.refunds (id, payment_id, refund_key, amount, is_direct, status, created_at,
@@ -210,6 +238,7 @@ Deno.test("planner settings: statements that were planned on small tables read f
     ...[
       "payments",
       "payment_filters",
+      "payment_search_keys",
       "refunds",
       "events",
       "published_events",

@@ -65,6 +65,14 @@ const BREAKING: Change[] = [
     "GET /orders/ query limit: maximum was 100, is 50",
     (document) => list(document).parameters[0].schema.maximum = 50,
   ],
+  ["GET /orders/ query limit: maximum was 100, is 50", (document) => {
+    const [limit] = list(document).parameters;
+    limit.schema = { type: "array", items: { ...limit.schema, maximum: 50 } };
+  }],
+  ["GET /orders/ query limit: type was integer, is array", (document) => {
+    const [limit] = list(document).parameters;
+    limit.schema = { type: "array", items: limit.schema, minItems: 2 };
+  }],
   [
     "GET /orders/ query limit: default was 20, is 10",
     (document) => list(document).parameters[0].schema.default = 10,
@@ -318,6 +326,10 @@ const COMPATIBLE: Change[] = [
     "a parameter with a higher maximum",
     (document) => list(document).parameters[0].schema.maximum = 1000,
   ],
+  ["a query parameter that takes several values", (document) => {
+    const [limit] = list(document).parameters;
+    limit.schema = { type: "array", items: limit.schema, minItems: 1 };
+  }],
   ["default values of a parameter, written explicitly", (document) => {
     Object.assign(list(document).parameters[0], { style: "form", explode: true });
     document.components.parameters.RequestId.style = "simple";

@@ -172,3 +172,29 @@ for (const [when, aheadSeconds] of [["today", 0], ["in ten years", TEN_YEARS]] a
     }
   });
 }
+
+Deno.test("request examples: each has a response example of the same name, by which tools pair them", async () => {
+  const document: Json = JSON.parse(
+    await Deno.readTextFile(new URL("../../openapi/openapi.json", import.meta.url)),
+  );
+  const resolve = ({ $ref, ...rest }: Json): Json =>
+    $ref
+      ? $ref.split("/").slice(1).reduce((part: Json, name: string) => part[name], document)
+      : rest;
+  const namesIn = (part: Json): string[] =>
+    Object.values<Json>(resolve(part).content ?? {}).flatMap(({ examples = {} }) =>
+      Object.keys(examples)
+    );
+  let count = 0;
+  for (const operations of Object.values<Json>(document.paths)) {
+    for (const { operationId, requestBody = {}, responses } of Object.values<Json>(operations)) {
+      const answered = Object.entries<Json>(responses)
+        .flatMap(([status, response]) => status.startsWith("2") ? namesIn(response) : []);
+      for (const name of namesIn(requestBody)) {
+        assert.ok(answered.includes(name), `${operationId}: ${name} has no response example`);
+        count++;
+      }
+    }
+  }
+  assert.ok(count > 30, `${count} request examples`);
+});

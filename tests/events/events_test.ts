@@ -81,7 +81,7 @@ Deno.test("subscriber: gets each event with the resource as it was at the commit
   const { notification_id: _, ...settled } = handled[1]!.data;
   assert.deepEqual(settled, await payments.read(payment.id));
   const filter = {
-    name: null,
+    names: null,
     resourceId: payment.id,
     order: "oldest_first",
     before: null,

@@ -45,7 +45,7 @@ async function write(sql: postgres.ISql, event: NewEvent = {}): Promise<string> 
   return id;
 }
 
-const ALL = { name: null, resourceId: null, order: "oldest_first", before: null } as const;
+const ALL = { names: null, resourceId: null, order: "oldest_first", before: null } as const;
 
 async function page({ deps }: TestApp, filter: Partial<EventFilter> = {}) {
   const { events, next } = await listEvents(deps, STAFF, { ...ALL, limit: 100, ...filter });
@@ -90,7 +90,7 @@ Deno.test("event order: an event is readable while an earlier transaction is ope
     await untilRead(app, 2);
     assert.deepEqual(await readAll(app), [earlyEvent, quickEvent]);
     assert.deepEqual(await readAll(app, { order: "newest_first" }), [quickEvent, earlyEvent]);
-    assert.deepEqual(await readAll(app, { name: "payment_settled" }), [earlyEvent, quickEvent]);
+    assert.deepEqual(await readAll(app, { names: ["payment_settled"] }), [earlyEvent, quickEvent]);
     assert.deepEqual(await readAll(app, { resourceId: resource_id }), [quickEvent]);
     assert.deepEqual((await page(app, { before: quickEvent })).ids, []);
   } finally {
@@ -179,10 +179,10 @@ Deno.test("event order: readers during concurrent writes see each event once, in
     }
   }
 
-  const reading = [readByCursor({}), readByCursor({ name: "payment_denied" })] as const;
+  const reading = [readByCursor({}), readByCursor({ names: ["payment_denied"] })] as const;
   const [count, allIds, deniedIds] = await Promise.all([writeAll(), ...reading, readRepeatedly()]);
   assert.deepEqual(allIds, await readAll(app));
-  assert.deepEqual(deniedIds, await readAll(app, { name: "payment_denied" }));
+  assert.deepEqual(deniedIds, await readAll(app, { names: ["payment_denied"] }));
   assert.equal(new Set(allIds).size, count);
 });
 
@@ -198,13 +198,19 @@ Deno.test("event list: pages, filters and both orders agree", async () => {
     }
   }
   await untilRead(app, 12);
-  for (const name of [null, "payment_settled", "payment_expired"]) {
+  const [settled, received, expired] = [
+    "payment_settled",
+    "payment_received",
+    "payment_expired",
+  ] as const;
+  for (const names of [null, [settled], [expired], [expired, settled], [received, settled]]) {
     for (const resourceId of [null, firstResource, randomUUID()]) {
       const expected = written.filter((event) =>
-        event.name === (name ?? event.name) && event.resourceId === (resourceId ?? event.resourceId)
+        (names ?? [event.name]).includes(event.name) &&
+        event.resourceId === (resourceId ?? event.resourceId)
       ).map(({ id }) => id);
       for (const limit of [1, 2, 5, 100]) {
-        const filter = { name, resourceId, limit };
+        const filter = { names, resourceId, limit };
         assert.deepEqual(await readAll(app, filter), expected);
         assert.deepEqual(
           await readAll(app, { ...filter, order: "newest_first" }),
@@ -212,9 +218,12 @@ Deno.test("event list: pages, filters and both orders agree", async () => {
         );
         assert.ok((await page(app, filter)).ids.length <= limit);
       }
-      assert.equal((await page(app, { name, resourceId, limit: expected.length || 1 })).next, null);
+      assert.equal(
+        (await page(app, { names, resourceId, limit: expected.length || 1 })).next,
+        null,
+      );
       // The oldest events are deleted first, so all events that are left follow a deleted cursor.
-      const deletedCursor = { name, resourceId, before: randomUUID() };
+      const deletedCursor = { names, resourceId, before: randomUUID() };
       assert.deepEqual((await page(app, deletedCursor)).ids, expected);
       assert.deepEqual((await page(app, { ...deletedCursor, order: "newest_first" })).ids, []);
     }
@@ -271,7 +280,7 @@ Deno.test("event order: is kept when the database moves to another server", asyn
     await readAll(app, { order: "newest_first", limit: 2 }),
     [...oldEvents, ...newEvents].reverse(),
   );
-  assert.deepEqual(await readAll(app, { name: "payment_settled", limit: 1 }), [
+  assert.deepEqual(await readAll(app, { names: ["payment_settled"], limit: 1 }), [
     ...oldEvents,
     ...newEvents,
   ]);

@@ -49,7 +49,7 @@ async function listAfter(
   before: string,
   order: EventOrder = "oldest_first",
 ): Promise<string[]> {
-  const filter = { name: null, resourceId: null, order, before, limit: 100 };
+  const filter = { names: null, resourceId: null, order, before, limit: 100 };
   const { events } = await listEvents(deps, STAFF, filter);
   return events.map(({ id }) => id);
 }

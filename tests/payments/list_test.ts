@@ -57,7 +57,12 @@ Deno.test("payment list: is an array of payment summaries, newest first", async 
       payment_type: payment.payment_type,
       gross_amount: payment.gross_amount,
       transaction_status: payment.transaction_status,
+      fraud_status: payment.fraud_status,
+      customer_first_name: payment.customer_first_name,
       customer_email: payment.customer_email,
+      settlement_time: payment.settlement_time,
+      refund_amount: payment.refund_amount,
+      net_amount: payment.net_amount,
       is_paid: payment.is_paid,
       created_at: payment.created_at,
     })),
@@ -189,16 +194,21 @@ Deno.test("payment list: rejects an unknown payment_type or status and names the
   const cases = [
     [
       "payment_type",
-      ["paypal", "", "QRIS", "gopay,qris"],
-      PAYMENT_TYPES,
+      ["", "PAYPAL", "QRIS", "paypal,ovo", "pay-pal"],
+      `must be one of ${PAYMENT_TYPES.join(", ")}, or another type of the gateway`,
     ],
-    ["status", ["paid", "", "Pending", "pending'--"], PAYMENT_STATUSES],
+    ["payment_type", ["qrid", "Qris"], "is not known; did you mean qris?"],
+    [
+      "status",
+      ["paid", "", "Pending", "pending'--"],
+      `must be one of ${PAYMENT_STATUSES.join(", ")}`,
+    ],
   ] as const;
-  for (const [field, values, allowed] of cases) {
+  for (const [name, values, message] of cases) {
     for (const value of values) {
-      const response = await payments.get(`/payments/?${field}=${value}`);
+      const response = await payments.get(`/payments/?${name}=${value}`);
       const { errors } = await assertProblem(response, 400, "validation_error");
-      assert.deepEqual(errors, [{ field, message: `must be one of ${allowed.join(", ")}` }]);
+      assert.deepEqual(errors, [{ field: name, message }], value);
     }
   }
 });

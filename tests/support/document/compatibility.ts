@@ -166,7 +166,12 @@ export function breakingChanges(released: Json, current: Json): string[] {
     }
     const [before, after] = [serializationOf(was), serializationOf(is)];
     if (before !== after) report(place, `serialization was ${before}, is ${after}`);
-    compareSchemas(was.schema, is.schema, place, sender);
+    compareSchemas(
+      was.schema,
+      takesSeveralNow(was, is) ? is.schema.items : is.schema,
+      place,
+      sender,
+    );
   }
 
   function compareContent(was: Json, is: Json, place: string, sender: Sender): void {
@@ -202,6 +207,15 @@ export function breakingChanges(released: Json, current: Json): string[] {
       return `${first!.place}${first!.text}${others ? `, and in ${others} more` : ""}`;
     });
   }
+}
+
+/**
+ * Whether a query parameter with one value can be repeated now. Requests with one value do not change,
+ * because each value is a parameter of its own.
+ */
+function takesSeveralNow(was: Json, is: Json): boolean {
+  return was.in === "query" && was.schema?.type !== "array" && is.schema?.type === "array" &&
+    serializationOf(is) === "form, exploded" && (is.schema.minItems ?? 0) <= 1;
 }
 
 /** The style of a parameter or header, with defaults filled in. */

@@ -1,0 +1,313 @@
+import assert from "node:assert/strict";
+import postgres from "postgres";
+import { migrateDatabase } from "../../commands/migrate.ts";
+import type { Database } from "../../db/database.ts";
+import { MAX_EXAMINED, type Position } from "../../db/list_walk.ts";
+import { loadMigrations, migrate } from "../../db/migrations.ts";
+import { listPayments, type PaymentFilter } from "../../db/payment_lists.ts";
+import { searchPayments } from "../../db/payment_search.ts";
+import { createDatabase, runSql } from "../support/database/database.ts";
+import { rowsRead } from "../support/database/rows_read.ts";
+import { buildNotification, notify } from "../support/gateway/notifications.ts";
+import { openPayments } from "../support/payments/payments.ts";
+import { until } from "../support/until.ts";
+
+const MIGRATION = "0020_search";
+
+/** The keys of all payments, as `kind value`. */
+async function readKeys(databaseUrl: string): Promise<string[]> {
+  const rows = await runSql(
+    databaseUrl,
+    "select kind::text || ' ' || value as key from gateway.payment_search_keys order by kind, value",
+  );
+  return rows.map(({ key }) => key);
+}
+
+/** Keys that are missing, and keys that no payment has. */
+async function findDifferentKeys(databaseUrl: string): Promise<unknown[]> {
+  const rows = await runSql(
+    databaseUrl,
+    `select * from (
+       select payment.id as payment_id, key.kind, key.value
+       from gateway.payments payment cross join lateral gateway.search_keys(
+         payment.order_id, payment.customer_email, payment.customer_phone, payment.va_number) key
+     ) expected
+     full join gateway.payment_search_keys known using (kind, value, payment_id)
+     where expected.* is null or known.* is null`,
+  );
+  return [...rows];
+}
+
+Deno.test("search keys: are written by the charge and by the gateway's answer, and removed with the payment", async () => {
+  await using payments = await openPayments({ databaseUrl: await createDatabase({ isNew: true }) });
+  const { databaseUrl } = payments;
+  const { id, va_number } = await payments.charge("bca", {
+    order_id: "order-1",
+    customer_details: { email: "Budi@Shop.example", phone: "0812-3456" },
+  });
+  await payments.charge("gopay", { order_id: "order-2" });
+  assert.deepEqual(await readKeys(databaseUrl), [
+    "e budi@shop.example",
+    "o order-1",
+    "o order-2",
+    "p 628123456",
+    `v ${va_number}`,
+  ]);
+  await runSql(databaseUrl, `update gateway.payments set va_number = '12345' where id = '${id}'`);
+  assert.deepEqual((await readKeys(databaseUrl)).at(-1), "v 12345");
+  await runSql(databaseUrl, `delete from gateway.payments where id = '${id}'`);
+  assert.deepEqual(await readKeys(databaseUrl), ["o order-2"]);
+});
+
+Deno.test("search keys: a notification about a known payment writes none", async () => {
+  // A new database, because PostgreSQL would also count the writes by earlier tests.
+  await using payments = await openPayments({ databaseUrl: await createDatabase({ isNew: true }) });
+  const charged = [];
+  for (let count = 0; count < 5; count++) charged.push(await payments.charge("bca"));
+  const countWrites = async (updates: number) => {
+    let keys = "";
+    await until(`${updates} updates of payments are counted`, async () => {
+      const [row] = await runSql(
+        payments.databaseUrl,
+        `select payment.n_tup_upd::int as updates,
+           concat_ws(' ', key.n_tup_ins, key.n_tup_upd, key.n_tup_del) as keys
+         from pg_stat_user_tables payment, pg_stat_user_tables key
+         where payment.relid = 'gateway.payments'::regclass
+           and key.relid = 'gateway.payment_search_keys'::regclass`,
+      );
+      keys = row!.keys;
+      return row!.updates >= updates;
+    });
+    return keys;
+  };
+  assert.equal(await countWrites(5), "10 0 0", "the order ids and the virtual account numbers");
+  for (const payment of charged) {
+    await payments.sandbox.control(`transactions/${payment.transaction_id}/pay`);
+    const response = await notify(payments, buildNotification(payment, "settlement"));
+    assert.equal(response.status, 200);
+  }
+  assert.equal(await countWrites(10), "10 0 0");
+  assert.deepEqual(await findDifferentKeys(payments.databaseUrl), []);
+});
+
+/** A database with this many payments, in which the migration of search keys is pending. */
+async function createPrevious(rows: number): Promise<string> {
+  const url = await createDatabase({ template: null });
+  const previous = (await loadMigrations()).filter(({ name }) => name < MIGRATION);
+  await migrateDatabase(url, previous, "kv");
+  await runSql(
+    url,
+    `insert into gateway.payments (id, user_id, order_id, transaction_id, payment_type, gross_amount,
+       currency, transaction_status, fraud_status, customer_email, customer_phone, va_number,
+       settlement_time, sent_at, created_at, updated_at)
+     select gen_random_uuid(), 'alice', 'old-' || n, 'old-' || n, 'bank_transfer', 1000, 'IDR',
+       'settlement', case n % 10 when 0 then 'challenge' when 1 then 'deny' else 'accept' end,
+       'Budi' || n || '@shop.example', case when n % 2 = 0 then '0812 ' || n end,
+       case when n % 10 > 0 then 70000 + n end,
+       case when n % 3 = 0 then now() end, now(), now(), now()
+     from generate_series(1, ${rows}) n`,
+  );
+  return url;
+}
+
+async function findDifferentFilters(databaseUrl: string): Promise<unknown[]> {
+  const rows = await runSql(
+    databaseUrl,
+    `select payment.id from gateway.payments payment
+     join gateway.payment_filters filters on filters.payment_id = payment.id
+     where (payment.settlement_time, gateway.fraud_alert(payment.fraud_status))
+       is distinct from (filters.settlement_time, filters.fraud_alert)`,
+  );
+  return [...rows];
+}
+
+Deno.test("migration of search keys: finds payments that existed before, and no request fails meanwhile", async () => {
+  const databaseUrl = await createPrevious(20_000);
+  await using payments = await openPayments({ databaseUrl });
+  let isDone = false;
+  const migrated = migrateDatabase(databaseUrl, await loadMigrations(), null)
+    .finally(() => isDone = true);
+  const statuses: number[] = [];
+  while (!isDone) {
+    const charged = await payments.charge("bca");
+    await payments.sandbox.control(`transactions/${charged.transaction_id}/pay`);
+    const response = await notify(payments, buildNotification(charged, "settlement"));
+    statuses.push(response.status);
+    await runSql(
+      databaseUrl,
+      `update gateway.payments set fraud_status = 'accept', settlement_time = now(), va_number = id
+       where id = (select id from gateway.payments where fraud_status = 'challenge' limit 1)`,
+    );
+  }
+  assert.ok((await migrated).includes(MIGRATION));
+  assert.ok(statuses.length > 0);
+  assert.deepEqual(statuses.filter((status) => status !== 200), []);
+  assert.deepEqual(await findDifferentKeys(databaseUrl), []);
+  assert.deepEqual(await findDifferentFilters(databaseUrl), []);
+  const response = await payments.get("/payments/?customer_email=budi77%40shop.example");
+  assert.deepEqual((await response.json()).map(({ order_id }: { order_id: string }) => order_id), [
+    "old-77",
+  ]);
+});
+
+Deno.test("migration of search keys: waits for a locked payment, and continues after a crash", async () => {
+  const databaseUrl = await createPrevious(2_000);
+  const other = postgres(databaseUrl, { max: 1 });
+  const session = await other.reserve();
+  await session`begin`;
+  await session`
+    select from gateway.payments where fraud_status = 'challenge'
+    order by id desc limit 1 for update`;
+  const crashed = migrate(databaseUrl, await loadMigrations()).catch(() => "crashed");
+  await until("the migration waits for the locked payment, and is ended", async () => {
+    const ended = await runSql(
+      databaseUrl,
+      `select pg_terminate_backend(pid) from pg_stat_activity
+       where datname = current_database() and query like 'call %' and wait_event = 'PgSleep'`,
+    );
+    return ended.length > 0;
+  });
+  assert.equal(await crashed, "crashed");
+  await session`commit`;
+  session.release();
+  await other.end();
+  assert.ok((await migrate(databaseUrl, await loadMigrations())).includes(MIGRATION));
+  assert.deepEqual(await findDifferentKeys(databaseUrl), []);
+  assert.deepEqual(await findDifferentFilters(databaseUrl), []);
+});
+
+const SMALL_ROWS = 1_000;
+const LARGE_ROWS = 30_000;
+/** The late page starts below this payment. */
+const LATE = 701;
+const PAGE = 3;
+const MAX_RATIO = 1.3;
+
+function idOf(number: number): string {
+  return `01900000-0000-7000-8000-${number.toString(16).padStart(12, "0")}`;
+}
+
+const START = Date.parse("2026-01-01T00:00:00Z");
+
+/** Payments 1, 2, 3, …, each created and settled a second after the previous one. */
+async function createPayments(rows: number): Promise<string> {
+  const url = await createDatabase({ isNew: true });
+  await runSql(
+    url,
+    `insert into gateway.payments (id, user_id, order_id, transaction_id, payment_type, gross_amount,
+       currency, transaction_status, fraud_status, customer_email, customer_phone, va_number,
+       settlement_time, sent_at, created_at, updated_at)
+     select ('01900000-0000-7000-8000-' || lpad(to_hex(n), 12, '0'))::uuid,
+       case when n % 2 = 0 then 'alice' else 'bob' end, 'order-' || n, 't' || n,
+       case when n % 6 < 3 then 'qris' else 'gopay' end, 1000 * (n % 20 + 1), 'IDR',
+       case when n % 10 < 2 then 'deny' else 'settlement' end,
+       case when n % 20 = 4 then 'challenge' else 'accept' end,
+       'c' || n % 10 || '@shop.example', '+6281200' || n % 10, 'va' || n % 10,
+       timestamptz '2026-01-01' + n * interval '1 second', now(), now(), now()
+     from generate_series(1, ${rows}) n`,
+  );
+  await runSql(
+    url,
+    "analyze gateway.payments, gateway.payment_filters, gateway.payment_search_keys",
+  );
+  return url;
+}
+
+/** `rows` is the number of payments; filters by time select the newer half of the table, or more. */
+const FLAT_FILTERS: Record<string, (rows: number) => Partial<PaymentFilter>> = {
+  "no filter": () => ({}),
+  "a time of creation": (rows) => ({ firstId: idOf(1), endId: idOf(rows) }),
+  "a status": () => ({ status: ["deny"] }),
+  "several statuses": () => ({ status: ["deny", "settlement", "refund"] }),
+  "several types": () => ({ payment_type: ["qris", "gopay", "nosuch"] }),
+  "several statuses and types": () => ({
+    status: ["deny", "settlement"],
+    payment_type: ["qris", "gopay"],
+  }),
+  "an email": () => ({ customer_email: "C4@shop.example" }),
+  "an email and a status": () => ({ customer_email: "c4@shop.example", status: ["settlement"] }),
+  "an email and an amount": () => ({ customer_email: "c4@shop.example", min_amount: 15_000 }),
+  "an email and a status that no payment has": () => ({
+    customer_email: "c4@shop.example",
+    status: ["refund"],
+    firstId: idOf(1),
+  }),
+  "a phone number": () => ({ customer_phone: "081200-4" }),
+  "a virtual account": () => ({ va_number: "va4" }),
+  "a transaction": () => ({ transaction_id: "t500" }),
+  "a fraud alert": () => ({ fraud_status: "challenge" }),
+  "a frequent fraud status": () => ({ fraud_status: "accept" }),
+  "a time of settlement": () => ({ settled_from: new Date(START) }),
+  "a time of settlement and a status": () => ({ settled_from: new Date(START), status: ["deny"] }),
+  "a time of settlement and an amount": () => ({
+    settled_from: new Date(START),
+    firstId: idOf(1),
+    min_amount: 15_000,
+  }),
+  "an amount": () => ({ firstId: idOf(1), min_amount: 5_000, max_amount: 5_000 }),
+  "an amount and a status": () => ({
+    firstId: idOf(1),
+    min_amount: 15_000,
+    status: ["settlement"],
+  }),
+};
+
+/** Empty for both tables, because each page examines as many payments as it may. */
+const RARE = ["an email and a status that no payment has"];
+
+Deno.test("payment list: each filter reads equally many rows of any page, in a small and a large table", async () => {
+  const urls = { small: await createPayments(SMALL_ROWS), large: await createPayments(LARGE_ROWS) };
+  for (const [name, filterOf] of Object.entries(FLAT_FILTERS)) {
+    for (const owner of [null, "alice"]) {
+      const counts: Record<string, number> = {};
+      for (const [size, url] of Object.entries(urls)) {
+        const rows = size === "small" ? SMALL_ROWS : LARGE_ROWS;
+        const filter = { ...filterOf(rows), owner, limit: PAGE };
+        const isByTime = name.includes("settlement");
+        const late: Position = {
+          id: idOf(LATE),
+          at: isByTime ? new Date(START + LATE * 1_000) : null,
+        };
+        for (const [page, after] of [["first", null], ["late", late]] as const) {
+          const read = async (database: Database) => {
+            const found = await database.query((sql) => listPayments(sql, { ...filter, after }));
+            const expected = name === "a transaction" ? [0, 1] : RARE.includes(name) ? [0] : [PAGE];
+            assert.ok(expected.includes(found.rows.length), `${name}: ${found.rows.length} rows`);
+          };
+          counts[`${size}, ${page} page`] = await rowsRead(url, read);
+        }
+      }
+      const all = Object.values(counts);
+      const ratio = Math.max(...all) / Math.min(...all);
+      const isFlat = ratio <= MAX_RATIO || Math.max(...all) <= 10;
+      const report = `${name} of ${owner ?? "all"}: ${JSON.stringify(counts)}`;
+      if (RARE.includes(name)) {
+        assert.ok(Math.max(...all) <= 4 * MAX_EXAMINED, report);
+      } else {
+        assert.ok(isFlat, report);
+      }
+    }
+  }
+});
+
+Deno.test("payment search: reads equally many rows of a small and a large table", async () => {
+  const urls = [await createPayments(SMALL_ROWS), await createPayments(LARGE_ROWS)];
+  for (const text of ["order-500", "t500", "c4@shop.example", "+62812004"]) {
+    const counts: number[] = [];
+    for (const url of urls) {
+      const email = text.includes("@") ? text : null;
+      const phone = text.startsWith("+") ? text : null;
+      counts.push(
+        await rowsRead(
+          url,
+          (database) =>
+            database.query((sql) =>
+              searchPayments(sql, { owner: null, text, email, phone, limit: 100 })
+            ),
+        ),
+      );
+    }
+    // At most 1,000 entries of the index, and one page of payments.
+    assert.ok(Math.max(...counts) <= 1_500, `${text}: ${counts}`);
+  }
+});
