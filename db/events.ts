@@ -145,9 +145,11 @@ async function listOfAll(sql: Sql, filter: EventFilter): Promise<WalkedPage<Gate
   };
 }
 
-/** The position of the first event that was created near this time; `otherwise` if there is none. */
+/**
+ * The position of the first event that was created near this time; `otherwise` without a time. If all
+ * events are older, it is above all positions: a list from there is empty, a list up to there has all.
+ */
 function positionNear(sql: Sql, time: EventTime | undefined, otherwise: string) {
-  // No event is that young: nothing is below the highest position, and all is above it.
   if (time === undefined) return sql`${otherwise}::bigint`;
   return sql`coalesce((
       select published.position

@@ -12,9 +12,9 @@ export interface PaymentSearch {
   owner: OwnerFilter;
   /** The beginning of an order id, a transaction id, or a virtual account number. */
   text: string;
-  /** Null: the text is none. */
+  /** Null: the text is not an email address. */
   email: string | null;
-  /** Null: the text is none. */
+  /** Null: the text is not a phone number. */
   phone: string | null;
   limit: number;
 }

@@ -89,7 +89,8 @@ export function createDocument(api: OpenAPIHono<any>, basePath: string): Documen
       },
       {
         name: "Reports",
-        description: "Statistics, and lists as CSV files for spreadsheets and accounting.",
+        description:
+          "Statistics, lists as CSV files, and the comparison with the gateway's reports.",
       },
       {
         name: "Jobs",

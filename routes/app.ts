@@ -45,6 +45,7 @@ import { createChargeRoutes } from "./payments/charge.ts";
 import { createReviewRoutes } from "./payments/reviews.ts";
 import { createPaymentRoutes } from "./payments/routes.ts";
 import { createRefundRoutes } from "./refunds/routes.ts";
+import { createReconciliationRoutes } from "./reconciliations/routes.ts";
 import { renderError } from "./shared/problem.ts";
 import { registerProblemExamples } from "./shared/problem_responses.ts";
 import { type AppEnv, createRouter, type Router } from "./shared/router.ts";
@@ -148,6 +149,7 @@ export function createApp(options: AppDeps): App {
     createEventRoutes(deps),
     createExportRoutes(invoiceDeps),
     createStatsRoutes(deps),
+    createReconciliationRoutes(deps),
     createWebhookRoutes({ ...deps, secrets, webhookRules }),
     statusRoutes,
     metricsRoutes,

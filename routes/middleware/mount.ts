@@ -13,6 +13,9 @@ export interface Guards {
   queryChecks: Map<string, CheckQuery>;
 }
 
+/** The handlers of these routes check and read the body themselves: it is a large file and not JSON. */
+const READ_THEIR_BODY = new Set(["/reconciliations/"]);
+
 /**
  * Wraps the first handler of each route instead of adding a Hono middleware. A request for an
  * unknown path then gets 404 or 405 even without a credential. If the caller is cached, a route
@@ -36,7 +39,9 @@ export function mount(
     const handlers: Handler<AppEnv>[] = routes.map(({ handler }) => handler);
     // A public route checks the body itself, because it counts a body that is too complex towards
     // its rate limit.
-    if (method !== "GET") handlers.unshift(jsonBody(guards && limitsOf(path)));
+    if (method !== "GET" && !READ_THEIR_BODY.has(path)) {
+      handlers.unshift(jsonBody(guards && limitsOf(path)));
+    }
     const [first, ...rest] = handlers;
     const route = basePath + path;
     const checkQuery = guards?.queryChecks.get(routeName(method, path));

@@ -144,7 +144,7 @@ const listRoute = createRoute({
     "it for overviews and reconciliation, and to find a payment by your own `order_id`, by the " +
     "customer, or by any text (`q`). To be notified of changes, subscribe to events instead of " +
     "polling. Follow `Link` for the next page until it is absent; new payments do not shift later " +
-    "pages. Every page takes the same time, whatever the filters and the number of payments; so a " +
+    "pages. The time of a page does not depend on the number of payments; so a " +
     "page can have fewer than `limit` payments, or none, if few payments match several filters: " +
     "follow `Link` then, too. If a filter, `limit` or `cursor` is invalid, the error is " +
     "`validation_error`, and `errors` names the parameter.",

@@ -1,15 +1,28 @@
-/** Reports: lists as CSV files, and statistics. */
+/** Reports: lists as CSV files, statistics, and the comparison with the gateway's reports. */
 
 import type { Client } from "#api/client";
-import { exportInvoices, exportPayments, exportRefunds, getPaymentStats } from "#api/sdk";
+import {
+  createReconciliation,
+  exportInvoices,
+  exportPayments,
+  exportRefunds,
+  getPaymentStats,
+  getReconciliation,
+  listReconciliationDifferences,
+} from "#api/sdk";
 import type {
+  CreateReconciliationData,
   ExportInvoicesData,
   ExportPaymentsData,
   ExportRefundsData,
   GetPaymentStatsData,
+  ListReconciliationDifferencesData,
   PaymentStats,
+  Reconciliation,
+  ReconciliationDifference,
 } from "#api/types";
 import { type CallOptions, dataOf, toRequestOptions } from "./call.ts";
+import { Pager } from "./pager.ts";
 import { withResponseTimeout } from "./retry.ts";
 
 /** The bytes of a CSV file. If the file cannot be finished, reading throws. */
@@ -77,6 +90,46 @@ export class Reports {
   paymentStats(query: GetPaymentStatsData["query"], options?: CallOptions): Promise<PaymentStats> {
     return dataOf(
       getPaymentStats({ client: this.#client, query, ...toRequestOptions(options) }),
+    );
+  }
+
+  /** Compares a settlement or transaction report of the gateway (CSV). Staff only. */
+  reconcile(
+    file: string,
+    query: CreateReconciliationData["query"] = {},
+    options?: CallOptions,
+  ): Promise<Reconciliation> {
+    return dataOf(
+      createReconciliation({
+        client: this.#client,
+        body: file,
+        query,
+        ...toRequestOptions(options),
+      }),
+    );
+  }
+
+  /** A reconciliation and its results. Staff and viewers only. */
+  reconciliation(id: string, options?: CallOptions): Promise<Reconciliation> {
+    return dataOf(
+      getReconciliation({ client: this.#client, path: { pk: id }, ...toRequestOptions(options) }),
+    );
+  }
+
+  /** The differences of a reconciliation. Staff and viewers only. */
+  differences(
+    id: string,
+    query: ListReconciliationDifferencesData["query"] = {},
+    options?: CallOptions,
+  ): Pager<ReconciliationDifference> {
+    const { cursor: first, ...filter } = query;
+    return new Pager((cursor = first) =>
+      listReconciliationDifferences({
+        client: this.#client,
+        path: { pk: id },
+        query: { ...filter, cursor },
+        ...toRequestOptions(options),
+      })
     );
   }
 

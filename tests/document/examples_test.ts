@@ -28,11 +28,11 @@ const MISTAKES: Mistake[] = [
     delete paths["/invoices/"].post.requestBody.content["application/json"].examples;
   }, /createInvoice: its request has no examples/],
   ["an example that does not match its schema", ({ components }) => {
-    components.examples.sent_invoice.value.total_amount = 150000;
-  }, /sent_invoice: \/total_amount must be string/],
+    components.examples.voided_invoice.value.total_amount = 150000;
+  }, /voided_invoice: \/total_amount must be string/],
   ["an example with a member that is not declared", ({ components }) => {
-    components.examples.sent_invoice.value.colour = "blue";
-  }, /sent_invoice:.*colour/],
+    components.examples.voided_invoice.value.colour = "blue";
+  }, /voided_invoice:.*colour/],
   ["a webhook with the example of another event", ({ webhooks }) => {
     const [example] = Object.values<Json>(
       webhooks.invoice_paid.post.requestBody.content["application/json"].examples,

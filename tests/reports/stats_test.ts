@@ -48,7 +48,7 @@ Deno.test("stats: counts belong to the day of creation, amounts to the day on wh
   await refund(payments, first.id, 15_000);
 
   const rows = await updated(payments, "from=2031-03-05&to=2031-03-10");
-  assert.deepEqual(rows.map(({ median_seconds_to_pay, ...row }) => row), [
+  assert.deepEqual(rows.map(({ median_seconds_to_pay: _, ...row }) => row), [
     {
       start: "2031-03-04T17:00:00.000Z",
       count: 2,

@@ -72,6 +72,8 @@ export interface TestSandbox extends AsyncDisposable {
   status(id: string): Promise<Json>;
   /** A call to `/_sandbox/…` that must succeed. */
   control(path: string, body?: unknown, method?: string): Promise<Json>;
+  /** The gateway's settlement report of a day, as CSV. */
+  settlementReport(date: string): Promise<string>;
   /** A charge of the given kind with a new order id. */
   charge(kind: Kind, more?: Json, headers?: HeadersInit): Promise<Json>;
   /** A charged and paid transaction. */
@@ -116,6 +118,11 @@ export async function openSandbox(
     get: async (path) => (await box.call("GET", path)).body,
     post: async (path, body, headers) => (await box.call("POST", path, body, headers)).body,
     status: (id) => box.get(`/v2/${id}/status`),
+    async settlementReport(date) {
+      const response = await fetch(`${url}/_sandbox/reports/settlement.csv?date=${date}`);
+      assert.equal(response.status, 200);
+      return await response.text();
+    },
     async control(path, body, method = "POST") {
       const { http, body: answer } = await box.call(method, `/_sandbox/${path}`, body);
       assert.ok(http < 300, `${path}: ${http} ${JSON.stringify(answer)}`);

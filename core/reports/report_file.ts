@@ -1,0 +1,291 @@
+/** Reads a settlement or transaction report of the gateway: CSV whose columns differ by account. */
+
+import { parse } from "csv-parse";
+import { Readable } from "node:stream";
+import { type FieldError, invalidField, ServiceError } from "../errors.ts";
+import { MAX_AMOUNT } from "../money.ts";
+
+/** The columns of a report that are used, and the headers by which they are found. */
+const HEADERS = {
+  order_id: ["orderid", "ordernumber", "merchantorderid"],
+  transaction_id: ["transactionid"],
+  amount: ["grossamount", "amount", "transactionamount", "gross"],
+  type: ["type", "transactiontype"],
+  status: ["transactionstatus", "status"],
+  refund_key: ["refundkey"],
+  fee: ["fee", "totalfee", "mdr", "transactionfee"],
+  net: ["netamount", "net", "settlementamount"],
+  time: ["settlementtime", "transactiontime", "settlementdate", "time", "date"],
+};
+
+export const REPORT_COLUMNS = Object.keys(HEADERS) as ReportColumn[];
+
+export type ReportColumn = keyof typeof HEADERS;
+
+/** Headers that the caller has named. */
+export type ColumnNames = Partial<Record<ReportColumn, string>>;
+
+export const LINE_KINDS = ["settlement", "refund", "chargeback", "status"] as const;
+
+export interface ReportLine {
+  /** As in an editor: the header is line 1. */
+  line: number;
+  /** `status`: the line only states the status of a transaction. */
+  kind: (typeof LINE_KINDS)[number];
+  order_id: string | null;
+  transaction_id: string | null;
+  refund_key: string | null;
+  status: string | null;
+  /** Whole rupiah; never negative. */
+  amount: number;
+  fee_cents: number | null;
+  net_cents: number | null;
+  /** The day in Jakarta, such as `2026-03-05`. */
+  day: string | null;
+}
+
+/** The most errors that are reported before the rest of the file is not read. */
+const MAX_ERRORS = 20;
+
+/** Far longer than any line of a report: an unclosed quote must not read the whole file. */
+const MAX_LINE_BYTES = 64 * 1024;
+
+/** Throws `validation_error` for a file that is not valid as a whole, with the numbers of the lines. */
+export async function* readReport(
+  file: ReadableStream<Uint8Array>,
+  names: ColumnNames,
+): AsyncGenerator<ReportLine, void> {
+  const errors: FieldError[] = [];
+  const fail = (line: number, message: string) => {
+    errors.push({ field: `line ${line}`, message });
+    if (errors.length >= MAX_ERRORS) throw invalidLines(errors);
+  };
+  let columns: Map<ReportColumn, number> | null = null;
+  const { text, delimiter } = await decode(file);
+  const parser = parse({
+    delimiter,
+    info: true,
+    max_record_size: MAX_LINE_BYTES,
+    relax_column_count: true,
+    skip_empty_lines: true,
+  });
+  const source = Readable.from(text);
+  source.on("error", (error) => parser.destroy(error));
+  source.pipe(parser);
+  let width = 0;
+  try {
+    for await (const { record, info } of parser as AsyncIterable<ParsedRecord>) {
+      const line = info.lines;
+      if (columns === null) {
+        columns = findColumns(record, names);
+        width = record.length;
+        continue;
+      }
+      if (record.length !== width) {
+        fail(line, `has ${record.length} cells, but the header has ${width}`);
+        continue;
+      }
+      const read = readLine(record, columns, line);
+      if (typeof read === "string") fail(line, read);
+      else if (errors.length === 0) yield read;
+    }
+  } catch (error) {
+    throw asServiceError(error, errors);
+  } finally {
+    source.destroy();
+  }
+  if (errors.length > 0) throw invalidLines(errors);
+  if (columns === null) throw invalidField("body", "is empty; send the report as CSV");
+}
+
+/** The text of a file without a byte order mark, and the character between its cells. */
+async function decode(file: ReadableStream<Uint8Array>) {
+  const decoder = new TextDecoder("utf-8", { fatal: true });
+  const chunks = file[Symbol.asyncIterator]();
+  async function read(): Promise<string | null> {
+    try {
+      const { value, done } = await chunks.next();
+      return done ? null : decoder.decode(value, { stream: true });
+    } catch (error) {
+      throw asServiceError(error, []);
+    }
+  }
+  let beginning = "";
+  while (!beginning.includes("\n") && beginning.length < MAX_LINE_BYTES) {
+    const next = await read();
+    if (next === null) break;
+    beginning += next;
+  }
+  async function* text() {
+    yield beginning;
+    for (let next = await read(); next !== null; next = await read()) yield next;
+    try {
+      decoder.decode();
+    } catch (error) {
+      throw asServiceError(error, []);
+    }
+  }
+  const [header = ""] = beginning.split("\n", 1);
+  const count = (character: string) => header.split(character).length;
+  const [delimiter] = [",", ";", "\t"].sort((a, b) => count(b) - count(a));
+  return { text: text(), delimiter };
+}
+
+interface ParsedRecord {
+  record: string[];
+  info: { lines: number };
+}
+
+function invalidLines(errors: FieldError[]): ServiceError {
+  const detail = "Nothing of the file was used. " +
+    errors.map(({ field, message }) => `${field} ${message}`).join("; ");
+  return new ServiceError("validation_error", { detail, members: { errors } });
+}
+
+function asServiceError(error: unknown, errors: FieldError[]): unknown {
+  if (error instanceof ServiceError) return error;
+  const { code, lines, message } = error as { code?: string; lines?: number; message?: string };
+  if (code?.startsWith("CSV_")) {
+    const field = `line ${lines ?? "?"}`;
+    return invalidLines([...errors, { field, message: `is not valid CSV: ${message}` }]);
+  }
+  if (error instanceof TypeError) {
+    return invalidField("body", "must be UTF-8; export the report as CSV UTF-8");
+  }
+  return new ServiceError("validation_error", {
+    detail: "body: was incomplete. Send the request again.",
+    members: { errors: [{ field: "body", message: "was incomplete" }] },
+    cause: error,
+  });
+}
+
+function normalize(header: string): string {
+  return header.toLowerCase().replaceAll(/[^a-z0-9]/g, "");
+}
+
+function findColumns(header: string[], names: ColumnNames): Map<ReportColumn, number> {
+  const columns = new Map<ReportColumn, number>();
+  for (const column of REPORT_COLUMNS) {
+    const named = names[column];
+    const found = named === undefined
+      ? header.flatMap((each, index) => HEADERS[column].includes(normalize(each)) ? [index] : [])
+      : header.flatMap((each, index) => each.trim() === named.trim() ? [index] : []);
+    const best = named === undefined ? preferred(header, found, column) : found;
+    if (best.length > 1) {
+      const both = best.map((index) => JSON.stringify(header[index])).join(" and ");
+      throw invalidField("columns", `${column}: the file has two such columns, ${both}`);
+    }
+    if (best.length === 1) columns.set(column, best[0]!);
+    else if (named !== undefined) {
+      throw invalidField("columns", `${column}: the file has no column ${JSON.stringify(named)}`);
+    }
+  }
+  const has = (column: ReportColumn) => columns.has(column);
+  if (has("amount") && (has("order_id") || has("transaction_id"))) return columns;
+  const missing = has("amount") ? "order_id or transaction_id" : "amount";
+  const found = header.slice(0, 30).map((each) => JSON.stringify(each.slice(0, 40))).join(", ");
+  throw invalidField("columns", `name the column of ${missing}; the file has ${found}`);
+}
+
+/** A report can have a transaction time and a settlement time: the first name of the list wins. */
+function preferred(header: string[], found: number[], column: ReportColumn): number[] {
+  for (const name of HEADERS[column]) {
+    const same = found.filter((index) => normalize(header[index]!) === name);
+    if (same.length > 0) return same;
+  }
+  return [];
+}
+
+/** The line, or what is wrong with it. */
+function readLine(
+  record: string[],
+  columns: Map<ReportColumn, number>,
+  line: number,
+): ReportLine | string {
+  const cell = (column: ReportColumn) => {
+    const index = columns.get(column);
+    // Exports put an apostrophe before text that a spreadsheet would run.
+    const text = index === undefined ? "" : record[index]!.trim().replace(/^'/, "");
+    return text === "" ? null : text;
+  };
+  const order_id = cell("order_id");
+  const transaction_id = cell("transaction_id");
+  if (order_id === null && transaction_id === null) return "has no order id or transaction id";
+  for (const id of [order_id, transaction_id, cell("refund_key")]) {
+    if (id !== null && !/^[\p{L}\p{N}\p{P}\p{S} ]{1,255}$/u.test(id)) return "has an invalid id";
+  }
+  const amount = parseCents(cell("amount"));
+  if (amount === null || amount % 100 !== 0 || Math.abs(amount) > MAX_AMOUNT * 100) {
+    return `has an invalid amount: ${shorten(cell("amount"))}; use whole rupiah such as 44000.00`;
+  }
+  const [fee, net] = [parseCents(cell("fee")), parseCents(cell("net"))];
+  if (cell("fee") !== null && fee === null) return `has an invalid fee: ${shorten(cell("fee"))}`;
+  if (cell("net") !== null && net === null) return `has an invalid net: ${shorten(cell("net"))}`;
+  const day = cell("time") === null ? null : dayOf(cell("time")!);
+  if (cell("time") !== null && day === null) {
+    return `has an invalid time: ${shorten(cell("time"))}; use 2026-03-05 or 2026-03-05 10:15:00`;
+  }
+  const status = cell("status")?.toLowerCase().replaceAll(/[ -]+/g, "_") ?? null;
+  const kind = kindOf(cell("type") ?? status, amount);
+  if (kind === null) return `has an unknown type: ${shorten(cell("type") ?? cell("status"))}`;
+  return {
+    line,
+    kind,
+    order_id,
+    transaction_id,
+    refund_key: cell("refund_key"),
+    status,
+    amount: Math.abs(amount) / 100,
+    fee_cents: fee,
+    net_cents: net,
+    day,
+  };
+}
+
+function shorten(text: string | null): string {
+  return JSON.stringify((text ?? "").slice(0, 40).toWellFormed());
+}
+
+/** The statuses of transactions whose money was not moved. */
+const UNPAID = ["pending", "authorize", "deny", "cancel", "expire", "failure"];
+
+function kindOf(type: string | null, amount: number): ReportLine["kind"] | null {
+  if (type === null) return amount < 0 ? "refund" : "settlement";
+  const name = type.toLowerCase().replaceAll(/[ -]+/g, "_");
+  if (name.includes("chargeback")) return "chargeback";
+  if (name.includes("refund")) return "refund";
+  if (UNPAID.includes(name)) return "status";
+  return ["settlement", "capture", "payment", "success", "sale"].includes(name)
+    ? "settlement"
+    : null;
+}
+
+/** `44000.00`, `44,000.00`, `44.000,00` and `-880.5`; null: not a number, or too precise. */
+export function parseCents(text: string | null): number | null {
+  if (text === null) return null;
+  const sign = text.startsWith("-") ? -1 : 1;
+  const digits = text.replace(/^-/, "");
+  const plain = digits.match(/^(\d{1,13})(?:[.,](\d{1,2}))?$/);
+  const grouped = digits.match(/^(\d{1,3}(?:,\d{3})+)(?:\.(\d{1,2}))?$/) ??
+    digits.match(/^(\d{1,3}(?:\.\d{3})+)(?:,(\d{1,2}))?$/);
+  const [, whole, fraction = ""] = plain ?? grouped ?? [];
+  if (whole === undefined) return null;
+  const cents = Number(whole.replaceAll(/[.,]/g, "")) * 100 + Number(fraction.padEnd(2, "0"));
+  return Number.isSafeInteger(cents) ? sign * cents : null;
+}
+
+const ZONE = "Asia/Jakarta";
+
+/** The gateway's times have no zone: they are those of Jakarta. */
+function dayOf(text: string): string | null {
+  try {
+    if (/(z|[+-]\d\d:?\d\d)$/i.test(text) && text.length > 16) {
+      return Temporal.Instant.from(text.replace(" ", "T")).toZonedDateTimeISO(ZONE).toPlainDate()
+        .toString();
+    }
+    if (!/^\d{4}-\d\d-\d\d([ T]\d\d:\d\d(:\d\d(\.\d+)?)?)?$/.test(text)) return null;
+    return Temporal.PlainDate.from(text.slice(0, 10)).toString();
+  } catch {
+    return null;
+  }
+}

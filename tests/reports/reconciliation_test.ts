@@ -1,0 +1,327 @@
+import assert from "node:assert/strict";
+import { newId } from "../../core/ids.ts";
+import { PostponeJob } from "../../core/jobs/task.ts";
+import { createReconcile } from "../../core/reports/reconcile.ts";
+import { parseCents } from "../../core/reports/report_file.ts";
+import type { GatewayJob } from "../../db/jobs.ts";
+import type { Json } from "../support/gateway/sandbox.ts";
+import { openPayments, type Payment, type TestPayments } from "../support/payments/payments.ts";
+import { assertProblem } from "../support/problem.ts";
+
+interface TestReports extends TestPayments {
+  staff: string;
+}
+
+async function openReports(): Promise<TestReports> {
+  const payments = await openPayments();
+  const staff = await payments.app.createKey({ userId: "carol", isStaff: true });
+  return Object.assign(payments, { staff });
+}
+
+type Body = string | Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array>;
+
+async function upload({ app, staff }: TestReports, body: Body, query = "", key = staff) {
+  return await app.as(key, `/reconciliations/${query}`, {
+    method: "POST",
+    body,
+    headers: { "Content-Type": "text/csv" },
+  });
+}
+
+/** Runs the job of a reconciliation, as a worker does. */
+async function runJob({ app }: TestPayments, id: string, stopping = new AbortController().signal) {
+  const context = { signal: new AbortController().signal, stopping };
+  return await createReconcile(app.deps).run({ subject_id: id } as GatewayJob, context);
+}
+
+/** Uploads a file and compares it; returns the reconciliation and its differences. */
+async function reconcile(reports: TestReports, body: Body, query = "") {
+  const response = await upload(reports, body, query);
+  assert.equal(response.status, 202, await response.clone().text());
+  const { id } = await response.json();
+  assert.ok(response.headers.get("location")!.endsWith(`/reconciliations/${id}/`));
+  await runJob(reports, id);
+  const read = async (path: string) =>
+    await (await reports.get(`/reconciliations/${id}/${path}`, reports.staff)).json();
+  return { ...await read(""), differences: await read("differences/") } as Json;
+}
+
+async function queuedChecks({ app }: TestPayments): Promise<Json[]> {
+  return await app.database.query((sql) =>
+    sql`
+      select subject_id, rank, run_at from gateway.jobs
+      where task = 'check_payment_status' and status = 'queued' and rank = 2
+      order by run_at, subject_id`
+  );
+}
+
+const today = () => new Date(Date.now() + 7 * 3_600_000).toISOString().slice(0, 10);
+
+Deno.test("reconciliation: the gateway's settlement report matches refunds, chargebacks and captures in part", async () => {
+  await using reports = await openReports();
+  const wallet = await reports.paid("gopay", { gross_amount: 50_000 });
+  for (const amount of [4_000, 4_000]) {
+    const refund = await reports.post(`/payments/${wallet.id}/refund/`, { amount });
+    assert.equal(refund.status, 200);
+  }
+  const held = await reports.charge("card_auth", { gross_amount: 90_000 });
+  await reports.post(`/payments/${held.id}/capture/`, { amount: 20_000 });
+  await reports.sandbox.control(`transactions/${held.transaction_id}/settle`);
+  await reports.sandbox.control(`transactions/${held.transaction_id}/chargeback`);
+  await reports.refresh(held.id);
+  const text = await reports.sandbox.settlementReport(today());
+  const result = await reconcile(reports, text);
+  assert.deepEqual(result.results, {
+    matched: 5,
+    amount_differs: 0,
+    status_differs: 0,
+    missing_here: 0,
+    missing_there: 0,
+  });
+  assert.deepEqual(result.differences, []);
+  const [day] = result.days;
+  assert.equal(day.gross_amount, "42000.00");
+  assert.equal(Number(day.gross_amount) - Number(day.fee), Number(day.net_amount));
+  assert.deepEqual([result.first_day, result.last_day], [today(), today()]);
+});
+
+Deno.test("reconciliation: reports each kind of difference, changes no payment and queues one check for each payment", async () => {
+  await using reports = await openReports();
+  const other = await reports.paid("gopay", { gross_amount: 50_000 });
+  const unpaid = await reports.charge("bca", { gross_amount: 60_000 });
+  const absent = await reports.paid("gopay", { gross_amount: 70_000 });
+  const good = await reports.paid("gopay", { gross_amount: 80_000 });
+  const before = await Promise.all([other, unpaid, absent, good].map(({ id }) => reports.read(id)));
+  const line = ({ order_id, transaction_id }: Payment, amount: number, more = "") =>
+    `${order_id},${transaction_id},${amount}.00,${more},${today()} 10:00:00\r\n`;
+  const file = "Order ID,Transaction ID,Gross Amount,Type,Settlement Time\r\n" +
+    line(good, 80_000) +
+    line(other, 49_999) +
+    line(other, 1_000, "refund") +
+    line(unpaid, 60_000) +
+    `order-x,../../v2/charge,5000.00,,${today()}\r\n`;
+  const result = await reconcile(reports, file);
+  assert.deepEqual(result.results, {
+    matched: 1,
+    amount_differs: 1,
+    status_differs: 1,
+    missing_here: 2,
+    missing_there: 1,
+  });
+  assert.deepEqual(
+    result.differences.map((each: Json) => [each.line, each.result, each.payment_id]),
+    [
+      [null, "missing_there", absent.id],
+      [3, "amount_differs", other.id],
+      [4, "missing_here", other.id],
+      [5, "status_differs", unpaid.id],
+      [6, "missing_here", null],
+    ],
+  );
+  const [, amountDiffers] = result.differences;
+  assert.deepEqual(
+    [amountDiffers.amount, amountDiffers.known_amount, amountDiffers.known_status],
+    ["49999.00", "50000.00", "settlement"],
+  );
+  const checks = await queuedChecks(reports);
+  assert.deepEqual(
+    checks.map(({ subject_id }) => subject_id).sort(),
+    [absent.id, other.id, unpaid.id].sort(),
+  );
+  assert.equal(result.queued_checks, 3);
+  assert.equal(new Set(checks.map(({ run_at }) => run_at.getTime())).size, 3, "one per second");
+  const after = await Promise.all([other, unpaid, absent, good].map(({ id }) => reports.read(id)));
+  assert.deepEqual(after, before);
+  const list = await (await reports.get("/payments/", reports.staff)).json();
+  assert.equal(list.length, 4, "no payment was created");
+
+  const pages = `/reconciliations/${result.id}/differences/?limit=2`;
+  const first = await reports.get(pages, reports.staff);
+  const next = first.headers.get("link")!.match(/<(.+)>/)![1]!;
+  const second = await (await reports.get(next, reports.staff)).json();
+  assert.deepEqual(second, result.differences.slice(2, 4));
+  const filtered = await reports.get(
+    `/reconciliations/${result.id}/differences/?result=status_differs`,
+    reports.staff,
+  );
+  assert.deepEqual((await filtered.json()).map(({ line }: Json) => line), [5]);
+});
+
+Deno.test("reconciliation: finds columns by their headers or by the names in columns, and reads local numbers", async () => {
+  await using reports = await openReports();
+  const paid = await reports.paid("gopay", { gross_amount: 1_250_000 });
+  const file =
+    `\uFEFFNo. Pesanan;Nominal;Biaya;Tanggal\n${paid.order_id};1.250.000,00;875,5;${today()}\n`;
+  const columns = JSON.stringify({
+    order_id: "No. Pesanan",
+    amount: "Nominal",
+    fee: "Biaya",
+    time: "Tanggal",
+  });
+  const result = await reconcile(reports, file, `?columns=${encodeURIComponent(columns)}`);
+  assert.equal(result.results.matched, 1);
+  assert.deepEqual([result.days[0].gross_amount, result.days[0].fee], ["1250000.00", "875.50"]);
+  const numbers = ["44000.00", "44,000", "44.000,00", "44000", "-880.5", "1,5", "1.2.3", "1e3", ""];
+  assert.deepEqual(
+    numbers.map(parseCents),
+    [4_400_000, 4_400_000, 4_400_000, 4_400_000, -88_050, 150, null, null, null],
+  );
+});
+
+Deno.test("reconciliation: the same file twice is recognised, and with other columns it is another one", async () => {
+  await using reports = await openReports();
+  const file = "order_id,amount,fee,costs\nA-1,1000,1,2\n";
+  const { id } = await reconcile(reports, file);
+  const again = await upload(reports, file);
+  assert.equal(again.status, 200);
+  assert.equal((await again.json()).id, id);
+  const columns = encodeURIComponent('{"fee":"costs"}');
+  const other = await upload(reports, file, `?columns=${columns}`);
+  assert.equal(other.status, 202);
+  assert.notEqual((await other.json()).id, id);
+});
+
+const HEADER = "order_id,transaction_id,gross_amount,fee,settlement_time\n";
+
+const BAD_FILES: Record<string, [Body, RegExp]> = {
+  "is empty": ["", /is empty/],
+  "is UTF-16": [new Uint8Array([0xff, 0xfe, 0x6f, 0, 0x72, 0]), /UTF-8/],
+  "is Latin-1": [new Uint8Array([...new TextEncoder().encode(HEADER), 0xe9, 0x2c, 0x0a]), /UTF-8/],
+  "has no column of amounts": ["order_id,x\nA,1\n", /name the column of amount; .*"x"/],
+  "has no column of ids": ["amount\n1\n", /order_id or transaction_id/],
+  "has a doubled column": ["order_id,amount,Amount\nA,1,1\n", /two such columns/],
+  "has a cut line": [`${HEADER}A,t,1000,1,2026-03-05\nB,t2,10`, /line 3 has 3 cells/],
+  "has a broken quote": [`${HEADER}A,"t"x,1000,1,2026-03-05\n`, /line 2 is not valid CSV/],
+  "has an unclosed quote": [`${HEADER}A,"t,1000,1,2026-03-05\n`, /line \d+ is not valid CSV/],
+  "has a formula as an amount": [`${HEADER}A,t,=1+1,1,2026-03-05\n`, /line 2 .*invalid amount/],
+  "has fractions of a rupiah": [`${HEADER}A,t,10.50,1,2026-03-05\n`, /line 2 .*invalid amount/],
+  "has an invalid fee": [`${HEADER}A,t,10,free,2026-03-05\n`, /line 2 .*invalid fee/],
+  "has an invalid time": [`${HEADER}A,t,10,1,2026-02-30\n`, /line 2 .*invalid time/],
+  "has a line without ids": [`${HEADER},,10,1,2026-03-05\n`, /line 2 has no order id/],
+  "has control characters in an id": [`${HEADER}A\u0007,t,10,1,2026-03-05\n`, /invalid id/],
+  "has several bad lines": [`${HEADER}A,t,x,1,\nB,t,1,1,\nC,t,y,1,\n`, /line 2 .*line 4/s],
+};
+
+Deno.test("reconciliation: a file with an error is rejected as a whole, with the numbers of its lines", async () => {
+  await using reports = await openReports();
+  for (const [name, [body, message]] of Object.entries(BAD_FILES)) {
+    const problem = await assertProblem(await upload(reports, body), 400, "validation_error");
+    assert.match(problem.detail!, message, name);
+  }
+  for (const columns of ["x", "[]", '{"colour":"a"}', '{"amount":1}']) {
+    const response = await upload(reports, HEADER, `?columns=${encodeURIComponent(columns)}`);
+    await assertProblem(response, 400, "validation_error");
+  }
+  const unknown = encodeURIComponent('{"amount":"Nominal"}');
+  const problem = await assertProblem(
+    await upload(reports, HEADER, `?columns=${unknown}`),
+    400,
+    "validation_error",
+  );
+  assert.match(problem.detail!, /no column "Nominal"/);
+  const rows = await reports.app.database.query((sql) =>
+    sql`
+      select 1 from gateway.reconciliations
+      union all select 1 from gateway.reconciliation_lines
+      union all select 1 from gateway.jobs where task = 'reconcile'`
+  );
+  assert.equal(rows.length, 0, "nothing is left");
+});
+
+/** A header, then the same lines up to 100 MB; `sent` counts the bytes. */
+function endlessFile(header: string, lines: string) {
+  const chunks = { sent: 0 };
+  const chunk = new TextEncoder().encode(lines);
+  const body = new ReadableStream<Uint8Array>({
+    pull(controller) {
+      if (chunks.sent === 0) controller.enqueue(new TextEncoder().encode(header));
+      chunks.sent += chunk.byteLength;
+      if (chunks.sent > 100_000_000) controller.close();
+      else controller.enqueue(chunk);
+    },
+  }, { highWaterMark: 0 });
+  return { body, chunks };
+}
+
+Deno.test("reconciliation: a file of more than 64 MiB, or with many errors, is rejected while it is read", async () => {
+  await using reports = await openReports();
+  const invalid = endlessFile(HEADER, "A,t,ten,1,2026-03-05\n".repeat(1_000));
+  await assertProblem(await upload(reports, invalid.body), 400, "validation_error");
+  assert.ok(invalid.chunks.sent < 10_000_000, `${invalid.chunks.sent} bytes were read`);
+  const large = endlessFile("order_id,amount,note\n", `A,1000,${"x".repeat(60_000)}\n`.repeat(16));
+  await assertProblem(await upload(reports, large.body), 413, "payload_too_large");
+  assert.ok(large.chunks.sent < 80_000_000, `${large.chunks.sent} bytes were read`);
+  const response = await reports.app.as(reports.staff, "/reconciliations/", {
+    method: "POST",
+    body: "x",
+    headers: { "Content-Type": "text/csv", "Content-Length": "100000000" },
+  });
+  await assertProblem(response, 413, "payload_too_large");
+  const json = await reports.post("/reconciliations/", {}, {}, reports.staff);
+  await assertProblem(json, 415, "unsupported_media_type");
+});
+
+Deno.test("reconciliation: only staff upload; viewers read the result, other callers do not", async () => {
+  await using reports = await openReports();
+  const viewer = await reports.app.createKey({ userId: "dave", isViewer: true });
+  const { id } = await reconcile(reports, "order_id,amount\nA-1,1000\n");
+  for (const key of [reports.key, viewer]) {
+    await assertProblem(await upload(reports, HEADER, "", key), 403, "forbidden");
+  }
+  for (const path of [`/reconciliations/${id}/`, `/reconciliations/${id}/differences/`]) {
+    assert.equal((await reports.get(path, viewer)).status, 200);
+    await assertProblem(await reports.get(path), 403, "forbidden");
+    const missing = path.replace(id, newId(new Date()));
+    await assertProblem(await reports.get(missing, viewer), 404, "not_found");
+  }
+});
+
+/** Inserts payments that are paid here with 1,000, and returns a file that says 2,000. */
+async function insertDifferent({ app }: TestPayments, count: number): Promise<string> {
+  const now = new Date();
+  const ids = Array.from({ length: count }, () => newId(now));
+  await app.database.query((sql) =>
+    sql`
+      insert into gateway.payments (id, user_id, order_id, transaction_id, payment_type,
+        gross_amount, captured_amount, currency, transaction_status, sent_at, created_at,
+        updated_at)
+      select id, 'alice', 'o-' || number, 't-' || number, 'gopay', 1000, 1000, 'IDR', 'settlement',
+        now(), now(), now()
+      from unnest(${sql.array(ids)}::uuid[]) with ordinality wanted (id, number)`
+  );
+  const lines = ids.map((_, index) => `o-${index + 1},t-${index + 1},2000\n`);
+  return `order_id,transaction_id,amount\n${lines.join("")}`;
+}
+
+Deno.test("reconciliation: queues at most 1,000 checks unless they are confirmed, and continues after an interruption", async () => {
+  await using reports = await openReports();
+  const file = await insertDifferent(reports, 1_200);
+  const response = await upload(reports, file);
+  const { id, job_id, results } = await response.json();
+  assert.equal(results, null);
+  await assert.rejects(runJob(reports, id, AbortSignal.abort()), PostponeJob);
+  await reports.app.database.query((sql) =>
+    sql`update gateway.jobs set status = 'running' where id = ${job_id}`
+  );
+  let checks = 0;
+  const stopping = {
+    get aborted() {
+      return ++checks > 2;
+    },
+  } as AbortSignal;
+  await assert.rejects(runJob(reports, id, stopping), PostponeJob);
+  const { result } = await (await reports.get(`/jobs/${job_id}/`, reports.staff)).json();
+  assert.deepEqual(result, { reconciliation_id: id, compared_lines: 1_000, lines: 1_200 });
+  const read = async () =>
+    await (await reports.get(`/reconciliations/${id}/`, reports.staff)).json();
+  assert.equal((await read()).status, "running");
+  await runJob(reports, id);
+  const ended = await read();
+  assert.deepEqual([ended.status, ended.results.amount_differs], ["succeeded", 1_200]);
+  assert.equal(ended.results.missing_there, null, "the file has no times");
+  assert.equal(ended.queued_checks, 1_000);
+  assert.equal((await queuedChecks(reports)).length, 1_000);
+  const confirmed = await reconcile(reports, file + "x,y,1\n", "?confirm_checks=true");
+  assert.equal(confirmed.queued_checks, 1_200);
+  assert.equal((await queuedChecks(reports)).length, 1_200, "no payment is checked twice");
+});
