@@ -10,7 +10,7 @@ import { listPayments, type PaymentPage, searchPayments } from "../../core/payme
 import { PaymentSummarySchema } from "../../core/payments/schema.ts";
 import { PAYMENT_STATUSES } from "../../core/payments/states.ts";
 import { unsentExample } from "../../openapi/components.ts";
-import { PAYMENT_PAGE } from "../schemas/payment_examples.ts";
+import { CHARGED, PAYMENTS } from "../schemas/payment_examples.ts";
 import {
   amountParameter,
   createdRange,
@@ -134,6 +134,18 @@ export const PaymentListQuery = z.object({
   ...filteredPaging,
 });
 
+const PAGE = {
+  summary: "Two payments",
+  value: [
+    {
+      ...CHARGED.pending_gopay.value,
+      id: "0197a3c7-02b1-7f3c-8d55-1e6a9c0b4d72",
+      order_id: "order-1894",
+    },
+    PAYMENTS.paid_virtual_account.value,
+  ].map((payment) => PaymentSummarySchema.parse(payment)),
+};
+
 const listRoute = createRoute({
   method: "get",
   path,
@@ -157,7 +169,7 @@ const listRoute = createRoute({
       content: {
         "application/json": {
           schema: z.array(PaymentSummarySchema),
-          examples: { page: PAYMENT_PAGE },
+          examples: { page: PAGE },
         },
       },
     },

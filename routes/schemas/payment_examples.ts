@@ -1,13 +1,8 @@
 /** Example payments of the OpenAPI document, as the sandbox returned them. */
 
 import { OpenAPIHono, type z } from "@hono/zod-openapi";
-import {
-  PaymentItemSchema,
-  PaymentSchema,
-  PaymentSummarySchema,
-  RefundSchema,
-} from "../../core/payments/schema.ts";
-import type { Example, Examples } from "../../core/response_fields.ts";
+import { PaymentItemSchema, PaymentSchema, RefundSchema } from "../../core/payments/schema.ts";
+import type { Examples } from "../../core/response_fields.ts";
 
 type Payment = z.output<typeof PaymentSchema>;
 type Refund = z.output<typeof RefundSchema>;
@@ -375,18 +370,6 @@ export const REFUND_RESULTS = {
     },
   },
 } satisfies Examples<{ payment: Payment; refund: Refund }>;
-
-export const PAYMENT_PAGE: Example<z.output<typeof PaymentSummarySchema>[]> = {
-  summary: "Two payments",
-  value: [
-    summaryOf({ ...GOPAY, id: "0197a3c7-02b1-7f3c-8d55-1e6a9c0b4d72", order_id: "order-1894" }),
-    summaryOf({ ...VIRTUAL_ACCOUNT, ...PAID }),
-  ],
-};
-
-function summaryOf(payment: Payment): z.output<typeof PaymentSummarySchema> {
-  return PaymentSummarySchema.parse(payment);
-}
 
 /** The example of each field; null for a field without one. */
 function fieldExamples<S extends z.ZodObject>(schema: S): z.output<S> {
