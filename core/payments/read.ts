@@ -1,18 +1,27 @@
 /** `readPayment` and `listPayments`: stored payments, without a request to the gateway. */
 
-import { listPayments as list, type PaymentFilter } from "../../db/payment_statements.ts";
+import { batched } from "../../db/batched.ts";
+import {
+  listPayments as list,
+  type PaymentFilter,
+  paymentReads,
+} from "../../db/payment_statements.ts";
 import type { Caller } from "../auth/caller.ts";
+import { ServiceError } from "../errors.ts";
 import { readPage } from "../page.ts";
-import { findOwn, ownerFor } from "../records/read.ts";
-import { type PaymentDeps, paymentKind } from "./payment_record.ts";
+import { ownerFor } from "../records/read.ts";
+import type { PaymentDeps } from "./payment_record.ts";
 import { type PaymentSummary, type PaymentView, summarizePayment, viewPayment } from "./views.ts";
 
+/** Throws `not_found` for a payment of another user, as for one that does not exist. */
 export async function readPayment(
-  deps: PaymentDeps,
+  { database }: PaymentDeps,
   caller: Caller,
   id: string,
 ): Promise<PaymentView> {
-  return viewPayment(await findOwn(deps, paymentKind, caller, id));
+  const payment = await batched(database, paymentReads, { id, owner: ownerFor(caller) });
+  if (!payment) throw new ServiceError("not_found");
+  return viewPayment(payment);
 }
 
 export type ListFilter = Omit<PaymentFilter, "owner">;
