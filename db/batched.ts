@@ -1,7 +1,8 @@
 /**
- * Combines calls of the same statement under load. A call runs at once if none is running; calls that
- * arrive while one runs are combined into the next. PostgreSQL then executes fewer statements and
- * commits, and no call waits for a batch to fill. Under high load two batches run at a time, so that
+ * Combines calls of the same statement under load. A single call runs at once; calls that arrive while
+ * one runs are combined into the next. PostgreSQL then executes fewer statements and commits. The
+ * callers of a batch get their results together and often call again together, so the next batch waits
+ * up to 2 ms until it is as large as the last one. Under high load two batches run at a time, so that
  * PostgreSQL has work while this process builds the next batch.
  */
 
@@ -30,6 +31,9 @@ const MAX_ITEMS = 64;
 
 /** While one batch runs, a second one starts when this many items wait. */
 const OVERLAP_ITEMS = 16;
+
+/** How long a batch waits until it is as large as the last one. */
+const GATHER_MS = 2;
 
 /** If a batch takes longer, for example because a row is locked, the next batch runs in parallel. */
 const PARALLEL_AFTER_MS = 20;
@@ -64,6 +68,9 @@ function createBatcher<Item, Result>(
   let waiting: Waiting<Item, Result>[] = [];
   let running = 0;
   let parallelTimer: ReturnType<typeof setTimeout> | undefined;
+  let gatherTimer: ReturnType<typeof setTimeout> | undefined;
+  /** How many items the last batch had. */
+  let lastSize = 1;
   /** The items that run alone, by their keys. Other items with these keys wait for them. */
   const aloneByKey = new Map<string, Waiting<Item, Result>>();
   /** The keys of the items in running batches. */
@@ -75,9 +82,11 @@ function createBatcher<Item, Result>(
    */
   async function runNext(usedKeys: Iterable<string> = []): Promise<void> {
     cancelParallel();
+    cancelGather();
     const batch = takeBatch(usedKeys);
     scheduleParallel();
     if (batch.length === 0) return;
+    lastSize = batch.length;
     running++;
     const keys = batch.flatMap(({ item }) => conflictKeys(item));
     for (const key of keys) runningKeys.add(key);
@@ -86,22 +95,38 @@ function createBatcher<Item, Result>(
     running--;
     for (const key of keys) runningKeys.delete(key);
     if (error !== null) retryOrReject(batch, error, deadline);
-    // A batch serves several requests, so it belongs to no single trace; each request has its own span.
-    if (canRunNext()) context.with(ROOT_CONTEXT, () => runNext(runningKeys));
+    runNextIfReady();
   }
 
-  function canRunNext(): boolean {
-    if (running === 0) return waiting.length > 0;
+  function runNextIfReady(): void {
+    if (isReady()) runInNoTrace(runningKeys);
+    else if (waiting.length > 0) waitForMore();
+  }
+
+  function isReady(): boolean {
+    if (running === 0) return waiting.length >= lastSize;
     return running === 1 && waiting.length >= OVERLAP_ITEMS;
+  }
+
+  /** A batch serves several requests, so it belongs to no single trace; each request has its own span. */
+  function runInNoTrace(usedKeys?: Iterable<string>): void {
+    context.with(ROOT_CONTEXT, () => runNext(usedKeys));
+  }
+
+  function waitForMore(): void {
+    if (running === 0) gatherTimer ??= setTimeout(() => runInNoTrace(), GATHER_MS);
+    else scheduleParallel();
+  }
+
+  function cancelGather(): void {
+    clearTimeout(gatherTimer);
+    gatherTimer = undefined;
   }
 
   function scheduleParallel(): void {
     if (waiting.length === 0) return;
     // Also calls whose keys are in the running batch: it may never end, if its connection is lost.
-    parallelTimer ??= setTimeout(
-      () => context.with(ROOT_CONTEXT, () => runNext()),
-      PARALLEL_AFTER_MS,
-    );
+    parallelTimer ??= setTimeout(() => runInNoTrace(), PARALLEL_AFTER_MS);
   }
 
   function cancelParallel(): void {
@@ -204,12 +229,11 @@ function createBatcher<Item, Result>(
   return async function add(item) {
     const { promise, resolve, reject } = Promise.withResolvers<Result>();
     waiting.push({ item, resolve, reject });
-    if (running === 0) {
+    if (running === 0 && lastSize === 1) {
       runNext();
       return await promise;
     }
-    if (canRunNext()) context.with(ROOT_CONTEXT, () => runNext(runningKeys));
-    else scheduleParallel();
+    runNextIfReady();
     return await inDatabaseSpan(name, () => promise);
   };
 }

@@ -60,6 +60,21 @@ Deno.test("batched: runs a single item at once, and items that arrive meanwhile 
   assert.deepEqual(counter.batches.at(-1), [5]);
 });
 
+Deno.test("batched: after a batch of several items, the next ones run together again", async () => {
+  await using counter = await openCounter();
+  await Promise.all([1, 2, 3, 4].map(counter.count));
+  await Promise.all([5, 6, 7].map(counter.count));
+  assert.deepEqual(counter.batches, [[1], [2, 3, 4], [5, 6, 7]]);
+});
+
+Deno.test("batched: an item does not wait for others that do not come", async () => {
+  await using counter = await openCounter();
+  await Promise.all([1, 2, 3, 4].map(counter.count));
+  assert.equal(await counter.count(5), 50);
+  assert.equal(await counter.count(6), 60);
+  assert.deepEqual(counter.batches, [[1], [2, 3, 4], [5], [6]]);
+});
+
 Deno.test("batched: items with the same conflict key run in separate batches, in order", async () => {
   await using counter = await openCounter();
   await Promise.all([1, 2, 3, 2, 2, 4].map(counter.count));
