@@ -1,4 +1,7 @@
-/** `deno task bench [NAME…]`: runs all benchmarks, or the named ones, one after the other. */
+/**
+ * `deno task bench [NAME…] [--OPTION=VALUE…]`: runs all benchmarks, or the named ones, one after the
+ * other. Each benchmark gets the options.
+ */
 
 const BENCHMARKS = [
   "requests",
@@ -7,24 +10,28 @@ const BENCHMARKS = [
   "charges",
   "payment_lists",
   "stats",
+  "reads",
   "notifications",
   "bad_notifications",
   "jobs",
   "webhooks",
   "pooler",
+  "streams",
   "document",
 ];
 
-const unknown = Deno.args.filter((name) => !BENCHMARKS.includes(name));
+const options = Deno.args.filter((each) => each.startsWith("--"));
+const names = Deno.args.filter((each) => !each.startsWith("--"));
+const unknown = names.filter((name) => !BENCHMARKS.includes(name));
 if (unknown.length > 0) {
   console.error(`Unknown benchmark: ${unknown.join(", ")}. Use: ${BENCHMARKS.join(", ")}.`);
   Deno.exit(1);
 }
 
-for (const name of Deno.args.length > 0 ? Deno.args : BENCHMARKS) {
+for (const name of names.length > 0 ? names : BENCHMARKS) {
   console.log(`\n## ${name}`);
   const { success } = await new Deno.Command(Deno.execPath(), {
-    args: ["run", "-q", "--no-lock", "-P=test", `bench/${name}.ts`],
+    args: ["run", "-q", "--no-lock", "-P=test", `bench/${name}.ts`, ...options],
     stdin: "null",
     stdout: "inherit",
     stderr: "inherit",

@@ -1,80 +1,10 @@
-/** The statements that read and write payments. */
+/** The statements that read payments. `payment_writes.ts` writes them. */
 
 import type { Batched } from "./batched.ts";
-import { columnNames, mutableNames } from "./columns.ts";
 import type { Sql } from "./database.ts";
-import {
-  type GatewayPayment,
-  type GatewayRefund,
-  PAYMENT_COLUMNS,
-  PAYMENT_ITEM_COLUMNS,
-} from "./payments.ts";
-import { batchedInsert, batchedUpdate } from "./record_writes.ts";
+import type { GatewayPayment, GatewayRefund } from "./payments.ts";
 import type { DueCheck, OwnerFilter } from "./records.ts";
-import {
-  type BuildRecordWrite,
-  type SideEffects,
-  type WriteResult,
-  writeWithSideEffects,
-} from "./side_effects.ts";
 import { Statement } from "./statement.ts";
-
-export const paymentInserts = batchedInsert<GatewayPayment>({
-  resource: "payment",
-  table: "payments",
-  columns: columnNames(PAYMENT_COLUMNS),
-  status: "transaction_status",
-  source: "charge",
-  orderOf: ({ order_id }) => order_id,
-  items: {
-    table: "payment_items",
-    columns: columnNames(PAYMENT_ITEM_COLUMNS),
-    of: ({ items }) => items,
-  },
-});
-
-/** The columns that a notification changes. */
-const REPORTED_COLUMNS = {
-  transaction_status: "text",
-  fraud_status: "text",
-  status_code: "text",
-  status_message: "text",
-  captured_amount: "bigint",
-  refunded_amount: "bigint",
-  settlement_time: "timestamptz",
-  paid_at: "timestamptz",
-  check_at: "timestamptz",
-  event_count: "integer",
-  updated_at: "timestamptz",
-} as const;
-
-export const paymentWrites = batchedUpdate<GatewayPayment>(
-  "payments",
-  mutableNames(PAYMENT_COLUMNS),
-  REPORTED_COLUMNS,
-);
-
-const COLUMN_LIST = columnNames(PAYMENT_COLUMNS).join(", ");
-
-/**
- * Inserts a payment for a transaction that was created outside of the service. If the transaction has
- * a payment already, nothing is written: of several concurrent calls, one succeeds.
- */
-export async function adoptPayment(
-  sql: Sql,
-  write: SideEffects & { record: GatewayPayment },
-): Promise<WriteResult> {
-  const buildInsert: BuildRecordWrite = (statement) => [
-    `changed as (
-      insert into gateway.payments (${COLUMN_LIST})
-      select ${COLUMN_LIST} from ${statement.rows("payments", [write.record])}
-      on conflict (transaction_id) do nothing
-      returning id
-    )`,
-  ];
-  const [written] = await writeWithSideEffects(sql, buildInsert, [write]);
-  return written!;
-}
 
 /**
  * A payment with its items and refunds, selected from `gateway.payments payment`. Refunds are ordered
@@ -103,11 +33,30 @@ export async function findPayment(
   id: string,
   owner: OwnerFilter = null,
 ): Promise<GatewayPayment | null> {
-  const [row] = await sql<[GatewayPayment?]>`
-    select ${sql.unsafe(WHOLE_PAYMENT)}
-    from gateway.payments payment
-    where id = ${id} and (${owner}::text is null or user_id = ${owner})`;
-  return row ? parsePayment(row) : null;
+  const [found] = await findPayments(sql, [{ id, owner }]);
+  return found!;
+}
+
+/** Reads payments of callers; null: there is no such payment, or it belongs to another user. */
+export const paymentReads: Batched<{ id: string; owner: OwnerFilter }, GatewayPayment | null> = {
+  name: "find payment",
+  conflictKeys: () => [],
+  run: findPayments,
+};
+
+async function findPayments(
+  sql: Sql,
+  wanted: { id: string; owner: OwnerFilter }[],
+): Promise<(GatewayPayment | null)[]> {
+  const statement = new Statement();
+  const ids = statement.ids(wanted.map(({ id }) => id));
+  const text = `select ${WHOLE_PAYMENT} from gateway.payments payment where id = any(${ids})`;
+  const rows = await statement.run<GatewayPayment>(sql, text);
+  const byId = new Map(rows.map((row) => [row.id, parsePayment(row)]));
+  return wanted.map(({ id, owner }) => {
+    const found = byId.get(id);
+    return found && (owner === null || found.user_id === owner) ? found : null;
+  });
 }
 
 /** The ids in a notification by which its payment is found. */

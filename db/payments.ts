@@ -1,4 +1,7 @@
-/** Payments, their items and their refunds: the model. `payment_statements.ts` reads and writes it. */
+/**
+ * Payments, their items and their refunds: the model. `payment_statements.ts` reads it, and
+ * `payment_writes.ts` writes it.
+ */
 
 import { fixed, mutable, type RowOf } from "./columns.ts";
 

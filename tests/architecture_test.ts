@@ -199,7 +199,7 @@ Deno.test("architecture: one file per kind of record decides its transitions, an
   const writes = /(update|insert into) gateway\.(payments|invoices|subscriptions|\$\{table\})\s/;
   const writingFiles = service.filter(({ text }) => writes.test(text));
   assert.deepEqual(writingFiles.map(({ path }) => path).sort(), [
-    "db/payment_statements.ts",
+    "db/payment_writes.ts",
     "db/record_writes.ts",
     "db/records.ts",
     "db/side_effects.ts",

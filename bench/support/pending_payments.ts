@@ -13,6 +13,9 @@ export const PENDING = 100_000;
  */
 export const STRIDE = 48_271;
 
+/** The users who own the payments, in turns. */
+export const USERS = Array.from({ length: 999 }, (_, n) => `user-${n}`);
+
 const ITEM = "22000, 2, 'Coffee'";
 
 /** SQL that computes the id of a row from its number: a UUIDv7, so that ids are ordered by time. */
@@ -43,6 +46,29 @@ export async function insertPayments(url: string, rows: number): Promise<void> {
       constraint ? `alter table ${table} drop constraint ${constraint}` : `drop index ${name}`,
     );
   }
+  await insertRows(sql, 1, rows, rows - PENDING);
+  await sql`set maintenance_work_mem = '512MB'`;
+  for (const { definition } of indexes) await sql.unsafe(definition);
+  await sql`vacuum analyze gateway.payments, gateway.payment_filters, gateway.payment_items`;
+  // Otherwise a checkpoint could run during the measurement.
+  await sql`checkpoint`;
+  await sql.end();
+}
+
+/** Inserts more pending payments, `first` to `last`, next to those of `insertPayments`. */
+export async function insertPending(url: string, first: number, last: number): Promise<void> {
+  const sql = postgres(url, { max: 1 });
+  await insertRows(sql, first, last, 0);
+  await sql.end();
+}
+
+/** Inserts the rows `first` to `last`; those up to `lastPaid` are paid, the others are pending. */
+async function insertRows(
+  sql: postgres.Sql,
+  first: number,
+  last: number,
+  lastPaid: number,
+): Promise<void> {
   await sql.unsafe(`
     insert into gateway.payments (
       id, user_id, order_id, transaction_id, payment_type, bank, gross_amount, captured_amount,
@@ -50,7 +76,9 @@ export async function insertPayments(url: string, rows: number): Promise<void> {
       customer_first_name, customer_email, va_number, transaction_time, settlement_time,
       expiry_time, paid_at, sent_at, check_at, event_count, version, created_at, updated_at
     )
-    select ${idOf("n")}, 'user-' || n % 999, n || '-web', md5(n::text)::uuid, 'bank_transfer',
+    select ${
+    idOf("n")
+  }, 'user-' || n % ${USERS.length}, n || '-web', md5(n::text)::uuid, 'bank_transfer',
       'bca', 44000, case when is_paid then 44000 end, 'IDR',
       case when is_paid then 'settlement' else 'pending' end, 'accept',
       case when is_paid then '200' else '201' end,
@@ -61,20 +89,15 @@ export async function insertPayments(url: string, rows: number): Promise<void> {
       case when is_paid then made_at end, made_at,
       case when not is_paid then now() + interval '1 day' end, case when is_paid then 2 else 1 end,
       case when is_paid then 2 else 1 end, made_at, made_at
-    from generate_series(1, ${rows}) n
+    from generate_series(${first}::int, ${last}::int) n
     cross join lateral (
-      select now() - make_interval(secs => (${rows} - n) * 0.5) as made_at,
-        n <= ${rows - PENDING} as is_paid
+      select now() - make_interval(secs => (${last} - n) * 0.5) as made_at,
+        n <= ${lastPaid} as is_paid
     ) made`);
   await sql.unsafe(`
     insert into gateway.payment_items (id, payment_id, position, price, quantity, name)
-    select uuidv7(), ${idOf("n")}, 0, ${ITEM} from generate_series(1, ${rows}) n`);
-  await sql`set maintenance_work_mem = '512MB'`;
-  for (const { definition } of indexes) await sql.unsafe(definition);
-  await sql`vacuum analyze gateway.payments, gateway.payment_filters, gateway.payment_items`;
-  // Otherwise a checkpoint could run during the measurement.
-  await sql`checkpoint`;
-  await sql.end();
+    select uuidv7(), ${idOf("n")}, 0, ${ITEM}
+    from generate_series(${first}::int, ${last}::int) n`);
 }
 
 /** The notification that the payment in this row is settled. */

@@ -1,7 +1,8 @@
 /** Adopts transactions that were created outside the service: by a payment link or a subscription. */
 
 import { batched } from "../../db/batched.ts";
-import { adoptPayment, paymentLookups } from "../../db/payment_statements.ts";
+import { paymentLookups } from "../../db/payment_statements.ts";
+import { adoptPayment } from "../../db/payment_writes.ts";
 import type { GatewayPayment } from "../../db/payments.ts";
 import type { NewHistory } from "../../db/records.ts";
 import type { Transaction } from "../gateway/responses.ts";

@@ -1,7 +1,8 @@
 /** Payments as records: how they are stored, changed and followed up, and their problem documents. */
 
 import type { NewJob } from "../../db/jobs.ts";
-import { findPayment, paymentInserts, paymentWrites } from "../../db/payment_statements.ts";
+import { findPayment } from "../../db/payment_statements.ts";
+import { paymentInserts, paymentWrites } from "../../db/payment_writes.ts";
 import type { GatewayPayment, GatewayRefund } from "../../db/payments.ts";
 import { ServiceError } from "../errors.ts";
 import type { PaymentEventName } from "../events/names.ts";

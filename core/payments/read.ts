@@ -1,25 +1,30 @@
 /** `readPayment`, `listPayments` and `searchPayments`: without a request to the gateway. */
 
+import { batched } from "../../db/batched.ts";
 import {
   isBySettlement,
   listPayments as list,
   type PaymentConditions,
 } from "../../db/payment_lists.ts";
 import { MAX_SEARCHED, searchPayments as search } from "../../db/payment_search.ts";
+import { paymentReads } from "../../db/payment_statements.ts";
 import type { Caller } from "../auth/caller.ts";
-import { type FieldError, invalidField } from "../errors.ts";
+import { type FieldError, invalidField, ServiceError } from "../errors.ts";
 import { checkCursor, checkRange, idRange, refuseFilters } from "../list_filters.ts";
 import { type Position, readFilteredPage } from "../page.ts";
-import { findOwn, ownerOfList } from "../records/read.ts";
-import { type PaymentDeps, paymentKind } from "./payment_record.ts";
+import { ownerFor, ownerOfList } from "../records/read.ts";
+import type { PaymentDeps } from "./payment_record.ts";
 import { type PaymentSummary, type PaymentView, summarizePayment, viewPayment } from "./views.ts";
 
+/** Throws `not_found` for a payment of another user, as for one that does not exist. */
 export async function readPayment(
-  deps: PaymentDeps,
+  { database }: PaymentDeps,
   caller: Caller,
   id: string,
 ): Promise<PaymentView> {
-  return viewPayment(await findOwn(deps, paymentKind, caller, id));
+  const payment = await batched(database, paymentReads, { id, owner: ownerFor(caller) });
+  if (!payment) throw new ServiceError("not_found");
+  return viewPayment(payment);
 }
 
 /** A missing member: any value. */

@@ -3,7 +3,7 @@ import postgres from "postgres";
 import { newPayment } from "../../core/payments/new_payment.ts";
 import { codeOf, type Database, openDatabase, type Sql } from "../../db/database.ts";
 import { notificationWrites } from "../../db/notifications.ts";
-import { paymentInserts, paymentWrites } from "../../db/payment_statements.ts";
+import { paymentInserts, paymentWrites } from "../../db/payment_writes.ts";
 import { attemptWrites } from "../../db/webhook_deliveries.ts";
 import { createDatabase, runSql } from "../support/database/database.ts";
 import { newKey } from "../support/idempotency.ts";

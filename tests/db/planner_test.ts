@@ -17,9 +17,10 @@ import {
   listStalePayments,
   listUnansweredOfOrder,
   paymentLookups,
-  paymentWrites,
+  paymentReads,
   readOrderUse,
 } from "../../db/payment_statements.ts";
+import { paymentWrites } from "../../db/payment_writes.ts";
 import { listRefunds } from "../../db/refunds.ts";
 import { findUnrecognized } from "../../db/status.ts";
 import {
@@ -53,6 +54,8 @@ const MAX_READ = 500;
 
 const STATEMENTS: Record<string, (sql: Sql) => Promise<unknown>> = {
   "find a payment": (sql) => findPayment(sql, idOf(7)),
+  "find payments": (sql) =>
+    paymentReads.run(sql, [7, 8, 9].map((number) => ({ id: idOf(number), owner: "u1" }))),
   "find payments of notifications": (sql) =>
     paymentLookups.run(sql, [{ order_id: "o7", transaction_id: "t7", payment_ref: null }]),
   "read the use of an order id": (sql) => readOrderUse(sql, payment(), "t7"),

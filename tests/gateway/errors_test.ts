@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { gzipSync } from "node:zlib";
 import * as errors from "../../core/gateway/errors.ts";
 import { fc } from "../support/fast_check.ts";
 import {
@@ -151,10 +152,33 @@ Deno.test("error: a 4xx without the gateway's fields leaves the outcome of a wri
   assert.equal(conflict?.outcome, "unknown");
 });
 
-Deno.test("error: a body of exactly the size limit is read", async () => {
+Deno.test("error: a body of exactly the size limit is read, with and without a Content-Length", async () => {
   const body = '{"status_code":"200"}'.padEnd(262_144);
   assert.equal(await writeErrorOf(() => new Response(body)), null);
+  assert.equal(await writeErrorOf(() => new Response(chunked(body))), null);
 });
+
+Deno.test("error: the size limit also applies to a body that is chunked or compressed", async () => {
+  const body = '{"status_code":"200"}'.padEnd(262_145);
+  const headers = { "Content-Encoding": "gzip" };
+  const compressed = gzipSync(body);
+  const responses = [
+    () => new Response(chunked(body)),
+    () => new Response(compressed, { headers }),
+    () => new Response(chunked(compressed), { headers }),
+  ];
+  for (const respond of responses) {
+    const error = await writeErrorOf(respond);
+    assert.equal(error?.outcome, "unknown");
+    assert.match(error.message, /not JSON/);
+  }
+  const small = gzipSync('{"status_code":"200"}');
+  assert.equal(await writeErrorOf(() => new Response(small, { headers })), null);
+});
+
+function chunked(body: string | Uint8Array<ArrayBuffer>): ReadableStream<Uint8Array<ArrayBuffer>> {
+  return new Blob([body]).stream();
+}
 
 Deno.test("error: has the messages of the fields validation_messages, error_messages and errors", async () => {
   const cases = [

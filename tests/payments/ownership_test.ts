@@ -66,6 +66,26 @@ Deno.test("ownership: another user's payment gets the same 404 as a missing one 
   assert.deepEqual(transactionAfter, transactionBefore, "the transaction is unchanged");
 });
 
+Deno.test("ownership: concurrent reads of the same payments get them for their owner, and 404 for another user", async () => {
+  await using payments = await openPayments();
+  const { app, key } = payments;
+  const bob = await app.createKey({ userId: "bob" });
+  const owned = [
+    { owner: key, payment: await charge(payments, key) },
+    { owner: bob, payment: await charge(payments, bob) },
+  ];
+  // The reads of one round are combined into a few statements.
+  const reads = Array.from({ length: 40 }, (_, n) => ({
+    reader: n % 2 === 0 ? key : bob,
+    ...owned[n % 4 < 2 ? 0 : 1]!,
+  }));
+  await Promise.all(reads.map(async ({ reader, owner, payment }) => {
+    const response = await app.as(reader, `/payments/${payment.id}/`);
+    if (reader === owner) assert.deepEqual(await response.json(), payment);
+    else await assertNotFound(response);
+  }));
+});
+
 Deno.test("ownership: another user's invoice or subscription gets the same 404 as a missing one on every route", async () => {
   await using payments = await openPayments();
   const { app, key, post, sandbox } = payments;

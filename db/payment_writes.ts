@@ -1,0 +1,69 @@
+/** The statements that write payments. `payment_statements.ts` reads them. */
+
+import { columnNames, mutableNames } from "./columns.ts";
+import type { Sql } from "./database.ts";
+import { type GatewayPayment, PAYMENT_COLUMNS, PAYMENT_ITEM_COLUMNS } from "./payments.ts";
+import { batchedInsert, batchedUpdate } from "./record_writes.ts";
+import {
+  type BuildRecordWrite,
+  type SideEffects,
+  type WriteResult,
+  writeWithSideEffects,
+} from "./side_effects.ts";
+
+export const paymentInserts = batchedInsert<GatewayPayment>({
+  resource: "payment",
+  table: "payments",
+  columns: columnNames(PAYMENT_COLUMNS),
+  status: "transaction_status",
+  source: "charge",
+  orderOf: ({ order_id }) => order_id,
+  items: {
+    table: "payment_items",
+    columns: columnNames(PAYMENT_ITEM_COLUMNS),
+    of: ({ items }) => items,
+  },
+});
+
+/** The columns that a notification changes. */
+const REPORTED_COLUMNS = {
+  transaction_status: "text",
+  fraud_status: "text",
+  status_code: "text",
+  status_message: "text",
+  captured_amount: "bigint",
+  refunded_amount: "bigint",
+  settlement_time: "timestamptz",
+  paid_at: "timestamptz",
+  check_at: "timestamptz",
+  event_count: "integer",
+  updated_at: "timestamptz",
+} as const;
+
+export const paymentWrites = batchedUpdate<GatewayPayment>(
+  "payments",
+  mutableNames(PAYMENT_COLUMNS),
+  REPORTED_COLUMNS,
+);
+
+const COLUMN_LIST = columnNames(PAYMENT_COLUMNS).join(", ");
+
+/**
+ * Inserts a payment for a transaction that was created outside of the service. If the transaction has
+ * a payment already, nothing is written: of several concurrent calls, one succeeds.
+ */
+export async function adoptPayment(
+  sql: Sql,
+  write: SideEffects & { record: GatewayPayment },
+): Promise<WriteResult> {
+  const buildInsert: BuildRecordWrite = (statement) => [
+    `changed as (
+      insert into gateway.payments (${COLUMN_LIST})
+      select ${COLUMN_LIST} from ${statement.rows("payments", [write.record])}
+      on conflict (transaction_id) do nothing
+      returning id
+    )`,
+  ];
+  const [written] = await writeWithSideEffects(sql, buildInsert, [write]);
+  return written!;
+}
