@@ -14,7 +14,7 @@ import { createEvents } from "../core/subscribers/subscribe.ts";
 import { createPoster } from "../core/webhooks/post.ts";
 import { openDatabase } from "../db/database.ts";
 import { NO_LOCK } from "../db/instance_lock.ts";
-import { createApp } from "../routes/app.ts";
+import { createApp } from "../app.ts";
 
 export async function run(readConfig: () => Config): Promise<void> {
   const config = readConfig();

@@ -20,7 +20,7 @@ import { type Database, openDatabase } from "../db/database.ts";
 import { openInstanceLock } from "../db/instance_lock.ts";
 import { loadMigrations } from "../db/migrations.ts";
 import { VERSION } from "../openapi/document.ts";
-import { createApp } from "../routes/app.ts";
+import { createApp } from "../app.ts";
 import { openAccountGuard, requireSameAccount } from "./account.ts";
 import { type Crons, registerCrons } from "./crons.ts";
 import { reachDatabase } from "./database_access.ts";

@@ -29,7 +29,7 @@ import { notifyPublisher } from "../../db/events.ts";
 import { type LeaseHolder, NO_LOCK } from "../../db/instance_lock.ts";
 import type { DueJob } from "../../db/jobs.ts";
 import { loadMigrations, type Migration } from "../../db/migrations.ts";
-import { type App, createApp } from "../../routes/app.ts";
+import { type App, createApp } from "../../app.ts";
 import type { Router } from "../../routes/shared/router.ts";
 import { openPool } from "./database/pools.ts";
 import { checkResponse } from "./document/contract.ts";
