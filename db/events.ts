@@ -153,9 +153,13 @@ function positionNear(sql: Sql, time: EventTime | undefined, otherwise: string) 
   if (time === undefined) return sql`${otherwise}::bigint`;
   return sql`coalesce((
       select published.position
-      from gateway.events event join gateway.published_events published
-        on published.event_id = event.id
-      where event.id >= ${time.nearId}::uuid order by event.id limit 1
+      from (
+        -- The newest events may have no position yet. The limit makes PostgreSQL read events first.
+        select id from gateway.events where id >= ${time.nearId}::uuid order by id limit 50
+      ) event cross join lateral (
+        select position from gateway.published_events where event_id = event.id limit 1
+      ) published
+      order by event.id limit 1
     ), ${LAST_POSITION}::bigint)`;
 }
 
