@@ -8,7 +8,7 @@ import {
 } from "../tests/support/database/pgbouncer.ts";
 import { createDataFolder } from "../tests/support/project.ts";
 import { type Caller, connect, timed } from "./support/caller.ts";
-import { median, milliseconds, perSecond, ratio, row } from "./support/figures.ts";
+import { median, milliseconds, row } from "./support/figures.ts";
 import { post } from "./support/load.ts";
 import { insertPayments, nthRow, PENDING, settlement } from "./support/pending_payments.ts";
 import { type Postgres, startPostgres } from "./support/postgres.ts";
@@ -21,9 +21,6 @@ const MODES: (PoolMode | null)[] = [null, "session", "transaction"];
 /** Calls that are not measured, so that the JIT compiler optimizes the code first. */
 const WARM_UP_CALLS = 200;
 const CALLS = 200;
-const CALLERS = 32;
-const ROUNDS = 4;
-const ROUND_MS = 1_500;
 
 interface Variant {
   name: string;
@@ -33,9 +30,6 @@ interface Variant {
   /** Milliseconds of one caller's calls. */
   chargeMs: number[];
   notificationMs: number[];
-  /** Calls per second of many callers, for each round. */
-  charges: number[];
-  notifications: number[];
 }
 
 if (!await hasPgBouncer()) Deno.exit(1);
@@ -52,17 +46,7 @@ const sandbox = resources.use(
 const variants: Variant[] = [];
 for (const mode of MODES) variants.push(await openVariant(server, mode));
 
-await measureOneCaller();
-for (let round = 0; round <= ROUNDS; round++) {
-  for (const variant of variants) {
-    const charges = await measureRate(variant, variant.charge);
-    const notifications = await measureRate(variant, variant.notify);
-    // The first round is a warm-up.
-    if (round > 0) variant.charges.push(charges);
-    if (round > 0) variant.notifications.push(notifications);
-  }
-}
-
+await measure();
 const [direct] = variants;
 console.log(row("one caller, p50", ["charge", "ratio", "notification", "ratio"]));
 for (const { name, chargeMs, notificationMs } of variants) {
@@ -71,12 +55,6 @@ for (const { name, chargeMs, notificationMs } of variants) {
       milliseconds(median(own!)),
       (median(own!) / median(reference!)).toFixed(2),
     ]);
-  console.log(row(name, cells));
-}
-console.log(row(`\n${CALLERS} callers`, ["charges", "ratio", "notifications", "ratio"]));
-for (const { name, charges, notifications } of variants) {
-  const cells = [[charges, direct!.charges], [notifications, direct!.notifications]]
-    .flatMap(([own, reference]) => [perSecond(own!, ""), ratio(own!, reference!)]);
   console.log(row(name, cells));
 }
 
@@ -118,13 +96,11 @@ async function openVariant(postgres: Postgres, mode: PoolMode | null): Promise<V
     },
     chargeMs: [],
     notificationMs: [],
-    charges: [],
-    notifications: [],
   };
 }
 
 /** The variants take turns, because a CPU that was idle is slower at first. */
-async function measureOneCaller(): Promise<void> {
+async function measure(): Promise<void> {
   const callers = await Promise.all(variants.map(({ url }) => connect(url)));
   for (let call = -WARM_UP_CALLS; call < CALLS; call++) {
     for (const [index, variant] of variants.entries()) {
@@ -136,20 +112,4 @@ async function measureOneCaller(): Promise<void> {
     }
   }
   for (const caller of callers) caller[Symbol.dispose]();
-}
-
-/** Calls per second of many callers. */
-async function measureRate(
-  { url }: Variant,
-  call: (caller: Caller) => Promise<void>,
-): Promise<number> {
-  const callers = await Promise.all(Array.from({ length: CALLERS }, () => connect(url)));
-  const begin = performance.now();
-  let calls = 0;
-  await Promise.all(callers.map(async (caller) => {
-    for (; performance.now() < begin + ROUND_MS; calls++) await call(caller);
-  }));
-  const seconds = (performance.now() - begin) / 1000;
-  for (const caller of callers) caller[Symbol.dispose]();
-  return calls / seconds;
 }

@@ -96,7 +96,7 @@ async function runPooled(): Promise<Result[]> {
 async function startPooler(): Promise<string | null> {
   if (!await hasPgBouncer()) return null;
   // Each test has its own databases, so idle sessions would soon use up the connections of the server.
-  const settings = ["server_idle_timeout = 2"];
+  const settings = ["server_idle_timeout = 30"];
   const pgbouncer = await startPgBouncer({ server: serverUrl, mode: "transaction", settings });
   cleanup.use(pgbouncer);
   return new URL(pgbouncer.through(serverUrl)).host;
