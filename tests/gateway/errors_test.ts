@@ -161,7 +161,7 @@ Deno.test("error: a body of exactly the size limit is read, with and without a C
 Deno.test("error: the size limit also applies to a body that is chunked or compressed", async () => {
   const body = '{"status_code":"200"}'.padEnd(262_145);
   const headers = { "Content-Encoding": "gzip" };
-  const compressed = gzipSync(body);
+  const compressed = new Uint8Array(gzipSync(body));
   const responses = [
     () => new Response(chunked(body)),
     () => new Response(compressed, { headers }),
@@ -172,7 +172,7 @@ Deno.test("error: the size limit also applies to a body that is chunked or compr
     assert.equal(error?.outcome, "unknown");
     assert.match(error.message, /not JSON/);
   }
-  const small = gzipSync('{"status_code":"200"}');
+  const small = new Uint8Array(gzipSync('{"status_code":"200"}'));
   assert.equal(await writeErrorOf(() => new Response(small, { headers })), null);
 });
 
