@@ -1,5 +1,6 @@
 /** The statements that read refunds. `side_effects.ts` writes them together with their payment. */
 
+import type postgres from "postgres";
 import { MAX, NIL } from "uuid";
 import type { Sql } from "./database.ts";
 import { paymentOf } from "./payment_statements.ts";
@@ -17,6 +18,8 @@ export interface RefundFilter {
   statuses: readonly RefundStatus[] | null;
   paymentId: string | null;
   createdFrom: Date | null;
+  /** No refund since `createdFrom` has a lower id. */
+  firstId: string | null;
   /** Exclusive. */
   createdTo: Date | null;
   minAmount: number | null;
@@ -26,24 +29,14 @@ export interface RefundFilter {
   limit: number;
 }
 
-interface Position {
-  created_at: Date;
-  id: string;
-}
-
-/** After every refund. */
-const END: Position = { created_at: new Date("9999-12-31T00:00:00Z"), id: MAX };
-
 /**
- * Newest first. Reads one range of an index, in its order, and skips the refunds that do not match:
- * few payments are refunded. A refund that was made in the gateway's dashboard has the gateway's time,
- * so the ids are not in the order of `created_at`.
+ * Newest first, by the time at which the service learned of the refund. Reads one range of an index, in
+ * its order, and skips the refunds that do not match: few payments are refunded. A refund that was made
+ * in the gateway's dashboard has the gateway's time, which is earlier than that of its id; so
+ * `createdFrom` limits the ids, and `createdTo` does not.
  */
 export async function listRefunds(sql: Sql, filter: RefundFilter): Promise<RefundDetails[]> {
-  const { owner, paymentId, before, limit } = filter;
-  const end = before === null ? END : await findPosition(sql, before);
-  if (!end) return [];
-  const from = filter.createdFrom ?? new Date(0);
+  const { owner, paymentId, firstId, before, limit } = filter;
   const [ownerColumn, ownerValue, ownerOrder] = owner === null || paymentId !== null
     ? [sql``, sql``, sql``]
     : [sql`user_id,`, sql`${owner}::text,`, sql`user_id desc,`];
@@ -54,33 +47,27 @@ export async function listRefunds(sql: Sql, filter: RefundFilter): Promise<Refun
       select * from gateway.refunds where payment_id = ${paymentId}
     ), refund as materialized (
       select * from ${source}
-      where (${ownerColumn} created_at, id)
-          < (${ownerValue} ${end.created_at}::timestamptz, ${end.id}::uuid)
-        and (${ownerColumn} created_at, id) >= (${ownerValue} ${from}::timestamptz, ${NIL}::uuid)
-        and (${owner}::text is null or user_id = ${owner})
-        and ${matches(sql, filter)}
-      order by ${ownerOrder} created_at desc, id desc limit ${limit}
+      where (${ownerColumn} id) < (${ownerValue} ${before ?? MAX}::uuid)
+        and (${ownerColumn} id) >= (${ownerValue} ${firstId ?? NIL}::uuid)
+        ${matches(sql, filter)}
+      order by ${ownerOrder} id desc limit ${limit}
     )
     select refund.*, payment.order_id from refund cross join lateral ${paymentOf(sql, "refund")}
-    order by refund.created_at desc, refund.id desc`;
+    order by refund.id desc`;
 }
 
-/** Null: there is no such refund. */
-async function findPosition(sql: Sql, id: string): Promise<Position | null> {
-  const [position] = await sql<[Position?]>`
-    select created_at, id from gateway.refunds where id = ${id}`;
-  return position ?? null;
-}
-
-function matches(
-  sql: Sql,
-  { statuses, createdTo, minAmount, maxAmount }: RefundFilter,
-) {
-  const wanted = statuses && sql.array([...statuses]);
-  return sql`(${createdTo}::timestamptz is null or created_at < ${createdTo})
-          and (${wanted}::text[] is null or status = any(${wanted}))
-          and (${minAmount}::bigint is null or amount >= ${minAmount})
-          and (${maxAmount}::bigint is null or amount <= ${maxAmount})`;
+/** Only the conditions that the filter has: each one lowers PostgreSQL's estimate of the rows. */
+function matches(sql: Sql, filter: RefundFilter) {
+  const { owner, paymentId, statuses, createdFrom, createdTo, minAmount, maxAmount } = filter;
+  const when = (isSet: boolean, condition: () => postgres.PendingQuery<postgres.Row[]>) =>
+    isSet ? condition() : sql``;
+  return sql`
+        ${when(paymentId !== null && owner !== null, () => sql`and user_id = ${owner}`)}
+        ${when(statuses !== null, () => sql`and status = any(${sql.array([...statuses!])})`)}
+        ${when(createdFrom !== null, () => sql`and created_at >= ${createdFrom}`)}
+        ${when(createdTo !== null, () => sql`and created_at < ${createdTo}`)}
+        ${when(minAmount !== null, () => sql`and amount >= ${minAmount}`)}
+        ${when(maxAmount !== null, () => sql`and amount <= ${maxAmount}`)}`;
 }
 
 export async function findRefund(

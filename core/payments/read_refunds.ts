@@ -3,6 +3,7 @@
 import { findRefund, listRefunds as list, type RefundFilter } from "../../db/refunds.ts";
 import type { Caller } from "../auth/caller.ts";
 import { ServiceError } from "../errors.ts";
+import { firstIdAt } from "../ids.ts";
 import { readPage } from "../page.ts";
 import { ownerFor } from "../records/read.ts";
 import type { PaymentDeps } from "./payment_record.ts";
@@ -32,12 +33,21 @@ export interface RefundPage {
 export async function listRefunds(
   { database }: PaymentDeps,
   caller: Caller,
-  { limit, ...filter }: Omit<RefundFilter, "owner">,
+  { limit, ...filter }: Omit<RefundFilter, "owner" | "firstId">,
 ): Promise<RefundPage> {
   const owner = ownerFor(caller);
+  const firstId = filter.createdFrom && firstIdAt(beforeIds(filter.createdFrom));
   const { rows, next } = await readPage(
     limit,
-    (limit) => database.query((sql) => list(sql, { owner, ...filter, limit }), "list refunds"),
+    (limit) =>
+      database.query((sql) => list(sql, { ...filter, owner, firstId, limit }), "list refunds"),
   );
   return { refunds: rows.map((refund) => viewRefundDetails(caller, refund)), next };
+}
+
+/** A refund gets its id shortly before `created_at`. Clocks of instances may differ, too. */
+const ID_MARGIN_MS = 10 * 60_000;
+
+function beforeIds(time: Date): Date {
+  return new Date(Math.max(0, time.getTime() - ID_MARGIN_MS));
 }

@@ -39,6 +39,6 @@ end $$;
 
 call gateway.fill_refund_owners();
 
--- Lists, newest first. Only refunds write these indexes: a notification that pays a payment does not.
-create index refunds_by_time on gateway.refunds (created_at, id);
-create index refunds_by_user on gateway.refunds (user_id, created_at, id);
+-- The refunds of a user, newest first. Only refunds write this index: a notification that pays a payment
+-- does not.
+create index refunds_by_user on gateway.refunds (user_id, id);

@@ -22,5 +22,5 @@ create table gateway.audit (
   created_at timestamptz not null
 );
 create index audit_by_actor on gateway.audit (actor, id);
-create index audit_by_resource on gateway.audit (resource_id, id) where resource_id is not null;
+create index audit_by_resource on gateway.audit (resource_id, id);
 create index audit_by_outcome on gateway.audit (outcome, id);

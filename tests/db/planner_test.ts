@@ -142,6 +142,7 @@ const ANY_REFUND = {
   statuses: null,
   paymentId: null,
   createdFrom: null,
+  firstId: null,
   createdTo: null,
   minAmount: null,
   maxAmount: null,
