@@ -1,4 +1,4 @@
-/** Decides which requests the audit trail records: changes, and attempts that were refused. */
+/** Decides which requests the audit trail records: changes, exports, and refused attempts. */
 
 import type { AuditedRequest, AuditRecorder } from "../../core/audit/recorder.ts";
 import type { RequestContext } from "../shared/router.ts";
@@ -17,14 +17,15 @@ export function createAudit(recorder: AuditRecorder, basePath: string): AuditReq
     if (caller === null || route === null) return;
     const { status } = response;
     const isRead = readsStoredData(request.method, route);
-    // A refused read is an attempt to see what the caller must not see.
-    if (isRead && status !== 403) return;
     const path = route.slice(basePath.length);
+    const isExport = path.startsWith(EXPORTS) && request.method === "GET" && status === 200;
+    // A refused read is an attempt to see what the caller must not see.
+    if (isRead && status !== 403 && !isExport) return;
     // A payment has its actor, so a charge that stored one needs no other record.
     const isCharge = path === CHARGE && request.method === "POST";
     if (isCharge && (status === 201 || problem?.payment_id !== undefined)) return;
     // The check only reads the gateway's state, and a replay repeats an earlier response.
-    const changesNothing = status < 400 && request.method === "GET";
+    const changesNothing = status < 400 && request.method === "GET" && !isExport;
     if (changesNothing || response.headers.has("idempotency-replayed")) return;
     const audited: AuditedRequest = {
       caller,
@@ -34,12 +35,14 @@ export function createAudit(recorder: AuditRecorder, basePath: string): AuditReq
       code: problem?.code ?? null,
       requestId: context.requestId,
     };
+    if (isExport) return recorder.recordExport(audited);
     if (status < 400) return recorder.recordChange(audited);
     recorder.recordRefusal(audited);
   };
 }
 
 const CHARGE = "/charge/";
+const EXPORTS = "/exports/";
 
 /** A UUID, or the prefix of an API key. Callers choose other text, so it is not stored. */
 const ID = /^([0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|gk_[\w-]{8})$/;
