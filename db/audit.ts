@@ -7,7 +7,7 @@ import type { GatewayPayment } from "./payments.ts";
 import type { OwnerFilter } from "./records.ts";
 import { Statement } from "./statement.ts";
 
-export const AUDIT_OUTCOMES = ["changed", "refused"] as const;
+export const AUDIT_OUTCOMES = ["changed", "refused", "exported"] as const;
 
 export type AuditOutcome = (typeof AUDIT_OUTCOMES)[number];
 

@@ -33,7 +33,8 @@ export const AuditEntrySchema = z.object({
   }),
   outcome: z.enum(AUDIT_OUTCOMES).openapi({
     description: "- `changed`: the request was executed, or accepted as a job\n" +
-      "- `refused`: the response was an error; read `code`",
+      "- `refused`: the response was an error; read `code`\n" +
+      "- `exported`: the caller downloaded a list as a file",
     example: "changed",
   }),
   status: z.int().nullable().openapi({
@@ -97,8 +98,8 @@ const listRoute = createRoute({
   operationId: "listAudit",
   summary: "List what callers changed",
   description:
-    "Returns the requests of callers that changed something, and those that tried to and were " +
-    "refused, newest first. Use it to find out who did what: filter by `actor` to see what an API " +
+    "Returns the requests of callers that changed something or exported a file, and those that " +
+    "were refused, newest first. Use it to find out who did what: filter by `actor` to see what an API " +
     "key was used for, and by `resource_id` to see who acted on a payment. Entries are deleted " +
     "after the retention period. A page can have fewer than `limit` entries, or none, although " +
     "there are more: follow `Link` until it is absent. Staff and viewers only; other callers get " +

@@ -27,6 +27,8 @@ export interface AuditedRequest {
 export interface AuditRecorder extends AsyncDisposable {
   /** Resolves when the change is recorded. Never rejects: a failure is logged. */
   recordChange(request: AuditedRequest): Promise<void>;
+  /** The same for a file that the caller downloads. */
+  recordExport(request: AuditedRequest): Promise<void>;
   /** Records the refusal later. */
   recordRefusal(request: AuditedRequest): void;
   /** Stores the refusals so far. */
@@ -49,8 +51,7 @@ export function createAuditRecorder({ database, clock, log }: AuditRecorderDeps)
   let unrecorded = 0;
   let timer: ReturnType<typeof setTimeout> | undefined;
 
-  async function recordChange(request: AuditedRequest): Promise<void> {
-    const entry = newEntry(request, "changed");
+  async function record(entry: AuditEntry): Promise<void> {
     try {
       await batched(database, auditInserts, entry);
     } catch (error) {
@@ -106,5 +107,11 @@ export function createAuditRecorder({ database, clock, log }: AuditRecorderDeps)
     };
   }
 
-  return { recordChange, recordRefusal, flush, [Symbol.asyncDispose]: flush };
+  return {
+    recordChange: (request) => record(newEntry(request, "changed")),
+    recordExport: (request) => record(newEntry(request, "exported")),
+    recordRefusal,
+    flush,
+    [Symbol.asyncDispose]: flush,
+  };
 }

@@ -1,4 +1,4 @@
-/** Decides which requests the audit trail records: changes, exports, and attempts that were refused. */
+/** Decides which requests the audit trail records: changes, exports, and refused attempts. */
 
 import type { AuditedRequest, AuditRecorder } from "../../core/audit/recorder.ts";
 import type { RequestContext } from "../shared/router.ts";
@@ -16,11 +16,11 @@ export function createAudit(recorder: AuditRecorder, basePath: string): AuditReq
     const { caller, route, problem } = context;
     if (caller === null || route === null) return;
     const { status } = response;
-    const path = route.slice(basePath.length);
-    const isExport = path.startsWith(EXPORTS);
     const isRead = readsStoredData(request.method, route);
+    const path = route.slice(basePath.length);
+    const isExport = path.startsWith(EXPORTS) && request.method === "GET" && status === 200;
     // A refused read is an attempt to see what the caller must not see.
-    if (isRead && !isExport && status !== 403) return;
+    if (isRead && status !== 403 && !isExport) return;
     // A payment has its actor, so a charge that stored one needs no other record.
     const isCharge = path === CHARGE && request.method === "POST";
     if (isCharge && (status === 201 || problem?.payment_id !== undefined)) return;
@@ -35,14 +35,13 @@ export function createAudit(recorder: AuditRecorder, basePath: string): AuditReq
       code: problem?.code ?? null,
       requestId: context.requestId,
     };
+    if (isExport) return recorder.recordExport(audited);
     if (status < 400) return recorder.recordChange(audited);
     recorder.recordRefusal(audited);
   };
 }
 
 const CHARGE = "/charge/";
-
-/** Exports change nothing, but they take many rows out of the service. */
 const EXPORTS = "/exports/";
 
 /** A UUID, or the prefix of an API key. Callers choose other text, so it is not stored. */

@@ -153,6 +153,18 @@ Deno.test("payment export: quotes cells and does not let a spreadsheet run them"
   assert.deepEqual(JSON.parse(row!.metadata!), { note: "a\nb" });
 });
 
+Deno.test("exports: the audit shows who exported what", async () => {
+  await using payments = await openPayments();
+  const staff = await payments.app.createKey({ userId: "carol", isStaff: true });
+  await (await payments.get("/exports/payments/")).text();
+  await payments.get("/exports/payments/?status=nonsense");
+  const entries = await (await payments.get("/audit/?outcome=exported", staff)).json();
+  assert.deepEqual(
+    entries.map(({ user_id, action, status }: Json) => [user_id, action, status]),
+    [["alice", "GET /exports/payments/", 200]],
+  );
+});
+
 Deno.test("CSV cell: gets an apostrophe if a spreadsheet would run it, and can be restored", () => {
   const dangerous = [
     "=1+1",
