@@ -9,8 +9,9 @@ import type { PaymentDeps } from "../../core/payments/payment_record.ts";
 import { listPayments, type PaymentPage, searchPayments } from "../../core/payments/read.ts";
 import { PaymentSummarySchema } from "../../core/payments/schema.ts";
 import { PAYMENT_STATUSES } from "../../core/payments/states.ts";
+import type { Example } from "../../core/response_fields.ts";
 import { unsentExample } from "../../openapi/components.ts";
-import { PAYMENT_PAGE } from "../schemas/payment_examples.ts";
+import { CHARGED, PAYMENTS } from "../schemas/payment_examples.ts";
 import {
   amountParameter,
   createdRange,
@@ -133,6 +134,16 @@ export const PaymentListQuery = z.object({
   user_id: userParameter("payments"),
   ...filteredPaging,
 });
+
+const [PENDING, PAID] = [CHARGED.pending_gopay.value, PAYMENTS.paid_virtual_account.value];
+
+const PAYMENT_PAGE: Example<z.output<typeof PaymentSummarySchema>[]> = {
+  summary: "Two payments",
+  value: [
+    { ...PENDING, id: "0197a3c7-02b1-7f3c-8d55-1e6a9c0b4d72", order_id: "order-1894" },
+    PAID,
+  ].map((payment) => PaymentSummarySchema.parse(payment)),
+};
 
 const listRoute = createRoute({
   method: "get",

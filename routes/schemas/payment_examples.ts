@@ -376,18 +376,6 @@ export const REFUND_RESULTS = {
   },
 } satisfies Examples<{ payment: Payment; refund: Refund }>;
 
-export const PAYMENT_PAGE: Example<z.output<typeof PaymentSummarySchema>[]> = {
-  summary: "Two payments",
-  value: [
-    summaryOf({ ...GOPAY, id: "0197a3c7-02b1-7f3c-8d55-1e6a9c0b4d72", order_id: "order-1894" }),
-    summaryOf({ ...VIRTUAL_ACCOUNT, ...PAID }),
-  ],
-};
-
-function summaryOf(payment: Payment): z.output<typeof PaymentSummarySchema> {
-  return PaymentSummarySchema.parse(payment);
-}
-
 /** The example of each field; null for a field without one. */
 function fieldExamples<S extends z.ZodObject>(schema: S): z.output<S> {
   const { openAPIRegistry, getOpenAPI31Document } = new OpenAPIHono();
