@@ -1,12 +1,7 @@
 /** Example payments of the OpenAPI document, as the sandbox returned them. */
 
 import { OpenAPIHono, type z } from "@hono/zod-openapi";
-import {
-  PaymentItemSchema,
-  PaymentSchema,
-  PaymentSummarySchema,
-  RefundSchema,
-} from "../../core/payments/schema.ts";
+import { PaymentItemSchema, PaymentSchema, RefundSchema } from "../../core/payments/schema.ts";
 import type { Example, Examples } from "../../core/response_fields.ts";
 
 type Payment = z.output<typeof PaymentSchema>;
