@@ -3,7 +3,7 @@
  * events. An instance reads each event once and passes it to all subscribers of the follower.
  */
 
-import { waitAtMost } from "../../concurrency/deadlines.ts";
+import { pause, waitAtMost } from "../../concurrency/deadlines.ts";
 import type { Database } from "../../db/database.ts";
 import {
   type EventPosition,
@@ -141,12 +141,12 @@ function startReader(
         const pauseMs = await readPublished();
         for (const { resolve } of polls) resolve(position!);
         currentErrors.delete(READ_FAILED);
-        await waitAtMost(PAUSE_MS, stopped.promise);
+        await pause(PAUSE_MS, [stop.signal]);
         await waitAtMost(pauseMs, wakeUp.promise);
       } catch (error) {
         for (const { reject } of polls) reject(error);
         logOnce(READ_FAILED, error);
-        await waitAtMost(RETRY_MS, stopped.promise);
+        await pause(RETRY_MS, [stop.signal]);
       }
     }
     for (const { reject } of waitingPolls) reject(new Error("The event follower was stopped"));
@@ -158,7 +158,7 @@ function startReader(
     currentErrors.add(name);
   }
 
-  const stopped = Promise.withResolvers<void>();
+  const stop = new AbortController();
   const listening = listen({
     url: databaseUrl,
     channel: PUBLISHED_CHANNEL,
@@ -179,7 +179,7 @@ function startReader(
     },
     async stop() {
       isStopped = true;
-      stopped.resolve();
+      stop.abort();
       wakeUp.resolve();
       await listening[Symbol.asyncDispose]();
       await reading;

@@ -1,7 +1,7 @@
 /** Tells the position publisher about committed events, and wakes the jobs that send webhooks. */
 
 import { context, ROOT_CONTEXT } from "@opentelemetry/api";
-import { waitAtMost } from "../../concurrency/deadlines.ts";
+import { pause } from "../../concurrency/deadlines.ts";
 import type { Database } from "../../db/database.ts";
 import { notifyPublisher } from "../../db/events.ts";
 import { JOB_RANKS, type RankedJob, wakeJobs } from "../../db/jobs.ts";
@@ -32,7 +32,7 @@ export function createEventPublisher(
   { database, jobQueue, clock, log }: EventPublisherDeps,
 ): EventPublisher {
   const subscribers = new Map<string, EndpointSubscriber>();
-  const closing = Promise.withResolvers<void>();
+  const closing = new AbortController();
   let positionPublisher: PositionPublisher | null = null;
   let hasNewEvents = false;
   const waitingEndpoints = new Set<string>();
@@ -55,7 +55,7 @@ export function createEventPublisher(
     async function send(): Promise<void> {
       while (hasMore()) {
         await sendAll().catch((error) => log.error("events_not_published", error));
-        await waitAtMost(PAUSE_MS, closing.promise);
+        await pause(PAUSE_MS, [closing.signal]);
       }
       sending = null;
     }
@@ -91,7 +91,7 @@ export function createEventPublisher(
       return { [Symbol.dispose]: () => void subscribers.delete(endpointId) };
     },
     async [Symbol.asyncDispose]() {
-      closing.resolve();
+      closing.abort();
       await notifications.finished();
       await wakeUps.finished();
     },

@@ -19,6 +19,8 @@ import { checkPaymentJob, type PaymentDeps } from "../payments/payment_record.ts
 import { compareLine } from "./compare_line.ts";
 import { type ColumnNames, readReport } from "./report_file.ts";
 
+export { DIFFERENCES, RECONCILIATION_STATUSES } from "../../db/reconciliations.ts";
+
 export const RECONCILE = "reconcile";
 
 export const MAX_FILE_BYTES = 64 * 1024 * 1024;

@@ -12,8 +12,8 @@ import { medianSeconds, PAY_TIME_RANGES } from "./pay_times.ts";
 export { STATS_GROUPS, STATS_INTERVALS } from "../../db/stats.ts";
 
 export interface StatsInput {
-  /** A day, such as `2026-03-05`, or a time. */
-  from: string;
+  /** A day, such as `2026-03-05`, or a time; missing: 30 days before `to`. */
+  from?: string;
   /** Exclusive, like `from`; missing: now. */
   to?: string;
   interval: StatsQuery["interval"];
@@ -31,6 +31,8 @@ const INTERVAL_HOURS = { hour: 1, day: 24, week: 168, month: 672 };
 
 const HOUR_MS = 60 * 60_000;
 
+const DEFAULT_DAYS = 30;
+
 const RETRY_SECONDS = 60;
 
 export async function readPaymentStats(
@@ -46,10 +48,12 @@ export async function readPaymentStats(
     });
   }
   requireZone(timeZone);
-  const from = parseHour("from", range.from, timeZone);
   const to = range.to === undefined
     ? new Date(Math.ceil(clock() / HOUR_MS) * HOUR_MS)
     : parseHour("to", range.to, timeZone);
+  const from = range.from === undefined
+    ? new Date(to.getTime() - DEFAULT_DAYS * 24 * HOUR_MS)
+    : parseHour("from", range.from, timeZone);
   if (from >= to) throw invalidField("to", "must be later than from");
   if ((to.getTime() - from.getTime()) / HOUR_MS / INTERVAL_HOURS[interval] > MAX_INTERVALS) {
     throw invalidField("interval", `has more than ${MAX_INTERVALS} intervals; use a longer one`);

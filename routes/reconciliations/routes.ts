@@ -6,16 +6,17 @@ import { invalidField, ServiceError } from "../../core/errors.ts";
 import { oneOf } from "../../core/input_fields.ts";
 import type { PaymentDeps } from "../../core/payments/payment_record.ts";
 import {
+  DIFFERENCES,
   listDifferences,
   MAX_FILE_BYTES,
   readReconciliation,
+  RECONCILIATION_STATUSES,
   type ReconciliationView,
   tooLarge,
   uploadReport,
 } from "../../core/reports/reconcile.ts";
 import { type ColumnNames, LINE_KINDS, REPORT_COLUMNS } from "../../core/reports/report_file.ts";
 import { type Examples, id, money, nullableText, timestamp } from "../../core/response_fields.ts";
-import { DIFFERENCES, RECONCILIATION_STATUSES } from "../../db/reconciliations.ts";
 import { unsentExample } from "../../openapi/components.ts";
 import { linkHeader, NEXT_PAGE, paging } from "../shared/page.ts";
 import { basePathOf, locationHeader, parsePathId, pathId } from "../shared/paths.ts";
@@ -175,7 +176,7 @@ const uploadRoute = createRoute({
       content: {
         "application/json": {
           schema: ReconciliationSchema,
-          examples: { queued: EXAMPLES.queued },
+          examples: { report: EXAMPLES.queued },
         },
       },
     },
@@ -209,17 +210,27 @@ const DifferenceSchema = z.object({
     example: 3,
   }),
   result: z.enum(DIFFERENCES as [DifferenceResult, ...DifferenceResult[]]).openapi({
+    description: "What differs, as in `results` of the reconciliation.",
     example: "amount_differs",
   }),
   kind: z.enum(LINE_KINDS).openapi({
     description: "What the line is about; `status`: it only states a status.",
     example: "settlement",
   }),
-  order_id: nullableText.openapi({ example: "order-1017" }),
-  transaction_id: nullableText.openapi({ example: "be03df7d-2f97-4c8c-a53c-8959f1b67295" }),
+  order_id: nullableText.openapi({
+    description: "The order id in the file.",
+    example: "order-1017",
+  }),
+  transaction_id: nullableText.openapi({
+    description: "The transaction id in the file.",
+    example: "be03df7d-2f97-4c8c-a53c-8959f1b67295",
+  }),
   amount: money("The amount in the file; null for `missing_there`.", "149000.00").nullable(),
   status: nullableText.openapi({ description: "The status in the file.", example: null }),
-  date: z.iso.date().nullable().openapi({ example: "2026-03-05" }),
+  date: z.iso.date().nullable().openapi({
+    description: "The day in Jakarta.",
+    example: "2026-03-05",
+  }),
   payment_id: z.uuid().nullable().openapi({
     description: "The payment here.",
     example: "0197a3c2-5f4e-7d61-9f0b-2c64d1b0a7e5",

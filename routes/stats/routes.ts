@@ -68,9 +68,18 @@ const StatsSchema = z.object({
   as_of: timestamp("All changes until this time are included."),
   from: timestamp("When the first interval begins."),
   to: timestamp("When the last interval ends."),
-  interval: z.enum(STATS_INTERVALS).openapi({ example: "day" }),
-  time_zone: z.string().openapi({ example: "Asia/Jakarta" }),
-  group_by: z.array(z.enum(STATS_GROUPS)).openapi({ example: ["payment_type"] }),
+  interval: z.enum(STATS_INTERVALS).openapi({
+    description: "The length of an interval.",
+    example: "day",
+  }),
+  time_zone: z.string().openapi({
+    description: "Where days, weeks and months begin at midnight.",
+    example: "Asia/Jakarta",
+  }),
+  group_by: z.array(z.enum(STATS_GROUPS)).openapi({
+    description: "The groups of the request.",
+    example: ["payment_type"],
+  }),
   rows: z.array(StatsRowSchema).openapi({
     description: "By `start`, then by group. Intervals and groups without payments are absent.",
   }),
@@ -135,9 +144,9 @@ const statsRoute = createRoute({
   tags: ["Reports"],
   request: {
     query: z.object({
-      from: text(40).openapi({
-        description: `When the first interval begins. ${TIME_RULE}`,
-        param: { examples: { day: { value: "2026-03-05" } } },
+      from: text(40).optional().openapi({
+        description: `When the first interval begins; default: 30 days before \`to\`. ${TIME_RULE}`,
+        param: { examples: unsentExample("2026-03-05") },
       }),
       to: text(40).optional().openapi({
         description: `When the last interval ends (exclusive); default: now. ${TIME_RULE}`,

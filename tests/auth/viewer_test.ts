@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { createRoute } from "@hono/zod-openapi";
+import { updateStats } from "../../core/reports/count_payments.ts";
 import { createRouter } from "../../routes/shared/router.ts";
 import { openApp } from "../support/app.ts";
 import { createDatabase, runSql } from "../support/database/database.ts";
@@ -51,6 +52,13 @@ async function openWorld(): Promise<World> {
   const { refund } = await create(`/payments/${(await payments.paid()).id}/refund/`, {});
   const endpoint = await create("/webhook-endpoints/", { url: "https://shop.example/" }, staff);
   const { prefix } = await create("/keys/", { user_id: "bob" }, staff);
+  const uploaded = await app.as(staff, "/reconciliations/", {
+    method: "POST",
+    body: "order_id,amount\nA-1,1000\n",
+    headers: { "Content-Type": "text/csv" },
+  });
+  const reconciliation = await uploaded.json();
+  await updateStats(app.deps);
   const ids: Record<string, string> = {
     payments: payment.id,
     reviews: payment.id,
@@ -60,6 +68,7 @@ async function openWorld(): Promise<World> {
     "webhook-endpoints": endpoint.id,
     notifications: "0197a3c2-5f4e-7d61-9f0b-2c64d1b0a7e5",
     refunds: refund.id,
+    reconciliations: reconciliation.id,
   };
   const operations = Object.entries(app.document().paths!).flatMap(([path, methods]) =>
     Object.entries<Json>(methods!).filter(([, { security }]) => security?.length !== 0)

@@ -84,6 +84,7 @@ const CASES: Record<string, Case> = {
       return ["disable", "enable", "cancel"].map((action) => `/subscriptions/${id}/${action}/`);
     },
   },
+  createReconciliation: { isForStaff: true },
   createWebhookEndpoint: { isForStaff: true },
   updateWebhookEndpoint: {
     isForStaff: true,
@@ -103,6 +104,8 @@ interface Operation {
   id: string;
   method: string;
   path: string;
+  /** The content type of the request. */
+  type: string;
   examples: [name: string, value: Json][];
 }
 
@@ -115,7 +118,10 @@ function operationsOf({ app }: Setup): Operation[] {
         id: operationId,
         method: method.toUpperCase(),
         path,
-        examples: Object.entries<Json>(requestBody.content["application/json"].examples)
+        type: Object.keys(requestBody.content)[0]!,
+        examples: Object.values<Json>(requestBody.content).flatMap(({ examples }) =>
+          Object.entries<Json>(examples)
+        )
           .map(([name, each]): [string, Json] => {
             const shared = components.examples[each.$ref?.split("/").at(-1)];
             return [name, (shared ?? each).value];
@@ -133,15 +139,17 @@ async function createFromExample(setup: Setup, id: string): Promise<string> {
 
 async function send(
   setup: Setup,
-  { id, method }: Operation,
+  { id, method, type }: Operation,
   path: string,
   example: Json,
 ): Promise<Response> {
   const { insertTokens = (_, example) => example, isForStaff } = CASES[id]!;
   return await setup.app.as(isForStaff ? setup.staff : setup.key, path, {
     method,
-    headers: { "Content-Type": "application/json" },
-    body: JSON.stringify(await insertTokens(setup, example)),
+    headers: { "Content-Type": type },
+    body: type === "application/json"
+      ? JSON.stringify(await insertTokens(setup, example))
+      : example as unknown as string,
   });
 }
 
