@@ -6,6 +6,7 @@ import { codeOf } from "../db/connection_errors.ts";
 import type { DatabaseOptions } from "../db/database.ts";
 import { MigrationRefused, refuseOldServer } from "../db/migrations.ts";
 import { inspectServer, isSameDatabase, type ServerInfo } from "../db/pooling.ts";
+import { resolveSslMode } from "../db/ssl_mode.ts";
 import { Failure, printStatus } from "./terminal.ts";
 
 export interface DatabaseAccess {
@@ -39,8 +40,9 @@ export async function reachDatabase(
     );
   }
   if (directUrl !== null) {
-    await requireDirect(directUrl, url);
-    return { url, pooling, directUrl };
+    const resolved = await resolveSslMode(directUrl);
+    await requireDirect(resolved, url);
+    return { url, pooling, directUrl: resolved };
   }
   if (pooling === "transaction") {
     throw new Failure(
