@@ -2,7 +2,7 @@
 
 import { OpenAPIHono, type z } from "@hono/zod-openapi";
 import { PaymentItemSchema, PaymentSchema, RefundSchema } from "../../core/payments/schema.ts";
-import type { Example, Examples } from "../../core/response_fields.ts";
+import type { Examples } from "../../core/response_fields.ts";
 
 type Payment = z.output<typeof PaymentSchema>;
 type Refund = z.output<typeof RefundSchema>;
