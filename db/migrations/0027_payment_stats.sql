@@ -44,6 +44,8 @@ create table gateway.stats_progress (
   -- All changes until then are counted; null: not all payments are counted yet.
   as_of timestamptz
 );
-insert into gateway.stats_progress (position, rebuilt_to)
-select greatest(0, coalesce(max(id), 0) - 100000), '00000000-0000-0000-0000-000000000000'
+insert into gateway.stats_progress (position, rebuilt_to, as_of)
+select greatest(0, coalesce(max(id), 0) - 100000),
+  case when exists (select from gateway.payments) then '00000000-0000-0000-0000-000000000000'::uuid end,
+  case when not exists (select from gateway.payments) then now() end
 from gateway.history;
