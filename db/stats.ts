@@ -210,9 +210,12 @@ export async function addDeltas(sql: Sql, deltas: StatsDelta[]): Promise<void> {
     using json_populate_recordset(null::gateway.payment_stats, ${json}::text::json) delta
     where (old.scope, old.hour, old.payment_type, old.bank, old.transaction_status)
         = (delta.scope, delta.hour, delta.payment_type, delta.bank, delta.transaction_status)
-      and old.created_count = 0 and old.gross_amount = 0 and old.refund_amount = 0
-      and old.chargeback_amount = 0`;
+      and old.created_count = 0 and old.paid_count = 0 and old.gross_amount = 0
+      and old.refund_amount = 0 and old.chargeback_amount = 0`;
 }
+
+/** The status of rows with the times to pay of all statuses. */
+export const ALL_STATUSES = "";
 
 export const STATS_INTERVALS = ["hour", "day", "week", "month"] as const;
 
@@ -242,30 +245,51 @@ export interface StatsRow {
   gross_amount: number;
   refund_amount: number;
   chargeback_amount: number;
-  pay_times: number[];
+  /** Null if the rows are grouped by status. */
+  pay_times: number[] | null;
 }
 
-/** `ranges`: the length of `pay_times`. */
+/** `ranges`: the length of `pay_times`. The figures of an hour are added up before its time is rounded. */
 export async function readStats(
   sql: Sql,
   { owner, from, to, interval, timeZone, groups, limit }: StatsQuery,
   ranges: number,
 ): Promise<StatsRow[]> {
   const columns = groups.map((name) => name === "user_id" ? "scope" : name);
-  const groupColumns = columns.map((name) => `, ${name}`).join("");
+  const groupColumns = sql.unsafe(columns.map((name) => `, ${name}`).join(""));
   const isByUser = groups.includes("user_id") && owner === null;
   const scope = owner === null ? ALL_USERS : scopeOf(owner);
-  const sums = Array.from({ length: ranges }, (_, index) => `sum(pay_times[${index + 1}])`);
-  return await sql<StatsRow[]>`
-    select date_trunc(${interval}, hour, ${timeZone}) as start ${sql.unsafe(groupColumns)},
+  const inRange = sql`hour >= ${from} and hour < ${to}
+        and ${isByUser ? sql`scope <> ${sql.unsafe("'*'")}` : sql`scope = ${scope}`}`;
+  const start = sql`date_trunc(${interval}, hour, ${timeZone}) as start`;
+  const sums = (of: string) =>
+    sql.unsafe(
+      Array.from({ length: ranges }, (_, index) => `sum(${of}[${index + 1}])`).join(", "),
+    );
+  const rows = sql<StatsRow[]>`
+    select ${start} ${groupColumns},
       sum(created_count)::bigint as created_count, sum(paid_count)::bigint as paid_count,
       sum(gross_amount)::bigint as gross_amount, sum(refund_amount)::bigint as refund_amount,
-      sum(chargeback_amount)::bigint as chargeback_amount,
-      array[${sql.unsafe(sums.join(", "))}]::bigint[] as pay_times
+      sum(chargeback_amount)::bigint as chargeback_amount
+    from (
+      select hour ${groupColumns}, sum(created_count) as created_count,
+        sum(paid_count) as paid_count, sum(gross_amount) as gross_amount,
+        sum(refund_amount) as refund_amount, sum(chargeback_amount) as chargeback_amount
+      from gateway.payment_stats
+      where ${inRange} and transaction_status <> ${ALL_STATUSES}
+      group by hour ${groupColumns}
+    ) hours
+    group by 1 ${groupColumns} order by 1 ${groupColumns} limit ${limit}`;
+  if (groups.includes("transaction_status")) {
+    return (await rows).map((row) => ({ ...row, pay_times: null }));
+  }
+  const times = sql<StatsRow[]>`
+    select ${start} ${groupColumns}, array[${sums("pay_times")}]::bigint[] as pay_times
     from gateway.payment_stats
-    where hour >= ${from} and hour < ${to}
-      and ${isByUser ? sql`scope <> ${sql.unsafe("'*'")}` : sql`scope = ${scope}`}
-    group by 1 ${sql.unsafe(groupColumns)}
-    order by 1 ${sql.unsafe(groupColumns)}
-    limit ${limit}`;
+    where ${inRange} and transaction_status = ${ALL_STATUSES}
+    group by 1 ${groupColumns}`;
+  const keyOf = (row: StatsRow) =>
+    JSON.stringify([row.start, ...columns.map((name) => row[name as keyof StatsRow])]);
+  const timesOf = new Map((await times).map((row) => [keyOf(row), row.pay_times]));
+  return (await rows).map((row) => ({ ...row, pay_times: timesOf.get(keyOf(row)) ?? [] }));
 }

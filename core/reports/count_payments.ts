@@ -165,25 +165,39 @@ function chargebacksOf(payment: db.CountedPayment): { amount: number; time: stri
 
 /** Adds the counts of a payment, or subtracts them, in the scope of its user and in that of all users. */
 function add(deltas: Map<string, db.StatsDelta>, counts: db.PaymentCounts, sign: 1 | -1): void {
-  const { payment_type, transaction_status, user_id } = counts;
-  const bank = counts.bank ?? "";
-  for (const scope of [db.ALL_USERS, db.scopeOf(user_id)]) {
+  for (const scope of [db.ALL_USERS, db.scopeOf(counts.user_id)]) {
     for (const each of counts.hours) {
-      const hour = new Date(each.hour);
-      const key = [scope, hour.toISOString(), payment_type, bank, transaction_status];
-      const delta = deltas.get(key.join("\0")) ?? {
-        ...{ scope, hour, payment_type, bank, transaction_status },
-        ...{ created_count: 0, paid_count: 0 },
-        ...{ gross_amount: 0, refund_amount: 0, chargeback_amount: 0 },
-        pay_times: new Array<number>(PAY_TIME_RANGES).fill(0),
-      };
-      deltas.set(key.join("\0"), delta);
+      const delta = deltaOf(deltas, { ...counts, scope }, each.hour, []);
       delta.created_count += sign * each.created;
       delta.paid_count += sign * each.paid;
       delta.gross_amount += sign * each.gross;
       delta.refund_amount += sign * each.refunded;
       delta.chargeback_amount += sign * each.chargedBack;
-      if (each.payTime !== null) delta.pay_times[each.payTime]! += sign;
+      if (each.payTime === null) continue;
+      const all = { ...counts, scope, transaction_status: db.ALL_STATUSES };
+      const times = deltaOf(deltas, all, each.hour, new Array(PAY_TIME_RANGES).fill(0));
+      times.paid_count += sign;
+      times.pay_times[each.payTime]! += sign;
     }
   }
+}
+
+function deltaOf(
+  deltas: Map<string, db.StatsDelta>,
+  counts: Omit<db.PaymentCounts, "hours" | "user_id"> & { scope: string },
+  time: number,
+  pay_times: number[],
+): db.StatsDelta {
+  const { scope, payment_type, transaction_status } = counts;
+  const bank = counts.bank ?? "";
+  const hour = new Date(time);
+  const key = [scope, hour.toISOString(), payment_type, bank, transaction_status].join("\0");
+  const delta = deltas.get(key) ?? {
+    ...{ scope, hour, payment_type, bank, transaction_status },
+    ...{ created_count: 0, paid_count: 0 },
+    ...{ gross_amount: 0, refund_amount: 0, chargeback_amount: 0 },
+    pay_times,
+  };
+  deltas.set(key, delta);
+  return delta;
 }

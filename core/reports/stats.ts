@@ -90,7 +90,7 @@ export async function readPaymentStats(
       refund_amount: formatMoney(row.refund_amount),
       chargeback_amount: formatMoney(row.chargeback_amount),
       net_amount: formatMoney(row.gross_amount - row.refund_amount - row.chargeback_amount),
-      median_seconds_to_pay: medianSeconds(row.pay_times),
+      median_seconds_to_pay: row.pay_times && medianSeconds(row.pay_times),
     })),
   };
 }

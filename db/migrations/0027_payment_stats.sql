@@ -7,6 +7,7 @@ create table gateway.payment_stats (
   payment_type text not null,
   -- Empty: none.
   bank text not null,
+  -- Empty: the row has only `paid_count` and `pay_times`, of all statuses.
   transaction_status text not null,
   -- Payments created in this hour, and those of them that were paid at any time.
   created_count bigint not null,
@@ -16,7 +17,8 @@ create table gateway.payment_stats (
   refund_amount bigint not null,
   chargeback_amount bigint not null,
   -- The paid payments created in this hour, by how long the customer took to pay. Each element is the
-  -- number of payments in one range of times.
+  -- number of payments in one range of times. Adding up arrays takes long, so there is one for all
+  -- statuses.
   pay_times integer[] not null,
   primary key (scope, hour, payment_type, bank, transaction_status)
 );
@@ -42,6 +44,8 @@ create table gateway.stats_progress (
   -- All changes until then are counted; null: not all payments are counted yet.
   as_of timestamptz
 );
-insert into gateway.stats_progress (position, rebuilt_to)
-select greatest(0, coalesce(max(id), 0) - 100000), '00000000-0000-0000-0000-000000000000'
+insert into gateway.stats_progress (position, rebuilt_to, as_of)
+select greatest(0, coalesce(max(id), 0) - 100000),
+  case when exists (select from gateway.payments) then '00000000-0000-0000-0000-000000000000'::uuid end,
+  case when not exists (select from gateway.payments) then now() end
 from gateway.history;

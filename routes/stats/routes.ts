@@ -59,7 +59,8 @@ const StatsRowSchema = z.object({
   ),
   median_seconds_to_pay: z.number().nullable().openapi({
     description: "How long half of the customers took to pay, of the payments in `paid_count`; " +
-      "accurate to about 20%. Null if none was paid.",
+      "accurate to about 20%. Null if none was paid, and if `group_by` contains " +
+      "`transaction_status`.",
     example: 95,
   }),
 }).openapi("PaymentStatsRow", { description: "Figures of one interval, and of one group." });

@@ -254,6 +254,16 @@ Deno.test("run: process_charge_async executes a queued charge once", async () =>
   await assertRefused(installation.settings, ["process_charge_async", id], failed);
 });
 
+Deno.test("run: rebuild_stats counts all payments again", async () => {
+  await using installation = await openInstallation();
+  await installation.createPayment();
+  const { summary } = await runInTerminal(installation.settings, "rebuild_stats");
+  assert.match(summary, /Payments counted: [1-9]\d*\n$/);
+  const staff = await installation.app.createKey({ isStaff: true });
+  const response = await installation.app.as(staff, "/stats/payments/");
+  assert.deepEqual((await response.json()).rows.map(({ count }: { count: number }) => count), [1]);
+});
+
 Deno.test("run: process_refund_async executes a queued refund once", async () => {
   await using installation = await openInstallation();
   const { id, transaction_id } = await installation.createPayment();

@@ -4,6 +4,7 @@ import postgres from "postgres";
 import { newId } from "../../core/ids.ts";
 import { medianSeconds, PAY_TIME_RANGES, payTimeRange } from "../../core/reports/pay_times.ts";
 import { rebuildStats, updateStats } from "../../core/reports/count_payments.ts";
+import { resetStats } from "../../db/stats.ts";
 import { fc } from "../support/fast_check.ts";
 import type { Json } from "../support/gateway/sandbox.ts";
 import { manualClock } from "../support/manual_clock.ts";
@@ -131,6 +132,7 @@ Deno.test("stats: groups by type, bank, current status and, for staff and viewer
 
 Deno.test("stats: are unavailable until all payments are counted, then say until when", async () => {
   await using payments = await openStats();
+  await payments.app.database.transaction(resetStats);
   const path = "/stats/payments/?from=2031-03-05";
   await assertProblem(await payments.get(path), 503, "unavailable");
   await updateStats(payments.app.deps);
