@@ -41,7 +41,7 @@ function examplesOf({ app }: Pick<TestPayments, "app">): Record<string, Json> {
   const { requestBody } = app.document().paths!["/charge/"]!.post as Json;
   const { examples } = requestBody.content["application/json"];
   return Object.fromEntries(
-    Object.entries<Json>(examples).map(([type, { value }]) => [type, structuredClone(value)]),
+    Object.values<Json>(examples).map(({ value }) => [value.payment_type, structuredClone(value)]),
   );
 }
 
