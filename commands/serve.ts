@@ -16,6 +16,7 @@ import { createLoad, measureLoad } from "../core/load.ts";
 import { createLog, type Log } from "../core/log.ts";
 import { registerMetrics } from "../core/status/metrics.ts";
 import { createEvents, type Events } from "../core/subscribers/subscribe.ts";
+import { isWriteAfterClose } from "../db/connection_errors.ts";
 import { type Database, openDatabase } from "../db/database.ts";
 import { openInstanceLock } from "../db/instance_lock.ts";
 import { loadMigrations } from "../db/migrations.ts";
@@ -245,7 +246,8 @@ function logUncaughtErrors(log: Log): void {
   });
   globalThis.addEventListener("error", (event) => {
     event.preventDefault();
-    log.error("uncaught_error", event.error);
+    if (isWriteAfterClose(event.error)) log.info("database_connection_lost");
+    else log.error("uncaught_error", event.error);
   });
 }
 

@@ -32,3 +32,11 @@ function isFatal(error: unknown): boolean {
 export function codeOf(error: unknown): string {
   return error instanceof Error && "code" in error ? String(error.code) : "";
 }
+
+/**
+ * The driver writes to a connection that was closed in the same moment, and throws outside of any promise
+ * (porsager/postgres#1154). The statement still fails, at its deadline at the latest.
+ */
+export function isWriteAfterClose(error: unknown): boolean {
+  return error instanceof TypeError && /\bnextWrite\b/.test(error.stack ?? "");
+}

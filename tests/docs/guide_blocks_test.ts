@@ -81,6 +81,8 @@ const NOT_RUN: Record<string, number> = {
   "README.md": 1,
   // The gateway's script runs in a browser.
   "cards.md": 1,
+  // Creates keys for colleagues.
+  "console.md": 1,
   // tests/docs/moving_over_test.ts runs the Python code.
   "moving-from-django-payment-midtrans.md": 2,
   // Other tests in this folder run the blocks that need root, systemd or their own database.

@@ -55,8 +55,11 @@ function openKept({ url, poolSize }: { url: string; poolSize: number }): Databas
 /** Opens the pool through PgBouncer if `tests/run.ts` started one, unless the test has its own proxy. */
 function openThroughPooler({ url, poolSize }: { url: string; poolSize: number }): Database {
   const pooler = Deno.env.get("TEST_POOLER");
-  const isDirect = new URL(url).host === new URL(Deno.env.get("TEST_SERVER_URL")!).host;
-  if (!pooler || !isDirect) return openDatabase({ url, poolSize });
+  if (!pooler || !isDirect(url)) return openDatabase({ url, poolSize });
   const pooledUrl = Object.assign(new URL(url), { host: pooler }).href;
   return openDatabase({ url: pooledUrl, poolSize, pooling: "transaction" });
+}
+
+function isDirect(url: string): boolean {
+  return new URL(url).host === new URL(Deno.env.get("TEST_SERVER_URL")!).host;
 }
