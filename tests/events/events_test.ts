@@ -208,6 +208,7 @@ Deno.test("subscriber: an event whose handler crashes every process is skipped, 
   await using payments = await openPayments({ events, now });
   const { app } = payments;
   const { id } = await payments.paid();
+  await app.publishEvents();
   await app.database.query((sql) => sql`update gateway.jobs set attempts = 34`);
   await runAll(app, advance);
   assert.deepEqual(names(handled), ["settled"]);

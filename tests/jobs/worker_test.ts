@@ -410,10 +410,13 @@ Deno.test("worker: runs a bounded number of jobs at a time, each once", async ()
   let running = 0;
   let peak = 0;
   const runs: string[] = [];
+  const threeRun = Promise.withResolvers<void>();
   const tasks = {
     greet: task(async ({ id }) => {
       runs.push(id);
       peak = Math.max(peak, ++running);
+      if (running === 3) threeRun.resolve();
+      await threeRun.promise;
       await new Promise((resolve) => setTimeout(resolve));
       running--;
     }),
