@@ -6,9 +6,11 @@ import { openDatabase, type Sql } from "../../db/database.ts";
 import { BEFORE_ALL, readEventsAfter } from "../../db/event_positions.ts";
 import { findUnpublished, publishBatch } from "../../db/event_publication.ts";
 import { listEvents } from "../../db/events.ts";
+import { listInvoices } from "../../db/invoices.ts";
 import { findOutcomes, listDueJobs, listDueRequests } from "../../db/job_queries.ts";
 import { insertRequest, JOB_RANKS } from "../../db/jobs.ts";
 import { listPaidPayments } from "../../db/paid_checks.ts";
+import { listNotifications } from "../../db/notifications.ts";
 import { listPayments } from "../../db/payment_lists.ts";
 import { searchPayments } from "../../db/payment_search.ts";
 import {
@@ -23,6 +25,7 @@ import {
 import { paymentWrites } from "../../db/payment_writes.ts";
 import { listRefunds } from "../../db/refunds.ts";
 import { findUnrecognized } from "../../db/status.ts";
+import { listSubscriptions } from "../../db/subscriptions.ts";
 import {
   listEventsOf,
   listLinkedPayments,
@@ -115,6 +118,27 @@ const STATEMENTS: Record<string, (sql: Sql) => Promise<unknown>> = {
   "list due requests": (sql) => listDueRequests(sql, NOW, 10),
   "insert a request": (sql) => insertRequest(sql, newJob({ user_id: "u1" })),
   "find payments with an unrecognized status": findUnrecognized,
+  "list invoices": (sql) => listInvoices(sql, ANY),
+  "list invoices of a user and rare statuses": (sql) =>
+    listInvoices(sql, { ...ANY, owner: "u1", status: ["void", "failed"] }),
+  "list invoices of an email address": (sql) =>
+    listInvoices(sql, { ...ANY, owner: "u1", customer_email: "c7@shop.example" }),
+  "list invoices of a number": (sql) => listInvoices(sql, { ...ANY, invoice_number: "n7" }),
+  "list invoices of an order": (sql) => listInvoices(sql, { ...ANY, order_id: "o7" }),
+  "list invoices by due date": (sql) => listInvoices(sql, { ...ANY, dueTo: NOW }),
+  "list invoices of a user by due date": (sql) =>
+    listInvoices(sql, { ...ANY, owner: "u1", dueTo: NOW }),
+  "list subscriptions": (sql) => listSubscriptions(sql, ANY),
+  "list subscriptions of a user and a rare status": (sql) =>
+    listSubscriptions(sql, { ...ANY, owner: "u1", status: ["inactive"] }),
+  "list subscriptions of a name": (sql) => listSubscriptions(sql, { ...ANY, name: "s7" }),
+  "list subscriptions of a user and a rare type": (sql) =>
+    listSubscriptions(sql, { ...ANY, owner: "u1", payment_type: "gopay" }),
+  "list notifications": (sql) => listNotifications(sql, { after: null, limit: 10 }),
+  "list notifications of a rare status": (sql) =>
+    listNotifications(sql, { after: null, limit: 10, status: ["failed", "unmatched"] }),
+  "list notifications of an order": (sql) =>
+    listNotifications(sql, { after: null, limit: 10, order_id: "o7" }),
   "list refunds": (sql) => listRefunds(sql, ANY_REFUND),
   "list refunds of a user": (sql) => listRefunds(sql, { ...ANY_REFUND, owner: "u1" }),
   "list refunds of a payment": (sql) => listRefunds(sql, { ...ANY_REFUND, paymentId: idOf(7) }),
@@ -204,6 +228,17 @@ function insertRows(from: number, to: number): string {
     insert into gateway.notifications (id, payment_id, order_id, transaction_status, status_code,
       gross_amount, status, raw_payload, created_at)
     select ${id}, ${id}, 'o' || i, 'settlement', '200', '1', 'processed', '{}', now() ${rows};
+    insert into gateway.invoices (id, user_id, invoice_number, order_id, status, customer_name,
+      customer_email, total_amount, currency, due_date, due_at, sent_at, created_at, updated_at)
+    select ${id}, 'u' || i % 3, 'n' || i, 'o' || i,
+      case when i % 1000 = 0 then 'void' else 'sent' end, 'c', 'c' || i % 10 || '@shop.example', 1,
+      'IDR', '2026-03-03', timestamptz '2026-03-03' + i * interval '1 minute', now(), now(), now()
+    ${rows};
+    insert into gateway.subscriptions (id, user_id, name, payment_type, amount, currency, interval,
+      interval_unit, status, sent_at, created_at, updated_at)
+    select ${id}, 'u' || i % 3, 's' || i,
+      case when i % 1000 = 0 then 'gopay' else 'credit_card' end, 1, 'IDR', 1, 'month',
+      case when i % 1000 = 1 then 'inactive' else 'active' end, now(), now(), now() ${rows};
     insert into gateway.audit (id, actor, user_id, action, resource_id, outcome, status, request_id,
       created_at)
     select ${id}, case when i % 1000 = 0 then 'jwt:rare' else 'jwt:u' end, 'u', 'POST /keys/', ${id},
@@ -248,6 +283,8 @@ Deno.test("planner settings: statements that were planned on small tables read f
       "webhook_deliveries",
       "history",
       "notifications",
+      "invoices",
+      "subscriptions",
       "audit",
     ],
   ];
