@@ -134,7 +134,9 @@ function ownersActions(payment: GatewayPayment): PaymentAction[] {
 export function forCaller(caller: Caller, payment: PaymentView): PaymentView {
   const role = roleOf(caller);
   const { transaction_status: status, fraud_status: fraud, allowed_actions = [] } = payment;
-  const view = { ...NEW_FIELDS, ...payment };
+  // A stored reply of an earlier version does not have these. It is never about a chargeback.
+  const { chargeback_amount = formatMoney(0), has_unknown_chargeback = false } = payment;
+  const view = { ...payment, chargeback_amount, has_unknown_chargeback };
   if (role === "user") return { ...view, allowed_actions };
   if (role === "viewer") return { ...view, allowed_actions: [] };
   const reviews = REVIEWS.filter((action) =>
@@ -142,9 +144,6 @@ export function forCaller(caller: Caller, payment: PaymentView): PaymentView {
   );
   return { ...view, allowed_actions: [...allowed_actions, ...reviews] };
 }
-
-/** A stored reply of an earlier version does not have these. It is never about a chargeback. */
-const NEW_FIELDS = { chargeback_amount: formatMoney(0), has_unknown_chargeback: false };
 
 /** Only staff and viewers see whose payment it is. */
 export function summarizePayment(payment: PaymentSummaryRow, caller: Caller): PaymentSummary {

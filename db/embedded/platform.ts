@@ -5,12 +5,12 @@ export interface ServerUser {
   gid: number;
 }
 
-/** The user `nobody`, which every Linux has. */
+/** The Linux user without privileges. Every Linux has it under this number. */
 export const NOBODY_USER: ServerUser = { uid: 65534, gid: 65534 };
 
 /**
- * The user that runs the server if the service runs as root. On macOS there is none: `nobody` has another
- * number there, and developers do not work as root.
+ * The user that runs the server if the service runs as root. Null: the service refuses to run as root. On
+ * macOS the user without privileges has another number, and developers do not work as root.
  */
 const USER_FOR_ROOT: Record<string, ServerUser | null> = { linux: NOBODY_USER, darwin: null };
 

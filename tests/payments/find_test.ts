@@ -313,7 +313,7 @@ Deno.test("payment list: user_id shows staff and viewers the payments of one use
     assert.deepEqual(await find(payments, { user_id: "alice", status: "pending" }, key), [
       alices.id,
     ]);
-    assert.deepEqual(await find(payments, { user_id: "nobody" }, key), []);
+    assert.deepEqual(await find(payments, { user_id: "unknown-user" }, key), []);
     const response = await payments.get("/payments/", key);
     const users = (await response.json()).map(({ user_id }: Json) => user_id);
     assert.deepEqual(users, ["bob", "alice"]);
