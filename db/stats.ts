@@ -194,34 +194,40 @@ export interface StatsDelta {
 export type StatsTable = "hourly_payment_stats" | "daily_payment_stats";
 
 export async function addDeltas(sql: Sql, name: StatsTable, deltas: StatsDelta[]): Promise<void> {
-  const json = JSON.stringify(deltas);
   const table = sql.unsafe(`gateway.${name}`);
-  await sql`
-    insert into ${table} as old
-    select scope, start, payment_type, bank, transaction_status, created_count, paid_count,
-      gross_amount, refund_amount, chargeback_amount, pay_ranges, pay_counts
-    from json_populate_recordset(null::${table}, ${json}::text::json)
-    on conflict (scope, start, payment_type, bank, transaction_status) do update set
-      created_count = old.created_count + excluded.created_count,
-      paid_count = old.paid_count + excluded.paid_count,
-      gross_amount = old.gross_amount + excluded.gross_amount,
-      refund_amount = old.refund_amount + excluded.refund_amount,
-      chargeback_amount = old.chargeback_amount + excluded.chargeback_amount,
-      (pay_ranges, pay_counts) = (
-        select coalesce(array_agg(range), '{}'), coalesce(array_agg(count), '{}') from (
-          select range, sum(count)::integer as count from (
-            select unnest(old.pay_ranges) as range, unnest(old.pay_counts) as count
-            union all select unnest(excluded.pay_ranges), unnest(excluded.pay_counts)
-          ) counts group by range having sum(count) <> 0
-        ) merged)`;
+  const rowsOf = (rows: unknown[]) =>
+    sql`json_populate_recordset(null::${table}, ${JSON.stringify(rows)}::text::json)`;
+  const emptied = await sql`
+    with changed as (
+      insert into ${table} as old
+      select scope, start, payment_type, bank, transaction_status, created_count, paid_count,
+        gross_amount, refund_amount, chargeback_amount, pay_ranges, pay_counts
+      from ${rowsOf(deltas)}
+      on conflict (scope, start, payment_type, bank, transaction_status) do update set
+        created_count = old.created_count + excluded.created_count,
+        paid_count = old.paid_count + excluded.paid_count,
+        gross_amount = old.gross_amount + excluded.gross_amount,
+        refund_amount = old.refund_amount + excluded.refund_amount,
+        chargeback_amount = old.chargeback_amount + excluded.chargeback_amount,
+        (pay_ranges, pay_counts) = (
+          select coalesce(array_agg(range), '{}'), coalesce(array_agg(count), '{}') from (
+            select range, sum(count)::integer as count from (
+              select unnest(old.pay_ranges) as range, unnest(old.pay_counts) as count
+              union all select unnest(excluded.pay_ranges), unnest(excluded.pay_counts)
+            ) counts group by range having sum(count) <> 0
+          ) merged)
+      returning *
+    )
+    select scope, start, payment_type, bank, transaction_status from changed
+    where created_count = 0 and paid_count = 0 and gross_amount = 0 and refund_amount = 0
+      and chargeback_amount = 0`;
+  if (emptied.length === 0) return;
   // Most payments leave the status in which they were created.
   await sql`
-    delete from ${table} old
-    using json_populate_recordset(null::${table}, ${json}::text::json) delta
+    delete from ${table} old using ${rowsOf(emptied)} emptied
     where (old.scope, old.start, old.payment_type, old.bank, old.transaction_status)
-        = (delta.scope, delta.start, delta.payment_type, delta.bank, delta.transaction_status)
-      and old.created_count = 0 and old.paid_count = 0 and old.gross_amount = 0
-      and old.refund_amount = 0 and old.chargeback_amount = 0`;
+      = (emptied.scope, emptied.start, emptied.payment_type, emptied.bank,
+        emptied.transaction_status)`;
 }
 
 /** The status of rows with the times to pay of all statuses. */
