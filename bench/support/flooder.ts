@@ -8,6 +8,7 @@
 
 import { setTimeout as delay } from "node:timers/promises";
 import { generateApiKey } from "../../core/api_key.ts";
+import { connect } from "./caller.ts";
 import { getRequest, postText } from "./load.ts";
 
 const [url, rate, seconds] = Deno.args as [string, string, string];
@@ -17,13 +18,16 @@ const CONNECTIONS = 32;
 
 const requests = Number(rate) * Number(seconds);
 const begin = performance.now();
-/** If the service does not respond, the program still ends. */
+/** The program ends then even if the service does not respond. */
 const deadline = begin + Number(seconds) * 1_000 + 5_000;
 const statuses: Record<string, number> = {};
 let sent = 0;
 
 console.log("FLOODING");
-await Promise.all(Array.from({ length: CONNECTIONS }, sendRequests));
+await Promise.race([
+  Promise.all(Array.from({ length: CONNECTIONS }, sendRequests)),
+  delay(deadline - performance.now()),
+]);
 console.log(JSON.stringify({ statuses, seconds: (performance.now() - begin) / 1_000 }));
 Deno.exit(0);
 
@@ -39,23 +43,12 @@ async function sendRequests(): Promise<void> {
 }
 
 async function sendOverConnection(): Promise<void> {
-  const { hostname, port } = new URL(url);
-  using connection = await Deno.connect({ hostname, port: Number(port) });
-  connection.setNoDelay();
-  const timer = setTimeout(() => connection.close(), deadline - performance.now());
-  try {
-    const buffer = new Uint8Array(65_536);
-    while (sent < requests) {
-      const number = sent++;
-      await delay(Math.max(0, begin + number / Number(rate) * 1_000 - performance.now()));
-      await connection.write(new TextEncoder().encode(buildRequest(number)));
-      // Every response is shorter than the buffer, and arrives in one part.
-      const length = await connection.read(buffer);
-      if (length === null) throw new Error("The server closed the connection");
-      count(new TextDecoder().decode(buffer.subarray(9, 12)));
-    }
-  } finally {
-    clearTimeout(timer);
+  using caller = await connect(url);
+  while (sent < requests && performance.now() < deadline) {
+    const number = sent++;
+    await delay(Math.max(0, begin + number / Number(rate) * 1_000 - performance.now()));
+    const head = await caller.send(buildRequest(number));
+    count(head.slice("HTTP/1.1 ".length, "HTTP/1.1 ".length + 3));
   }
 }
 

@@ -16,8 +16,6 @@ export async function startService(
     /** By default there is practically no limit. */
     RATE_LIMIT_PER_SECOND?: string;
     RATE_LIMIT_BURST?: string;
-    /** Read by Deno. */
-    DENO_V8_FLAGS?: string;
   },
 ): Promise<Program> {
   return await startProgram(log, ["task", "start"], {
