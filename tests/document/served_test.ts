@@ -178,5 +178,5 @@ function growthPerRequest(heapBytes: number[]): number {
   const slopes = warm.flatMap((bytes, i) =>
     warm.slice(i + 1).map((later, distance) => (later - bytes) / ((distance + 1) * 1000))
   ).toSorted((a, b) => a - b);
-  return slopes[Math.floor(slopes.length / 2)];
+  return slopes[Math.floor(slopes.length / 2)]!;
 }
