@@ -72,7 +72,7 @@ const LAST_SEQUENCE = 2 ** 31 - 1;
  * Lists events that have a position. Events that are published later get higher positions, so the
  * order never changes. If the event `before` was pruned, an ascending list starts with the oldest
  * event, and a descending list is empty. If it has no position yet, the list is empty.
- * Each kind of list has its own index (see `listByIndex` in `payment_statements.ts`).
+ * Each kind of list has its own index (see `newestInRange` in `list_walk.ts`).
  */
 export async function listEvents(
   sql: Sql,
