@@ -136,7 +136,7 @@ export function createExportRoutes(deps: ExportRouteDeps): Router {
       const { payments, next } = await readPaymentPage(deps, caller, { ...filters, ...page });
       return { items: payments, next };
     });
-    return await sendFile(c, exports, "payments", { ...source, hasMark: bom === "true" });
+    return await sendFile(c, exports, "payments", { ...source, hasByteOrderMark: bom === "true" });
   });
   router.openapi(refundsRoute, async (c) => {
     const { bom, ...filters } = c.req.valid("query");
@@ -146,7 +146,7 @@ export function createExportRoutes(deps: ExportRouteDeps): Router {
       const { refunds, next } = await readRefundPage(deps, caller, { ...filters, ...page });
       return { items: refunds, next };
     });
-    return await sendFile(c, exports, "refunds", { ...source, hasMark: bom === "true" });
+    return await sendFile(c, exports, "refunds", { ...source, hasByteOrderMark: bom === "true" });
   });
   router.openapi(invoicesRoute, async (c) => {
     const { bom, ...filters } = c.req.valid("query");
@@ -156,7 +156,7 @@ export function createExportRoutes(deps: ExportRouteDeps): Router {
       const { invoices, next } = await readInvoicePage(deps, caller, { ...filters, ...page });
       return { items: invoices, next };
     });
-    return await sendFile(c, exports, "invoices", { ...source, hasMark: bom === "true" });
+    return await sendFile(c, exports, "invoices", { ...source, hasByteOrderMark: bom === "true" });
   });
   return router;
 }
