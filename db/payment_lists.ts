@@ -88,8 +88,8 @@ export function isBySettlement(filter: PaymentConditions): boolean {
   return isSettled && LOOKUPS.every((name) => filter[name] === undefined);
 }
 
-/** Filters that have an index of their own, those that find the fewest payments first. */
-const LOOKUPS = [
+/** Filters that find few payments and have their own index. The most selective come first. */
+export const LOOKUPS = [
   "transaction_id",
   "order_id",
   "va_number",

@@ -4,6 +4,7 @@ import { batched } from "../../db/batched.ts";
 import {
   isBySettlement,
   listPayments as list,
+  LOOKUPS,
   type PaymentConditions,
 } from "../../db/payment_lists.ts";
 import { MAX_SEARCHED, searchPayments as search } from "../../db/payment_search.ts";
@@ -72,17 +73,6 @@ export async function listPayments(
   return { payments: rows.map((row) => summarizePayment(row, caller)), next };
 }
 
-/** Filters that find few payments. */
-const FEW = [
-  "customer_email",
-  "customer_phone",
-  "order_id",
-  "transaction_id",
-  "va_number",
-  "invoice_id",
-  "subscription_id",
-] as const;
-
 function checkFilters(filter: ListFilter, now: number): FieldError[] {
   const { created_from, created_to, settled_from, settled_to, min_amount, max_amount } = filter;
   return [
@@ -96,7 +86,7 @@ function checkFilters(filter: ListFilter, now: number): FieldError[] {
 /** Amounts have no index, so the other filters must leave a limited number of payments. */
 function checkAmounts(filter: ListFilter, now: number): FieldError[] {
   const field = (["min_amount", "max_amount"] as const).find((name) => filter[name] !== undefined);
-  if (!field || FEW.some((name) => filter[name] !== undefined)) return [];
+  if (!field || LOOKUPS.some((name) => filter[name] !== undefined)) return [];
   const start = filter.created_from?.getTime() ?? -Infinity;
   const end = filter.created_to?.getTime() ?? now;
   if (end - start <= MAX_AMOUNT_DAYS * DAY_MS) return [];
