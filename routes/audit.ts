@@ -5,10 +5,10 @@ import { AUDIT_OUTCOMES, type AuditDeps, type AuditView, listAudit } from "../co
 import { oneOf, text } from "../core/input_fields.ts";
 import { id, nullableText, timestamp } from "../core/response_fields.ts";
 import { unsentExample } from "../openapi/components.ts";
+import { createdRange } from "./shared/filters.ts";
 import { linkHeader, NEXT_PAGE, paging } from "./shared/page.ts";
 import { basePathOf } from "./shared/paths.ts";
 import { COMMON_ERRORS, problems } from "./shared/problem_responses.ts";
-import { createdRange } from "./shared/range_filters.ts";
 import { callerOf, createRouter, type Router } from "./shared/router.ts";
 
 const path = "/audit/";

@@ -121,7 +121,7 @@ function jobsFor(events: readonly SubscribedEvent[]): NewJob[] {
   return [...jobs.values()];
 }
 
-/** Visible to staff only: the owner of the resource must not see the subscribers. */
+/** Visible only to staff and viewers: the owner of the resource must not see the subscribers. */
 export function deliveryJob(
   task: string,
   resourceId: string,

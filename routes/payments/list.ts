@@ -152,7 +152,7 @@ const listRoute = createRoute({
   operationId: "listPayments",
   summary: "List payments",
   description:
-    "Returns summaries of your payments, newest first; staff see the payments of all users. Use " +
+    "Returns summaries of your payments, newest first; staff and viewers see the payments of all users. Use " +
     "it for overviews and reconciliation, and to find a payment by your own `order_id`, by the " +
     "customer, or by any text (`q`). To be notified of changes, subscribe to events instead of " +
     "polling. Follow `Link` for the next page until it is absent; new payments do not shift later " +
