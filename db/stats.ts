@@ -35,9 +35,9 @@ export async function lockProgress(sql: Sql): Promise<void> {
 }
 
 /**
- * A run has read all entries of the history up to `lastId`. The position moves only to the end of an
- * earlier run whose transactions had ended when this run began: an entry with a lower id may become
- * visible after one with a higher id.
+ * Stores that a run has read all entries of the history up to `lastId`. An entry with a lower id
+ * may become visible after one with a higher id. So the position moves only to the end of an
+ * earlier run, and only if all transactions that ran at that time have ended (`isConfirmed`).
  */
 export async function endRun(
   sql: Sql,
@@ -59,9 +59,9 @@ export async function storeRebuilt(sql: Sql, to: string | null): Promise<void> {
 }
 
 /**
- * Deletes all figures, so that the next run counts all payments again. Then it reads the history
- * after the position. The position goes back by 100,000 entries: every statement ends after some
- * seconds, so entries that are not committed yet have higher ids.
+ * Deletes all figures, so that the next run counts all payments again. After that, the run reads
+ * the history after the position. The position goes back by 100,000 entries: every statement ends
+ * after some seconds, so entries that are not committed yet have higher ids.
  */
 export async function resetStats(sql: Sql): Promise<void> {
   await lockProgress(sql);
@@ -249,7 +249,7 @@ export interface StatsRow {
   pay_times: number[] | null;
 }
 
-/** `ranges`: the length of `pay_times`. Adds up each hour first, so that it is rounded once. */
+/** `ranges`: the length of `pay_times`. Adds up each hour first, so that each is truncated once. */
 export async function readStats(
   sql: Sql,
   { owner, from, to, interval, timeZone, groups, limit }: StatsQuery,
