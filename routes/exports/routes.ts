@@ -22,7 +22,7 @@ import { type AppEnv, callerOf, createRouter, type Router } from "../shared/rout
 /** An export has no pages. */
 const WITHOUT_PAGES = { limit: true, cursor: true } as const;
 
-const mark = {
+const byteOrderMark = {
   bom: oneOf(["true", "false"]).optional().openapi({
     description:
       "`true`: the file begins with a byte order mark. Excel then reads letters such as " +
@@ -82,7 +82,7 @@ const paymentsRoute = createRoute({
   description: "Returns your payments as a CSV file, with the filters of `GET /payments/`.\n\n" +
     DESCRIPTION,
   tags: ["Reports"],
-  request: { query: PaymentListQuery.omit({ ...WITHOUT_PAGES, q: true }).extend(mark) },
+  request: { query: PaymentListQuery.omit({ ...WITHOUT_PAGES, q: true }).extend(byteOrderMark) },
   responses: csvResponse(
     "id,order_id,payment_type,gross_amount,net_amount,transaction_status\r\n" +
       "0197a3c2-5f4e-7d61-9f0b-2c64d1b0a7e5,order-1017,gopay,150000,150000,settlement\r\n",
@@ -97,7 +97,7 @@ const refundsRoute = createRoute({
   description: "Returns the refunds of your payments as a CSV file, with the filters of " +
     "`GET /refunds/`.\n\n" + DESCRIPTION,
   tags: ["Reports"],
-  request: { query: RefundListQuery.omit(WITHOUT_PAGES).extend(mark) },
+  request: { query: RefundListQuery.omit(WITHOUT_PAGES).extend(byteOrderMark) },
   responses: csvResponse(
     "id,payment_id,order_id,amount,status\r\n" +
       "0197a3c4-0a1b-7c3d-8e4f-5a6b7c8d9e0f,0197a3c2-5f4e-7d61-9f0b-2c64d1b0a7e5,order-1017," +
@@ -113,7 +113,7 @@ const invoicesRoute = createRoute({
   description: "Returns your invoices as a CSV file, without their items, with the filters of " +
     "`GET /invoices/`.\n\n" + DESCRIPTION,
   tags: ["Reports"],
-  request: { query: InvoiceListQuery.omit(WITHOUT_PAGES).extend(mark) },
+  request: { query: InvoiceListQuery.omit(WITHOUT_PAGES).extend(byteOrderMark) },
   responses: csvResponse(
     "id,invoice_number,status,total_amount,customer_name,due_date\r\n" +
       "0197a3c2-5f4e-7d61-9f0b-2c64d1b0a7e5,INV-2026-0017,paid,150000,Budi,2026-03-31\r\n",

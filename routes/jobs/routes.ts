@@ -59,8 +59,9 @@ const readRoute = createRoute({
     "Returns a job. After a 202, poll the URL in `Location` about once per second until the " +
     "status is `succeeded` or `failed`. The `result` of a succeeded job contains the same data " +
     "as the synchronous response; the `error` of a failed job starts with the error `code`. You " +
-    "can read the jobs that you requested; staff and viewers can read all jobs. For any other job, and for " +
-    "a job that was deleted after the retention period, the error is `not_found`.",
+    "can read the jobs that you requested; staff and viewers can read all jobs. For any " +
+    "other job, and for a job that was deleted after the retention period, the error is " +
+    "`not_found`.",
   tags: ["Jobs"],
   request: { params },
   responses: {

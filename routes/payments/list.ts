@@ -73,12 +73,12 @@ export const PaymentListQuery = z.object({
   ).optional().openapi({
     minLength: MIN_SEARCH,
     description: "Search box: the newest payments whose order id begins with this text, or whose " +
-      "transaction id, customer email, customer phone or virtual account number it is. Returns at " +
-      "most `limit` payments and no `Link`. Combine it only with `limit` and `user_id`.",
+      "transaction id, customer email, customer phone or virtual account number equals it. " +
+      "Returns at most `limit` payments and no `Link`. Combine it only with `limit` and `user_id`.",
     param: { examples: unsentExample("order-18") },
   }),
   order_id: textParameter(
-    "Only payments of this order: one, and those that failed before it.",
+    "Only payments with this order id. There can be several if earlier ones failed.",
     "order-1017",
   ),
   transaction_id: textParameter(
@@ -152,14 +152,14 @@ const listRoute = createRoute({
   operationId: "listPayments",
   summary: "List payments",
   description:
-    "Returns summaries of your payments, newest first; staff and viewers see the payments of all users. Use " +
-    "it for overviews and reconciliation, and to find a payment by your own `order_id`, by the " +
-    "customer, or by any text (`q`). To be notified of changes, subscribe to events instead of " +
-    "polling. Follow `Link` for the next page until it is absent; new payments do not shift later " +
-    "pages. The time of a page does not depend on the number of payments; so a " +
-    "page can have fewer than `limit` payments, or none, if few payments match several filters: " +
-    "follow `Link` then, too. If a filter, `limit` or `cursor` is invalid, the error is " +
-    "`validation_error`, and `errors` names the parameter.",
+    "Returns summaries of your payments, newest first; staff and viewers see the payments of all " +
+    "users. Use it for overviews and reconciliation, and to find a payment by your own " +
+    "`order_id`, by the customer, or by any text (`q`). To be notified of changes, subscribe to " +
+    "events instead of polling. Follow `Link` for the next page until it is absent; new payments " +
+    "do not shift later pages. The response time does not depend on the number of payments. " +
+    "Therefore a page can have fewer than `limit` payments, or none, if few payments match " +
+    "several filters: follow `Link` then, too. If a filter, `limit` or `cursor` is invalid, the " +
+    "error is `validation_error`, and `errors` names the parameter.",
   tags: ["Payments"],
   request: { query: PaymentListQuery },
   responses: {

@@ -62,8 +62,8 @@ const listRoute = createRoute({
     "Returns the refunds of your payments, newest first; staff and viewers see the refunds of all " +
     "users. The list contains refunds requested here and, once the gateway has reported them, " +
     "refunds made in the gateway's dashboard. Use `status=pending` to find refunds that the bank " +
-    "has not made yet. Follow `Link` for the next page until it is absent. If a filter, `limit` or `cursor` " +
-    "is invalid, the error is `validation_error`, and `errors` names the parameter.",
+    "has not made yet. Follow `Link` for the next page until it is absent. If a filter, `limit` " +
+    "or `cursor` is invalid, the error is `validation_error`, and `errors` names the parameter.",
   tags: ["Refunds"],
   request: { query: RefundListQuery },
   responses: {

@@ -56,10 +56,10 @@ const listRoute = createRoute({
   operationId: "listSubscriptions",
   summary: "List subscriptions",
   description:
-    "Returns your subscriptions, newest first; staff and viewers see the subscriptions of all users. Use " +
-    "`status=inactive` to find those that the gateway ended. Follow `Link` for the next page " +
-    "until it is absent; new subscriptions do not shift later pages. If a filter, `limit` or " +
-    "`cursor` is invalid, the error is `validation_error`, and `errors` names the parameter.",
+    "Returns your subscriptions, newest first; staff and viewers see the subscriptions of all " +
+    "users. Use `status=inactive` to find those that the gateway ended. Follow `Link` for the " +
+    "next page until it is absent; new subscriptions do not shift later pages. If a filter, " +
+    "`limit` or `cursor` is invalid, the error is `validation_error`, and `errors` names the parameter.",
   tags: ["Subscriptions"],
   request: {
     query: z.object({

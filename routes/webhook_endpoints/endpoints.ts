@@ -152,7 +152,7 @@ const deleteWebhookEndpointRoute = createRoute({
   operationId: "deleteWebhookEndpoint",
   summary: "Delete a webhook endpoint",
   description:
-    "Deletes an endpoint and its pending deliveries. To hold deliveries instead, disable the " +
+    "Deletes an endpoint and all its deliveries. To hold deliveries instead, disable the " +
     "endpoint. For an endpoint that is already deleted, the error is `not_found`. Staff only; " +
     "other callers get `forbidden`.",
   request: { params },
