@@ -24,7 +24,7 @@ export interface PositionPublisherDeps {
 /** Id of the advisory lock. Its bytes are "events" in ASCII. */
 const LOCK = 0x6576656e7473n;
 
-/** How often to look for events without a notification: the sender may have crashed before it. */
+/** How often to look for events. A notification can be missing, because its sender crashed. */
 const POLL_MS = 1_000;
 
 /** The shortest pause between two batches: under load one batch has many events. */
