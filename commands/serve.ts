@@ -48,7 +48,7 @@ export const GRACE_MS = DEFAULT_DEADLINE_MS + CHARGE_DEADLINE_MS + STATEMENTS_MS
 export interface ServeOptions {
   /** In-process event subscribers of an embedding program. */
   events?: Events;
-  /** By default, `serve` registers them. A program that awaits before must register them first. */
+  /** Default: `serve` registers them. A program that awaits before `serve` registers them first. */
   crons?: Crons;
 }
 

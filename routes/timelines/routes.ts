@@ -16,7 +16,7 @@ const NOTIFICATION_ID = "0197a3c5-90e4-7f28-8b6a-3d1c5e7f9a02";
 
 const EMPTY = { transition: null, refund: null, notification: null, event: null };
 
-/** A transition of the payment, or with null of another record. */
+/** A transition of the payment, or of another record if `payment_id` is null. */
 function transitionEntry(
   at: string,
   payment_id: string | null,
