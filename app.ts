@@ -14,6 +14,7 @@ import type { GatewayClient } from "./core/gateway/client.ts";
 import type { Load } from "./core/load.ts";
 import type { Log } from "./core/log.ts";
 import type { EventPublisher, JobQueue } from "./core/outbox.ts";
+import { createExports } from "./core/reports/export_stream.ts";
 import { createSecretBox } from "./core/secret_box.ts";
 import type { Events } from "./core/subscribers/subscribe.ts";
 import type { Poster } from "./core/webhooks/post.ts";
@@ -123,6 +124,7 @@ export function createApp(options: AppDeps): App {
   const invoiceDeps = { ...deps, invoicePayments: config.invoicePayments };
   const secrets = createSecretBox(config.gateway.serverKey);
   const webhookRules = { allowPrivate: config.webhookAllowPrivate };
+  const exports = createExports(deps);
   const publicRoutes = [
     createHealthRoutes(deps),
     createNotificationRoute({
@@ -147,7 +149,7 @@ export function createApp(options: AppDeps): App {
     createTimelineRoutes(deps),
     createNotificationRoutes(notificationDeps),
     createEventRoutes(deps),
-    createExportRoutes(invoiceDeps),
+    createExportRoutes({ ...invoiceDeps, exports }),
     createStatsRoutes(deps),
     createReconciliationRoutes(deps),
     createWebhookRoutes({ ...deps, secrets, webhookRules }),
@@ -198,6 +200,7 @@ export function createApp(options: AppDeps): App {
       ...notificationDeps,
       secrets,
       webhookRules,
+      exports,
       basePath,
       authenticate,
       trustedProxies,

@@ -23,11 +23,14 @@ interface ListProps {
   message?: string | null;
   /** Whether events update the page. */
   isLive?: boolean;
+  /** The columns with amounts. */
+  amounts?: number[];
   children?: Child;
 }
 
 export const ListPage: FC<ListProps> = (props) => {
   const { view, title, path, columns, rows, next, status, message, isLive, children } = props;
+  const { amounts = [] } = props;
   const { root, words } = view;
   return (
     <Frame
@@ -55,8 +58,14 @@ export const ListPage: FC<ListProps> = (props) => {
         </form>
       )}
       {rows.length === 0 ? <p class="empty">{words.nothing}</p> : (
-        <Table columns={columns}>
-          {rows.map((cells) => <tr>{cells.map((cell) => <td>{cell}</td>)}</tr>)}
+        <Table columns={columns} amounts={amounts}>
+          {rows.map((cells) => (
+            <tr>
+              {cells.map((cell, index) =>
+                amounts.includes(index) ? <td class="amount">{cell}</td> : <td>{cell}</td>
+              )}
+            </tr>
+          ))}
         </Table>
       )}
       {next !== null && (
@@ -73,6 +82,19 @@ export const ListPage: FC<ListProps> = (props) => {
     </Frame>
   );
 };
+
+interface ExportProps {
+  view: SignedInView;
+  /** The path of the list in the console, such as `/refunds/`. */
+  path: string;
+  /** The filters of the list. */
+  search: URLSearchParams;
+}
+
+/** Downloads the list as a file. */
+export const ExportLink: FC<ExportProps> = ({ view, path, search }) => (
+  <a class="button" href={`${view.root}/exports${path}?${search}`}>{view.words.exportCsv}</a>
+);
 
 /** The chosen one of these values, from a URL; null: none of them. */
 export function choose<T extends string>(values: readonly T[], sent: string | undefined): T | null {
