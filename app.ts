@@ -122,9 +122,10 @@ export function createApp(options: AppDeps): App {
   const { basePath, rateLimit, trustedProxies } = config;
   const notificationDeps = { ...deps, confirm: config.notificationConfirm };
   const invoiceDeps = { ...deps, invoicePayments: config.invoicePayments };
+  // The API and the console share the limits of open exports.
+  const exports = createExports(deps);
   const secrets = createSecretBox(config.gateway.serverKey);
   const webhookRules = { allowPrivate: config.webhookAllowPrivate };
-  const exports = createExports(deps);
   const publicRoutes = [
     createHealthRoutes(deps),
     createNotificationRoute({
@@ -198,9 +199,9 @@ export function createApp(options: AppDeps): App {
     `${basePath}/console/`,
     createConsole({
       ...notificationDeps,
+      exports,
       secrets,
       webhookRules,
-      exports,
       basePath,
       authenticate,
       trustedProxies,

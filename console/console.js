@@ -2,14 +2,6 @@
 
 const { live, liveUrl, events } = document.body.dataset;
 
-/** Events often arrive together, and may arrive all the time. */
-const DELAY_MS = 200;
-const INTERVAL_MS = 1_000;
-
-const RECONNECT_MS = 5_000;
-
-let wasConnected = false;
-
 if (live) follow();
 
 function follow() {
@@ -17,38 +9,40 @@ function follow() {
   if (live !== "*") url.searchParams.set("resource", live);
   const stream = new EventSource(url);
   for (const name of events.split(" ")) stream.addEventListener(name, refreshSoon);
-  stream.addEventListener("open", () => {
-    // Events are missed while the connection is lost.
-    if (wasConnected) refreshSoon();
-    wasConnected = true;
-  });
-  stream.addEventListener("error", () => {
-    // The browser reconnects by itself, but not after an error response.
-    if (stream.readyState === EventSource.CLOSED) setTimeout(follow, RECONNECT_MS);
-  });
   addEventListener("pagehide", () => stream.close());
 }
 
+/** Several events often arrive together. */
+const DELAY_MS = 200;
+
+/** Events may arrive all the time: the page is loaded at most this often. */
+const INTERVAL_MS = 1_000;
+
 let timer = null;
 let startedAt = -Infinity;
+let shownAt = -Infinity;
 
 function refreshSoon() {
   const wait = Math.max(DELAY_MS, startedAt + INTERVAL_MS - performance.now());
   timer ??= setTimeout(refresh, wait);
 }
 
-let requested = 0;
-let shown = 0;
-
 async function refresh() {
+  // Events that arrive from now on need another refresh.
   timer = null;
   startedAt = performance.now();
-  const number = ++requested;
+  const started = startedAt;
   const response = await fetch(location.href, { redirect: "error" }).catch(() => null);
   if (!response?.ok) return;
   const page = new DOMParser().parseFromString(await response.text(), "text/html");
-  if (number < shown) return;
-  shown = number;
+  // A slow response must not replace a newer one.
+  if (started < shownAt) return;
+  shownAt = started;
+  showPage(page);
+}
+
+/** Only the parts that have a name are replaced, or everything if the page names none. */
+function showPage(page) {
   const parts = document.querySelectorAll("main [data-part]");
   if (parts.length === 0) replace(document.querySelector("main"), page.querySelector("main"));
   for (const part of parts) {
@@ -65,12 +59,10 @@ function replace(old, fresh) {
     fresh.querySelector(`#${id}`)?.setAttribute("open", "");
   }
   const scrolled = [...old.querySelectorAll(".table")].map(({ scrollLeft }) => scrollLeft);
-  const focused = old.contains(document.activeElement) ? document.activeElement : null;
+  const focused = old.contains(document.activeElement) ? document.activeElement.href : null;
   old.replaceWith(fresh);
-  for (const [index, table] of fresh.querySelectorAll(".table").entries()) {
+  for (const [index, table] of [...fresh.querySelectorAll(".table")].entries()) {
     table.scrollLeft = scrolled[index] ?? 0;
   }
-  if (focused?.href) {
-    [...fresh.querySelectorAll("a")].find(({ href }) => href === focused.href)?.focus();
-  }
+  if (focused) [...fresh.querySelectorAll("a")].find(({ href }) => href === focused)?.focus();
 }

@@ -57,17 +57,19 @@ export const ListPage: FC<ListProps> = (props) => {
           <button type="submit">{words.filter}</button>
         </form>
       )}
-      {rows.length === 0 ? <p class="empty">{words.nothing}</p> : (
-        <Table columns={columns} amounts={amounts}>
-          {rows.map((cells) => (
-            <tr>
-              {cells.map((cell, index) =>
-                amounts.includes(index) ? <td class="amount">{cell}</td> : <td>{cell}</td>
-              )}
-            </tr>
-          ))}
-        </Table>
-      )}
+      {rows.length === 0
+        ? <p class="empty">{words.nothing}</p>
+        : (
+          <Table columns={columns} amounts={amounts}>
+            {rows.map((cells) => (
+              <tr>
+                {cells.map((cell, index) =>
+                  amounts.includes(index) ? <td class="amount">{cell}</td> : <td>{cell}</td>
+                )}
+              </tr>
+            ))}
+          </Table>
+        )}
       {next !== null && (
         <a
           class="next"
@@ -93,7 +95,7 @@ interface ExportProps {
 
 /** Downloads the list as a file. */
 export const ExportLink: FC<ExportProps> = ({ view, path, search }) => (
-  <a class="button" href={`${view.root}/exports${path}?${search}`}>{view.words.exportCsv}</a>
+  <a class="button" href={`${view.root}${path}export/?${search}`}>{view.words.exportCsv}</a>
 );
 
 /** The chosen one of these values, from a URL; null: none of them. */

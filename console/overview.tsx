@@ -209,19 +209,20 @@ const NeedsAttention: FC<{ view: SignedInView; attention: Attention }> = ({ view
   return (
     <section class="card" aria-labelledby="attention">
       <h2 id="attention">{texts.attention}</h2>
-      {found.length === 0 && <p class="help">{texts.nothing}</p>}
-      <ul class="attention">
-        {found.map(({ kind, count, path }) => (
-          <li>
-            <a href={root + path}>{texts.kinds[kind]}</a>
-            {count !== null && (
-              <strong>
-                {count > MAX_ATTENTION ? `${MAX_ATTENTION} ${texts.orMore}` : count}
-              </strong>
-            )}
-          </li>
-        ))}
-      </ul>
+      {found.length === 0 ? <p class="help">{texts.nothing}</p> : (
+        <ul class="attention">
+          {found.map(({ kind, count, path }) => (
+            <li>
+              <a href={root + path}>{texts.kinds[kind]}</a>
+              {count !== null && (
+                <strong>
+                  {count > MAX_ATTENTION ? `${MAX_ATTENTION} ${texts.orMore}` : count}
+                </strong>
+              )}
+            </li>
+          ))}
+        </ul>
+      )}
     </section>
   );
 };

@@ -86,8 +86,9 @@ export interface Volumes {
 
 export async function readVolumes(deps: StatsDeps, caller: Caller): Promise<Volumes> {
   const { start, end } = today(deps.clock);
-  const days = Array.from({ length: CHART_DAYS }, (_, index) =>
-    new Date(start.subtract({ days: CHART_DAYS - 1 - index }).epochMilliseconds)
+  const days = Array.from(
+    { length: CHART_DAYS },
+    (_, index) => new Date(start.subtract({ days: CHART_DAYS - 1 - index }).epochMilliseconds),
   );
   const { rows } = await readPaymentStats(deps, caller, {
     from: days[0]!.toISOString(),

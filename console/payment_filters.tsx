@@ -7,15 +7,13 @@ import { methodName, rupiah } from "./format.ts";
 import {
   COLUMNS,
   DEFAULT_COLUMNS,
-  type Field,
+  type Field as FieldName,
   FIELDS,
   LISTS,
   type PaymentQuery,
   searchOf,
 } from "./payment_query.ts";
 import type { View } from "./session.ts";
-
-const FRAUD_STATUSES = ["accept", "challenge", "deny"];
 
 interface FiltersProps {
   view: View;
@@ -30,9 +28,8 @@ export const PaymentFilters: FC<FiltersProps> = ({ view, query }) => {
       <form class="search" role="search" action={`${root}/payments/`}>
         <label for="q">{words.search}</label>
         <input id="q" name="q" type="search" value={query.q} placeholder={words.searchHelp} />
-        {!isDefault && query.columns.map((column) => (
-          <input type="hidden" name="column" value={column} />
-        ))}
+        {!isDefault &&
+          query.columns.map((column) => <input type="hidden" name="column" value={column} />)}
         <button type="submit">{words.search}</button>
       </form>
       <details id="filters" class="folded">
@@ -100,17 +97,8 @@ function valueText({ words }: View, name: string, value: string): string {
 const FilterForm: FC<FiltersProps> = ({ view, query }) => {
   const { root, words } = view;
   const { labels, columnNames, fraudStatuses } = words.paymentsPage;
-  const input = (name: Field, type = "text") => (
-    <div>
-      <label for={name}>{labels[name]}</label>
-      <input
-        id={name}
-        name={name}
-        type={type}
-        value={query[name]}
-        inputmode={name.endsWith("amount") ? "numeric" : undefined}
-      />
-    </div>
+  const input = (name: FieldName, type = "text") => (
+    <Field name={name} label={labels[name]} type={type} value={query[name]} />
   );
   return (
     <form class="card" action={`${root}/payments/`}>
@@ -133,17 +121,13 @@ const FilterForm: FC<FiltersProps> = ({ view, query }) => {
         {input("settled_to", "date")}
         {input("min_amount")}
         {input("max_amount")}
-        <div>
-          <label for="fraud_status">{labels.fraud_status}</label>
-          <select id="fraud_status" name="fraud_status">
-            <option value="">{words.any}</option>
-            {FRAUD_STATUSES.map((each) => (
-              <option value={each} selected={each === query.fraud_status}>
-                {fraudStatuses[each]}
-              </option>
-            ))}
-          </select>
-        </div>
+        <Choice
+          name="fraud_status"
+          label={labels.fraud_status}
+          value={query.fraud_status}
+          options={fraudStatuses}
+          any={words.any}
+        />
         {input("customer_email", "email")}
         {input("customer_phone", "tel")}
         {input("order_id")}
@@ -167,6 +151,40 @@ const FilterForm: FC<FiltersProps> = ({ view, query }) => {
     </form>
   );
 };
+
+interface ChoiceProps {
+  name: string;
+  label: string;
+  value: string;
+  options: Record<string, string>;
+  any: string;
+}
+
+export const Choice: FC<ChoiceProps> = ({ name, label, value, options, any }) => (
+  <div>
+    <label for={name}>{label}</label>
+    <select id={name} name={name}>
+      <option value="">{any}</option>
+      {Object.entries(options).map(([each, text]) => (
+        <option value={each} selected={each === value}>{text}</option>
+      ))}
+    </select>
+  </div>
+);
+
+interface FieldProps {
+  name: string;
+  label: string;
+  type: string;
+  value: string;
+}
+
+export const Field: FC<FieldProps> = ({ name, label, type, value }) => (
+  <div>
+    <label for={name}>{label}</label>
+    <input id={name} name={name} type={type} value={value} />
+  </div>
+);
 
 interface BoxesProps {
   name: string;

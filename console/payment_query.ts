@@ -151,7 +151,7 @@ function startOfDay(day: string): string {
 }
 
 /** The beginning of the next day in Jakarta; an invalid day stays as it is, and is refused. */
-function endOfDay(day: string): string {
+export function endOfDay(day: string): string {
   const start = Date.parse(startOfDay(day));
   return Number.isNaN(start) ? day : new Date(start + 86_400_000).toISOString();
 }

@@ -2,6 +2,7 @@
 
 import type { Child, FC } from "hono/jsx";
 import { type FieldError, ServiceError } from "../core/errors.ts";
+import type { Position } from "../core/page.ts";
 import type { PaymentSummary } from "../core/payments/views.ts";
 import { exportPayments } from "../core/reports/exports.ts";
 import { EXPORT_PAGE } from "../core/reports/export_stream.ts";
@@ -32,14 +33,14 @@ export function addPayments({ deps, router, signedIn, page }: ConsoleBase): void
     return page(c, <PaymentsPage {...{ view, query }} {...found} />, found.errors ? 400 : 200);
   });
 
-  router.get(`/exports${PATH}`, async (c) => {
+  router.get(`${PATH}export/`, async (c) => {
     const { session } = await signedIn(c);
     const parsed = parseView(deps, session.caller, { ...readQuery(c.req.url), cursor: "" });
     if ("errors" in parsed) {
       const [{ field, message }] = parsed.errors as [FieldError];
       throw new ServiceError("validation_error", { detail: `${field}: ${message}` });
     }
-    const source = exportPayments(deps, session.caller, async (after) => {
+    const source = exportPayments(deps, session.caller, async (after: Position | null) => {
       const { payments, next } = await parsed.readView(EXPORT_PAGE, after);
       return { items: payments, next };
     });

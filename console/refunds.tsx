@@ -49,7 +49,7 @@ export function addRefunds({ deps, root, router, signedIn, page }: ConsoleBase):
     );
   });
 
-  router.get(`/exports${PATH}`, async (c) => {
+  router.get(`${PATH}export/`, async (c) => {
     const { session } = await signedIn(c);
     const filter = filterBy(choose(REFUND_STATUSES, c.req.query("status")));
     const source = exportRefunds(deps, session.caller, async (before: string | null) => {

@@ -5,11 +5,7 @@ import type { Context } from "hono";
 import { oneOf } from "../../core/input_fields.ts";
 import type { InvoiceDeps } from "../../core/invoices/invoice_record.ts";
 import type { Position } from "../../core/page.ts";
-import {
-  EXPORT_PAGE,
-  type Exports,
-  type ExportSource,
-} from "../../core/reports/export_stream.ts";
+import { EXPORT_PAGE, type Exports, type ExportSource } from "../../core/reports/export_stream.ts";
 import { exportInvoices, exportPayments, exportRefunds } from "../../core/reports/exports.ts";
 import { unsentExample } from "../../openapi/components.ts";
 import { InvoiceListQuery, readInvoicePage } from "../invoices/routes.ts";

@@ -42,8 +42,7 @@ export function createAudit(recorder: AuditRecorder, basePath: string): AuditReq
 }
 
 const CHARGE = "/charge/";
-/** Files of the API and of the console. */
-const EXPORTS = /^(\/console)?\/exports\//;
+const EXPORTS = /^\/exports\/|^\/console\/.+\/export\/$/;
 
 /** A UUID, or the prefix of an API key. Callers choose other text, so it is not stored. */
 const ID = /^([0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|gk_[\w-]{8})$/;
