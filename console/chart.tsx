@@ -92,7 +92,7 @@ export const StackedChart: FC<ChartProps> = (props) => {
                 <text
                   x={percent(x(index)! + x.bandwidth() / 2)}
                   y={HEIGHT + 20}
-                  text-anchor={index === columns.length - 1 ? "end" : "middle"}
+                  text-anchor="middle"
                 >
                   {column}
                 </text>

@@ -155,12 +155,14 @@ interface TableProps {
   columns: Child[];
   /** The columns with amounts, whose titles are at the right like the amounts. */
   amounts?: number[];
+  /** For the stylesheet. */
+  class?: string;
   children?: Child;
 }
 
 /** A table that scrolls on narrow screens. */
-export const Table: FC<TableProps> = ({ columns, amounts = [], children }) => (
-  <div class="table" tabindex={0} role="region">
+export const Table: FC<TableProps> = ({ columns, amounts = [], class: name, children }) => (
+  <div class={name ? `table ${name}` : "table"} tabindex={0} role="region">
     <table>
       <thead>
         <tr>

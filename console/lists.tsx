@@ -18,19 +18,26 @@ interface ListProps {
   /** The cursor of the next page; null on the last one. */
   next: string | null;
   /** The chosen status and all of them; absent: the list has no filter. */
-  status?: { chosen: string; all: readonly string[] };
+  status?: {
+    chosen: string;
+    all: readonly string[];
+    /** The names of the statuses in the user's language. */
+    names?: Record<string, string>;
+  };
   /** What the last form did. */
   message?: string | null;
   /** Whether events update the page. */
   isLive?: boolean;
   /** The columns with amounts. */
   amounts?: number[];
+  /** A link or a button at the title. */
+  action?: Child;
   children?: Child;
 }
 
 export const ListPage: FC<ListProps> = (props) => {
   const { view, title, path, columns, rows, next, status, message, isLive, children } = props;
-  const { amounts = [] } = props;
+  const { amounts = [], action } = props;
   const { root, words } = view;
   return (
     <Frame
@@ -40,7 +47,14 @@ export const ListPage: FC<ListProps> = (props) => {
       live={isLive ? "*" : undefined}
       events={EVENT_NAMES}
     >
-      <h1>{title}</h1>
+      {action
+        ? (
+          <div class="heading">
+            <h1>{title}</h1>
+            {action}
+          </div>
+        )
+        : <h1>{title}</h1>}
       {message && <p role="status" class="done">{message}</p>}
       {children}
       {status && (
@@ -50,7 +64,9 @@ export const ListPage: FC<ListProps> = (props) => {
             <select id="status" name="status">
               <option value="">{words.any}</option>
               {status.all.map((each) => (
-                <option value={each} selected={each === status.chosen}>{each}</option>
+                <option value={each} selected={each === status.chosen}>
+                  {status.names?.[each] ?? each}
+                </option>
               ))}
             </select>
           </div>

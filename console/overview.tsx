@@ -91,7 +91,7 @@ interface Figure {
   label: string;
   /** The figure as text. */
   show(figures: DayFigures): string;
-  /** The figure as a number that can be compared; null: there is none. */
+  /** The figure as a number, for the change in percent; null: it is not shown. */
   value(figures: DayFigures): number | null;
 }
 
@@ -118,7 +118,8 @@ const Today: FC<{ view: SignedInView; comparison: Comparison }> = ({ view, compa
     {
       label: texts.successRate,
       show: (figures) => rate(figures) === null ? "–" : percent.format(rate(figures)!),
-      value: rate,
+      // A change of a percentage in percent would be misunderstood.
+      value: () => null,
     },
     { label: words.statuses.pending, ...number("pending") },
     { label: words.refunds, ...amount("refunds") },

@@ -10,16 +10,16 @@ import { findPayments, PaymentListQuery } from "../routes/payments/list.ts";
 
 /** The columns of the table, in their order. */
 export const COLUMNS = [
-  "created",
-  "order",
-  "customer",
-  "name",
-  "method",
   "amount",
   "refunded",
   "net",
   "status",
   "fraud",
+  "order",
+  "customer",
+  "name",
+  "method",
+  "created",
   "settled",
   "user",
   "id",
@@ -28,12 +28,12 @@ export const COLUMNS = [
 export type Column = (typeof COLUMNS)[number];
 
 export const DEFAULT_COLUMNS: readonly Column[] = [
-  "created",
+  "amount",
+  "status",
   "order",
   "customer",
   "method",
-  "amount",
-  "status",
+  "created",
 ];
 
 /** Filters with one value. Days are days in Jakarta, such as `2026-11-16`. */

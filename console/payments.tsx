@@ -118,6 +118,7 @@ export const PaymentTable: FC<PaymentTableProps> = ({ view, payments, columns })
   const { words } = view;
   return (
     <Table
+      class="payments"
       columns={columns.map((column) => words.paymentsPage.columnNames[column])}
       amounts={columns.flatMap((column, index) => AMOUNTS.includes(column) ? [index] : [])}
     >

@@ -38,14 +38,11 @@ export function addRefunds({ deps, root, router, signedIn, page }: ConsoleBase):
         columns={[words.created, words.order, words.amount, words.reason, words.status]}
         rows={rows}
         next={next && encodeCursor(next)}
-        status={{ chosen: status ?? "", all: REFUND_STATUSES }}
+        status={{ chosen: status ?? "", all: REFUND_STATUSES, names: words.refundStatuses }}
         amounts={[2]}
+        action={<ExportLink view={view} path={PATH} search={searchOf(status)} />}
         isLive
-      >
-        <div class="actions">
-          <ExportLink view={view} path={PATH} search={searchOf(status)} />
-        </div>
-      </ListPage>,
+      />,
     );
   });
 
