@@ -4,7 +4,7 @@ import { NIL } from "uuid";
 import type { Sql } from "./database.ts";
 import type { GatewayPayment } from "./payments.ts";
 
-/** All users; `0027_payment_stats.sql` explains the other scopes. */
+/** All users; see the migration for the other scopes. */
 export const ALL_USERS = "*";
 
 export function scopeOf(userId: string | null): string {
@@ -204,7 +204,7 @@ export async function addDeltas(sql: Sql, deltas: StatsDelta[]): Promise<void> {
       pay_times = array(
         select a + b from unnest(old.pay_times, excluded.pay_times) with ordinality
           pair (a, b, number) order by number)`;
-  // Deletes rows that are zero now: most payments leave the status in which they were created.
+  // Most payments leave the status in which they were created.
   await sql`
     delete from gateway.payment_stats old
     using json_populate_recordset(null::gateway.payment_stats, ${json}::text::json) delta
@@ -245,11 +245,14 @@ export interface StatsRow {
   gross_amount: number;
   refund_amount: number;
   chargeback_amount: number;
-  /** Null if the rows are grouped by status. */
+  /** Null if the rows are grouped by status, or if they are not wanted. */
   pay_times: number[] | null;
 }
 
-/** `ranges`: the length of `pay_times`. Adds up each hour first, so that each is truncated once. */
+/**
+ * `ranges`: the length of `pay_times`; 0 if they are not wanted. Adds up each hour first, so that
+ * each is truncated once.
+ */
 export async function readStats(
   sql: Sql,
   { owner, from, to, interval, timeZone, groups, limit }: StatsQuery,
@@ -280,7 +283,7 @@ export async function readStats(
       group by hour ${groupColumns}
     ) hours
     group by 1 ${groupColumns} order by 1 ${groupColumns} limit ${limit}`;
-  if (groups.includes("transaction_status")) {
+  if (groups.includes("transaction_status") || ranges === 0) {
     return (await rows).map((row) => ({ ...row, pay_times: null }));
   }
   const times = sql<StatsRow[]>`
