@@ -4,7 +4,7 @@ import { NIL } from "uuid";
 import type { Sql } from "./database.ts";
 import type { GatewayPayment } from "./payments.ts";
 
-/** All users; see the migration for the other scopes. */
+/** All users; `0027_payment_stats.sql` explains the other scopes. */
 export const ALL_USERS = "*";
 
 export function scopeOf(userId: string | null): string {
@@ -204,7 +204,7 @@ export async function addDeltas(sql: Sql, deltas: StatsDelta[]): Promise<void> {
       pay_times = array(
         select a + b from unnest(old.pay_times, excluded.pay_times) with ordinality
           pair (a, b, number) order by number)`;
-  // Most payments leave the status in which they were created.
+  // Deletes rows that are zero now: most payments leave the status in which they were created.
   await sql`
     delete from gateway.payment_stats old
     using json_populate_recordset(null::gateway.payment_stats, ${json}::text::json) delta

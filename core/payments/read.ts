@@ -127,10 +127,10 @@ export async function searchPayments(
   return rows.map((row) => summarizePayment(row, caller));
 }
 
-/** A charge that runs has no response either, so a payment counts as unanswered only after this time. */
+/** Younger payments do not count as unanswered: their charge may still be running. */
 const UNANSWERED_MS = 60_000;
 
-/** Payments that were created before this time, and have no response yet, have an unknown outcome. */
+/** A payment without a response has an unknown outcome if it was created before this time. */
 export function unansweredSince(now: number): Date {
   return new Date(now - UNANSWERED_MS);
 }
