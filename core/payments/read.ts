@@ -39,7 +39,7 @@ export interface ListFilter extends PaymentConditions {
   created_to?: Date;
 }
 
-/** A filter by amount needs a range of creation times that is at most this long, or a customer. */
+/** A filter by amount needs a range of creation times that is at most this long, or one of `FEW`. */
 const MAX_AMOUNT_DAYS = 31;
 
 const DAY_MS = 86_400_000;
@@ -94,8 +94,8 @@ function checkAmounts(filter: ListFilter, now: number): FieldError[] {
   return [{
     field,
     message:
-      `needs created_from and created_to at most ${MAX_AMOUNT_DAYS} days apart, or a customer ` +
-      "(customer_email or customer_phone)",
+      `needs created_from, at most ${MAX_AMOUNT_DAYS} days before created_to (default: now), or a ` +
+      "filter by customer, order, transaction, virtual account, invoice or subscription",
   }];
 }
 

@@ -36,9 +36,9 @@ const DESCRIPTION =
   "do not. A cell that begins with an apostrophe gets another one. To get the original text back, " +
   "remove one apostrophe from every cell that begins with one.\n\n" +
   "The service reads the records while you download, newest first; records that are created " +
-  "meanwhile are not in the file. If it cannot finish the file, it resets the connection: a file " +
-  "is complete only if your HTTP client reports no error. The same happens if you read nothing for " +
-  "a minute, and after an hour. You can have 3 open exports at a time; above that, the error is " +
+  "meanwhile are not in the file. If it cannot finish the file, if you read nothing for a minute, " +
+  "or after an hour, it resets the connection: a file is complete only if your HTTP client reports " +
+  "no error. You can have 3 open exports at a time; above that, the error is " +
   "`rate_limited`.";
 
 const NAME_HEADER = {

@@ -195,8 +195,8 @@ const updateRoute = createRoute({
     "`invalid_state` with the `subscription_status`. If the gateway rejects the new values, the " +
     "error is `gateway_validation`, and nothing is changed.\n\n" +
     "With `outcome: unknown` the gateway did not confirm whether it made the change: resend the " +
-    "same request with the same `Idempotency-Key`. A name, amount or interval that the gateway " +
-    "has changed is also found by the next check.",
+    "same request with the same `Idempotency-Key`. If the gateway made the change, the next " +
+    "check also finds the new name, amount or interval.",
   tags: ["Subscriptions"],
   request: {
     params: SubscriptionPath,

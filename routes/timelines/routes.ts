@@ -143,8 +143,8 @@ function timelineRoute(resource: Timeline["resource"]) {
     operationId: `get${NAMES[resource]}Timeline`,
     summary: `Get the timeline of ${resource === "invoice" ? "an" : "a"} ${resource}`,
     description: `${DESCRIPTIONS[resource]} Use it to find out why the ${resource} is in its ` +
-      "state. Notifications and events are deleted after their retention period. For a " +
-      `${resource} of another user, the error is \`not_found\`.`,
+      "state. Notifications and events are deleted after their retention period. If the " +
+      `${resource} belongs to another user, the error is \`not_found\`.`,
     tags: ["Timelines"],
     request: { params: z.object({ pk: pathId(`The ${resource}'s \`id\`.`) }) },
     responses: {
