@@ -79,7 +79,7 @@ export const PaymentListQuery = z.object({
     param: { examples: unsentExample("order-18") },
   }),
   order_id: textParameter(
-    "Only payments with this order id: usually one, and those that failed before it.",
+    "Only payments with this order id. There can be several if earlier ones failed.",
     "order-1017",
   ),
   transaction_id: textParameter(
@@ -154,10 +154,10 @@ const listRoute = createRoute({
   operationId: "listPayments",
   summary: "List payments",
   description:
-    "Returns summaries of your payments, newest first; staff and viewers see the payments of all users. Use " +
-    "it for overviews and reconciliation, and to find a payment by your own `order_id`, by the " +
-    "customer, or by any text (`q`). To be notified of changes, subscribe to events instead of " +
-    "polling. Follow `Link` for the next page until it is absent; new payments do not shift later " +
+    "Returns summaries of your payments, newest first; staff and viewers see the payments of all " +
+    "users. Use it for overviews and reconciliation, and to find a payment by your own " +
+    "`order_id`, by the customer, or by any text (`q`). To be notified of changes, subscribe to " +
+    "events instead of polling. Follow `Link` for the next page until it is absent; new payments do not shift later " +
     "pages. If few payments match several filters, a page can have fewer than `limit` payments, or " +
     "none, and still a `Link`: follow it. If a filter, `limit` or `cursor` is invalid, the error is " +
     "`validation_error`, and `errors` names the parameter.",
