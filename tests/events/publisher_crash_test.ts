@@ -31,7 +31,7 @@ async function startInstance(databaseUrl: string, gatewayUrl: string): Promise<S
     },
     // Not `deno task`, so that the signal kills the service itself.
     command: [
-      ...[Deno.execPath(), "run", "-q", "--no-lock", "--no-prompt"],
+      ...[Deno.execPath(), "run", "-q", "--no-prompt"],
       ...permissionFlags({ queue: "postgres", dataDir: "/nowhere" }, null, PROJECT),
       "main.ts",
     ],
