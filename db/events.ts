@@ -27,8 +27,8 @@ export interface GatewayEvent extends RowOf<typeof EVENT_COLUMNS> {}
 export const NEW_EVENT_COLUMNS = {
   ...EVENT_COLUMNS,
   /**
-   * The tasks that deliver the event to in-process subscribers. Null: an instance of version 1.0 wrote
-   * the event together with all its deliveries.
+   * The tasks that deliver the event to in-process subscribers. Null: an instance of an earlier version
+   * wrote the event together with all its deliveries.
    */
   subscribers: fixed<string[]>(),
 };
@@ -45,7 +45,7 @@ export interface EventFilter {
   /** Exclusive. */
   createdTo?: EventTime;
   order: EventOrder;
-  /** Only events that come after this one in that order. The event with this id may be deleted. */
+  /** Only events that come after this one in `order`. The event with this id may be deleted. */
   before: string | null;
   limit: number;
 }
@@ -53,14 +53,15 @@ export interface EventFilter {
 /** A time, and an id by which PostgreSQL finds the position of that time: see `CREATION_SLACK_MS`. */
 export interface EventTime {
   time: Date;
-  /** The lowest id of events that were created then, minus or plus the slack. */
+  /** The lowest id of an event created at `time`, minus or plus the slack. */
   nearId: string;
 }
 
 /**
- * Positions follow the commits, so the order of events can differ from the order of their creation
- * by the time between them: the deadline of a statement, and the difference of two instances' clocks.
- * A list of a time range starts and ends this much outside of it, and leaves the other events out.
+ * Positions follow the order of commits, not of creation. Two events can have the opposite order
+ * only if they were created within this time: the deadline of a statement plus the difference
+ * between the clocks of two instances. A list of a time range reads this much more on each side,
+ * and then leaves out the events outside of the range.
  */
 export const CREATION_SLACK_MS = 10_000;
 
@@ -72,7 +73,7 @@ const LAST_SEQUENCE = 2 ** 31 - 1;
  * Lists events that have a position. Events that are published later get higher positions, so the
  * order never changes. If the event `before` was pruned, an ascending list starts with the oldest
  * event, and a descending list is empty. If it has no position yet, the list is empty.
- * Each kind of list has its own index (see `listByIndex` in `payment_statements.ts`).
+ * Each kind of list has its own index (see `newestInRange` in `list_walk.ts`).
  */
 export async function listEvents(
   sql: Sql,
@@ -147,7 +148,8 @@ async function listOfAll(sql: Sql, filter: EventFilter): Promise<WalkedPage<Gate
 
 /**
  * The position of the first event that was created near this time; `otherwise` without a time. If all
- * events are older, it is above all positions: a list from there is empty, a list up to there has all.
+ * events are older, it is above all positions: a list from there is empty, and a list up
+ * to there has all events.
  */
 function positionNear(sql: Sql, time: EventTime | undefined, otherwise: string) {
   if (time === undefined) return sql`${otherwise}::bigint`;

@@ -1,6 +1,7 @@
 /**
- * Statements through a connection pooler. A pooler in transaction mode runs each transaction in any of
- * its sessions, so nothing of a session can be relied on: each transaction makes its own settings.
+ * Statements through a connection pooler. A pooler in transaction mode runs each transaction in any
+ * of its sessions, so nothing of a session can be relied on: each transaction applies its own
+ * settings.
  */
 
 import postgres from "postgres";
@@ -11,13 +12,13 @@ type Rows = postgres.Row[];
 /** Builds the driver's query of a statement; it is sent when it is awaited. */
 type Build = (sql: postgres.ISql) => Promise<Rows>;
 
-/** Statements that make these settings until the end of the transaction. */
+/** Statements that apply these settings until the end of the transaction. */
 export function setLocal(settings: Record<string, string | number>): string {
   return Object.entries(settings)
     .map(([name, value]) => `set local ${name} = '${value}'`).join("; ");
 }
 
-/** Runs each statement in a transaction of its own that makes these settings first. */
+/** Runs each statement in its own transaction, which applies these settings first. */
 export function pooledSql(
   pool: postgres.Sql,
   settings: Record<string, string | number>,
@@ -89,8 +90,8 @@ function isTextOrNull(value: unknown): boolean {
 
 /**
  * The driver sends the three statements together, in one round trip. If the second one fails, the
- * server answers the commit with a rollback. After the connection is lost, nothing more is sent, and
- * the session is not released: the driver would use its closed connection.
+ * server answers the commit with a rollback. If the connection is lost, the session is not
+ * released, because the driver would use the closed connection again.
  */
 async function runAlone(
   pool: postgres.Sql,

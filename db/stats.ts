@@ -4,7 +4,7 @@ import { NIL } from "uuid";
 import type { Sql } from "./database.ts";
 import type { GatewayPayment } from "./payments.ts";
 
-/** All users; see the migration for the other scopes. */
+/** All users; `0027_payment_stats.sql` explains the other scopes. */
 export const ALL_USERS = "*";
 
 export function scopeOf(userId: string | null): string {
@@ -35,9 +35,9 @@ export async function lockProgress(sql: Sql): Promise<void> {
 }
 
 /**
- * A run has read all entries of the history up to `lastId`. The position moves only to the end of an
- * earlier run whose transactions had ended when this run began: an entry with a lower id may become
- * visible after one with a higher id.
+ * Stores that a run has read all entries of the history up to `lastId`. An entry with a lower id
+ * may become visible after one with a higher id. So the position moves only to the end of an
+ * earlier run, and only if all transactions that ran at that time have ended (`isConfirmed`).
  */
 export async function endRun(
   sql: Sql,
@@ -59,9 +59,9 @@ export async function storeRebuilt(sql: Sql, to: string | null): Promise<void> {
 }
 
 /**
- * Deletes all figures, so that the next run counts all payments again. Entries of the history that are
- * written meanwhile are read afterwards. The position is far enough back for all that are not committed
- * yet: every statement ends after some seconds.
+ * Deletes all figures, so that the next run counts all payments again. After that, the run reads
+ * the history after the position. The position goes back by 100,000 entries: every statement ends
+ * after some seconds, so entries that are not committed yet have higher ids.
  */
 export async function resetStats(sql: Sql): Promise<void> {
   await lockProgress(sql);
@@ -222,7 +222,7 @@ export async function addDeltas(sql: Sql, name: StatsTable, deltas: StatsDelta[]
     where created_count = 0 and paid_count = 0 and gross_amount = 0 and refund_amount = 0
       and chargeback_amount = 0`;
   if (emptied.length === 0) return;
-  // Most payments leave the status in which they were created.
+  // Deletes rows that are zero now: most payments leave the status in which they were created.
   await sql`
     delete from ${table} old using ${rowsOf(emptied)} emptied
     where (old.scope, old.start, old.payment_type, old.bank, old.transaction_status)
@@ -273,7 +273,7 @@ export interface StatsRow {
   gross_amount: number;
   refund_amount: number;
   chargeback_amount: number;
-  /** Null if the rows are grouped by status. */
+  /** Null if the rows are grouped by status, or if they are not wanted. */
   pay_times: PayTimes | null;
 }
 
@@ -283,7 +283,11 @@ export interface PayTimes {
   pay_counts: number[];
 }
 
-export async function readStats(sql: Sql, query: StatsQuery): Promise<StatsRow[]> {
+export async function readStats(
+  sql: Sql,
+  query: StatsQuery,
+  withPayTimes: boolean,
+): Promise<StatsRow[]> {
   const { groups, limit } = query;
   const columns = groups.map((name) => name === "user_id" ? "scope" : name);
   const groupColumns = sql.unsafe(columns.map((name) => `, ${name}`).join(""));
@@ -300,7 +304,7 @@ export async function readStats(sql: Sql, query: StatsQuery): Promise<StatsRow[]
       group by start ${groupColumns}
     ) times
     group by 1 ${groupColumns} order by 1 ${groupColumns} limit ${limit + 1}`;
-  if (groups.includes("transaction_status") || rows.length > limit) {
+  if (!withPayTimes || groups.includes("transaction_status") || rows.length > limit) {
     return rows.map((row) => ({ ...row, pay_times: null }));
   }
   const times = await sql<(StatsRow & PayTimes)[]>`

@@ -42,7 +42,7 @@ export interface DeliveryFilter {
   limit: number;
 }
 
-/** Newest first. `listByIndex` in `payment_statements.ts` explains the form of the conditions. */
+/** Newest first. `newestInRange` in `list_walk.ts` explains the form of the conditions. */
 export async function listDeliveries(
   sql: Sql,
   { endpointId, status, before, limit }: DeliveryFilter,
@@ -141,8 +141,8 @@ export interface DueOptions {
 const LAST_SEQUENCE = 2 ** 31 - 1;
 
 /**
- * How long a delivery waits for an earlier one of its resource that is retried. A receiver that rejects
- * one event must not delay the later ones for the days of its retries.
+ * How long a delivery waits for an earlier one of its resource that is retried. Without this limit,
+ * a receiver that rejects one event would get the later ones only after days of retries.
  */
 const MAX_HOLD_MS = 5 * 60_000;
 

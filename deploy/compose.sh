@@ -5,7 +5,7 @@
 set -eu
 keys=.data/compose_keys
 
-# Prints so many random bytes in base64url.
+# Prints $1 random bytes in base64url.
 random() {
   head -c "$1" /dev/urandom | base64 | tr '+/' '-_' | tr -d '=\n'
 }
@@ -49,7 +49,7 @@ service)
   set -a
   . "$keys"
   set +a
-  flags=$(deno run -q --no-lock -P=prepare main.ts prepare)
+  flags=$(deno run -q --cached-only -P=prepare main.ts prepare)
   # Without quotes: each flag is an argument.
   exec deno run --cached-only --no-prompt $flags main.ts
   ;;

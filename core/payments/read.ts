@@ -1,17 +1,19 @@
-/** `readPayment`, `listPayments` and `searchPayments`: without a request to the gateway. */
+/** Reads, lists and searches payments, without a request to the gateway. */
 
 import { batched } from "../../db/batched.ts";
 import {
   isBySettlement,
   listPayments as list,
+  listUnanswered,
+  LOOKUPS,
   type PaymentConditions,
 } from "../../db/payment_lists.ts";
 import { MAX_SEARCHED, searchPayments as search } from "../../db/payment_search.ts";
 import { paymentReads } from "../../db/payment_statements.ts";
-import type { Caller } from "../auth/caller.ts";
+import { type Caller, requireReadAll } from "../auth/caller.ts";
 import { type FieldError, invalidField, ServiceError } from "../errors.ts";
 import { checkCursor, checkRange, idRange, refuseFilters } from "../list_filters.ts";
-import { type Position, readFilteredPage } from "../page.ts";
+import { type Position, readFilteredPage, readPage } from "../page.ts";
 import { ownerFor, ownerOfList } from "../records/read.ts";
 import type { PaymentDeps } from "./payment_record.ts";
 import { type PaymentSummary, type PaymentView, summarizePayment, viewPayment } from "./views.ts";
@@ -37,7 +39,7 @@ export interface ListFilter extends PaymentConditions {
   created_to?: Date;
 }
 
-/** A filter by amount needs a range of creation times that is at most this long, or a customer. */
+/** A filter by amount needs a range of creation times that is at most this long, or one of `FEW`. */
 const MAX_AMOUNT_DAYS = 31;
 
 const DAY_MS = 86_400_000;
@@ -72,17 +74,6 @@ export async function listPayments(
   return { payments: rows.map((row) => summarizePayment(row, caller)), next };
 }
 
-/** Filters that find few payments. */
-const FEW = [
-  "customer_email",
-  "customer_phone",
-  "order_id",
-  "transaction_id",
-  "va_number",
-  "invoice_id",
-  "subscription_id",
-] as const;
-
 function checkFilters(filter: ListFilter, now: number): FieldError[] {
   const { created_from, created_to, settled_from, settled_to, min_amount, max_amount } = filter;
   return [
@@ -96,15 +87,15 @@ function checkFilters(filter: ListFilter, now: number): FieldError[] {
 /** Amounts have no index, so the other filters must leave a limited number of payments. */
 function checkAmounts(filter: ListFilter, now: number): FieldError[] {
   const field = (["min_amount", "max_amount"] as const).find((name) => filter[name] !== undefined);
-  if (!field || FEW.some((name) => filter[name] !== undefined)) return [];
+  if (!field || LOOKUPS.some((name) => filter[name] !== undefined)) return [];
   const start = filter.created_from?.getTime() ?? -Infinity;
   const end = filter.created_to?.getTime() ?? now;
   if (end - start <= MAX_AMOUNT_DAYS * DAY_MS) return [];
   return [{
     field,
     message:
-      `needs created_from and created_to at most ${MAX_AMOUNT_DAYS} days apart, or a customer ` +
-      "(customer_email or customer_phone)",
+      `needs created_from, at most ${MAX_AMOUNT_DAYS} days before created_to (default: now), or a ` +
+      "filter by customer, order, transaction, virtual account, invoice or subscription",
   }];
 }
 
@@ -116,7 +107,7 @@ export interface PaymentSearchInput {
   limit: number;
 }
 
-/** The newest payments that have this text as an id or a contact; a beginning suffices for order ids. */
+/** The newest payments with this id or contact; for an order id, its beginning is enough. */
 export async function searchPayments(
   { database }: PaymentDeps,
   caller: Caller,
@@ -134,4 +125,35 @@ export async function searchPayments(
     throw invalidField("q", `matches more than ${MAX_SEARCHED} payments; add characters`);
   }
   return rows.map((row) => summarizePayment(row, caller));
+}
+
+/** Younger payments do not count as unanswered: their charge may still be running. */
+const UNANSWERED_MS = 60_000;
+
+/** A payment without a response has an unknown outcome if it was created before this time. */
+export function unansweredSince(now: number): Date {
+  return new Date(now - UNANSWERED_MS);
+}
+
+/** Pending payments without a response of the gateway, newest first. For staff and viewers. */
+export async function listUnansweredPayments(
+  { database, clock }: PaymentDeps,
+  caller: Caller,
+  { after, limit }: { after: Position | null; limit: number },
+): Promise<PaymentPage> {
+  requireReadAll(caller);
+  const createdBefore = unansweredSince(clock());
+  const before = after?.id ?? null;
+  const { rows, next } = await readPage(
+    limit,
+    (limit) =>
+      database.query(
+        (sql) => listUnanswered(sql, { createdBefore, before, limit }),
+        "list unanswered payments",
+      ),
+  );
+  return {
+    payments: rows.map((row) => summarizePayment(row, caller)),
+    next: next === null ? null : { id: next, at: null },
+  };
 }

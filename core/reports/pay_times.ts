@@ -1,6 +1,6 @@
 /**
- * How long customers take to pay, as a histogram: hours of a rollup can be added up, but their medians
- * cannot. Each range ends at 1.1 times the end of the previous one.
+ * How long customers take to pay, as a histogram: the histograms of several hours can be added up,
+ * but medians cannot. Each range ends at 1.1 times the end of the previous one.
  */
 
 import type { PayTimes } from "../../db/stats.ts";

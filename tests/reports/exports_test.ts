@@ -109,7 +109,7 @@ Deno.test("exports: have every filter of their lists in the document", async () 
   }
 });
 
-Deno.test("exports: contain the caller's own records, for staff and viewers all with their owners", async () => {
+Deno.test("exports: contain the caller's records; for staff and viewers, those of all users with the owner", async () => {
   await using payments = await openPayments();
   const { app, key } = payments;
   const bob = await app.createKey({ userId: "bob" });
@@ -337,7 +337,7 @@ Deno.test("export: is aborted, and makes room, if the reader reads nothing for t
   const caller = { userId: "a", isStaff: false, credential: "api_key", keyPrefix: null } as const;
   const stream = await exports.open(caller, {
     columns: ["id"],
-    hasMark: false,
+    hasByteOrderMark: false,
     readPage: () => Promise.resolve({ rows: [["1"]], next: null }),
   });
   assert.throws(() => exports.admit(caller), { code: "rate_limited" });
@@ -361,7 +361,7 @@ Deno.test("export: reads one page at a time, however many there are, and skips e
   let readPages = 0;
   const stream = await exports.open<number>(caller, {
     columns: ["id"],
-    hasMark: false,
+    hasByteOrderMark: false,
     readPage(after) {
       readPages++;
       const number = (after ?? 0) + 1;

@@ -100,6 +100,9 @@ export const REAL_INSTALLATION = {
 /** Nothing listens on this port. `fetch` blocks some low ports, but not this one. */
 const NOWHERE = "http://127.0.0.1:2";
 
+/** Read once for each process. */
+let projectMigrations: Promise<Migration[]> | null = null;
+
 export async function openApp(options: TestAppOptions): Promise<TestApp> {
   const settings = parseConfig(options.env ?? REAL_INSTALLATION, "/nowhere");
   const { serverKey = settings.gateway.serverKey } = options;
@@ -159,7 +162,7 @@ export async function openApp(options: TestAppOptions): Promise<TestApp> {
     streams,
     background: gateway,
     config,
-    migrations: options.migrations ?? await loadMigrations(),
+    migrations: options.migrations ?? await (projectMigrations ??= loadMigrations()),
     load: options.load ?? createLoad(log),
     isDraining: options.isDraining ?? (() => false),
     developmentKey: null,
@@ -194,8 +197,8 @@ export async function openApp(options: TestAppOptions): Promise<TestApp> {
     },
     async publishEvents() {
       if (positions) {
-        // The publisher is not told about events of a statement whose response was lost; without this
-        // it would find them only a second later.
+        // The publisher gets no notification of events if the response to their statement was lost.
+        // Without this, it would find them only a second later.
         if (!positions.wake()) await opened.query(notifyPublisher);
         await untilPublished({ database: opened });
       } else await publishAll(opened, undefined, deps.events);
