@@ -109,9 +109,12 @@ async function exportAll(): Promise<{ rows: number; memory: number[] }> {
     }
   }
   const sampling = sample();
-  for await (const chunk of await openExport()) rows += countLines(chunk);
-  isRunning = false;
-  await sampling;
+  try {
+    for await (const chunk of await openExport()) rows += countLines(chunk);
+  } finally {
+    isRunning = false;
+    await sampling;
+  }
   return { rows, memory: samples.filter((each) => each.length > 0).map(median) };
 }
 
