@@ -26,10 +26,23 @@ import type { SignedInView } from "./session.ts";
 const NEWEST = 10;
 
 export function addOverview({ deps, router, signedIn, page }: ConsoleBase): void {
+  const readKnownVolumes = keepVolumes(deps);
+
+  /** Null while the service counts all payments for the first time, or again. */
+  async function readStats(caller: Caller): Promise<Stats | null> {
+    try {
+      const comparison = await readComparison(deps, caller);
+      return { comparison, volumes: await readKnownVolumes(caller, comparison) };
+    } catch (thrown) {
+      if (thrown instanceof ServiceError && thrown.code === "unavailable") return null;
+      throw thrown;
+    }
+  }
+
   router.get("/", async (c) => {
     const view = await signedIn(c);
     const { caller } = view.session;
-    const stats = await readStats(deps, caller);
+    const stats = await readStats(caller);
     const attention = await readAttention(deps, caller);
     const { payments } = await listPayments(deps, caller, { limit: NEWEST, after: null });
     return page(c, <OverviewPage {...{ view, stats, attention, payments }} />);
@@ -41,15 +54,21 @@ interface Stats {
   volumes: Volumes;
 }
 
-/** Null while the service counts all payments for the first time, or again. */
-async function readStats(deps: ConsoleDeps, caller: Caller): Promise<Stats | null> {
-  try {
-    const comparison = await readComparison(deps, caller);
-    return { comparison, volumes: await readVolumes(deps, caller) };
-  } catch (thrown) {
-    if (thrown instanceof ServiceError && thrown.code === "unavailable") return null;
-    throw thrown;
-  }
+/**
+ * Adding up 30 days takes most of the time of the page. The statistics are updated once a minute, so it
+ * is done once for each update. All staff and viewers see the same figures.
+ */
+function keepVolumes(deps: ConsoleDeps) {
+  let known: { key: string; volumes: Promise<Volumes> } | null = null;
+  return async (caller: Caller, { asOf, until }: Comparison): Promise<Volumes> => {
+    const key = `${asOf} ${until}`;
+    if (known?.key !== key) {
+      const reading = { key, volumes: readVolumes(deps, caller) };
+      known = reading;
+      reading.volumes.catch(() => known = known === reading ? null : known);
+    }
+    return await known.volumes;
+  };
 }
 
 interface OverviewProps {

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { updateStats } from "../../core/reports/count_payments.ts";
+import type { Database } from "../../db/database.ts";
 import { REAL_INSTALLATION } from "../support/app.ts";
 import { type Browsing, signInTo } from "../support/console/browsing.ts";
 import { createDatabase, runSql } from "../support/database/database.ts";
@@ -122,6 +123,34 @@ Deno.test("console overview: the chart has a legend, a title, and a table with t
     [dayName(yesterday!), "Rp 900.000", "Rp 0", "Rp 900.000"],
     [dayName(before!), "Rp 0", "Rp 0", "Rp 0"],
   ]);
+});
+
+Deno.test("console overview: the chart is computed again only when the statistics were updated", async () => {
+  const clock = manualClock();
+  let reads = 0;
+  await using payments = await openPayments({
+    now: clock.now,
+    wrapDatabase: (database): Database => ({
+      ...database,
+      query(work, name) {
+        if (name === "read stats") reads++;
+        return database.query(work, name);
+      },
+    }),
+  });
+  const staff = await openStaff(payments);
+  const readsOf = async (work: () => Promise<unknown>) => {
+    const before = reads;
+    await work();
+    return reads - before;
+  };
+  const open = () => staff.open("/console/");
+  const withoutChart = await readsOf(open);
+  assert.equal(await readsOf(open), withoutChart);
+  clock.advance(1_000);
+  await updateStats(payments.app.deps);
+  assert.equal(await readsOf(open), withoutChart + 1);
+  assert.equal(await readsOf(open), withoutChart);
 });
 
 Deno.test("console overview: the chart adds up the methods for which it has no colour", async () => {
