@@ -24,7 +24,7 @@ interface ListProps {
     /** The names of the statuses in the user's language. */
     names?: Record<string, string>;
   };
-  /** What the last form did. */
+  /** The result of the form that was sent before. */
   message?: string | null;
   /** Whether events update the page. */
   isLive?: boolean;
@@ -114,7 +114,7 @@ export const ExportLink: FC<ExportProps> = ({ view, path, search }) => (
   <a class="button" href={`${view.root}${path}export/?${search}`}>{view.words.exportCsv}</a>
 );
 
-/** The chosen one of these values, from a URL; null: none of them. */
+/** The value that the URL contains, if it is one of `values`; otherwise null. */
 export function choose<T extends string>(values: readonly T[], sent: string | undefined): T | null {
   return values.find((value) => value === sent) ?? null;
 }

@@ -250,8 +250,8 @@ export interface StatsRow {
 }
 
 /**
- * `ranges`: the length of `pay_times`; 0: they are not wanted. The figures of an hour are added up before
- * its time is rounded.
+ * `ranges`: the length of `pay_times`; 0: they are not wanted. Adds up each hour first, so that its
+ * time is rounded once.
  */
 export async function readStats(
   sql: Sql,
