@@ -110,6 +110,22 @@ Deno.test("console payments: the chosen columns are in the URL, and stay on the 
   assert.equal(search.match(/name="column"/g)!.length, 3);
 });
 
+Deno.test("console payments: the view stays when the language is changed", async () => {
+  await using payments = await openPayments();
+  const staff = await openStaff(payments);
+  const change = (referer: string) =>
+    staff.post("/console/preferences/", { language: "id", path: "/payments/" }, {
+      Referer: referer,
+    });
+  const view = "/console/payments/?status=pending&column=net";
+  assert.equal((await change(`http://console.example${view}`)).path, view);
+  assert.match(staff.page.html, /Status: Menunggu/);
+  assert.equal(
+    (await change("http://console.example/console/jobs/?x=1")).path,
+    "/console/payments/",
+  );
+});
+
 Deno.test("console: the file of a view has exactly its payments, as the API's export of the same filters", async () => {
   await using payments = await openPayments();
   const { app } = payments;
