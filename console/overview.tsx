@@ -2,9 +2,9 @@
 
 import type { FC } from "hono/jsx";
 import type { Caller } from "../core/auth/caller.ts";
-import { ServiceError } from "../core/errors.ts";
 import { listPayments } from "../core/payments/read.ts";
 import type { PaymentSummary } from "../core/payments/views.ts";
+import { readStatsTime } from "../core/reports/stats.ts";
 import { type Attention, MAX_ATTENTION, readAttention } from "../core/status/attention.ts";
 import { entriesOf } from "./attention.ts";
 import { type ConsoleBase, type ConsoleDeps, EVENT_NAMES } from "./base.tsx";
@@ -25,19 +25,10 @@ import type { SignedInView } from "./session.ts";
 
 const NEWEST = 10;
 
-export function addOverview({ deps, router, signedIn, page }: ConsoleBase): void {
-  const readKnownVolumes = keepVolumes(deps);
+const HOUR_MS = 3_600_000;
 
-  /** Null while the service counts all payments for the first time, or again. */
-  async function readStats(caller: Caller): Promise<Stats | null> {
-    try {
-      const comparison = await readComparison(deps, caller);
-      return { comparison, volumes: await readKnownVolumes(caller, comparison) };
-    } catch (thrown) {
-      if (thrown instanceof ServiceError && thrown.code === "unavailable") return null;
-      throw thrown;
-    }
-  }
+export function addOverview({ deps, router, signedIn, page }: ConsoleBase): void {
+  const readStats = keepStats(deps);
 
   router.get("/", async (c) => {
     const view = await signedIn(c);
@@ -56,18 +47,28 @@ interface Stats {
 
 /**
  * Adding up 30 days takes most of the time of the page. The statistics are updated once a minute, so it
- * is done once for each update. All staff and viewers see the same figures.
+ * is done once for each update, and each hour. All staff and viewers see the same figures.
  */
-function keepVolumes(deps: ConsoleDeps) {
-  let known: { key: string; volumes: Promise<Volumes> } | null = null;
-  return async (caller: Caller, { asOf, until }: Comparison): Promise<Volumes> => {
-    const key = `${asOf} ${until}`;
+function keepStats(deps: ConsoleDeps): (caller: Caller) => Promise<Stats | null> {
+  let known: { key: string; stats: Promise<Stats> } | null = null;
+
+  async function read(caller: Caller): Promise<Stats> {
+    const comparison = await readComparison(deps, caller);
+    return { comparison, volumes: await readVolumes(deps, caller) };
+  }
+
+  /** Null while the service counts all payments for the first time, or again. */
+  return async (caller) => {
+    const asOf = await readStatsTime(deps, caller);
+    if (asOf === null) return null;
+    const key = `${asOf.toISOString()} ${Math.floor(deps.clock() / HOUR_MS)}`;
     if (known?.key !== key) {
-      const reading = { key, volumes: readVolumes(deps, caller) };
+      const reading = { key, stats: read(caller) };
       known = reading;
-      reading.volumes.catch(() => known = known === reading ? null : known);
+      // A failed reading is not kept.
+      reading.stats.catch(() => known = known === reading ? null : known);
     }
-    return await known.volumes;
+    return await known.stats;
   };
 }
 
