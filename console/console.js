@@ -2,6 +2,16 @@
 
 const { live, liveUrl, events } = document.body.dataset;
 
+/** How long to wait before the page connects again; doubled after each failure. */
+const RETRY_MS = { first: 1_000, longest: 30_000 };
+
+/** How long a form that was sent cannot be sent again. */
+const SENT_MS = 5_000;
+
+let retryMs = RETRY_MS.first;
+let hasConnected = false;
+let isLeaving = false;
+
 if (live) follow();
 
 function follow() {
@@ -9,7 +19,28 @@ function follow() {
   if (live !== "*") url.searchParams.set("resource", live);
   const stream = new EventSource(url);
   for (const name of events.split(" ")) stream.addEventListener(name, refreshSoon);
-  addEventListener("pagehide", () => stream.close());
+  stream.addEventListener("open", () => {
+    retryMs = RETRY_MS.first;
+    // Something may have happened while the page was not connected.
+    if (hasConnected) refreshSoon();
+    hasConnected = true;
+  });
+  stream.addEventListener("error", () => {
+    // The browser connects again after a lost connection, but not after an error response, such as
+    // that of a service that is stopping.
+    if (stream.readyState === EventSource.CLOSED && !isLeaving) followLater();
+  });
+  addEventListener("pagehide", () => {
+    isLeaving = true;
+    stream.close();
+  });
+}
+
+async function followLater() {
+  await new Promise((resolve) => setTimeout(resolve, retryMs));
+  retryMs = Math.min(2 * retryMs, RETRY_MS.longest);
+  await refresh();
+  if (!isLeaving) follow();
 }
 
 let timer;
@@ -23,9 +54,30 @@ function refreshSoon() {
 async function refresh() {
   const main = document.querySelector("main");
   // Would take away what the user is typing.
-  if (main.querySelector("input:focus, select:focus")) return;
-  const response = await fetch(location.href, { redirect: "error" }).catch(() => null);
+  if (main.querySelector("input:focus, select:focus, textarea:focus")) return;
+  const headers = { "Console-Refresh": "yes" };
+  const response = await fetch(location.href, { headers }).catch(() => null);
   if (!response?.ok) return;
+  if (response.redirected) {
+    // The session has ended.
+    location.assign(response.url);
+    return;
+  }
   const page = new DOMParser().parseFromString(await response.text(), "text/html");
   main.replaceWith(page.querySelector("main"));
 }
+
+/** A second click must not send a form again: the browser would not show the first response. */
+addEventListener("submit", (event) => {
+  if (event.target.method !== "post") return;
+  if (event.target.dataset.sent) event.preventDefault();
+  event.target.dataset.sent = "yes";
+  // If the page stays, the form can be sent again.
+  setTimeout(() => delete event.target.dataset.sent, SENT_MS);
+});
+
+/** After "back" the browser may show the page as it was left. */
+addEventListener("pageshow", (event) => {
+  if (!event.persisted) return;
+  for (const form of document.forms) delete form.dataset.sent;
+});

@@ -80,11 +80,14 @@ const Navigation: FC<{ view: View; path: string }> = ({ view, path }) => {
   const pages = {
     "/payments/": words.payments,
     "/refunds/": words.refundsPage,
-    "/notifications/": words.notifications,
+    "/events/": words.eventsPage.title,
     "/webhooks/": words.webhooks,
+    "/notifications/": words.notifications,
     "/jobs/": words.jobs,
     "/keys/": words.keys,
     "/sessions/": words.sessions,
+    "/audit/": words.auditPage.title,
+    "/status/": words.statusPage.title,
   };
   const role = roleOf(session!.caller);
   return (

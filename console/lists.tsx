@@ -19,6 +19,10 @@ interface ListProps {
   next: string | null;
   /** The chosen status and all of them; absent: the list has no filter. */
   status?: { chosen: string; all: readonly string[] };
+  /** Other filters, for the link to the next page. */
+  query?: string[][];
+  /** The text of an empty list. */
+  empty?: string;
   /** What the last form did. */
   message?: string | null;
   /** Whether events update the page. */
@@ -28,6 +32,7 @@ interface ListProps {
 
 export const ListPage: FC<ListProps> = (props) => {
   const { view, title, path, columns, rows, next, status, message, isLive, children } = props;
+  const { query = [], empty } = props;
   const { root, words } = view;
   return (
     <Frame
@@ -54,7 +59,7 @@ export const ListPage: FC<ListProps> = (props) => {
           <button type="submit">{words.filter}</button>
         </form>
       )}
-      {rows.length === 0 ? <p class="empty">{words.nothing}</p> : (
+      {rows.length === 0 ? <p class="empty">{empty ?? words.nothing}</p> : (
         <Table columns={columns}>
           {rows.map((cells) => <tr>{cells.map((cell) => <td>{cell}</td>)}</tr>)}
         </Table>
@@ -62,10 +67,11 @@ export const ListPage: FC<ListProps> = (props) => {
       {next !== null && (
         <a
           class="next"
-          href={`${root}${path}?${new URLSearchParams({
-            ...status && status.chosen !== "" && { status: status.chosen },
-            cursor: next,
-          })}`}
+          href={`${root}${path}?${new URLSearchParams([
+            ...query,
+            ...status && status.chosen !== "" ? [["status", status.chosen]] : [],
+            ["cursor", next],
+          ])}`}
         >
           {words.nextPage}
         </a>

@@ -73,7 +73,7 @@ function toApiQuery(query: PaymentQuery): Record<string, string> {
 }
 
 /** The beginning of the next day in Jakarta; an invalid day stays as it is, and is refused. */
-function endOfDay(day: string): string {
+export function endOfDay(day: string): string {
   const start = Date.parse(`${day}T00:00:00+07:00`);
   return Number.isNaN(start) ? day : new Date(start + 86_400_000).toISOString();
 }
@@ -199,7 +199,7 @@ interface ChoiceProps {
   any: string;
 }
 
-const Choice: FC<ChoiceProps> = ({ name, label, value, options, any }) => (
+export const Choice: FC<ChoiceProps> = ({ name, label, value, options, any }) => (
   <div>
     <label for={name}>{label}</label>
     <select id={name} name={name}>
@@ -218,7 +218,7 @@ interface FieldProps {
   value: string;
 }
 
-const Field: FC<FieldProps> = ({ name, label, type, value }) => (
+export const Field: FC<FieldProps> = ({ name, label, type, value }) => (
   <div>
     <label for={name}>{label}</label>
     <input id={name} name={name} type={type} value={value} />

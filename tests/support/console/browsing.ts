@@ -86,17 +86,16 @@ interface Form {
   fields: Record<string, string>;
 }
 
-/** The forms of a page with the values of their inputs. */
+/** The forms of a page with the values of their inputs, without boxes that are not checked. */
 export function formsOf(html: string): Form[] {
   return [...html.matchAll(/<form[^>]*action="([^"]+)"[^>]*>(.*?)<\/form>/gs)].map((
     [, action, inner],
   ) => ({
     action: action!,
     fields: Object.fromEntries(
-      [...inner!.matchAll(/<input[^>]*\bname="([^"]+)"[^>]*>/g)].map(([input, name]) => [
-        name!,
-        input.match(/\bvalue="([^"]*)"/)?.[1] ?? "",
-      ]),
+      [...inner!.matchAll(/<input[^>]*\bname="([^"]+)"[^>]*>/g)]
+        .filter(([input]) => !input.includes('type="checkbox"') || input.includes("checked"))
+        .map(([input, name]) => [name!, input.match(/\bvalue="([^"]*)"/)?.[1] ?? ""]),
     ),
   }));
 }
