@@ -1,4 +1,4 @@
-/** Updates the page when something happens: loads it again and replaces its content. */
+/** Updates the page when an event arrives: loads it again and replaces its content. */
 
 const { live, liveUrl, events } = document.body.dataset;
 
@@ -53,7 +53,7 @@ function refreshSoon() {
 
 async function refresh() {
   const main = document.querySelector("main");
-  // Would take away what the user is typing.
+  // A refresh would delete what the user is typing.
   if (main.querySelector("input:focus, select:focus, textarea:focus")) return;
   const headers = { "Console-Refresh": "yes" };
   const response = await fetch(location.href, { headers }).catch(() => null);

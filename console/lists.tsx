@@ -23,7 +23,7 @@ interface ListProps {
   query?: string[][];
   /** The text of an empty list. */
   empty?: string;
-  /** What the last form did. */
+  /** The result of the form that was sent before. */
   message?: string | null;
   /** Whether events update the page. */
   isLive?: boolean;
@@ -80,7 +80,7 @@ export const ListPage: FC<ListProps> = (props) => {
   );
 };
 
-/** The chosen one of these values, from a URL; null: none of them. */
+/** The value that the URL contains, if it is one of `values`; otherwise null. */
 export function choose<T extends string>(values: readonly T[], sent: string | undefined): T | null {
   return values.find((value) => value === sent) ?? null;
 }
@@ -90,7 +90,7 @@ export function cursorOf(c: ConsoleContext): string | null {
   return paging.cursor.safeParse(c.req.query("cursor")).data ?? null;
 }
 
-/** The same for a list whose pages may end early. */
+/** Like `cursorOf`, for a list whose pages may end early. */
 export function positionOf(c: ConsoleContext): Position | null {
   return filteredPaging.cursor.safeParse(c.req.query("cursor")).data ?? null;
 }

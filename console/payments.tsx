@@ -57,7 +57,7 @@ function readQuery(url: string): PaymentQuery {
   };
 }
 
-/** The same as a query of `GET /payments/`. A search has no other filters. */
+/** The query of `GET /payments/` for this form. If it has a search text, the filters are unused. */
 function toApiQuery(query: PaymentQuery): Record<string, string> {
   if (query.q !== "") return { q: query.q };
   const { from, to, status, payment_type, customer_email, cursor } = query;

@@ -116,7 +116,7 @@ export interface PaymentSearchInput {
   limit: number;
 }
 
-/** The newest payments that have this text as an id or a contact; a beginning suffices for order ids. */
+/** The newest payments with this id or contact; for an order id, its beginning is enough. */
 export async function searchPayments(
   { database }: PaymentDeps,
   caller: Caller,

@@ -14,7 +14,7 @@ export { STATS_GROUPS, STATS_INTERVALS } from "../../db/stats.ts";
 export interface StatsInput {
   /** A day, such as `2026-03-05`, or a time; missing: 30 days before `to`. */
   from?: string;
-  /** Exclusive, like `from`; missing: now. */
+  /** Exclusive; in the format of `from`. Missing: the end of the current hour. */
   to?: string;
   interval: StatsQuery["interval"];
   time_zone: string;

@@ -145,7 +145,7 @@ Deno.test("console: sessions are listed, staff end them, and signing out ends on
   assert.equal((await staff.open("/console/payments/")).path, "/console/sign-in/");
 });
 
-Deno.test("console: a sign-in gets a new session, so that a planted cookie is worth nothing", async () => {
+Deno.test("console: a sign-in gets a new session, and does not use a cookie that an attacker has set", async () => {
   await using app = await openApp({ databaseUrl });
   const key = await app.createKey({ isStaff: true });
   const browsing = browse(app);
@@ -155,7 +155,7 @@ Deno.test("console: a sign-in gets a new session, so that a planted cookie is wo
   assert.notEqual(browsing.cookies.get("console_session"), "planted");
 });
 
-Deno.test("console: after ten failed sign-ins an address must wait; another address need not", async () => {
+Deno.test("console: after ten failed sign-ins an address must wait, even with a valid key", async () => {
   await using app = await openApp({ databaseUrl });
   const key = await app.createKey({ isStaff: true });
   const browsing = browse(app);
