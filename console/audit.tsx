@@ -11,11 +11,12 @@ import {
   Label,
   queryOf,
   sentFields,
+  shorten,
   SuggestingField,
   timesOf,
   type Tone,
 } from "./parts.tsx";
-import { Choice, Field } from "./payments.tsx";
+import { Choice, Field } from "./payment_filters.tsx";
 import type { View } from "./session.ts";
 
 const PATH = "/audit/";
@@ -40,10 +41,14 @@ export function addAudit({ deps, router, signedIn, page }: ConsoleBase): void {
     const rows = entries.map((entry) => [
       <Time view={view} at={entry.created_at} />,
       <Actor view={view} entry={entry} />,
-      <FilterLink view={view} name="action" value={entry.action} />,
+      <>
+        <FilterLink view={view} name="action" value={entry.action} />
+        {entry.request_id && (
+          <span class="faint">{words.auditPage.request} {shorten(entry.request_id, 40)}</span>
+        )}
+      </>,
       <Changed view={view} entry={entry} />,
       <Outcome view={view} entry={entry} />,
-      entry.request_id && <code class="faint">{entry.request_id}</code>,
     ]);
     return page(
       c,
@@ -57,7 +62,6 @@ export function addAudit({ deps, router, signedIn, page }: ConsoleBase): void {
           words.auditPage.action,
           words.auditPage.resource,
           words.result,
-          words.auditPage.request,
         ]}
         rows={rows}
         next={next && encodeCursor(next)}
@@ -115,7 +119,9 @@ const Actor: FC<EntryProps> = ({ view, entry: { actor, user_id } }) => (
 );
 
 const FilterLink: FC<{ view: View; name: string; value: string }> = ({ view, name, value }) => (
-  <a href={`${view.root}${PATH}?${new URLSearchParams({ [name]: value })}`}>{value}</a>
+  <a class="quiet" href={`${view.root}${PATH}?${new URLSearchParams({ [name]: value })}`}>
+    {value}
+  </a>
 );
 
 /** Where the pages of the resources are that a route is about, by the first part of the route. */

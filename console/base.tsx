@@ -17,6 +17,7 @@ import type { GatewayClient } from "../core/gateway/client.ts";
 import type { RetryDeps } from "../core/jobs/retry.ts";
 import type { NotificationDeps } from "../core/notifications/confirm.ts";
 import type { PaymentDeps } from "../core/payments/payment_record.ts";
+import type { Exports } from "../core/reports/export_stream.ts";
 import type { DatabaseStateDeps } from "../core/status/database_state.ts";
 import type { StatusDeps } from "../core/status/status.ts";
 import type { WebhookDeps } from "../core/webhooks/endpoints.ts";
@@ -52,6 +53,8 @@ export interface ConsoleDeps
   rateLimit: RateLimit;
   authenticate: Authenticate;
   streams: EventStreams;
+  /** Shared with the API, so that its limits hold for both. */
+  exports: Exports;
   trustedProxies: AddressList | null;
   acceptDevelopmentKeys: boolean;
   /** Signs in without a credential; null except in the embedded default. */

@@ -21,7 +21,7 @@ import {
   timesOf,
 } from "./parts.tsx";
 import { Facts } from "./payment.tsx";
-import { Field } from "./payments.tsx";
+import { Field } from "./payment_filters.tsx";
 import type { SignedInView, View } from "./session.ts";
 import { DeliveryResult, DeliveryStatus } from "./webhooks.tsx";
 
@@ -45,8 +45,8 @@ export function addEvents({ deps, router, signedIn, page }: ConsoleBase): void {
       <Time view={view} at={event.created_at} />,
       <a href={`${view.root}${PATH}${event.id}/`}>{event.name}</a>,
       <ResourceLink view={view} event={event} />,
-      <div class="amount">{amountOf(event)}</div>,
-      <div class="amount">{event.sequence}</div>,
+      amountOf(event),
+      event.sequence,
     ]);
     return page(
       c,
@@ -58,9 +58,10 @@ export function addEvents({ deps, router, signedIn, page }: ConsoleBase): void {
           words.created,
           words.event,
           words.eventsPage.resource,
-          <div class="amount">{words.amount}</div>,
-          <div class="amount">{words.eventsPage.number}</div>,
+          words.amount,
+          words.eventsPage.number,
         ]}
+        amounts={[3, 4]}
         rows={rows}
         next={next && encodeCursor(next)}
         query={[...sentFields(query), ...names.map((name) => ["name", name])]}
@@ -220,48 +221,46 @@ const Deliveries: FC<Omit<EventProps, "message">> = ({ view, event, deliveries }
   const columns = [
     words.endpoint,
     words.status,
-    <div class="amount">{words.attempts}</div>,
+    words.attempts,
     words.webhooksPage.response,
-    words.webhooksPage.lastAttempt,
     words.webhooksPage.nextAttempt,
     "",
   ];
   return (
     <section class="card" aria-labelledby="deliveries">
       <h2 id="deliveries">{words.deliveries}</h2>
-      {deliveries.length === 0 ? <p>{words.eventsPage.noDeliveries}</p> : (
-        <Table columns={columns}>
-          {deliveries.map((delivery) => (
-            <tr>
-              <td class="url">
-                <a href={`${root}/webhooks/${delivery.endpoint.id}/`}>{delivery.endpoint.url}</a>
-              </td>
-              <td>
-                <DeliveryStatus view={view} status={delivery.status} />
-              </td>
-              <td class="amount">{delivery.attempts}</td>
-              <td class="text">
-                <DeliveryResult delivery={delivery} />
-              </td>
-              <td>
-                <Time view={view} at={delivery.last_attempt_at} />
-              </td>
-              <td>
-                <Time view={view} at={delivery.next_attempt_at} />
-              </td>
-              <td>
-                <ActionButton
-                  view={view}
-                  to={`/webhooks/${delivery.endpoint.id}/${event.id}/resend/`}
-                  fields={{ from: "event" }}
-                >
-                  {words.resend}
-                </ActionButton>
-              </td>
-            </tr>
-          ))}
-        </Table>
-      )}
+      {deliveries.length === 0
+        ? <p>{words.eventsPage.noDeliveries}</p>
+        : (
+          <Table columns={columns} amounts={[2]}>
+            {deliveries.map((delivery) => (
+              <tr>
+                <td class="url">
+                  <a href={`${root}/webhooks/${delivery.endpoint.id}/`}>{delivery.endpoint.url}</a>
+                </td>
+                <td>
+                  <DeliveryStatus view={view} status={delivery.status} />
+                </td>
+                <td class="amount">{delivery.attempts}</td>
+                <td class="text">
+                  <DeliveryResult view={view} delivery={delivery} />
+                </td>
+                <td>
+                  <Time view={view} at={delivery.next_attempt_at} />
+                </td>
+                <td>
+                  <ActionButton
+                    view={view}
+                    to={`/webhooks/${delivery.endpoint.id}/${event.id}/resend/`}
+                    fields={{ from: "event" }}
+                  >
+                    {words.resend}
+                  </ActionButton>
+                </td>
+              </tr>
+            ))}
+          </Table>
+        )}
     </section>
   );
 };

@@ -22,7 +22,7 @@ import {
   type Tone,
 } from "./parts.tsx";
 import { Facts } from "./payment.tsx";
-import { Choice } from "./payments.tsx";
+import { Choice } from "./payment_filters.tsx";
 import type { SignedInView, View } from "./session.ts";
 
 const PATH = "/jobs/";
@@ -47,7 +47,7 @@ export function addJobs({ deps, root, router, signedIn, formOf, page }: ConsoleB
       </a>,
       job.task,
       <JobStatus view={view} job={job} />,
-      <div class="amount">{job.attempts}</div>,
+      job.attempts,
       <Time view={view} at={job.updated_at} />,
       <div class="text">{shorten(job.error ?? "")}</div>,
       <Retry view={view} job={job} />,
@@ -62,11 +62,12 @@ export function addJobs({ deps, root, router, signedIn, formOf, page }: ConsoleB
           words.created,
           words.task,
           words.status,
-          <div class="amount">{words.attempts}</div>,
+          words.attempts,
           words.jobsPage.updated,
           words.error,
           "",
         ]}
+        amounts={[3]}
         rows={rows}
         next={next && encodeCursor(next)}
         query={sentFields(query)}

@@ -18,21 +18,32 @@ interface ListProps {
   /** The cursor of the next page; null on the last one. */
   next: string | null;
   /** The chosen status and all of them; absent: the list has no filter. */
-  status?: { chosen: string; all: readonly string[] };
+  status?: {
+    chosen: string;
+    all: readonly string[];
+    /** The names of the statuses in the user's language. */
+    names?: Record<string, string>;
+  };
   /** Other filters, for the link to the next page. */
   query?: string[][];
   /** The text of an empty list. */
   empty?: string;
+  /** A link above the title. */
+  back?: Child;
   /** The result of the form that was sent before. */
   message?: string | null;
   /** Whether events update the page. */
   isLive?: boolean;
+  /** The columns with amounts. */
+  amounts?: number[];
+  /** A link or a button at the title. */
+  action?: Child;
   children?: Child;
 }
 
 export const ListPage: FC<ListProps> = (props) => {
   const { view, title, path, columns, rows, next, status, message, isLive, children } = props;
-  const { query = [], empty } = props;
+  const { amounts = [], action, query = [], empty, back } = props;
   const { root, words } = view;
   return (
     <Frame
@@ -42,7 +53,15 @@ export const ListPage: FC<ListProps> = (props) => {
       live={isLive ? "*" : undefined}
       events={EVENT_NAMES}
     >
-      <h1>{title}</h1>
+      {back}
+      {action
+        ? (
+          <div class="heading">
+            <h1>{title}</h1>
+            {action}
+          </div>
+        )
+        : <h1>{title}</h1>}
       {message && <p role="status" class="done">{message}</p>}
       {children}
       {status && (
@@ -52,33 +71,58 @@ export const ListPage: FC<ListProps> = (props) => {
             <select id="status" name="status">
               <option value="">{words.any}</option>
               {status.all.map((each) => (
-                <option value={each} selected={each === status.chosen}>{each}</option>
+                <option value={each} selected={each === status.chosen}>
+                  {status.names?.[each] ?? each}
+                </option>
               ))}
             </select>
           </div>
           <button type="submit">{words.filter}</button>
         </form>
       )}
-      {rows.length === 0 ? <p class="empty">{empty ?? words.nothing}</p> : (
-        <Table columns={columns}>
-          {rows.map((cells) => <tr>{cells.map((cell) => <td>{cell}</td>)}</tr>)}
-        </Table>
-      )}
-      {next !== null && (
-        <a
-          class="next"
-          href={`${root}${path}?${new URLSearchParams([
-            ...query,
-            ...status && status.chosen !== "" ? [["status", status.chosen]] : [],
-            ["cursor", next],
-          ])}`}
-        >
-          {words.nextPage}
-        </a>
-      )}
+      <div data-part="rows">
+        {rows.length === 0
+          ? <p class="empty">{empty ?? words.nothing}</p>
+          : (
+            <Table columns={columns} amounts={amounts}>
+              {rows.map((cells) => (
+                <tr>
+                  {cells.map((cell, index) =>
+                    amounts.includes(index) ? <td class="amount">{cell}</td> : <td>{cell}</td>
+                  )}
+                </tr>
+              ))}
+            </Table>
+          )}
+        {next !== null && (
+          <a
+            class="next"
+            href={`${root}${path}?${new URLSearchParams([
+              ...query,
+              ...status && status.chosen !== "" ? [["status", status.chosen]] : [],
+              ["cursor", next],
+            ])}`}
+          >
+            {words.nextPage}
+          </a>
+        )}
+      </div>
     </Frame>
   );
 };
+
+interface ExportProps {
+  view: SignedInView;
+  /** The path of the list in the console, such as `/refunds/`. */
+  path: string;
+  /** The filters of the list. */
+  search: URLSearchParams;
+}
+
+/** Downloads the list as a file. */
+export const ExportLink: FC<ExportProps> = ({ view, path, search }) => (
+  <a class="button" href={`${view.root}${path}export/?${search}`}>{view.words.exportCsv}</a>
+);
 
 /** The value that the URL contains, if it is one of `values`; otherwise null. */
 export function choose<T extends string>(values: readonly T[], sent: string | undefined): T | null {
@@ -90,7 +134,7 @@ export function cursorOf(c: ConsoleContext): string | null {
   return paging.cursor.safeParse(c.req.query("cursor")).data ?? null;
 }
 
-/** Like `cursorOf`, for a list whose pages may end early. */
+/** The same for a list whose pages may end early. */
 export function positionOf(c: ConsoleContext): Position | null {
   return filteredPaging.cursor.safeParse(c.req.query("cursor")).data ?? null;
 }

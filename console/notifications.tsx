@@ -27,7 +27,7 @@ import {
   type Tone,
 } from "./parts.tsx";
 import { Facts } from "./payment.tsx";
-import { Choice, Field } from "./payments.tsx";
+import { Choice, Field } from "./payment_filters.tsx";
 import type { SignedInView, View } from "./session.ts";
 
 const PATH = "/notifications/";
@@ -55,9 +55,11 @@ export function addNotifications(base: ConsoleBase): void {
         ? <a href={`${root}/payments/${each.payment_id}/`}>{each.order_id}</a>
         : each.order_id,
       each.transaction_status,
-      <div class="amount">{amountOf(each)}</div>,
-      <Result view={view} notification={each} />,
-      <div class="text">{shorten(each.error_message ?? "")}</div>,
+      amountOf(each),
+      <>
+        <Result view={view} notification={each} />
+        {each.error_message && <span class="faint">{shorten(each.error_message)}</span>}
+      </>,
       <ActionButton view={view} to={`${PATH}${each.id}/replay/`}>{words.replay}</ActionButton>,
     ]);
     return page(
@@ -70,11 +72,11 @@ export function addNotifications(base: ConsoleBase): void {
           words.created,
           words.order,
           words.notificationsPage.reported,
-          <div class="amount">{words.amount}</div>,
+          words.amount,
           words.result,
-          words.error,
           "",
         ]}
+        amounts={[3]}
         rows={rows}
         next={next && encodePosition(next)}
         query={sentFields(query)}

@@ -4,7 +4,8 @@ import type { Child, FC } from "hono/jsx";
 import { invalidField } from "../core/errors.ts";
 import type { ConsoleContext } from "./base.tsx";
 import { FormToken } from "./frame.tsx";
-import { endOfDay, Field } from "./payments.tsx";
+import { Field } from "./payment_filters.tsx";
+import { endOfDay } from "./payment_query.ts";
 import type { SignedInView, View } from "./session.ts";
 
 export type Tone = "good" | "wait" | "bad" | "plain";

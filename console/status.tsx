@@ -211,11 +211,8 @@ const Backlog: FC<PartProps> = ({ view, status }) => {
   return (
     <Card id="backlog" title={backlog.title}>
       <Table
-        columns={[
-          statusPage.what,
-          <div class="amount">{statusPage.count}</div>,
-          <div class="amount">{statusPage.oldest}</div>,
-        ]}
+        columns={[statusPage.what, statusPage.count, statusPage.oldest]}
+        amounts={[1, 2]}
       >
         {rows.map(([what, count, seconds]) => (
           <tr>

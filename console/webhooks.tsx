@@ -20,8 +20,9 @@ import { parsePathId } from "../routes/shared/paths.ts";
 import type { ConsoleBase, ConsoleContext } from "./base.tsx";
 import { FormToken, Frame, Secret, Time } from "./frame.tsx";
 import { choose, cursorOf, ListPage, PAGE_SIZE } from "./lists.tsx";
-import { ActionButton, BackLink, Label, shorten, type Tone } from "./parts.tsx";
+import { ActionButton, BackLink, Filters, Label, shorten, type Tone } from "./parts.tsx";
 import { Facts } from "./payment.tsx";
+import { Choice } from "./payment_filters.tsx";
 import type { SignedInView, View } from "./session.ts";
 
 const PATH = "/webhooks/";
@@ -32,9 +33,11 @@ export function addWebhooks(base: ConsoleBase): void {
   router.get(PATH, async (c) => {
     const view = await signedIn(c);
     const { words, session } = view;
+    const isFailing = c.req.query("health") === "failing";
     const { endpoints, next } = await listWebhookEndpoints(deps, session.caller, {
       limit: PAGE_SIZE,
       before: cursorOf(c),
+      isFailing,
     });
     const rows = endpoints.map((endpoint) => [
       <div class="url">
@@ -54,15 +57,23 @@ export function addWebhooks(base: ConsoleBase): void {
         columns={[words.endpoint, words.status, words.webhooksPage.events, words.created]}
         rows={rows}
         next={next && encodeCursor(next)}
-        empty={words.webhooksPage.noEndpoints}
+        query={isFailing ? [["health", "failing"]] : []}
+        empty={isFailing ? undefined : words.webhooksPage.noEndpoints}
         message={messageOf(view, c.req.query("done"))}
         isLive
-      >
-        {session.caller.isStaff && (
-          <p>
-            <a class="button primary" href={`${root}${PATH}new/`}>{words.webhooksPage.add}</a>
-          </p>
+        action={session.caller.isStaff && (
+          <a class="button primary" href={`${root}${PATH}new/`}>{words.webhooksPage.add}</a>
         )}
+      >
+        <Filters view={view} path={PATH} days={null}>
+          <Choice
+            name="health"
+            label={words.status}
+            value={isFailing ? "failing" : ""}
+            options={{ failing: words.webhooksPage.failing }}
+            any={words.any}
+          />
+        </Filters>
       </ListPage>,
     );
   });
@@ -91,11 +102,10 @@ export function addWebhooks(base: ConsoleBase): void {
       <Time view={view} at={delivery.created_at} />,
       <a href={`${root}/events/${delivery.id}/`}>{delivery.event_name}</a>,
       <DeliveryStatus view={view} status={delivery.status} />,
-      <div class="amount">{delivery.attempts}</div>,
+      delivery.attempts,
       <div class="text">
-        <DeliveryResult delivery={delivery} />
+        <DeliveryResult view={view} delivery={delivery} />
       </div>,
-      <Time view={view} at={delivery.last_attempt_at} />,
       <Time view={view} at={delivery.next_attempt_at} />,
       <ActionButton view={view} to={`${PATH}${id}/${delivery.id}/resend/`}>
         {words.resend}
@@ -111,20 +121,24 @@ export function addWebhooks(base: ConsoleBase): void {
           words.created,
           words.event,
           words.status,
-          <div class="amount">{words.attempts}</div>,
+          words.attempts,
           words.webhooksPage.response,
-          words.webhooksPage.lastAttempt,
           words.webhooksPage.nextAttempt,
           "",
         ]}
+        amounts={[3]}
         rows={rows}
         next={next && encodeCursor(next)}
-        status={{ chosen: status ?? "", all: DELIVERY_STATUSES }}
+        status={{
+          chosen: status ?? "",
+          all: DELIVERY_STATUSES,
+          names: words.webhooksPage.statuses,
+        }}
         message={messageOf(view, c.req.query("done"))}
+        back={<BackLink view={view} to={PATH}>{words.webhooks}</BackLink>}
         // After a test the address is that of the form.
         isLive={test === null}
       >
-        <BackLink view={view} to={PATH}>{words.webhooks}</BackLink>
         {test && <Tested view={view} test={test} />}
         <EndpointDetails view={view} endpoint={endpoint} />
         <h2>{words.deliveries}</h2>
@@ -230,7 +244,7 @@ const EndpointDetails: FC<EndpointProps> = ({ view, endpoint }) => {
   const path = `${PATH}${endpoint.id}/`;
   const { disabled_reason, previous_secret_until } = endpoint;
   return (
-    <section class="card" aria-labelledby="endpoint">
+    <section class="card" aria-labelledby="endpoint" data-part="endpoint">
       <h2 id="endpoint">{words.details}</h2>
       <Facts
         facts={{
@@ -290,10 +304,19 @@ export const DeliveryStatus: FC<{ view: View; status: DeliveryView["status"] }> 
 ) => <Label tone={TONES[status]}>{view.words.webhooksPage.statuses[status]}</Label>;
 
 /** The receiver's response to the last attempt, or why there was none. */
-export const DeliveryResult: FC<{ delivery: DeliveryView }> = ({ delivery }) => {
-  const { status_code, answer, error, duration_ms } = delivery;
+export const DeliveryResult: FC<{ view: View; delivery: DeliveryView }> = ({ view, delivery }) => {
+  const { status_code, answer, error, duration_ms, last_attempt_at } = delivery;
   const parts = [status_code ?? error, duration_ms === null ? null : `${duration_ms} ms`, answer];
-  return <>{parts.filter(Boolean).map(String).map((part) => shorten(part)).join(" · ")}</>;
+  return (
+    <>
+      {parts.filter(Boolean).map(String).map((part) => shorten(part)).join(" · ")}
+      {last_attempt_at && (
+        <span class="faint">
+          <Time view={view} at={last_attempt_at} />
+        </span>
+      )}
+    </>
+  );
 };
 
 interface ConfirmProps extends EndpointProps {

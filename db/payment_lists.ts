@@ -297,3 +297,30 @@ async function listAll(sql: Sql, filter: PaymentFilter): Promise<PaymentSummaryR
       and (${ownerColumn} id) >= (${ownerValue} ${start?.id ?? NIL}::uuid)
     order by ${ownerOrder} id desc limit ${limit}`;
 }
+
+/** How many entries of the index of unanswered payments are examined at most. */
+const MAX_UNANSWERED = 1_000;
+
+/**
+ * Selects pending payments that were created before this time and got no response of the gateway. The
+ * index also has the few that ended without a response. Sorted like the index, so that PostgreSQL uses it.
+ */
+export function unansweredPayments(sql: Sql, createdBefore: Date): Fragment {
+  return sql`
+    select * from (
+      select ${sql(SUMMARY_COLUMNS)} from gateway.payments
+      where transaction_id is null and not is_refused
+      order by order_id limit ${MAX_UNANSWERED}
+    ) unanswered
+    where transaction_status = 'pending' and created_at < ${createdBefore}`;
+}
+
+/** Newest first. `before`: only payments after this one in the list. */
+export async function listUnanswered(
+  sql: Sql,
+  { createdBefore, before, limit }: { createdBefore: Date; before: string | null; limit: number },
+): Promise<PaymentSummaryRow[]> {
+  return await sql<PaymentSummaryRow[]>`
+    ${unansweredPayments(sql, createdBefore)} and id < ${before ?? MAX}::uuid
+    order by id desc limit ${limit}`;
+}

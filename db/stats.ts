@@ -4,7 +4,7 @@ import { NIL } from "uuid";
 import type { Sql } from "./database.ts";
 import type { GatewayPayment } from "./payments.ts";
 
-/** All users; `0027_payment_stats.sql` explains the other scopes. */
+/** All users; see the migration for the other scopes. */
 export const ALL_USERS = "*";
 
 export function scopeOf(userId: string | null): string {
@@ -59,9 +59,9 @@ export async function storeRebuilt(sql: Sql, to: string | null): Promise<void> {
 }
 
 /**
- * Deletes all figures, so that the next run counts all payments again. Then it reads the history
- * after the position. The position goes back by 100,000 entries: every statement ends after some
- * seconds, so entries that are not committed yet have higher ids.
+ * Deletes all figures, so that the next run counts all payments again. Entries of the history that are
+ * written meanwhile are read afterwards. The position is far enough back for all that are not committed
+ * yet: every statement ends after some seconds.
  */
 export async function resetStats(sql: Sql): Promise<void> {
   await lockProgress(sql);
@@ -204,7 +204,7 @@ export async function addDeltas(sql: Sql, deltas: StatsDelta[]): Promise<void> {
       pay_times = array(
         select a + b from unnest(old.pay_times, excluded.pay_times) with ordinality
           pair (a, b, number) order by number)`;
-  // Deletes rows that are zero now: most payments leave the status in which they were created.
+  // Most payments leave the status in which they were created.
   await sql`
     delete from gateway.payment_stats old
     using json_populate_recordset(null::gateway.payment_stats, ${json}::text::json) delta
@@ -245,11 +245,14 @@ export interface StatsRow {
   gross_amount: number;
   refund_amount: number;
   chargeback_amount: number;
-  /** Null if the rows are grouped by status. */
+  /** Null if the rows are grouped by status, or if they are not wanted. */
   pay_times: number[] | null;
 }
 
-/** `ranges`: the length of `pay_times`. Adds up each hour first, so that it is rounded once. */
+/**
+ * `ranges`: the length of `pay_times`; 0: they are not wanted. Adds up each hour first, so that its
+ * time is rounded once.
+ */
 export async function readStats(
   sql: Sql,
   { owner, from, to, interval, timeZone, groups, limit }: StatsQuery,
@@ -280,7 +283,7 @@ export async function readStats(
       group by hour ${groupColumns}
     ) hours
     group by 1 ${groupColumns} order by 1 ${groupColumns} limit ${limit}`;
-  if (groups.includes("transaction_status")) {
+  if (groups.includes("transaction_status") || ranges === 0) {
     return (await rows).map((row) => ({ ...row, pay_times: null }));
   }
   const times = sql<StatsRow[]>`

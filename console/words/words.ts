@@ -8,11 +8,16 @@ import type { PaymentAction, PaymentStatus } from "../../core/payments/states.ts
 import type { PlannedTask } from "../../core/status/status.ts";
 import type { TimelineEntry } from "../../core/timelines.ts";
 import type { DeliveryView } from "../../core/webhooks/views.ts";
+import type { AttentionKind } from "../attention.ts";
+import type { Column, Field, List } from "../payment_query.ts";
 
 export interface Words {
   language: string;
   locale: string;
   console: string;
+  menu: string;
+  /** A link that skips the navigation. */
+  skip: string;
   payments: string;
   sessions: string;
   signIn: string;
@@ -168,6 +173,7 @@ export interface Words {
     eventsHelp: string;
     everyEvent: string;
     noEndpoints: string;
+    failing: string;
     oldSecretUntil: string;
     reasons: Record<"requested" | "gone" | "failing", string>;
     statuses: Record<DeliveryView["status"], string>;
@@ -261,5 +267,47 @@ export interface Words {
     request: string;
     outcomes: Record<AuditView["outcome"], string>;
     noneOnPage: string;
+  };
+  exportCsv: string;
+  overviewPage: {
+    title: string;
+    today: string;
+    yesterday: string;
+    lastWeek: string;
+    /** Followed by a time of day. */
+    comparison: string;
+    /** Followed by a time. */
+    asOf: string;
+    paid: string;
+    paidCount: string;
+    successRate: string;
+    chargebacks: string;
+    computing: string;
+    chart: string;
+    nothingPaid: string;
+    otherMethods: string;
+    day: string;
+    total: string;
+    showTable: string;
+    newest: string;
+    allPayments: string;
+    attention: string;
+    nothing: string;
+    /** After a number. */
+    orMore: string;
+    kinds: Record<AttentionKind, string>;
+  };
+  paymentsPage: {
+    filters: string;
+    chosen: string;
+    /** Before the filter that a link removes. */
+    remove: string;
+    apply: string;
+    columns: string;
+    amountHelp: string;
+    outcomeUnknown: string;
+    labels: Record<Field | List, string>;
+    columnNames: Record<Column, string>;
+    fraudStatuses: Record<string, string>;
   };
 }

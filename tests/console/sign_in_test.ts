@@ -26,7 +26,7 @@ Deno.test("console: a staff or viewer key signs in; another key and a wrong key 
   for (const owner of [{ isStaff: true }, { isViewer: true }]) {
     const { page } = await signInTo(app, await app.createKey({ userId: "ops", ...owner }));
     assert.equal(page.status, 200);
-    assert.match(page.html, /<h1>Payments<\/h1>/);
+    assert.match(page.html, /<h1>Overview<\/h1>/);
     assert.match(page.html, owner.isStaff ? /ops · Staff/ : /ops · Viewer/);
   }
   for (const key of [await app.createKey(), "gk_" + "a".repeat(43), "", "x".repeat(300)]) {

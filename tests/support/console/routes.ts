@@ -12,7 +12,7 @@ export interface ConsoleRoute {
 
 export function routesOf({ deps, streams, config }: TestApp): ConsoleRoute[] {
   // Only the routes are read: none of them is called, so the other dependencies are not used.
-  const consoleDeps = { ...deps, streams, ...config } as unknown as ConsoleDeps;
+  const consoleDeps = { ...config, ...deps, streams } as unknown as ConsoleDeps;
   const all = createConsole(consoleDeps).routes.map(({ method, path }) => ({ method, path }));
   const isMiddleware = ({ method, path }: ConsoleRoute) => method === "ALL" || path.includes("*");
   const names = all.filter((route) => !isMiddleware(route)).map((each) => JSON.stringify(each));
