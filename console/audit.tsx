@@ -47,8 +47,10 @@ export function addAudit({ deps, router, signedIn, page }: ConsoleBase): void {
           <span class="faint">{words.auditPage.request} {shorten(entry.request_id, 40)}</span>
         )}
       </>,
-      <Changed view={view} entry={entry} />,
       <Outcome view={view} entry={entry} />,
+      <div class="id">
+        <Changed view={view} entry={entry} />
+      </div>,
     ]);
     return page(
       c,
@@ -60,8 +62,8 @@ export function addAudit({ deps, router, signedIn, page }: ConsoleBase): void {
           words.created,
           words.auditPage.actor,
           words.auditPage.action,
-          words.auditPage.resource,
           words.result,
+          words.auditPage.resource,
         ]}
         rows={rows}
         next={next && encodeCursor(next)}

@@ -99,14 +99,24 @@ export function addWebhooks(base: ConsoleBase): void {
       before: cursorOf(c),
     });
     const rows = deliveries.map((delivery) => [
-      <Time view={view} at={delivery.created_at} />,
-      <a href={`${root}/events/${delivery.id}/`}>{delivery.event_name}</a>,
-      <DeliveryStatus view={view} status={delivery.status} />,
+      <>
+        <a href={`${root}/events/${delivery.id}/`}>{delivery.event_name}</a>
+        <span class="faint">
+          <Time view={view} at={delivery.created_at} />
+        </span>
+      </>,
+      <>
+        <DeliveryStatus view={view} status={delivery.status} />
+        {delivery.next_attempt_at && (
+          <span class="faint">
+            {words.webhooksPage.nextAttempt}: <Time view={view} at={delivery.next_attempt_at} />
+          </span>
+        )}
+      </>,
       delivery.attempts,
       <div class="text">
         <DeliveryResult view={view} delivery={delivery} />
       </div>,
-      <Time view={view} at={delivery.next_attempt_at} />,
       <ActionButton view={view} to={`${PATH}${id}/${delivery.id}/resend/`}>
         {words.resend}
       </ActionButton>,
@@ -118,15 +128,13 @@ export function addWebhooks(base: ConsoleBase): void {
         title={endpoint.url}
         path={`${PATH}${id}/`}
         columns={[
-          words.created,
           words.event,
           words.status,
           words.attempts,
           words.webhooksPage.response,
-          words.webhooksPage.nextAttempt,
           "",
         ]}
-        amounts={[3]}
+        amounts={[2]}
         rows={rows}
         next={next && encodeCursor(next)}
         status={{
