@@ -1,6 +1,7 @@
 /**
- * Counts of what needs the attention of staff. Each reads a limited number of rows of an index, so the
- * cost depends neither on the size of the tables nor on the backlog.
+ * Counts what needs the attention of staff. Except for webhook endpoints, each count reads a
+ * limited number of rows of an index, so the cost depends neither on the size of the tables nor on
+ * how much needs attention.
  */
 
 import type { Sql } from "./database.ts";
@@ -10,7 +11,7 @@ import { IS_FAILING } from "./webhook_endpoints.ts";
 /** Counting stops at one above this, which means "this or more". */
 export const MAX_ATTENTION = 100;
 
-/** Newest rows that are examined where the index also has rows that do not count. */
+/** Where the index also has rows that do not count, only this many newest rows are examined. */
 const MAX_EXAMINED = 500;
 
 export interface AttentionCounts {
@@ -65,7 +66,7 @@ export interface DifferingReport {
   differences: number;
 }
 
-/** The newest reports since then that differ from the payments here. */
+/** The newest reports of the gateway since then that differ from the payments here. */
 export async function listDifferingReports(sql: Sql, since: Date): Promise<DifferingReport[]> {
   return await sql<DifferingReport[]>`
     select id, differences from (

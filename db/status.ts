@@ -17,7 +17,7 @@ export interface JobCount {
   count: number;
 }
 
-/** Counts jobs by task: up to the limit of unfinished jobs, and up to the limit of failed jobs. */
+/** Counts jobs by task. The limit applies to unfinished jobs and to failed jobs separately. */
 export async function countJobs(sql: Sql): Promise<JobCount[]> {
   const jobsWhere = (condition: string) =>
     `(select task, status from gateway.jobs where ${condition} limit ${MAX_COUNTED + 1})`;

@@ -155,8 +155,8 @@ export interface DueOptions {
 const LAST_SEQUENCE = 2 ** 31 - 1;
 
 /**
- * How long a delivery waits for an earlier one of its resource that is retried. A receiver that rejects
- * one event must not delay the later ones for the days of its retries.
+ * How long a delivery waits for an earlier one of its resource that is retried. Without this limit,
+ * a receiver that rejects one event would get the later ones only after days of retries.
  */
 const MAX_HOLD_MS = 5 * 60_000;
 

@@ -54,7 +54,7 @@ export async function listEndpoints(
     order by id desc limit ${limit}`;
 }
 
-/** Endpoints whose last attempt failed, and those that the service has disabled because of failures. */
+/** Endpoints whose last attempt failed, or that the service has disabled because of failures. */
 export const IS_FAILING = `deleted_at is null and (disabled_reason in ('gone', 'failing')
   or disabled_reason is null and failing_since is not null)`;
 

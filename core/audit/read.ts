@@ -92,6 +92,7 @@ export async function listAudit(
 
 interface Charges {
   charges: AuditView[];
+  /** Charges below this id were not read. Null: all were read, or there are enough for the page. */
   scannedTo: string | null;
 }
 

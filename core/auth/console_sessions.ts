@@ -32,7 +32,7 @@ export interface SessionDeps {
 export interface OpenSession {
   id: string;
   caller: Caller;
-  /** Forms send it back, so that other sites cannot send them. */
+  /** Every form must contain it. Other sites do not know it, so they cannot send a form. */
   formToken: string;
   expiresAt: Date;
 }

@@ -479,7 +479,6 @@ Deno.test("embedding: a subscriber gets its event again after a kill -9 of the p
         ...[
           "run",
           "-q",
-          "--no-lock",
           "--no-check",
           "-P=test",
           "tests/support/events/embedder.ts",

@@ -545,7 +545,7 @@ Deno.test("metrics: count rejected notifications by reason", async () => {
       GATEWAY_SERVER_KEY: "SB-Mid-server-of-the-counter",
     },
     command: [
-      ...[Deno.execPath(), "run", "-q", "--no-lock", "--no-prompt"],
+      ...[Deno.execPath(), "run", "-q", "--no-prompt"],
       ...[
         "--allow-net",
         "--allow-env",

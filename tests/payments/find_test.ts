@@ -274,8 +274,9 @@ Deno.test("payment list: min_amount and max_amount are inclusive", async () => {
 
 Deno.test("payment list: min_amount is rejected without a customer or a range of at most 31 days", async () => {
   await using payments = await openPayments();
-  const message = "min_amount: needs created_from and created_to at most 31 days apart, or a " +
-    "customer (customer_email or customer_phone)";
+  const message =
+    "min_amount: needs created_from, at most 31 days before created_to (default: now), " +
+    "or a filter by customer, order, transaction, virtual account, invoice or subscription";
   const min_amount = "1000";
   assert.deepEqual(await errorsOf(payments, { min_amount }), [message]);
   assert.deepEqual(await errorsOf(payments, { min_amount, status: "pending" }), [message]);

@@ -54,7 +54,7 @@ Deno.test("metrics: export jobs, schedule, outbox, webhooks and notifications", 
       GATEWAY_BASE_URL: "http://127.0.0.1:2",
     },
     command: [
-      ...[Deno.execPath(), "run", "-q", "--no-lock", "--no-prompt"],
+      ...[Deno.execPath(), "run", "-q", "--no-prompt"],
       ...permissionFlags({ queue: "postgres", dataDir: "/nowhere" }, null, PROJECT),
       "main.ts",
     ],

@@ -102,6 +102,9 @@ export const REAL_INSTALLATION = {
 /** Nothing listens on this port. `fetch` blocks some low ports, but not this one. */
 const NOWHERE = "http://127.0.0.1:2";
 
+/** Read once for each process. */
+let projectMigrations: Promise<Migration[]> | null = null;
+
 export async function openApp(options: TestAppOptions): Promise<TestApp> {
   const settings = parseConfig(options.env ?? REAL_INSTALLATION, "/nowhere");
   const { serverKey = settings.gateway.serverKey } = options;
@@ -161,7 +164,7 @@ export async function openApp(options: TestAppOptions): Promise<TestApp> {
     streams,
     background: gateway,
     config,
-    migrations: options.migrations ?? await loadMigrations(),
+    migrations: options.migrations ?? await (projectMigrations ??= loadMigrations()),
     load: options.load ?? createLoad(log),
     isDraining: options.isDraining ?? (() => false),
     developmentKey: null,

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { callService } from "./client.ts";
 import { createDataFolder, PROJECT } from "./project.ts";
 
-const START_TIMEOUT_MS = 60_000;
+const START_TIMEOUT_MS = 120_000;
 
 /**
  * For processes that may download. Behind a proxy that re-signs TLS, only the system's store contains
