@@ -1,6 +1,6 @@
 /**
  * The rate of `GET /openapi.json`, compared with a bare route that sends the same bytes, and the
- * memory that it leaks.
+ * memory that the requests leak.
  */
 
 import { createDataFolder } from "../tests/support/project.ts";

@@ -16,8 +16,8 @@ import { PROJECT } from "../support/project.ts";
 import { until } from "../support/until.ts";
 
 /**
- * Final records of each kind that stay in memory. The sandbox moves the others when they exceed
- * this limit by a quarter.
+ * How many final records of each kind stay in memory. The sandbox moves the others to the archive
+ * when there are a quarter more than this limit.
  */
 const LIMIT = 8;
 
