@@ -133,7 +133,7 @@ type Environment = Record<string, string>;
 /** Files that run in one process. */
 interface Group {
   paths: string[];
-  /** More variables, or a function that waits until the files may start. Null: skips the files. */
+  /** Environment variables, or a function that waits until the files may start; null skips them. */
   environment?: Environment | (() => Promise<Environment | null>);
   /** Printed after the path of each file. */
   note?: string;
