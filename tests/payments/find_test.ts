@@ -394,7 +394,7 @@ Deno.test("payment search: rejects less than 4 characters and the combination wi
   }
 });
 
-/** Inserts payments of alice, `order-1` to `order-<count>`, from the oldest to the newest. */
+/** Inserts payments of alice; their order ids are the prefix and the numbers 1 to `count`. */
 async function insertOrders(payments: TestPayments, prefix: string, count: number): Promise<void> {
   await runSql(
     payments.databaseUrl,

@@ -16,8 +16,8 @@ import { PROJECT } from "../support/project.ts";
 import { until } from "../support/until.ts";
 
 /**
- * How many final records of each kind stay in memory. The sandbox moves the others to the archive
- * when there are a quarter more than this limit.
+ * How many final records of each kind stay in memory. If there are over a quarter more, the sandbox
+ * archives or deletes the surplus.
  */
 const LIMIT = 8;
 
