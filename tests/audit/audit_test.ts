@@ -128,7 +128,7 @@ Deno.test("audit: every operation that changes something leaves an entry with th
   );
 });
 
-Deno.test("audit: reads, checks, replays and requests without a valid credential leave no entry", async () => {
+Deno.test("audit: permitted reads, checks, replays and requests without a valid credential leave no entry", async () => {
   await using payments = await openAudited();
   const { id } = await payments.charge();
   const before = await payments.audit();
