@@ -72,7 +72,10 @@ function addPreferences({ root, router }: ConsoleBase): void {
     if (isLanguage(language)) setPreference(c, root, "language", language);
     if (THEMES.some((each) => each === theme)) setPreference(c, root, "theme", theme!);
     const isPath = path !== undefined && /^\/[\w/-]*$/.test(path);
-    return c.redirect(root + (isPath ? path : "/"), 303);
+    const target = root + (isPath ? path : "/");
+    // The filters of the page stay.
+    const page = URL.parse(c.req.header("referer") ?? "");
+    return c.redirect(target + (page?.pathname === target ? page.search : ""), 303);
   });
 }
 
