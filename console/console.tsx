@@ -5,6 +5,8 @@ import { createFixedResponse } from "../openapi/fixed_response.ts";
 import { parsePathId } from "../routes/shared/paths.ts";
 import type { AppEnv } from "../routes/shared/router.ts";
 import { type ConsoleBase, type ConsoleDeps, createBase } from "./base.tsx";
+import { addAudit } from "./audit.tsx";
+import { addEvents } from "./events.tsx";
 import { addJobs } from "./jobs.tsx";
 import { addKeys } from "./keys.tsx";
 import { addNotifications } from "./notifications.tsx";
@@ -16,6 +18,8 @@ import { addRefunds } from "./refunds.tsx";
 import { setPreference, THEMES } from "./session.ts";
 import { addSessions } from "./sessions.tsx";
 import { addSignIn } from "./sign_in.tsx";
+import { addStatus } from "./status.tsx";
+import { addWebhookForms } from "./webhook_forms.tsx";
 import { addWebhooks } from "./webhooks.tsx";
 import { isLanguage } from "./words/languages.ts";
 
@@ -29,11 +33,15 @@ export function createConsole(deps: ConsoleDeps): Hono<AppEnv> {
   addPayment(base);
   addPaymentActions(base);
   addRefunds(base);
+  addEvents(base);
   addNotifications(base);
+  addWebhookForms(base);
   addWebhooks(base);
   addJobs(base);
   addKeys(base);
   addSessions(base);
+  addAudit(base);
+  addStatus(base);
   addLiveEvents(base);
   return base.router;
 }

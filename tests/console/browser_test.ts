@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { updateStats } from "../../core/reports/count_payments.ts";
 import { findBrowser, launchBrowser } from "../support/browser.ts";
+import { addOperations } from "../support/console/operations.ts";
 import { openPayments } from "../support/payments/payments.ts";
 import { AXE } from "../support/tools.ts";
 
@@ -179,7 +180,19 @@ Deno.test({
   },
 });
 
-const PAGES = ["", "payments", "refunds", "notifications", "webhooks", "jobs", "keys", "sessions"];
+const PAGES = [
+  "",
+  "payments",
+  "refunds",
+  "notifications",
+  "webhooks",
+  "jobs",
+  "keys",
+  "sessions",
+  "events",
+  "audit",
+  "status",
+];
 
 Deno.test({
   name: "console in a browser: every page is accessible and fits on narrow and wide screens",
@@ -192,14 +205,17 @@ Deno.test({
     const payment = await payments.paid("gopay");
     await payments.paid("bca");
     await updateStats(payments.app.deps);
+    const operations = await addOperations(payments);
     const key = await payments.app.createKey({ isStaff: true });
     for (const { width, height, colorScheme } of SCREENS) {
       const context = await browser.newContext({ viewport: { width, height }, colorScheme });
       const page = await context.newPage();
       await signIn(page, key);
-      for (const path of [...PAGES, `payments/${payment.id}`, `payments/${payment.id}/refund`]) {
+      const ofPayment = [`payments/${payment.id}`, `payments/${payment.id}/refund`];
+      for (const path of [...PAGES, ...operations, ...ofPayment]) {
         await page.goto(path === "" ? `${url}/` : `${url}/${path}/`);
-        const name = path.replaceAll("/", "_").replace(payment.id, "payment") || "overview";
+        const name = path.replaceAll("/", "_").replace(/[0-9a-f]{8}-[0-9a-f-]{27}/, "one") ||
+          "overview";
         if (SCREENSHOTS) {
           await page.screenshot({
             path: `${SCREENSHOTS}/console_${name}_${width}.png`,
