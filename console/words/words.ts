@@ -4,8 +4,8 @@ import type { Role } from "../../core/auth/caller.ts";
 import type { PaymentAction, PaymentStatus } from "../../core/payments/states.ts";
 import type { TimelineEntry } from "../../core/timelines.ts";
 import type { OperationsWords } from "./operations.ts";
-import type { AttentionKind } from "../attention.ts";
-import type { Column, Field, List } from "../payment_query.ts";
+import type { OverviewWords } from "./overview.ts";
+import type { PaymentsWords } from "./payments.ts";
 
 export interface Words extends OperationsWords {
   language: string;
@@ -137,45 +137,6 @@ export interface Words extends OperationsWords {
   userRole: string;
   never: string;
   exportCsv: string;
-  overviewPage: {
-    title: string;
-    today: string;
-    yesterday: string;
-    lastWeek: string;
-    /** Followed by a time of day. */
-    comparison: string;
-    /** Followed by a time. */
-    asOf: string;
-    paid: string;
-    paidCount: string;
-    successRate: string;
-    chargebacks: string;
-    computing: string;
-    chart: string;
-    nothingPaid: string;
-    otherMethods: string;
-    day: string;
-    total: string;
-    showTable: string;
-    newest: string;
-    allPayments: string;
-    attention: string;
-    nothing: string;
-    /** After a number. */
-    orMore: string;
-    kinds: Record<AttentionKind, string>;
-  };
-  paymentsPage: {
-    filters: string;
-    chosen: string;
-    /** Before the filter that a link removes. */
-    remove: string;
-    apply: string;
-    columns: string;
-    amountHelp: string;
-    outcomeUnknown: string;
-    labels: Record<Field | List, string>;
-    columnNames: Record<Column, string>;
-    fraudStatuses: Record<string, string>;
-  };
+  overviewPage: OverviewWords;
+  paymentsPage: PaymentsWords;
 }
