@@ -10,9 +10,11 @@ import type { OpenSession } from "../core/auth/console_sessions.ts";
 import type { KeyDeps } from "../core/auth/manage_keys.ts";
 import { ERROR_CODES, ServiceError } from "../core/errors.ts";
 import type { EventStreams } from "../core/events/streams.ts";
+import type { InvoiceDeps } from "../core/invoices/invoice_record.ts";
 import type { RetryDeps } from "../core/jobs/retry.ts";
 import type { NotificationDeps } from "../core/notifications/confirm.ts";
 import type { PaymentDeps } from "../core/payments/payment_record.ts";
+import type { Exports } from "../core/reports/export_stream.ts";
 import type { WebhookDeps } from "../core/webhooks/endpoints.ts";
 import { EventNameSchema } from "../routes/schemas/event_name.ts";
 import { recordError } from "../routes/shared/problem.ts";
@@ -21,10 +23,12 @@ import { ProblemPage } from "./problem.tsx";
 import { openSessionOf, requireOwnForm, type SignedInView, viewOf } from "./session.ts";
 
 export interface ConsoleDeps
-  extends PaymentDeps, NotificationDeps, WebhookDeps, RetryDeps, KeyDeps {
+  extends PaymentDeps, InvoiceDeps, NotificationDeps, WebhookDeps, RetryDeps, KeyDeps {
   basePath: string;
   authenticate: Authenticate;
   streams: EventStreams;
+  /** The open exports, also those of the API. */
+  exports: Exports;
   trustedProxies: AddressList | null;
   acceptDevelopmentKeys: boolean;
   /** Signs in without a credential; null except in the embedded default. */
@@ -50,7 +54,8 @@ export interface ConsoleBase {
   page(c: ConsoleContext, html: Child, status?: 200 | 400 | 403): Response;
 }
 
-const MAX_FORM_BYTES = 16 * 1024;
+/** An invoice with long texts needs the most. */
+const MAX_FORM_BYTES = 64 * 1024;
 
 const HEADERS = {
   "Content-Security-Policy":

@@ -29,3 +29,18 @@ async function refresh() {
   const page = new DOMParser().parseFromString(await response.text(), "text/html");
   main.replaceWith(page.querySelector("main"));
 }
+
+document.documentElement.dataset.scripts = "on";
+
+/** Copies the text of the element that the button names. */
+document.addEventListener("click", async ({ target }) => {
+  const button = target.closest?.("[data-copy]");
+  if (!button) return;
+  const source = document.getElementById(button.dataset.copy);
+  getSelection().selectAllChildren(source);
+  // Without TLS, browsers have no clipboard; then the older command copies the selection.
+  const isCopied = navigator.clipboard
+    ? await navigator.clipboard.writeText(source.textContent).then(() => true, () => false)
+    : document.execCommand("copy");
+  if (isCopied) button.textContent = button.dataset.copied;
+});

@@ -80,6 +80,8 @@ const Navigation: FC<{ view: View; path: string }> = ({ view, path }) => {
   const pages = {
     "/payments/": words.payments,
     "/refunds/": words.refundsPage,
+    "/invoices/": words.invoicesPage.title,
+    "/subscriptions/": words.subscriptionsPage.title,
     "/notifications/": words.notifications,
     "/webhooks/": words.webhooks,
     "/jobs/": words.jobs,

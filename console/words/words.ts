@@ -3,6 +3,9 @@
 import type { Role } from "../../core/auth/caller.ts";
 import type { PaymentAction, PaymentStatus } from "../../core/payments/states.ts";
 import type { TimelineEntry } from "../../core/timelines.ts";
+import type { InvoiceWords } from "./invoices.ts";
+import type { PaymentWords } from "./payment.ts";
+import type { SubscriptionWords } from "./subscriptions.ts";
 
 export interface Words {
   language: string;
@@ -70,8 +73,6 @@ export interface Words {
   checkStatus: string;
   checked: string;
   actionNames: Record<PaymentAction, string>;
-  /** What an action does; for the confirmation. */
-  actionEffects: Record<PaymentAction, string>;
   /** After an action. */
   done: Record<PaymentAction, string>;
   amountToRefund: string;
@@ -81,6 +82,7 @@ export interface Words {
   back: string;
   viewersCannotAct: string;
   outcomeUnknown: string;
+  recordChanged: string;
   failed: string;
   notFound: string;
   signedIn: string;
@@ -89,7 +91,10 @@ export interface Words {
   key: string;
   thisSession: string;
   end: string;
+  paymentPage: PaymentWords;
   refundsPage: string;
+  invoicesPage: InvoiceWords;
+  subscriptionsPage: SubscriptionWords;
   notifications: string;
   webhooks: string;
   jobs: string;

@@ -2,6 +2,7 @@
 
 import { createRoute, z } from "@hono/zod-openapi";
 import type { Context } from "hono";
+import type { Caller } from "../../core/auth/caller.ts";
 import { oneOf } from "../../core/input_fields.ts";
 import type { InvoiceDeps } from "../../core/invoices/invoice_record.ts";
 import type { Position } from "../../core/page.ts";
@@ -105,6 +106,9 @@ const refundsRoute = createRoute({
   ),
 });
 
+/** The console exports invoices with the same filters. */
+export const InvoiceExportQuery = InvoiceListQuery.omit(WITHOUT_PAGES).extend(mark);
+
 const invoicesRoute = createRoute({
   method: "get",
   path: "/exports/invoices/",
@@ -113,7 +117,7 @@ const invoicesRoute = createRoute({
   description: "Returns your invoices as a CSV file, without their items, with the filters of " +
     "`GET /invoices/`.\n\n" + DESCRIPTION,
   tags: ["Reports"],
-  request: { query: InvoiceListQuery.omit(WITHOUT_PAGES).extend(mark) },
+  request: { query: InvoiceExportQuery },
   responses: csvResponse(
     "id,invoice_number,status,total_amount,customer_name,due_date\r\n" +
       "0197a3c2-5f4e-7d61-9f0b-2c64d1b0a7e5,INV-2026-0017,paid,150000,Budi,2026-03-31\r\n",
@@ -149,19 +153,27 @@ export function createExportRoutes(deps: ExportRouteDeps): Router {
     return await sendFile(c, exports, "refunds", { ...source, hasMark: bom === "true" });
   });
   router.openapi(invoicesRoute, async (c) => {
-    const { bom, ...filters } = c.req.valid("query");
-    const caller = callerOf(c);
-    const source = exportInvoices(deps, caller, async (after: Position | null) => {
-      const page = { limit: EXPORT_PAGE, cursor: after ?? undefined };
-      const { invoices, next } = await readInvoicePage(deps, caller, { ...filters, ...page });
-      return { items: invoices, next };
-    });
-    return await sendFile(c, exports, "invoices", { ...source, hasMark: bom === "true" });
+    const source = invoicesFile(deps, callerOf(c), c.req.valid("query"));
+    return await sendFile(c, exports, "invoices", source);
   });
   return router;
 }
 
-async function sendFile<Cursor>(
+/** What the file of invoices contains. */
+export function invoicesFile(
+  deps: InvoiceDeps,
+  caller: Caller,
+  { bom, ...filters }: z.output<typeof InvoiceExportQuery>,
+): ExportSource<Position> {
+  const source = exportInvoices(deps, caller, async (after: Position | null) => {
+    const page = { limit: EXPORT_PAGE, cursor: after ?? undefined };
+    const { invoices, next } = await readInvoicePage(deps, caller, { ...filters, ...page });
+    return { items: invoices, next };
+  });
+  return { ...source, hasMark: bom === "true" };
+}
+
+export async function sendFile<Cursor>(
   c: Context<AppEnv>,
   exports: Exports,
   name: string,

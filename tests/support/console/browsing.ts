@@ -86,17 +86,32 @@ interface Form {
   fields: Record<string, string>;
 }
 
-/** The forms of a page with the values of their inputs. */
+/** The forms of a page with the values of their inputs and text areas. */
 export function formsOf(html: string): Form[] {
   return [...html.matchAll(/<form[^>]*action="([^"]+)"[^>]*>(.*?)<\/form>/gs)].map((
     [, action, inner],
   ) => ({
     action: action!,
-    fields: Object.fromEntries(
-      [...inner!.matchAll(/<input[^>]*\bname="([^"]+)"[^>]*>/g)].map(([input, name]) => [
+    fields: Object.fromEntries([
+      ...[...inner!.matchAll(/<input[^>]*\bname="([^"]+)"[^>]*>/g)].map(([input, name]) => [
         name!,
-        input.match(/\bvalue="([^"]*)"/)?.[1] ?? "",
+        unescape(input.match(/\bvalue="([^"]*)"/)?.[1] ?? ""),
       ]),
-    ),
+      ...[...inner!.matchAll(/<textarea[^>]*\bname="([^"]+)"[^>]*>([^<]*)</g)]
+        .map(([, name, text]) => [name!, unescape(text!)]),
+    ]),
   }));
+}
+
+/** The text of escaped HTML. */
+export function unescape(html: string): string {
+  return html.replaceAll("&lt;", "<").replaceAll("&gt;", ">").replaceAll("&quot;", '"')
+    .replaceAll("&#39;", "'").replaceAll("&amp;", "&");
+}
+
+/** The same session in another tab. */
+export function openTab(app: TestApp, { cookies }: Browsing): Browsing {
+  const tab = browse(app);
+  for (const [name, value] of cookies) tab.cookies.set(name, value);
+  return tab;
 }
