@@ -188,6 +188,7 @@ const InvoicePage: FC<InvoiceProps> = (props) => {
         <div>
           <PaymentLink view={view} invoice={invoice} />
           <Actions view={view} invoice={invoice} />
+          <Customer view={view} invoice={invoice} />
         </div>
       </div>
     </Frame>
@@ -210,10 +211,6 @@ const Details: FC<PartProps> = ({ view, invoice }) => {
           [words.due]: dayName(invoice.due_date, shared.locale),
           [words.paid]: invoice.paid_at && <Time view={view} at={invoice.paid_at} />,
           [words.voidReason]: invoice.void_reason,
-          [shared.name]: invoice.customer_name,
-          [shared.email]: invoice.customer_email,
-          [shared.phone]: invoice.customer_phone,
-          [words.customerId]: invoice.customer_id,
           [words.notes]: invoice.notes && <span class="lines">{invoice.notes}</span>,
           [words.orderId]: <code>{invoice.order_id}</code>,
           [words.gatewayId]: invoice.gateway_invoice_id && <code>{invoice.gateway_invoice_id}
@@ -221,6 +218,23 @@ const Details: FC<PartProps> = ({ view, invoice }) => {
           ID: <code>{invoice.id}</code>,
           [words.pdf]: linkTo(invoice.pdf_url),
           [shared.created]: <Time view={view} at={invoice.created_at} />,
+        }}
+      />
+    </section>
+  );
+};
+
+const Customer: FC<PartProps> = ({ view, invoice }) => {
+  const { words: { invoicesPage: words, ...shared } } = view;
+  return (
+    <section class="card" aria-labelledby="customer">
+      <h2 id="customer">{shared.customer}</h2>
+      <Facts
+        facts={{
+          [shared.name]: invoice.customer_name,
+          [shared.email]: invoice.customer_email,
+          [shared.phone]: invoice.customer_phone,
+          [words.customerId]: invoice.customer_id,
         }}
       />
     </section>
@@ -267,13 +281,13 @@ export const InvoiceItems: FC<ItemsProps> = ({ view, items, total }) => {
 
 /** Selectable without scripts; with scripts, a button copies it. */
 const PaymentLink: FC<PartProps> = ({ view, invoice }) => {
-  const { words: { invoicesPage: words, ...shared } } = view;
+  const { invoicesPage: words } = view.words;
   const { payment_link_url: url, status } = invoice;
   if (url === null) return null;
   const isOpen = status !== "paid" && status !== "void" && status !== "failed";
   return (
     <section class="card" aria-labelledby="link">
-      <h2 id="link">{shared.paymentLink}</h2>
+      <h2 id="link">{words.link}</h2>
       <p>
         <code id="payment-link" class="secret">{url}</code>
       </p>

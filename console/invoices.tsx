@@ -162,9 +162,7 @@ const InvoicesPage: FC<InvoicesProps> = ({ view, filters, invoices, next, isFirs
 const InvoiceFilters: FC<{ view: View; filters: Filters }> = ({ view, filters }) => {
   const { root, words: { invoicesPage: words, ...shared } } = view;
   const valueOf = (name: string) => filters.get(name)?.[0] ?? "";
-  const fields = [
-    ["customer_email", shared.email, "email"],
-    ["invoice_number", words.number, "text"],
+  const more = [
     ["order_id", words.orderId, "text"],
     ["due_from", words.dueFrom, "date"],
     ["due_to", words.dueTo, "date"],
@@ -179,11 +177,21 @@ const InvoiceFilters: FC<{ view: View; filters: Filters }> = ({ view, filters })
         chosen={filters.get("status") ?? []}
         options={words.statuses}
       />
-      {fields.map(([name, label, type]) => (
-        <Field name={name} label={label} type={type} value={valueOf(name)} />
-      ))}
+      <Field
+        name="customer_email"
+        label={shared.email}
+        type="email"
+        value={valueOf("customer_email")}
+      />
+      <Field name="invoice_number" label={words.number} value={valueOf("invoice_number")} />
       <button type="submit">{shared.filter}</button>
       <a href={root + PATH}>{shared.reset}</a>
+      <details class="more" open={more.some(([name]) => filters.has(name))}>
+        <summary>{words.moreFilters}</summary>
+        {more.map(([name, label, type]) => (
+          <Field name={name} label={label} type={type} value={valueOf(name)} />
+        ))}
+      </details>
     </form>
   );
 };

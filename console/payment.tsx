@@ -101,6 +101,7 @@ const PaymentPage: FC<PaymentProps> = ({ view, payment, timeline, message, error
       {unknownOutcomes(view, payment).map((text) => <p class="notice">{text}</p>)}
       <div class="columns">
         <div>
+          <Amounts view={view} payment={payment} />
           <Details view={view} payment={payment} />
           <Items view={view} payment={payment} />
           <Refunds view={view} payment={payment} />
@@ -109,6 +110,7 @@ const PaymentPage: FC<PaymentProps> = ({ view, payment, timeline, message, error
         <div>
           <Actions view={view} payment={payment} />
           <CustomerSees view={view} payment={payment} />
+          <Customer view={view} payment={payment} />
         </div>
       </div>
     </Frame>
@@ -134,25 +136,16 @@ interface PartProps {
 const Details: FC<PartProps> = ({ view, payment }) => {
   const { root, words } = view;
   const { invoice_id, subscription_id } = payment;
-  const name = [payment.customer_first_name, payment.customer_last_name].filter(Boolean).join(" ");
   return (
     <section class="card" aria-labelledby="details">
       <h2 id="details">{words.details}</h2>
       <Facts
         facts={{
           [words.method]: methodName(payment.payment_type, payment.bank),
-          [words.requested]: rupiah(payment.gross_amount),
-          [words.captured]: payment.captured_amount && rupiah(payment.captured_amount),
-          [words.refunded]: rupiah(payment.refund_amount),
-          [words.paymentPage.chargedBack]: chargebackOf(view, payment),
-          [words.net]: payment.net_amount && rupiah(payment.net_amount),
           [words.paymentPage.invoice]: invoice_id &&
             <a href={`${root}/invoices/${invoice_id}/`}>{invoice_id}</a>,
           [words.paymentPage.subscription]: subscription_id &&
             <a href={`${root}/subscriptions/${subscription_id}/`}>{subscription_id}</a>,
-          [words.name]: name,
-          [words.email]: payment.customer_email,
-          [words.phone]: payment.customer_phone,
           [words.created]: <Time view={view} at={payment.created_at} />,
           [words.expires]: payment.expiry_time && <Time view={view} at={payment.expiry_time} />,
           [words.settled]: payment.settlement_time &&
@@ -162,9 +155,47 @@ const Details: FC<PartProps> = ({ view, payment }) => {
           [words.gatewayMessage]: payment.status_message,
           [words.paymentPage.metadata]: payment.metadata &&
             <code>{JSON.stringify(payment.metadata)}</code>,
+          [words.paymentPage.answers]: (
+            <a href={`${root}/payments/${payment.id}/gateway/`}>{words.paymentPage.showAnswers}</a>
+          ),
         }}
       />
-      <a href={`${root}/payments/${payment.id}/gateway/`}>{words.paymentPage.answers}</a>
+    </section>
+  );
+};
+
+const Customer: FC<PartProps> = ({ view, payment }) => {
+  const { words } = view;
+  const { customer_first_name, customer_last_name, customer_email, customer_phone } = payment;
+  const name = [customer_first_name, customer_last_name].filter(Boolean).join(" ");
+  const facts = {
+    [words.name]: name,
+    [words.email]: customer_email,
+    [words.phone]: customer_phone,
+  };
+  if (!Object.values(facts).some(Boolean)) return null;
+  return (
+    <section class="card" aria-labelledby="customer">
+      <h2 id="customer">{words.customer}</h2>
+      <Facts facts={facts} />
+    </section>
+  );
+};
+
+const Amounts: FC<PartProps> = ({ view, payment }) => {
+  const { words } = view;
+  return (
+    <section class="card amounts" aria-labelledby="amounts">
+      <h2 id="amounts">{words.paymentPage.amounts}</h2>
+      <Facts
+        facts={{
+          [words.requested]: rupiah(payment.gross_amount),
+          [words.captured]: payment.captured_amount && rupiah(payment.captured_amount),
+          [words.refunded]: rupiah(payment.refund_amount),
+          [words.paymentPage.chargedBack]: chargebackOf(view, payment),
+          [words.net]: rupiah(payment.net_amount),
+        }}
+      />
     </section>
   );
 };
@@ -202,8 +233,8 @@ const CustomerSees: FC<PartProps> = ({ view, payment }) => {
   };
   if (Object.values(facts).every((fact) => fact === null)) return null;
   return (
-    <section class="card" aria-labelledby="customer">
-      <h2 id="customer">{words.customerSees}</h2>
+    <section class="card" aria-labelledby="customer-sees">
+      <h2 id="customer-sees">{words.customerSees}</h2>
       <Facts facts={facts} />
     </section>
   );

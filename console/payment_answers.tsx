@@ -14,10 +14,10 @@ import { readFor } from "./payment.tsx";
 import type { SignedInView } from "./session.ts";
 
 /** The newest notifications of the order. */
-const MAX_NOTIFICATIONS = 10;
+const MAX_NOTIFICATIONS = 8;
 
-/** Longer answers are cut off: a page stays small. The gateway's answers have about 1,000 characters. */
-const MAX_CHARACTERS = 3_500;
+/** The gateway's answers have about 1,000 characters. Longer ones are cut off, so that pages stay small. */
+const MAX_CHARACTERS = 3_000;
 
 export function addPaymentAnswers({ deps, router, signedIn, formOf, page }: ConsoleBase): void {
   const path = "/payments/:id/gateway/";

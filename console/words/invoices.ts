@@ -8,6 +8,7 @@ export interface InvoiceWords {
   none: string;
   noneOnPage: string;
   export: string;
+  moreFilters: string;
   number: string;
   orderId: string;
   due: string;
@@ -22,6 +23,7 @@ export interface InvoiceWords {
   customerId: string;
   voidReason: string;
   pdf: string;
+  link: string;
   linkHelp: string;
   copy: string;
   copied: string;
@@ -77,6 +79,7 @@ export const INVOICES_IN_ENGLISH: InvoiceWords = {
   none: "No invoices were found.",
   noneOnPage: "No invoices match on this page. Continue with the next page.",
   export: "Export as CSV",
+  moreFilters: "More filters",
   number: "Invoice number",
   orderId: "Order id",
   due: "Due",
@@ -91,6 +94,7 @@ export const INVOICES_IN_ENGLISH: InvoiceWords = {
   customerId: "Customer id",
   voidReason: "Voided because",
   pdf: "PDF",
+  link: "Payment link",
   linkHelp: "Send this link to the customer. The gateway does not send it.",
   copy: "Copy the link",
   copied: "Copied",
@@ -163,6 +167,7 @@ export const INVOICES_IN_INDONESIAN: InvoiceWords = {
   none: "Tidak ada invoice yang ditemukan.",
   noneOnPage: "Tidak ada invoice yang cocok di halaman ini. Lanjutkan ke halaman berikutnya.",
   export: "Ekspor sebagai CSV",
+  moreFilters: "Saringan lain",
   number: "Nomor invoice",
   orderId: "ID pesanan",
   due: "Jatuh tempo",
@@ -177,6 +182,7 @@ export const INVOICES_IN_INDONESIAN: InvoiceWords = {
   customerId: "ID pelanggan",
   voidReason: "Alasan pembatalan",
   pdf: "PDF",
+  link: "Tautan pembayaran",
   linkHelp: "Kirim tautan ini ke pelanggan. Gateway tidak mengirimnya.",
   copy: "Salin tautan",
   copied: "Tersalin",

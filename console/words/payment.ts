@@ -1,6 +1,7 @@
 /** The texts of the page of a payment that other pages do not have. */
 
 export interface PaymentWords {
+  amounts: string;
   chargedBack: string;
   unknownChargeback: string;
   store: string;
@@ -24,6 +25,7 @@ export interface PaymentWords {
     deny(amount: string): string[];
   };
   answers: string;
+  showAnswers: string;
   answersHelp: string;
   currentAnswer: string;
   askGateway: string;
@@ -33,6 +35,7 @@ export interface PaymentWords {
 }
 
 export const PAYMENT_IN_ENGLISH: PaymentWords = {
+  amounts: "Amounts",
   chargedBack: "Charged back",
   unknownChargeback: "The gateway has not reported the amount yet",
   store: "Store",
@@ -86,6 +89,7 @@ export const PAYMENT_IN_ENGLISH: PaymentWords = {
     ],
   },
   answers: "Gateway answers",
+  showAnswers: "Show",
   answersHelp: "As the gateway sent them, without signatures, tokens and card numbers.",
   currentAnswer: "Current answer",
   askGateway: "Ask the gateway now",
@@ -95,6 +99,7 @@ export const PAYMENT_IN_ENGLISH: PaymentWords = {
 };
 
 export const PAYMENT_IN_INDONESIAN: PaymentWords = {
+  amounts: "Jumlah",
   chargedBack: "Chargeback",
   unknownChargeback: "Gateway belum melaporkan jumlahnya",
   store: "Toko",
@@ -149,6 +154,7 @@ export const PAYMENT_IN_INDONESIAN: PaymentWords = {
     ],
   },
   answers: "Jawaban gateway",
+  showAnswers: "Tampilkan",
   answersHelp: "Seperti yang dikirim gateway, tanpa tanda tangan, token, dan nomor kartu.",
   currentAnswer: "Jawaban sekarang",
   askGateway: "Tanya gateway sekarang",
