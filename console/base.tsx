@@ -27,7 +27,7 @@ export interface ConsoleDeps
   basePath: string;
   authenticate: Authenticate;
   streams: EventStreams;
-  /** The open exports, also those of the API. */
+  /** Shared with the API, so that its limits hold for both. */
   exports: Exports;
   trustedProxies: AddressList | null;
   acceptDevelopmentKeys: boolean;

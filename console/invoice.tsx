@@ -28,7 +28,7 @@ import {
   redirectAfter,
   requireUnchanged,
 } from "./confirm.tsx";
-import { issuesOf } from "./fields.tsx";
+import { issuesOf } from "./list_filters.tsx";
 import { dayName, rupiah } from "./format.ts";
 import { FormToken, Frame, Table, Time } from "./frame.tsx";
 import { InvoiceStatusLabel } from "./invoices.tsx";
@@ -250,17 +250,12 @@ interface ItemsProps {
 /** The line items and their total. */
 export const InvoiceItems: FC<ItemsProps> = ({ view, items, total }) => {
   const { words: { invoicesPage: words, ...shared } } = view;
-  const amount = (text: string) => <span class="amount">{text}</span>;
   return (
     <section class="card" aria-labelledby="items">
       <h2 id="items">{shared.items}</h2>
       <Table
-        columns={[
-          shared.item,
-          amount(shared.price),
-          amount(shared.quantity),
-          amount(shared.subtotal),
-        ]}
+        columns={[shared.item, shared.price, shared.quantity, shared.subtotal]}
+        amounts={[1, 2, 3]}
       >
         {items.map((item) => (
           <tr>

@@ -10,7 +10,7 @@ import { fingerprintRequest } from "../routes/shared/idempotency.ts";
 import { recordError } from "../routes/shared/problem.ts";
 import { type ConsoleBase, requireActor } from "./base.tsx";
 import { actOnce, readKey, redirectAfter } from "./confirm.tsx";
-import { Field } from "./fields.tsx";
+import { FormField } from "./fields.tsx";
 import { dayName, rupiah } from "./format.ts";
 import { FormToken, Frame } from "./frame.tsx";
 import { InvoiceItems } from "./invoice.tsx";
@@ -170,14 +170,19 @@ const InvoiceForm: FC<FormProps> = ({ view, formKey, draft, errors, error, today
         <section class="card" aria-labelledby="customer">
           <h2 id="customer">{words.customer}</h2>
           <div class="grid">
-            <Field {...valueOf("customer_name")} label={shared.name} isRequired maxLength={40} />
-            <Field
+            <FormField
+              {...valueOf("customer_name")}
+              label={shared.name}
+              isRequired
+              maxLength={40}
+            />
+            <FormField
               {...valueOf("customer_email")}
               label={optional(shared.email)}
               type="email"
               maxLength={255}
             />
-            <Field
+            <FormField
               {...valueOf("customer_phone")}
               label={optional(shared.phone)}
               inputMode="tel"
@@ -189,7 +194,7 @@ const InvoiceForm: FC<FormProps> = ({ view, formKey, draft, errors, error, today
         <section class="card" aria-labelledby="details">
           <h2 id="details">{shared.details}</h2>
           <div class="grid">
-            <Field
+            <FormField
               {...valueOf("due_date")}
               label={words.due}
               type="date"
@@ -197,13 +202,13 @@ const InvoiceForm: FC<FormProps> = ({ view, formKey, draft, errors, error, today
               min={today}
               help={words.dueHelp}
             />
-            <Field
+            <FormField
               {...valueOf("invoice_number")}
               label={optional(words.number)}
               maxLength={40}
               help={words.numberHelp}
             />
-            <Field
+            <FormField
               {...valueOf("order_id")}
               label={optional(words.orderId)}
               maxLength={36}
@@ -263,7 +268,7 @@ const InvoiceForm: FC<FormProps> = ({ view, formKey, draft, errors, error, today
       <fieldset class="line">
         <legend>{words.line(index + 1)}</legend>
         {LINE_FIELDS.map((name) => (
-          <Field
+          <FormField
             name={lineField(index, name)}
             label={labels[name]}
             value={draft.lines[index]![name]}

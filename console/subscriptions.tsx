@@ -8,19 +8,17 @@ import type { SubscriptionView } from "../core/subscriptions/views.ts";
 import { encodePosition } from "../routes/shared/page.ts";
 import { SUBSCRIPTION_TYPES, SubscriptionListQuery } from "../routes/subscriptions/routes.ts";
 import { type ConsoleBase, EVENT_NAMES } from "./base.tsx";
-import {
-  Choice,
-  Choices,
-  Field,
-  FilterErrors,
-  type Filters,
-  issuesOf,
-  readFilters,
-  toQuery,
-  viewUrl,
-} from "./fields.tsx";
 import { methodName, rupiah } from "./format.ts";
 import { Frame, Table, Time } from "./frame.tsx";
+import {
+  type Filters,
+  issuesOf,
+  ListFilters,
+  readFilters,
+  searchOf,
+  toQuery,
+} from "./list_filters.tsx";
+import { Boxes, Choice, Field } from "./payment_filters.tsx";
 import type { SignedInView, View } from "./session.ts";
 
 const PATH = "/subscriptions/";
@@ -34,7 +32,7 @@ export function addSubscriptions({ deps, router, signedIn, page }: ConsoleBase):
     const sent = c.req.query("cursor");
     const parsed = SubscriptionListQuery.safeParse({ ...toQuery(filters), cursor: sent });
     if (!parsed.success) {
-      const none = { view, filters, subscriptions: [], next: null, isFirst: true };
+      const none = { view, filters, subscriptions: [], next: null, isFirst: false };
       return page(c, <SubscriptionsPage {...none} errors={issuesOf(parsed.error)} />, 400);
     }
     const { cursor, ...query } = parsed.data;
@@ -58,12 +56,6 @@ interface SubscriptionsProps {
 const SubscriptionsPage: FC<SubscriptionsProps> = (props) => {
   const { view, filters, subscriptions, next, isFirst, errors } = props;
   const { root, words: { subscriptionsPage: words, ...shared } } = view;
-  const labels = {
-    status: shared.status,
-    name: shared.name,
-    payment_type: shared.method,
-    user_id: shared.user,
-  };
   return (
     <Frame
       view={view}
@@ -73,49 +65,52 @@ const SubscriptionsPage: FC<SubscriptionsProps> = (props) => {
       events={EVENT_NAMES}
     >
       <h1>{words.title}</h1>
-      <SubscriptionFilters view={view} filters={filters} />
-      <FilterErrors view={view} errors={errors} labels={labels} />
-      {subscriptions.length > 0 && (
-        <Table
-          columns={[
-            shared.created,
-            shared.name,
-            shared.customer,
-            shared.method,
-            <span class="amount">{shared.amount}</span>,
-            words.plan,
-            words.next,
-            shared.status,
-          ]}
-        >
-          {subscriptions.map((subscription) => (
-            <tr>
-              <td>
-                <Time view={view} at={subscription.created_at} />
-              </td>
-              <td>
-                <a href={`${root}${PATH}${subscription.id}/`}>{subscription.name}</a>
-              </td>
-              <td>{subscription.customer_email ?? customerName(subscription) ?? "–"}</td>
-              <td>{methodName(subscription.payment_type)}</td>
-              <td class="amount">{rupiah(subscription.amount)}</td>
-              <td>{words.every(subscription.interval, subscription.interval_unit)}</td>
-              <td>
-                <Time view={view} at={nextCharge(subscription)} />
-              </td>
-              <td>
-                <SubscriptionStatusLabel view={view} status={subscription.status} />
-              </td>
-            </tr>
-          ))}
-        </Table>
-      )}
-      {subscriptions.length === 0 && errors.length === 0 && (
-        <p class="empty">{next === null ? words.none : words.noneOnPage}</p>
-      )}
-      {next !== null && (
-        <a class="next" href={viewUrl(root + PATH, filters, next)}>{shared.nextPage}</a>
-      )}
+      <SubscriptionFilters view={view} filters={filters} errors={errors} />
+      <div data-part="subscriptions">
+        {subscriptions.length > 0 && (
+          <Table
+            columns={[
+              shared.amount,
+              words.plan,
+              shared.status,
+              shared.name,
+              shared.customer,
+              shared.method,
+              words.next,
+              shared.created,
+            ]}
+            amounts={[0]}
+            class="payments"
+          >
+            {subscriptions.map((subscription) => (
+              <tr>
+                <td class="amount">{rupiah(subscription.amount)}</td>
+                <td>{words.every(subscription.interval, subscription.interval_unit)}</td>
+                <td>
+                  <SubscriptionStatusLabel view={view} status={subscription.status} />
+                </td>
+                <td>
+                  <a href={`${root}${PATH}${subscription.id}/`}>{subscription.name}</a>
+                </td>
+                <td>{subscription.customer_email ?? customerName(subscription) ?? "–"}</td>
+                <td>{methodName(subscription.payment_type)}</td>
+                <td>
+                  <Time view={view} at={nextCharge(subscription)} />
+                </td>
+                <td>
+                  <Time view={view} at={subscription.created_at} />
+                </td>
+              </tr>
+            ))}
+          </Table>
+        )}
+        {subscriptions.length === 0 && errors.length === 0 && (
+          <p class="empty">{next === null ? words.none : words.noneOnPage}</p>
+        )}
+        {next !== null && (
+          <a class="next" href={`${root}${PATH}?${searchOf(filters, next)}`}>{shared.nextPage}</a>
+        )}
+      </div>
     </Frame>
   );
 };
@@ -130,30 +125,49 @@ export function nextCharge({ status, next_execution_at }: SubscriptionView): str
   return status === "active" ? next_execution_at : null;
 }
 
-const SubscriptionFilters: FC<{ view: View; filters: Filters }> = ({ view, filters }) => {
-  const { root, words: { subscriptionsPage: words, ...shared } } = view;
+interface FiltersProps {
+  view: View;
+  filters: Filters;
+  errors: FieldError[];
+}
+
+const SubscriptionFilters: FC<FiltersProps> = ({ view, filters, errors }) => {
+  const { words: { subscriptionsPage: words, ...shared } } = view;
   const valueOf = (name: string) => filters.get(name)?.[0] ?? "";
   const types = Object.fromEntries(SUBSCRIPTION_TYPES.map((type) => [type, methodName(type)]));
+  const labels = {
+    status: shared.status,
+    name: shared.name,
+    payment_type: shared.method,
+    user_id: shared.user,
+  };
   return (
-    <form class="filters" action={root + PATH}>
-      <Choices
+    <ListFilters
+      view={view}
+      path={PATH}
+      filters={filters}
+      labels={labels}
+      names={{ status: words.statuses, payment_type: types }}
+      errors={errors}
+    >
+      <Boxes
         name="status"
-        label={shared.status}
+        label={labels.status}
         chosen={filters.get("status") ?? []}
-        options={words.statuses}
+        options={Object.entries(words.statuses)}
       />
-      <Field name="name" label={shared.name} value={valueOf("name")} />
-      <Choice
-        name="payment_type"
-        label={shared.method}
-        value={valueOf("payment_type")}
-        options={types}
-        any={shared.any}
-      />
-      <Field name="user_id" label={shared.user} value={valueOf("user_id")} />
-      <button type="submit">{shared.filter}</button>
-      <a href={root + PATH}>{shared.reset}</a>
-    </form>
+      <div class="fields">
+        <Field name="name" label={labels.name} type="text" value={valueOf("name")} />
+        <Choice
+          name="payment_type"
+          label={labels.payment_type}
+          value={valueOf("payment_type")}
+          options={types}
+          any={shared.any}
+        />
+        <Field name="user_id" label={labels.user_id} type="text" value={valueOf("user_id")} />
+      </div>
+    </ListFilters>
   );
 };
 

@@ -7,8 +7,6 @@ export interface InvoiceWords {
   statuses: Record<InvoiceStatus, string>;
   none: string;
   noneOnPage: string;
-  export: string;
-  moreFilters: string;
   number: string;
   orderId: string;
   due: string;
@@ -78,8 +76,6 @@ export const INVOICES_IN_ENGLISH: InvoiceWords = {
   },
   none: "No invoices were found.",
   noneOnPage: "No invoices match on this page. Continue with the next page.",
-  export: "Export as CSV",
-  moreFilters: "More filters",
   number: "Invoice number",
   orderId: "Order id",
   due: "Due",
@@ -166,8 +162,6 @@ export const INVOICES_IN_INDONESIAN: InvoiceWords = {
   },
   none: "Tidak ada invoice yang ditemukan.",
   noneOnPage: "Tidak ada invoice yang cocok di halaman ini. Lanjutkan ke halaman berikutnya.",
-  export: "Ekspor sebagai CSV",
-  moreFilters: "Saringan lain",
   number: "Nomor invoice",
   orderId: "ID pesanan",
   due: "Jatuh tempo",

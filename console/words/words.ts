@@ -3,6 +3,8 @@
 import type { Role } from "../../core/auth/caller.ts";
 import type { PaymentAction, PaymentStatus } from "../../core/payments/states.ts";
 import type { TimelineEntry } from "../../core/timelines.ts";
+import type { AttentionKind } from "../attention.ts";
+import type { Column, Field, List } from "../payment_query.ts";
 import type { InvoiceWords } from "./invoices.ts";
 import type { PaymentWords } from "./payment.ts";
 import type { SubscriptionWords } from "./subscriptions.ts";
@@ -11,6 +13,9 @@ export interface Words {
   language: string;
   locale: string;
   console: string;
+  menu: string;
+  /** A link that skips the navigation. */
+  skip: string;
   payments: string;
   sessions: string;
   signIn: string;
@@ -94,6 +99,7 @@ export interface Words {
   paymentPage: PaymentWords;
   refundsPage: string;
   invoicesPage: InvoiceWords;
+  filters: string;
   subscriptionsPage: SubscriptionWords;
   notifications: string;
   webhooks: string;
@@ -135,4 +141,46 @@ export interface Words {
   role: string;
   userRole: string;
   never: string;
+  exportCsv: string;
+  overviewPage: {
+    title: string;
+    today: string;
+    yesterday: string;
+    lastWeek: string;
+    /** Followed by a time of day. */
+    comparison: string;
+    /** Followed by a time. */
+    asOf: string;
+    paid: string;
+    paidCount: string;
+    successRate: string;
+    chargebacks: string;
+    computing: string;
+    chart: string;
+    nothingPaid: string;
+    otherMethods: string;
+    day: string;
+    total: string;
+    showTable: string;
+    newest: string;
+    allPayments: string;
+    attention: string;
+    nothing: string;
+    /** After a number. */
+    orMore: string;
+    kinds: Record<AttentionKind, string>;
+  };
+  paymentsPage: {
+    filters: string;
+    chosen: string;
+    /** Before the filter that a link removes. */
+    remove: string;
+    apply: string;
+    columns: string;
+    amountHelp: string;
+    outcomeUnknown: string;
+    labels: Record<Field | List, string>;
+    columnNames: Record<Column, string>;
+    fraudStatuses: Record<string, string>;
+  };
 }

@@ -1,7 +1,7 @@
 /**
  * Reconciliation: compares a report of the gateway with the payments here. An upload stores the lines of
- * the file; a job compares them. The file changes no payment: for each difference, a check at the gateway
- * is queued, which asks for the ids that the service has stored.
+ * the file; a job compares them. The file changes no payment: for each payment that differs, a
+ * check at the gateway is queued. It uses the ids in the database, not those in the file.
  */
 
 import { createHash } from "node:crypto";
@@ -28,12 +28,12 @@ export const MAX_FILE_BYTES = 64 * 1024 * 1024;
 /** Lines that one statement stores or compares. */
 const BATCH = 500;
 
-/** Checks that a file queues without a confirmation, and how far apart they run. */
+/** The most checks that a file queues, without and with a confirmation, and their interval. */
 export const MAX_CHECKS = 1_000;
 const MAX_CONFIRMED_CHECKS = 100_000;
 const CHECK_INTERVAL_MS = 1_000;
 
-/** A job ends before its time limit, and continues later. */
+/** The time of one run. Then the job is postponed, before it reaches its own time limit. */
 const MAX_RUN_MS = 45_000;
 
 export interface UploadOptions {
@@ -153,7 +153,7 @@ export function createReconcile(deps: PaymentDeps): Task {
   };
 }
 
-/** Each batch is a transaction, so that an interrupted run continues. False: lines are left. */
+/** Each batch is a transaction, so that a later run can continue. False: lines are left. */
 async function compareLines(
   { database }: PaymentDeps,
   reconciliation: db.Reconciliation,
@@ -194,7 +194,7 @@ async function finish(deps: PaymentDeps, reconciliation: db.Reconciliation): Pro
   while (await remove() > 0);
 }
 
-/** Payments that were settled on the days of the file, but are not in it. */
+/** Stores the payments that were settled on the days of the file, but are not in it. */
 async function findMissing({ database }: PaymentDeps, reconciliation: db.Reconciliation) {
   const { id, first_day, last_day } = reconciliation;
   if (first_day === null || last_day === null) return;

@@ -2,16 +2,10 @@
 
 import { createRoute, z } from "@hono/zod-openapi";
 import type { Context } from "hono";
-import type { Caller } from "../../core/auth/caller.ts";
 import { oneOf } from "../../core/input_fields.ts";
 import type { InvoiceDeps } from "../../core/invoices/invoice_record.ts";
 import type { Position } from "../../core/page.ts";
-import {
-  createExports,
-  EXPORT_PAGE,
-  type Exports,
-  type ExportSource,
-} from "../../core/reports/export_stream.ts";
+import { EXPORT_PAGE, type Exports, type ExportSource } from "../../core/reports/export_stream.ts";
 import { exportInvoices, exportPayments, exportRefunds } from "../../core/reports/exports.ts";
 import { unsentExample } from "../../openapi/components.ts";
 import { InvoiceListQuery, readInvoicePage } from "../invoices/routes.ts";
@@ -106,9 +100,6 @@ const refundsRoute = createRoute({
   ),
 });
 
-/** The console exports invoices with the same filters. */
-export const InvoiceExportQuery = InvoiceListQuery.omit(WITHOUT_PAGES).extend(mark);
-
 const invoicesRoute = createRoute({
   method: "get",
   path: "/exports/invoices/",
@@ -117,7 +108,7 @@ const invoicesRoute = createRoute({
   description: "Returns your invoices as a CSV file, without their items, with the filters of " +
     "`GET /invoices/`.\n\n" + DESCRIPTION,
   tags: ["Reports"],
-  request: { query: InvoiceExportQuery },
+  request: { query: InvoiceListQuery.omit(WITHOUT_PAGES).extend(mark) },
   responses: csvResponse(
     "id,invoice_number,status,total_amount,customer_name,due_date\r\n" +
       "0197a3c2-5f4e-7d61-9f0b-2c64d1b0a7e5,INV-2026-0017,paid,150000,Budi,2026-03-31\r\n",
@@ -125,13 +116,12 @@ const invoicesRoute = createRoute({
 });
 
 export interface ExportRouteDeps extends InvoiceDeps {
-  /** By default with the limits of the service. */
-  exports?: Exports;
+  exports: Exports;
 }
 
 export function createExportRoutes(deps: ExportRouteDeps): Router {
   const router = createRouter();
-  const exports = deps.exports ?? createExports(deps);
+  const { exports } = deps;
   router.openapi(paymentsRoute, async (c) => {
     const { bom, ...filters } = c.req.valid("query");
     const caller = callerOf(c);
@@ -153,26 +143,19 @@ export function createExportRoutes(deps: ExportRouteDeps): Router {
     return await sendFile(c, exports, "refunds", { ...source, hasMark: bom === "true" });
   });
   router.openapi(invoicesRoute, async (c) => {
-    const source = invoicesFile(deps, callerOf(c), c.req.valid("query"));
-    return await sendFile(c, exports, "invoices", source);
+    const { bom, ...filters } = c.req.valid("query");
+    const caller = callerOf(c);
+    const source = exportInvoices(deps, caller, async (after: Position | null) => {
+      const page = { limit: EXPORT_PAGE, cursor: after ?? undefined };
+      const { invoices, next } = await readInvoicePage(deps, caller, { ...filters, ...page });
+      return { items: invoices, next };
+    });
+    return await sendFile(c, exports, "invoices", { ...source, hasMark: bom === "true" });
   });
   return router;
 }
 
-/** What the file of invoices contains. */
-export function invoicesFile(
-  deps: InvoiceDeps,
-  caller: Caller,
-  { bom, ...filters }: z.output<typeof InvoiceExportQuery>,
-): ExportSource<Position> {
-  const source = exportInvoices(deps, caller, async (after: Position | null) => {
-    const page = { limit: EXPORT_PAGE, cursor: after ?? undefined };
-    const { invoices, next } = await readInvoicePage(deps, caller, { ...filters, ...page });
-    return { items: invoices, next };
-  });
-  return { ...source, hasMark: bom === "true" };
-}
-
+/** Sends an export as a file. */
 export async function sendFile<Cursor>(
   c: Context<AppEnv>,
   exports: Exports,

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { updateStats } from "../../core/reports/count_payments.ts";
 import { findBrowser, launchBrowser } from "../support/browser.ts";
 import { openPayments, type TestPayments } from "../support/payments/payments.ts";
 import {
@@ -39,7 +40,7 @@ async function openBrowser() {
       await page.goto(`${url}/`);
       await page.getByLabel("API key or JWT").fill(key);
       await page.getByRole("button", { name: "Sign in", exact: true }).click();
-      await page.getByRole("heading", { name: "Payments" }).waitFor();
+      await page.getByRole("heading", { name: "Overview" }).waitFor();
     },
     async [Symbol.asyncDispose]() {
       await browser.close();
@@ -71,6 +72,7 @@ Deno.test({
     );
     await signIn(page, await payments.app.createKey({ isStaff: true }));
 
+    await page.getByRole("link", { name: "Payments", exact: true }).click();
     await page.getByRole("searchbox").fill("siti@example.com");
     await page.keyboard.press("Enter");
     await page.getByRole("link", { name: paid.order_id }).click();
@@ -101,7 +103,90 @@ Deno.test({
   },
 });
 
+/** Opens a page, and waits until it receives events: it is not told about earlier ones. */
+async function openLive(page: Page, url: string): Promise<void> {
+  await Promise.all([page.waitForResponse(/\/live\//), page.goto(url)]);
+}
+
+Deno.test({
+  name: "console in a browser: the overview shows a new payment and its change without a reload",
+  ignore: browserPath === null,
+  sanitizeResources: false,
+  async fn() {
+    await using opened = await openBrowser();
+    const { payments, browser, signIn } = opened;
+    await payments.paid("gopay");
+    await updateStats(payments.app.deps);
+    const page = await browser.newPage();
+    await signIn(page, await payments.app.createKey({ isStaff: true }));
+    await openLive(page, `${opened.url}/`);
+    await page.getByText("Show as a table").click();
+    const pending = await payments.charge("bca");
+    const row = page.getByRole("row").filter({ hasText: pending.order_id });
+    await row.getByText("Pending").waitFor();
+    assert.equal(await page.locator("#chart-table").getAttribute("open"), "", "stays open");
+    await payments.sandbox.control(`transactions/${pending.transaction_id}/pay`);
+    await payments.refresh(pending.id);
+    await row.getByText("Paid").waitFor();
+  },
+});
+
+Deno.test({
+  name: "console in a browser: live payments keep the filters that the user has not applied yet",
+  ignore: browserPath === null,
+  sanitizeResources: false,
+  async fn() {
+    await using opened = await openBrowser();
+    const { payments, browser, url, signIn } = opened;
+    const page = await browser.newPage();
+    await signIn(page, await payments.app.createKey({ isStaff: true }));
+    await openLive(page, `${url}/payments/`);
+    await page.getByText("Filters and columns").click();
+    await page.getByLabel("GoPay").check();
+    await page.getByLabel("Net").check();
+    await page.getByRole("heading", { name: "Payments" }).click();
+    const paid = await payments.paid("gopay");
+    await payments.charge("bca");
+    await page.getByRole("link", { name: paid.order_id }).waitFor();
+    assert.ok(await page.getByLabel("GoPay").isChecked());
+    await page.getByRole("button", { name: "Apply" }).click();
+    await page.getByRole("columnheader", { name: "Net" }).waitFor();
+    assert.equal(await page.locator("tbody tr").count(), 1);
+    assert.match(page.url(), /payment_type=gopay/);
+    assert.match(page.url(), /column=net/);
+    const [download] = await Promise.all([
+      page.waitForEvent("download"),
+      page.getByRole("link", { name: "Export as CSV" }).click(),
+    ]);
+    assert.equal(download.suggestedFilename(), "payments.csv");
+    const lines = (await Deno.readTextFile(await download.path())).trim().split("\r\n");
+    assert.equal(lines.length, 2);
+    assert.ok(lines[1]!.includes(paid.order_id));
+  },
+});
+
+Deno.test({
+  name: "console in a browser: on a narrow screen the navigation is a menu, also without scripts",
+  ignore: browserPath === null,
+  sanitizeResources: false,
+  async fn() {
+    await using opened = await openBrowser();
+    const { payments, browser, signIn } = opened;
+    const viewport = { width: 390, height: 800 };
+    const context = await browser.newContext({ viewport, javaScriptEnabled: false });
+    const page = await context.newPage();
+    await signIn(page, await payments.app.createKey({ isStaff: true }));
+    const link = page.getByRole("link", { name: "Refunds" });
+    assert.equal(await link.isVisible(), false);
+    await page.getByRole("button", { name: "Menu" }).click();
+    await link.click();
+    await page.getByRole("heading", { name: "Refunds" }).waitFor();
+    assert.equal(await link.isVisible(), false);
+  },
+});
+
 const PAGES = [
+  "",
   "payments",
   "refunds",
   "invoices",
@@ -123,6 +208,8 @@ Deno.test({
     const { payments, browser, url, signIn } = opened;
     const { source } = (await import(AXE)).default;
     const payment = await payments.paid("gopay");
+    await payments.paid("bca");
+    await updateStats(payments.app.deps);
     const key = await payments.app.createKey({ isStaff: true });
     const { invoice, subscription } = await createRecords(payments);
     const pages = [
@@ -141,14 +228,17 @@ Deno.test({
       const page = await context.newPage();
       await signIn(page, key);
       for (const path of pages) {
-        await page.goto(`${url}/${path}/`);
-        const name = path.replaceAll("/", "_").replace(ids, "_one");
+        await page.goto(path === "" ? `${url}/` : `${url}/${path}/`);
+        const name = path.replaceAll("/", "_").replace(ids, "_one") || "overview";
         if (SCREENSHOTS) {
           await page.screenshot({
             path: `${SCREENSHOTS}/console_${name}_${width}.png`,
             fullPage: true,
           });
         }
+        await page.evaluate(
+          `for (const each of document.querySelectorAll("main details")) each.open = true`,
+        );
         const isTooWide = await page.evaluate(
           "document.documentElement.scrollWidth > document.documentElement.clientWidth",
         );

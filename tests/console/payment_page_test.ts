@@ -134,7 +134,7 @@ Deno.test("console payment: shows the gateway's answers without signatures and t
   const path = `/console/payments/${payment.id}/gateway/`;
   assert.ok(staff.page.html.includes(`href="${path}"`));
   const stored = await staff.open(path);
-  assert.match(unescape(stored.html), /<pre[^>]*>\{\n  ".*"transaction_id": "/s);
+  assert.match(unescape(stored.html), /<pre[^>]*>\{\s+".*"transaction_id": "/s);
   const { html, status } = await staff.submit(/gateway/);
   assert.equal(status, 200);
   const current = unescape(html).match(/Current answer<\/h2><pre[^>]*>([^]*?)<\/pre>/)![1]!;
