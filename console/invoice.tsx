@@ -265,11 +265,10 @@ export const InvoiceItems: FC<ItemsProps> = ({ view, items, total }) => {
             <td class="amount">{rupiah(item.subtotal)}</td>
           </tr>
         ))}
-        <tr class="total">
-          <td class="wide" colspan={3}>{words.total}</td>
-          <td class="amount">{rupiah(total)}</td>
-        </tr>
       </Table>
+      <p class="total">
+        {words.total} <span class="amount">{rupiah(total)}</span>
+      </p>
     </section>
   );
 };
