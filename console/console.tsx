@@ -5,6 +5,8 @@ import { createFixedResponse } from "../openapi/fixed_response.ts";
 import { parsePathId } from "../routes/shared/paths.ts";
 import type { AppEnv } from "../routes/shared/router.ts";
 import { type ConsoleBase, type ConsoleDeps, createBase } from "./base.tsx";
+import { addAudit } from "./audit.tsx";
+import { addEvents } from "./events.tsx";
 import { addInvoice } from "./invoice.tsx";
 import { addInvoiceForm } from "./invoice_form.tsx";
 import { addInvoices } from "./invoices.tsx";
@@ -20,6 +22,8 @@ import { addRefunds } from "./refunds.tsx";
 import { setPreference, THEMES } from "./session.ts";
 import { addSessions } from "./sessions.tsx";
 import { addSignIn } from "./sign_in.tsx";
+import { addStatus } from "./status.tsx";
+import { addWebhookForms } from "./webhook_forms.tsx";
 import { addSubscription } from "./subscription.tsx";
 import { addSubscriptions } from "./subscriptions.tsx";
 import { addWebhooks } from "./webhooks.tsx";
@@ -41,11 +45,15 @@ export function createConsole(deps: ConsoleDeps): Hono<AppEnv> {
   addInvoice(base);
   addSubscriptions(base);
   addSubscription(base);
+  addEvents(base);
   addNotifications(base);
+  addWebhookForms(base);
   addWebhooks(base);
   addJobs(base);
   addKeys(base);
   addSessions(base);
+  addAudit(base);
+  addStatus(base);
   addLiveEvents(base);
   return base.router;
 }
@@ -76,7 +84,10 @@ function addPreferences({ root, router }: ConsoleBase): void {
     if (isLanguage(language)) setPreference(c, root, "language", language);
     if (THEMES.some((each) => each === theme)) setPreference(c, root, "theme", theme!);
     const isPath = path !== undefined && /^\/[\w/-]*$/.test(path);
-    return c.redirect(root + (isPath ? path : "/"), 303);
+    const target = root + (isPath ? path : "/");
+    // The filters of the page stay.
+    const page = URL.parse(c.req.header("referer") ?? "");
+    return c.redirect(target + (page?.pathname === target ? page.search : ""), 303);
   });
 }
 

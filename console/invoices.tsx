@@ -71,7 +71,7 @@ export function addInvoices({ deps, router, signedIn, page }: ConsoleBase): void
       const { invoices, next } = await readInvoicePage(deps, session.caller, query);
       return { items: invoices, next };
     });
-    return await sendFile(c, deps.exports, "invoices", { ...source, hasMark: true });
+    return await sendFile(c, deps.exports, "invoices", { ...source, hasByteOrderMark: true });
   });
 }
 

@@ -110,7 +110,7 @@ export async function findByFile(sql: Sql, hash: Uint8Array): Promise<Reconcilia
   return row ?? null;
 }
 
-/** Violates the unique index if another upload of the same file has ended first. */
+/** Throws a unique violation if another upload of the same file has ended first. */
 export async function endUpload(
   sql: Sql,
   id: string,
@@ -253,7 +253,7 @@ export interface SettledPosition {
   payment_id: string;
 }
 
-/** Payments settled in a period, a page of them in the order of time, whether or not they are missing. */
+/** A page of the payments settled in a period, in the order of time. Missing: not in the file. */
 export async function listSettled(
   sql: Sql,
   id: string,
@@ -293,7 +293,7 @@ export async function insertMissing(
       null::gateway.reconciliation_lines, ${JSON.stringify(rows)}::text::json)`;
 }
 
-/** An interrupted run may have inserted some of them. */
+/** Deletes the lines of missing payments. An interrupted run may have inserted some of them. */
 export async function deleteMissing(sql: Sql, id: string): Promise<void> {
   await sql`
     delete from gateway.reconciliation_lines where reconciliation_id = ${id} and line < 0`;

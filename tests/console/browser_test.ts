@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { updateStats } from "../../core/reports/count_payments.ts";
 import { findBrowser, launchBrowser } from "../support/browser.ts";
+import { addOperations } from "../support/console/operations.ts";
 import { openPayments, type TestPayments } from "../support/payments/payments.ts";
 import {
   invoiceRequest,
@@ -197,6 +198,9 @@ const PAGES = [
   "jobs",
   "keys",
   "sessions",
+  "events",
+  "audit",
+  "status",
 ];
 
 Deno.test({
@@ -210,6 +214,7 @@ Deno.test({
     const payment = await payments.paid("gopay");
     await payments.paid("bca");
     await updateStats(payments.app.deps);
+    const operations = await addOperations(payments);
     const key = await payments.app.createKey({ isStaff: true });
     const { invoice, subscription } = await createRecords(payments);
     const pages = [
@@ -222,14 +227,14 @@ Deno.test({
       `subscriptions/${subscription}`,
       `subscriptions/${subscription}/cancel`,
     ];
-    const ids = new RegExp(`_(${payment.id}|${invoice}|${subscription})`);
     for (const { width, height, colorScheme } of SCREENS) {
       const context = await browser.newContext({ viewport: { width, height }, colorScheme });
       const page = await context.newPage();
       await signIn(page, key);
-      for (const path of pages) {
+      for (const path of [...pages, ...operations]) {
         await page.goto(path === "" ? `${url}/` : `${url}/${path}/`);
-        const name = path.replaceAll("/", "_").replace(ids, "_one") || "overview";
+        const name = path.replaceAll("/", "_").replace(/[0-9a-f]{8}-[0-9a-f-]{27}/, "one") ||
+          "overview";
         if (SCREENSHOTS) {
           await page.screenshot({
             path: `${SCREENSHOTS}/console_${name}_${width}.png`,
