@@ -2,6 +2,7 @@
 
 import { INVOICES_IN_ENGLISH } from "./invoices.ts";
 import { PAYMENT_IN_ENGLISH } from "./payment.ts";
+import { STATUS_IN_ENGLISH } from "./status.ts";
 import { SUBSCRIPTIONS_IN_ENGLISH } from "./subscriptions.ts";
 import type { Words } from "./words.ts";
 
@@ -275,58 +276,7 @@ export const ENGLISH: Words = {
     overdue: "Overdue",
     overdueHelp: "Tasks are overdue: they missed two runs in a row. No instance runs the schedule.",
   },
-  statusPage: {
-    title: "Status",
-    service: "Service",
-    version: "Version",
-    started: "Started",
-    clock: "Clock",
-    accurate: "Accurate",
-    inaccurate: "Wrong",
-    clockOffset: "Clock difference",
-    loopDelay: "Event loop delay",
-    rejected: "Requests rejected under load",
-    takeover: "If it crashes",
-    leases: {
-      lock: "others take over at once",
-      time: "others take over after up to 90 seconds",
-    },
-    gateway: "Gateway",
-    gatewayStates: { ok: "OK", recovering: "Recovering", down: "Down" },
-    reads: "Status requests",
-    writes: "Charges and changes",
-    environment: "Environment",
-    address: "Address",
-    database: "Database",
-    schema: "Newest migration",
-    pendingMigrations: "Migrations to apply",
-    connections: "Connections",
-    poolUse: (used, size) => `${used} of ${size} in use`,
-    queue: "Jobs",
-    transport: "Queue",
-    onTime: "On time",
-    what: "What",
-    count: "Count",
-    oldest: "Oldest",
-    age: (seconds) => seconds < 120 ? `${seconds} s` : `${Math.round(seconds / 60)} min`,
-    backlog: {
-      title: "Waiting and open",
-      jobs: "Jobs that wait for a worker",
-      events: "Events that lists do not show yet",
-      subscribers: "Events for subscribers in the process",
-      webhooks: "Webhook deliveries",
-      disabledEndpoints: "Disabled webhook endpoints",
-      notifications: "Notifications to be checked",
-      failedNotifications: "Notifications that were not confirmed",
-      unknownPayments: "Payments with unknown outcome",
-      unknownInvoices: "Invoices with unknown outcome",
-      unknownSubscriptions: "Subscriptions with unknown outcome",
-      unrecognized: "Payments with a new gateway status",
-    },
-    failures: "Last failed jobs",
-    settings: "Settings",
-    settingsHelp: "Secrets are not shown. The guide on settings describes each of them.",
-  },
+  statusPage: STATUS_IN_ENGLISH,
   auditPage: {
     title: "Audit",
     actor: "Actor",

@@ -2,6 +2,7 @@
 
 import { INVOICES_IN_INDONESIAN } from "./invoices.ts";
 import { PAYMENT_IN_INDONESIAN } from "./payment.ts";
+import { STATUS_IN_INDONESIAN } from "./status.ts";
 import { SUBSCRIPTIONS_IN_INDONESIAN } from "./subscriptions.ts";
 import type { Words } from "./words.ts";
 
@@ -280,58 +281,7 @@ export const INDONESIAN: Words = {
     overdueHelp: "Ada tugas yang terlambat: dua kali berturut-turut tidak dijalankan. Tidak ada " +
       "instance yang menjalankan jadwal.",
   },
-  statusPage: {
-    title: "Keadaan",
-    service: "Layanan",
-    version: "Versi",
-    started: "Dimulai",
-    clock: "Jam",
-    accurate: "Tepat",
-    inaccurate: "Salah",
-    clockOffset: "Selisih jam",
-    loopDelay: "Jeda event loop",
-    rejected: "Permintaan yang ditolak saat beban tinggi",
-    takeover: "Jika mati mendadak",
-    leases: {
-      lock: "instance lain langsung mengambil alih",
-      time: "instance lain mengambil alih setelah paling lama 90 detik",
-    },
-    gateway: "Gateway",
-    gatewayStates: { ok: "Baik", recovering: "Sedang pulih", down: "Tidak tersedia" },
-    reads: "Permintaan status",
-    writes: "Penagihan dan perubahan",
-    environment: "Lingkungan",
-    address: "Alamat",
-    database: "Basis data",
-    schema: "Migrasi terbaru",
-    pendingMigrations: "Migrasi yang belum diterapkan",
-    connections: "Koneksi",
-    poolUse: (used, size) => `${used} dari ${size} dipakai`,
-    queue: "Pekerjaan",
-    transport: "Antrean",
-    onTime: "Tepat waktu",
-    what: "Apa",
-    count: "Banyaknya",
-    oldest: "Tertua",
-    age: (seconds) => seconds < 120 ? `${seconds} dtk` : `${Math.round(seconds / 60)} mnt`,
-    backlog: {
-      title: "Menunggu dan terbuka",
-      jobs: "Pekerjaan yang menunggu",
-      events: "Event yang belum tampil di daftar",
-      subscribers: "Event untuk pelanggan di dalam proses",
-      webhooks: "Pengiriman webhook",
-      disabledEndpoints: "Endpoint webhook nonaktif",
-      notifications: "Notifikasi yang harus diperiksa",
-      failedNotifications: "Notifikasi yang tidak dikonfirmasi",
-      unknownPayments: "Pembayaran dengan hasil belum diketahui",
-      unknownInvoices: "Tagihan dengan hasil belum diketahui",
-      unknownSubscriptions: "Langganan dengan hasil belum diketahui",
-      unrecognized: "Pembayaran dengan status gateway baru",
-    },
-    failures: "Pekerjaan yang terakhir gagal",
-    settings: "Pengaturan",
-    settingsHelp: "Secret tidak ditampilkan. Panduan pengaturan menjelaskan masing-masing.",
-  },
+  statusPage: STATUS_IN_INDONESIAN,
   auditPage: {
     title: "Audit",
     actor: "Pelaku",

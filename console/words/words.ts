@@ -12,6 +12,7 @@ import type { AttentionKind } from "../attention.ts";
 import type { Column, Field, List } from "../payment_query.ts";
 import type { InvoiceWords } from "./invoices.ts";
 import type { PaymentWords } from "./payment.ts";
+import type { StatusWords } from "./status.ts";
 import type { SubscriptionWords } from "./subscriptions.ts";
 
 export interface Words {
@@ -215,55 +216,7 @@ export interface Words {
     overdue: string;
     overdueHelp: string;
   };
-  statusPage: {
-    title: string;
-    service: string;
-    version: string;
-    started: string;
-    clock: string;
-    accurate: string;
-    inaccurate: string;
-    clockOffset: string;
-    loopDelay: string;
-    rejected: string;
-    takeover: string;
-    leases: Record<"lock" | "time", string>;
-    gateway: string;
-    gatewayStates: Record<"ok" | "recovering" | "down", string>;
-    reads: string;
-    writes: string;
-    environment: string;
-    address: string;
-    database: string;
-    schema: string;
-    pendingMigrations: string;
-    connections: string;
-    poolUse: (used: number, size: number) => string;
-    queue: string;
-    transport: string;
-    onTime: string;
-    what: string;
-    count: string;
-    oldest: string;
-    age: (seconds: number) => string;
-    backlog: {
-      title: string;
-      jobs: string;
-      events: string;
-      subscribers: string;
-      webhooks: string;
-      disabledEndpoints: string;
-      notifications: string;
-      failedNotifications: string;
-      unknownPayments: string;
-      unknownInvoices: string;
-      unknownSubscriptions: string;
-      unrecognized: string;
-    };
-    failures: string;
-    settings: string;
-    settingsHelp: string;
-  };
+  statusPage: StatusWords;
   auditPage: {
     title: string;
     actor: string;
