@@ -3,6 +3,9 @@
 import { OPERATIONS_IN_ENGLISH } from "./operations_english.ts";
 import { OVERVIEW_IN_ENGLISH } from "./overview.ts";
 import { PAYMENTS_IN_ENGLISH } from "./payments.ts";
+import { INVOICES_IN_ENGLISH } from "./invoices.ts";
+import { PAYMENT_IN_ENGLISH } from "./payment.ts";
+import { SUBSCRIPTIONS_IN_ENGLISH } from "./subscriptions.ts";
 import type { Words } from "./words.ts";
 
 export const ENGLISH: Words = {
@@ -99,15 +102,6 @@ export const ENGLISH: Words = {
     approve: "Approve",
     deny: "Deny",
   },
-  actionEffects: {
-    cancel: "The customer can no longer pay. A card that is not settled yet is not charged.",
-    expire:
-      "The customer can no longer pay. The payment expires now instead of at its expiry time.",
-    refund: "The amount goes back to the customer. A refund cannot be undone.",
-    capture: "The card is charged with this amount. The rest of the authorization is released.",
-    approve: "The card payment is accepted, although the fraud detection has challenged it.",
-    deny: "The card payment is rejected. The card is not charged.",
-  },
   done: {
     cancel: "The payment is cancelled.",
     expire: "The payment has expired.",
@@ -125,6 +119,9 @@ export const ENGLISH: Words = {
   outcomeUnknown:
     "The gateway did not confirm the result. The service checks it automatically; the payment shows " +
     "the result when it is known. Sending this form again does not repeat the action.",
+  recordChanged:
+    "This record has changed since the page was opened. Nothing was done. Check what is shown now, " +
+    "and send the form again if you still want to.",
   failed: "This did not work",
   notFound: "This page does not exist.",
   signedIn: "Signed in",
@@ -133,7 +130,11 @@ export const ENGLISH: Words = {
   key: "Key",
   thisSession: "This session",
   end: "End",
+  paymentPage: PAYMENT_IN_ENGLISH,
   refundsPage: "Refunds",
+  invoicesPage: INVOICES_IN_ENGLISH,
+  filters: "Filters",
+  subscriptionsPage: SUBSCRIPTIONS_IN_ENGLISH,
   notifications: "Notifications",
   webhooks: "Webhooks",
   jobs: "Jobs",

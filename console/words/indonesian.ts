@@ -3,6 +3,9 @@
 import { OPERATIONS_IN_INDONESIAN } from "./operations_indonesian.ts";
 import { OVERVIEW_IN_INDONESIAN } from "./overview.ts";
 import { PAYMENTS_IN_INDONESIAN } from "./payments.ts";
+import { INVOICES_IN_INDONESIAN } from "./invoices.ts";
+import { PAYMENT_IN_INDONESIAN } from "./payment.ts";
+import { SUBSCRIPTIONS_IN_INDONESIAN } from "./subscriptions.ts";
 import type { Words } from "./words.ts";
 
 export const INDONESIAN: Words = {
@@ -100,15 +103,6 @@ export const INDONESIAN: Words = {
     approve: "Setujui",
     deny: "Tolak",
   },
-  actionEffects: {
-    cancel: "Pelanggan tidak dapat membayar lagi. Kartu yang belum diselesaikan tidak ditagih.",
-    expire:
-      "Pelanggan tidak dapat membayar lagi. Pembayaran berakhir sekarang, bukan pada waktunya.",
-    refund: "Jumlah ini kembali ke pelanggan. Pengembalian tidak dapat dibatalkan.",
-    capture: "Kartu ditagih sebesar jumlah ini. Sisa otorisasi dilepaskan.",
-    approve: "Pembayaran kartu diterima, walaupun dicurigai oleh deteksi penipuan.",
-    deny: "Pembayaran kartu ditolak. Kartu tidak ditagih.",
-  },
   done: {
     cancel: "Pembayaran dibatalkan.",
     expire: "Pembayaran telah berakhir.",
@@ -126,6 +120,9 @@ export const INDONESIAN: Words = {
   outcomeUnknown:
     "Gateway tidak mengonfirmasi hasilnya. Layanan memeriksanya secara otomatis; pembayaran " +
     "menampilkan hasilnya setelah diketahui. Mengirim formulir ini lagi tidak mengulangi tindakan.",
+  recordChanged:
+    "Data ini telah berubah sejak halaman dibuka. Tidak ada yang dilakukan. Periksa yang " +
+    "ditampilkan sekarang, lalu kirim formulir lagi jika masih diinginkan.",
   failed: "Ini tidak berhasil",
   notFound: "Halaman ini tidak ada.",
   signedIn: "Masuk",
@@ -134,7 +131,11 @@ export const INDONESIAN: Words = {
   key: "Key",
   thisSession: "Sesi ini",
   end: "Akhiri",
+  paymentPage: PAYMENT_IN_INDONESIAN,
   refundsPage: "Pengembalian",
+  invoicesPage: INVOICES_IN_INDONESIAN,
+  filters: "Saringan",
+  subscriptionsPage: SUBSCRIPTIONS_IN_INDONESIAN,
   notifications: "Notifikasi",
   webhooks: "Webhook",
   jobs: "Pekerjaan",

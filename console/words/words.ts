@@ -6,6 +6,9 @@ import type { TimelineEntry } from "../../core/timelines.ts";
 import type { OperationsWords } from "./operations.ts";
 import type { OverviewWords } from "./overview.ts";
 import type { PaymentsWords } from "./payments.ts";
+import type { InvoiceWords } from "./invoices.ts";
+import type { PaymentWords } from "./payment.ts";
+import type { SubscriptionWords } from "./subscriptions.ts";
 
 export interface Words extends OperationsWords {
   language: string;
@@ -76,8 +79,6 @@ export interface Words extends OperationsWords {
   checkStatus: string;
   checked: string;
   actionNames: Record<PaymentAction, string>;
-  /** What an action does; for the confirmation. */
-  actionEffects: Record<PaymentAction, string>;
   /** After an action. */
   done: Record<PaymentAction, string>;
   amountToRefund: string;
@@ -87,6 +88,7 @@ export interface Words extends OperationsWords {
   back: string;
   viewersCannotAct: string;
   outcomeUnknown: string;
+  recordChanged: string;
   failed: string;
   notFound: string;
   signedIn: string;
@@ -95,7 +97,11 @@ export interface Words extends OperationsWords {
   key: string;
   thisSession: string;
   end: string;
+  paymentPage: PaymentWords;
   refundsPage: string;
+  invoicesPage: InvoiceWords;
+  filters: string;
+  subscriptionsPage: SubscriptionWords;
   notifications: string;
   webhooks: string;
   jobs: string;
