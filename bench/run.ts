@@ -9,6 +9,7 @@ const BENCHMARKS = [
   "sandbox",
   "charges",
   "payment_lists",
+  "console",
   "stats",
   "exports",
   "reads",

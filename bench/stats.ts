@@ -74,7 +74,10 @@ async function requireAllCounted(path: string): Promise<void> {
   if (counted !== PAYMENTS) throw new Error(`${counted} payments are counted`);
 }
 
-/** Payments of eleven kinds, spread evenly over the days; three of four are paid. */
+/**
+ * Payments of six types, half of them with one of five banks, spread evenly over the days. Three of
+ * four are paid.
+ */
 async function insertPayments(): Promise<void> {
   const sql = postgres(url, { max: 1, onnotice: () => {} });
   await sql`

@@ -5,17 +5,27 @@ import { createFixedResponse } from "../openapi/fixed_response.ts";
 import { parsePathId } from "../routes/shared/paths.ts";
 import type { AppEnv } from "../routes/shared/router.ts";
 import { type ConsoleBase, type ConsoleDeps, createBase } from "./base.tsx";
+import { addAudit } from "./audit.tsx";
+import { addEvents } from "./events.tsx";
+import { addInvoice } from "./invoice.tsx";
+import { addInvoiceForm } from "./invoice_form.tsx";
+import { addInvoices } from "./invoices.tsx";
 import { addJobs } from "./jobs.tsx";
 import { addKeys } from "./keys.tsx";
 import { addNotifications } from "./notifications.tsx";
 import { addOverview } from "./overview.tsx";
 import { addPayment } from "./payment.tsx";
 import { addPaymentActions } from "./payment_actions.tsx";
+import { addPaymentAnswers } from "./payment_answers.tsx";
 import { addPayments } from "./payments.tsx";
 import { addRefunds } from "./refunds.tsx";
 import { setPreference, THEMES } from "./session.ts";
 import { addSessions } from "./sessions.tsx";
 import { addSignIn } from "./sign_in.tsx";
+import { addStatus } from "./status.tsx";
+import { addWebhookForms } from "./webhook_forms.tsx";
+import { addSubscription } from "./subscription.tsx";
+import { addSubscriptions } from "./subscriptions.tsx";
 import { addWebhooks } from "./webhooks.tsx";
 import { isLanguage } from "./words/languages.ts";
 
@@ -28,12 +38,22 @@ export function createConsole(deps: ConsoleDeps): Hono<AppEnv> {
   addPayments(base);
   addPayment(base);
   addPaymentActions(base);
+  addPaymentAnswers(base);
   addRefunds(base);
+  addInvoices(base);
+  addInvoiceForm(base);
+  addInvoice(base);
+  addSubscriptions(base);
+  addSubscription(base);
+  addEvents(base);
   addNotifications(base);
+  addWebhookForms(base);
   addWebhooks(base);
   addJobs(base);
   addKeys(base);
   addSessions(base);
+  addAudit(base);
+  addStatus(base);
   addLiveEvents(base);
   return base.router;
 }
@@ -64,7 +84,10 @@ function addPreferences({ root, router }: ConsoleBase): void {
     if (isLanguage(language)) setPreference(c, root, "language", language);
     if (THEMES.some((each) => each === theme)) setPreference(c, root, "theme", theme!);
     const isPath = path !== undefined && /^\/[\w/-]*$/.test(path);
-    return c.redirect(root + (isPath ? path : "/"), 303);
+    const target = root + (isPath ? path : "/");
+    // The filters of the page stay.
+    const page = URL.parse(c.req.header("referer") ?? "");
+    return c.redirect(target + (page?.pathname === target ? page.search : ""), 303);
   });
 }
 

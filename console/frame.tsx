@@ -98,11 +98,16 @@ const Navigation: FC<{ view: View; path: string }> = ({ view, path }) => {
     "/": words.overviewPage.title,
     "/payments/": words.payments,
     "/refunds/": words.refundsPage,
-    "/notifications/": words.notifications,
+    "/invoices/": words.invoicesPage.title,
+    "/subscriptions/": words.subscriptionsPage.title,
+    "/events/": words.eventsPage.title,
     "/webhooks/": words.webhooks,
+    "/notifications/": words.notifications,
     "/jobs/": words.jobs,
     "/keys/": words.keys,
     "/sessions/": words.sessions,
+    "/audit/": words.auditPage.title,
+    "/status/": words.statusPage.title,
   };
   const ungrouped = Object.keys(pages).filter((page) => !GROUPS.flat().includes(page));
   const groups = [...GROUPS, ungrouped].map((group) =>

@@ -25,7 +25,12 @@ export interface AttentionCounts {
   failingEndpoints: number;
 }
 
-export async function countAttention(sql: Sql, createdBefore: Date): Promise<AttentionCounts> {
+/** `createdBefore`: unanswered payments count only if they were created before this time. */
+export async function countAttention(
+  sql: Sql,
+  createdBefore: Date,
+  examined = MAX_EXAMINED,
+): Promise<AttentionCounts> {
   const limit = MAX_ATTENTION + 1;
   const [counts] = await sql<[AttentionCounts]>`
     select (
@@ -34,7 +39,7 @@ export async function countAttention(sql: Sql, createdBefore: Date): Promise<Att
         where (fraud_alert, payment_id) >= ('challenge', '00000000-0000-0000-0000-000000000000')
           and (fraud_alert, payment_id) <= ('challenge', 'ffffffff-ffff-ffff-ffff-ffffffffffff')
           and fraud_alert is not null
-        order by fraud_alert desc, payment_id desc limit ${MAX_EXAMINED}
+        order by fraud_alert desc, payment_id desc limit ${examined}
       ) payment where transaction_status in ('capture', 'authorize')
     ) as challenged,
     (
@@ -42,7 +47,7 @@ export async function countAttention(sql: Sql, createdBefore: Date): Promise<Att
     ) as "unansweredPayments",
     (
       select count(*)::int from (
-        select status from gateway.refunds order by id desc limit ${MAX_EXAMINED}
+        select status from gateway.refunds order by id desc limit ${examined}
       ) refund where status = 'pending'
     ) as "pendingRefunds",
     (

@@ -195,6 +195,13 @@ function foundColumns(sql: Sql, table: string) {
   return sql(columnNames(EVENT_COLUMNS).map((name) => `${table}.${name}`));
 }
 
+/** An event that has no position yet is found, too. */
+export async function findEvent(sql: Sql, id: string): Promise<GatewayEvent | null> {
+  const [event] = await sql<[GatewayEvent?]>`
+    select ${foundColumns(sql, "found")} from gateway.events found where id = ${id}`;
+  return event ?? null;
+}
+
 export interface EventsFrom {
   resourceId: string;
   sequence: number;

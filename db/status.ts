@@ -198,3 +198,10 @@ export async function checkWrites(sql: Sql): Promise<void> {
     where task = (
       select task from gateway.cron_runs order by task limit 1 for update skip locked)`;
 }
+
+/** Such as `18.1`. */
+export async function readServerVersion(sql: Sql): Promise<string> {
+  const [row] = await sql<[{ version: string }]>`
+    select split_part(current_setting('server_version'), ' ', 1) as version`;
+  return row.version;
+}

@@ -119,6 +119,10 @@ const listRoute = createRoute({
           "prefix.",
         param: { examples: unsentExample("0197a3c2-5f4e-7d61-9f0b-2c64d1b0a7e5") },
       }),
+      action: text(300).optional().openapi({
+        description: "Only requests with this `action`.",
+        param: { examples: unsentExample(REFUND) },
+      }),
       outcome: oneOf(AUDIT_OUTCOMES).optional().openapi({
         description: "Only requests with this outcome.",
         param: { examples: unsentExample("refused") },
@@ -146,6 +150,7 @@ export function createAuditRoutes(deps: AuditDeps): Router {
     const { entries, next } = await listAudit(deps, callerOf(c), {
       actor: query.actor ?? null,
       resourceId: query.resource_id?.replace(/^(?!gk_).*/, (id) => id.toLowerCase()) ?? null,
+      action: query.action ?? null,
       outcome: query.outcome ?? null,
       createdFrom: query.created_from ?? null,
       createdTo: query.created_to ?? null,

@@ -133,7 +133,7 @@ type Environment = Record<string, string>;
 /** Files that run in one process. */
 interface Group {
   paths: string[];
-  /** Further variables, or a function that waits until the files may start. Null: they are left out. */
+  /** Environment variables, or a function that waits until the files may start; null skips them. */
   environment?: Environment | (() => Promise<Environment | null>);
   /** Printed after the path of each file. */
   note?: string;
@@ -147,9 +147,9 @@ interface RunOptions {
 }
 
 /**
- * Divides the quick files into groups, one for each process: to load the service takes longer than most
- * files. The files in `alone` get processes of their own, and start first; of the others, the longest
- * go to different groups.
+ * Divides the quick files into groups, one for each process, because loading the service takes longer
+ * than most files. The isolated files and those in `alone` get processes of their own, and start
+ * first. The longest of the other files go to different groups.
  */
 function quickGroups(
   { quick, isolated }: TestFiles,

@@ -422,7 +422,7 @@ Deno.test("subscriber: two instances with failures deliver the events of each pa
   const deliveries = (async () => {
     while (!areWritesDone || await hasOpenJobs(otherInstance)) {
       await Promise.all([payments.app, otherInstance].map(runDueJobs));
-      // Advances the clock only while no job is running, because it could end a lease.
+      // Advances the clock only while no job is running: the lease of a running job could end.
       advance(areWritesDone ? HOUR_MS : 1_000);
     }
   })();

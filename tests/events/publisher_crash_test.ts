@@ -16,7 +16,7 @@ const SERVER_KEY = "Mid-server-of-the-publisher-test";
 
 const CHARGE = { payment_type: "gopay", gross_amount: 7_000 };
 
-/** A stream lasts until its process is killed, several starts of processes later. */
+/** A stream stays open until its process is killed. Several processes can start before that. */
 const STREAM_TIMEOUT_MS = 10 * 60_000;
 
 /** How often the publishing process is killed. */

@@ -281,7 +281,7 @@ Deno.test("notification: behind a trusted proxy each sender has a separate limit
   }
 });
 
-Deno.test("notification and event routes: reject callers that are not staff", async () => {
+Deno.test("notification and event routes: are forbidden for users", async () => {
   await using payments = await openPayments();
   const { app, key } = payments;
   const staff = await app.createKey(STAFF);

@@ -67,6 +67,8 @@ export interface TestAppOptions {
   wrapDatabase?: (database: Database) => Database;
   /** The address of the sandbox that the service's pages show. */
   sandboxUrl?: string;
+  /** Whether the console offers to sign in with one click, as in the embedded default. */
+  hasDevelopmentSignIn?: boolean;
   /** By default an instance without a lock: its leases end only when their time is over. */
   leaseHolder?: LeaseHolder;
 }
@@ -166,7 +168,9 @@ export async function openApp(options: TestAppOptions): Promise<TestApp> {
     load: options.load ?? createLoad(log),
     isDraining: options.isDraining ?? (() => false),
     developmentKey: null,
-    developmentStaffKey: null,
+    developmentStaffKey: options.hasDevelopmentSignIn
+      ? await createKey(opened, { userId: "developer", isStaff: true, name: null })
+      : null,
     sandboxUrl: options.sandboxUrl ?? null,
     resources: options.resources,
   });

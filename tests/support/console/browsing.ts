@@ -18,7 +18,7 @@ export interface Browsing {
   /** Cookies by name. */
   readonly cookies: Map<string, string>;
   /** Opens a page and follows redirects. */
-  open(path: string): Promise<ConsolePage>;
+  open(path: string, headers?: HeadersInit): Promise<ConsolePage>;
   /** Sends the form with this action on the current page, with changed fields. */
   submit(action: RegExp, fields?: Record<string, string>): Promise<ConsolePage>;
   /** Sends any form, without a page. */
@@ -52,7 +52,8 @@ export function browse(app: TestApp, { origin = ORIGIN } = {}): Browsing {
     send(path, {
       method: "POST",
       body: new URLSearchParams(fields),
-      headers: { Origin: origin, ...Object.fromEntries(new Headers(headers)) },
+      // Names in lower case, so that another origin replaces the own one and is not added to it.
+      headers: { origin, ...Object.fromEntries(new Headers(headers)) },
     });
 
   return {
@@ -60,7 +61,7 @@ export function browse(app: TestApp, { origin = ORIGIN } = {}): Browsing {
       return page;
     },
     cookies,
-    open: (path) => send(path, { method: "GET" }),
+    open: (path, headers) => send(path, { method: "GET", headers }),
     post,
     async submit(action, fields = {}) {
       const form = formsOf(page.html).find((each) => action.test(each.action));
@@ -86,17 +87,31 @@ interface Form {
   fields: Record<string, string>;
 }
 
-/** The forms of a page with the values of their inputs. */
+/** The forms of a page with the values of their fields, without boxes that are not checked. */
 export function formsOf(html: string): Form[] {
   return [...html.matchAll(/<form[^>]*action="([^"]+)"[^>]*>(.*?)<\/form>/gs)].map((
     [, action, inner],
   ) => ({
     action: action!,
-    fields: Object.fromEntries(
-      [...inner!.matchAll(/<input[^>]*\bname="([^"]+)"[^>]*>/g)].map(([input, name]) => [
-        name!,
-        input.match(/\bvalue="([^"]*)"/)?.[1] ?? "",
-      ]),
-    ),
+    fields: Object.fromEntries([
+      ...[...inner!.matchAll(/<input[^>]*\bname="([^"]+)"[^>]*>/g)]
+        .filter(([input]) => !input.includes('type="checkbox"') || input.includes("checked"))
+        .map(([input, name]) => [name!, unescape(input.match(/\bvalue="([^"]*)"/)?.[1] ?? "")]),
+      ...[...inner!.matchAll(/<textarea[^>]*\bname="([^"]+)"[^>]*>([^<]*)</g)]
+        .map(([, name, text]) => [name!, unescape(text!)]),
+    ]),
   }));
+}
+
+/** The text of escaped HTML. */
+export function unescape(html: string): string {
+  return html.replaceAll("&lt;", "<").replaceAll("&gt;", ">").replaceAll("&quot;", '"')
+    .replaceAll("&#39;", "'").replaceAll("&amp;", "&");
+}
+
+/** The same session in another tab. */
+export function openTab(app: TestApp, { cookies }: Browsing): Browsing {
+  const tab = browse(app);
+  for (const [name, value] of cookies) tab.cookies.set(name, value);
+  return tab;
 }
