@@ -2,7 +2,6 @@
 
 import postgres from "postgres";
 import { generateApiKey } from "../core/api_key.ts";
-import { PAY_TIME_RANGES } from "../core/reports/pay_times.ts";
 import { createDataFolder } from "../tests/support/project.ts";
 import { connect, timed } from "./support/caller.ts";
 import { goal, median, milliseconds, row } from "./support/figures.ts";
@@ -140,14 +139,18 @@ async function insertRows(): Promise<string> {
       case when n % 500 = 0 then 'failed' else 'succeeded' end, 1, null, now(), now(), now()
     from generate_series(1, ${PAYMENTS / 10}::int) n`;
   // The task counts each payment, which would take minutes. Figures of single users are not read.
-  await sql`
-    insert into gateway.payment_stats
-    select '*', date_trunc('hour', created_at), payment_type, coalesce(bank, ''), status,
-      case when status = '' then 0 else count(*) end, count(captured_amount),
-      case when status = '' then 0 else coalesce(sum(captured_amount), 0) end, 0, 0,
-      case when status = '' then array_fill(1, array[${PAY_TIME_RANGES}::int]) else '{}' end
-    from gateway.payments cross join lateral unnest(array[transaction_status, '']) status
-    group by 2, 3, 4, 5`;
+  for (const [table, unit] of [["hourly_payment_stats", "hour"], ["daily_payment_stats", "day"]]) {
+    await sql`
+      insert into ${sql(`gateway.${table}`)}
+      select '*', date_trunc(${unit!}, created_at, 'Asia/Jakarta'), payment_type,
+        coalesce(bank, ''), status, case when status = '' then 0 else count(*) end,
+        count(captured_amount),
+        case when status = '' then 0 else coalesce(sum(captured_amount), 0) end, 0, 0,
+        case when status = '' then '{40, 41, 42}'::smallint[] else '{}' end,
+        case when status = '' then array_fill(count(captured_amount)::int, array[3]) else '{}' end
+      from gateway.payments cross join lateral unnest(array[transaction_status, '']) status
+      group by 2, 3, 4, 5`;
+  }
   await sql`vacuum analyze`;
   // Otherwise a checkpoint could run during the measurement.
   await sql`checkpoint`;

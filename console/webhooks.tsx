@@ -311,13 +311,16 @@ export const DeliveryStatus: FC<{ view: View; status: DeliveryView["status"] }> 
   { view, status },
 ) => <Label tone={TONES[status]}>{view.words.webhooksPage.statuses[status]}</Label>;
 
+/** Of each part of a response. A page has 50 of them, and its size is limited. */
+const MAX_PART = 70;
+
 /** The receiver's response to the last attempt, or why there was none. */
 export const DeliveryResult: FC<{ view: View; delivery: DeliveryView }> = ({ view, delivery }) => {
   const { status_code, answer, error, duration_ms, last_attempt_at } = delivery;
   const parts = [status_code ?? error, duration_ms === null ? null : `${duration_ms} ms`, answer];
   return (
     <>
-      {parts.filter(Boolean).map(String).map((part) => shorten(part)).join(" · ")}
+      {parts.filter(Boolean).map(String).map((part) => shorten(part, MAX_PART)).join(" · ")}
       {last_attempt_at && (
         <span class="faint">
           <Time view={view} at={last_attempt_at} />

@@ -1,5 +1,6 @@
--- Figures by day besides those by hour, because adding up the hours of months takes too long. Times to
--- pay have narrower ranges now. The task `update_stats` counts all payments again, into the new tables.
+-- Figures by day in addition to those by hour, because adding up the hours of months takes too long.
+-- Times to pay have narrower ranges now. The task `update_stats` counts all payments again, into the new
+-- tables.
 drop table gateway.payment_stats;
 
 create table gateway.hourly_payment_stats (

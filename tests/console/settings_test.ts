@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
+import { firstIdAt } from "../../core/ids.ts";
 import { nextRun } from "../../core/status/status.ts";
 import { SCHEDULE_TIMES } from "../../core/schedule_times.ts";
 import { REAL_INSTALLATION } from "../support/app.ts";
@@ -226,4 +227,42 @@ Deno.test("audit: the action filters the list of the API, too", async () => {
   assert.deepEqual(await find("POST /payments/{pk}/cancel/"), ["POST /payments/{pk}/cancel/"]);
   assert.deepEqual(await find("POST /charge/"), ["POST /charge/"]);
   assert.deepEqual(await find("POST /payments/{pk}/refund/"), []);
+});
+
+Deno.test("console lists: a full page of long texts of other systems is not too large", async () => {
+  await using payments = await openNew();
+  const { app, databaseUrl } = payments;
+  const staffKey = await app.createKey({ userId: "ops", isStaff: true });
+  const url = "https://shop.example/webhooks";
+  const created = await payments.post("/webhook-endpoints/", { url }, {}, staffKey);
+  const { id } = await created.json();
+  const html = '<p class="x">Bad</p>'.repeat(50);
+  await runSql(
+    databaseUrl,
+    `insert into gateway.webhook_deliveries (event_id, endpoint_id, event_name, resource_id, sequence,
+      status, attempts, status_code, answer, duration_ms, last_attempt_at, created_at)
+    select gen_random_uuid(), '${id}', 'subscription_cancelled', gen_random_uuid(), 1, 'failed', 10,
+      502, '${html}', 187, now(), now() from generate_series(1, 60);
+    insert into gateway.notifications (id, order_id, transaction_id, transaction_status, status_code,
+      gross_amount, status, error_message, raw_payload, created_at)
+    select gen_random_uuid(), 'order-' || repeat('x', 44), gen_random_uuid(), 'settlement', '200',
+      '44000.00', 'failed', '${html}', '{}', now() from generate_series(1, 60);
+    insert into gateway.jobs (id, task, subject_id, payload, status, attempts, error, run_at,
+      created_at, updated_at)
+    select gen_random_uuid(), 'check_subscription_status', gen_random_uuid(), '{}', 'failed', 6,
+      '${html}', now(), now(), now() from generate_series(1, 60);
+    insert into gateway.audit (id, actor, user_id, action, resource_id, outcome, status, code,
+      attempts, request_id, created_at)
+    select ('${firstIdAt(new Date()).slice(0, 24)}' || lpad(n::text, 12, '0'))::uuid,
+      'api_key:gk_abcdefgh', 'somewhat-long-user@example.com',
+      'POST /webhook-endpoints/{pk}/deliveries/{delivery_id}/resend/', gen_random_uuid(), 'refused',
+      422, 'idempotency_key_reused', 3, gen_random_uuid(), now()
+    from generate_series(1, 60) n`,
+  );
+  const staff = await signInTo(app, staffKey);
+  for (const path of [`webhooks/${id}`, "notifications", "jobs", "audit"]) {
+    const page = await staff.open(`/console/${path}/`);
+    assert.ok(page.html.split("<tr>").length > 50, `${path} has a full page`);
+    assert.ok(page.html.length < 60_000, `${path} has ${page.html.length} characters`);
+  }
 });
