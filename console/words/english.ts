@@ -1,6 +1,11 @@
 /** The console in English. */
 
 import { OPERATIONS_IN_ENGLISH } from "./operations_english.ts";
+import { OVERVIEW_IN_ENGLISH } from "./overview.ts";
+import { PAYMENTS_IN_ENGLISH } from "./payments.ts";
+import { INVOICES_IN_ENGLISH } from "./invoices.ts";
+import { PAYMENT_IN_ENGLISH } from "./payment.ts";
+import { SUBSCRIPTIONS_IN_ENGLISH } from "./subscriptions.ts";
 import type { Words } from "./words.ts";
 
 export const ENGLISH: Words = {
@@ -97,15 +102,6 @@ export const ENGLISH: Words = {
     approve: "Approve",
     deny: "Deny",
   },
-  actionEffects: {
-    cancel: "The customer can no longer pay. A card that is not settled yet is not charged.",
-    expire:
-      "The customer can no longer pay. The payment expires now instead of at its expiry time.",
-    refund: "The amount goes back to the customer. A refund cannot be undone.",
-    capture: "The card is charged with this amount. The rest of the authorization is released.",
-    approve: "The card payment is accepted, although the fraud detection has challenged it.",
-    deny: "The card payment is rejected. The card is not charged.",
-  },
   done: {
     cancel: "The payment is cancelled.",
     expire: "The payment has expired.",
@@ -123,6 +119,9 @@ export const ENGLISH: Words = {
   outcomeUnknown:
     "The gateway did not confirm the result. The service checks it automatically; the payment shows " +
     "the result when it is known. Sending this form again does not repeat the action.",
+  recordChanged:
+    "This record has changed since the page was opened. Nothing was done. Check what is shown now, " +
+    "and send the form again if you still want to.",
   failed: "This did not work",
   notFound: "This page does not exist.",
   signedIn: "Signed in",
@@ -131,7 +130,11 @@ export const ENGLISH: Words = {
   key: "Key",
   thisSession: "This session",
   end: "End",
+  paymentPage: PAYMENT_IN_ENGLISH,
   refundsPage: "Refunds",
+  invoicesPage: INVOICES_IN_ENGLISH,
+  filters: "Filters",
+  subscriptionsPage: SUBSCRIPTIONS_IN_ENGLISH,
   notifications: "Notifications",
   webhooks: "Webhooks",
   jobs: "Jobs",
@@ -179,85 +182,6 @@ export const ENGLISH: Words = {
   userRole: "User",
   never: "Never",
   exportCsv: "Export as CSV",
-  overviewPage: {
-    title: "Overview",
-    today: "Today",
-    yesterday: "Yesterday",
-    lastWeek: "A week ago",
-    comparison: "Each day from midnight to",
-    asOf: "Figures of",
-    paid: "Paid",
-    paidCount: "Paid payments",
-    successRate: "Success rate",
-    chargebacks: "Chargebacks",
-    computing:
-      "The figures are being computed from all payments. They appear here in a few minutes.",
-    chart: "Paid by method, last 30 days",
-    nothingPaid: "Nothing was paid in the last 30 days.",
-    otherMethods: "Other methods",
-    day: "Day",
-    total: "Total",
-    showTable: "Show as a table",
-    newest: "Newest payments",
-    allPayments: "All payments",
-    attention: "Needs attention",
-    nothing: "Nothing needs attention.",
-    orMore: "or more",
-    kinds: {
-      gatewayDown: "The gateway does not respond",
-      challenged: "Card payments to review",
-      unansweredPayments: "Payments with an unknown outcome",
-      pendingRefunds: "Refunds with an unknown outcome",
-      differences: "Differences in gateway reports",
-      failingEndpoints: "Failing webhook endpoints",
-      failedNotifications: "Failed notifications",
-      failedJobs: "Failed jobs",
-    },
-  },
-  paymentsPage: {
-    filters: "Filters and columns",
-    chosen: "Filters in use",
-    remove: "Remove",
-    apply: "Apply",
-    columns: "Columns",
-    amountHelp: "To filter by amount, also choose at most 31 days, or a customer.",
-    outcomeUnknown: "Not known",
-    labels: {
-      q: "Search",
-      from: "Created from",
-      to: "Created until",
-      settled_from: "Settled from",
-      settled_to: "Settled until",
-      min_amount: "Amount from (Rp)",
-      max_amount: "Amount to (Rp)",
-      order_id: "Order id",
-      transaction_id: "Transaction id",
-      va_number: "Virtual account",
-      customer_email: "Email",
-      customer_phone: "Phone",
-      fraud_status: "Fraud check",
-      user_id: "User",
-      invoice_id: "Invoice id",
-      subscription_id: "Subscription id",
-      outcome: "Outcome",
-      status: "Status",
-      payment_type: "Method",
-    },
-    columnNames: {
-      amount: "Amount",
-      refunded: "Refunded",
-      net: "Net",
-      status: "Status",
-      fraud: "Fraud check",
-      order: "Order",
-      customer: "Customer",
-      name: "Name",
-      method: "Method",
-      created: "Created",
-      settled: "Settled",
-      user: "User",
-      id: "ID",
-    },
-    fraudStatuses: { accept: "Accepted", challenge: "Challenged", deny: "Denied" },
-  },
+  overviewPage: OVERVIEW_IN_ENGLISH,
+  paymentsPage: PAYMENTS_IN_ENGLISH,
 };

@@ -1,6 +1,11 @@
 /** The console in Bahasa Indonesia. */
 
 import { OPERATIONS_IN_INDONESIAN } from "./operations_indonesian.ts";
+import { OVERVIEW_IN_INDONESIAN } from "./overview.ts";
+import { PAYMENTS_IN_INDONESIAN } from "./payments.ts";
+import { INVOICES_IN_INDONESIAN } from "./invoices.ts";
+import { PAYMENT_IN_INDONESIAN } from "./payment.ts";
+import { SUBSCRIPTIONS_IN_INDONESIAN } from "./subscriptions.ts";
 import type { Words } from "./words.ts";
 
 export const INDONESIAN: Words = {
@@ -98,15 +103,6 @@ export const INDONESIAN: Words = {
     approve: "Setujui",
     deny: "Tolak",
   },
-  actionEffects: {
-    cancel: "Pelanggan tidak dapat membayar lagi. Kartu yang belum diselesaikan tidak ditagih.",
-    expire:
-      "Pelanggan tidak dapat membayar lagi. Pembayaran berakhir sekarang, bukan pada waktunya.",
-    refund: "Jumlah ini kembali ke pelanggan. Pengembalian tidak dapat dibatalkan.",
-    capture: "Kartu ditagih sebesar jumlah ini. Sisa otorisasi dilepaskan.",
-    approve: "Pembayaran kartu diterima, walaupun dicurigai oleh deteksi penipuan.",
-    deny: "Pembayaran kartu ditolak. Kartu tidak ditagih.",
-  },
   done: {
     cancel: "Pembayaran dibatalkan.",
     expire: "Pembayaran telah berakhir.",
@@ -124,6 +120,9 @@ export const INDONESIAN: Words = {
   outcomeUnknown:
     "Gateway tidak mengonfirmasi hasilnya. Layanan memeriksanya secara otomatis; pembayaran " +
     "menampilkan hasilnya setelah diketahui. Mengirim formulir ini lagi tidak mengulangi tindakan.",
+  recordChanged:
+    "Data ini telah berubah sejak halaman dibuka. Tidak ada yang dilakukan. Periksa yang " +
+    "ditampilkan sekarang, lalu kirim formulir lagi jika masih diinginkan.",
   failed: "Ini tidak berhasil",
   notFound: "Halaman ini tidak ada.",
   signedIn: "Masuk",
@@ -132,7 +131,11 @@ export const INDONESIAN: Words = {
   key: "Key",
   thisSession: "Sesi ini",
   end: "Akhiri",
+  paymentPage: PAYMENT_IN_INDONESIAN,
   refundsPage: "Pengembalian",
+  invoicesPage: INVOICES_IN_INDONESIAN,
+  filters: "Saringan",
+  subscriptionsPage: SUBSCRIPTIONS_IN_INDONESIAN,
   notifications: "Notifikasi",
   webhooks: "Webhook",
   jobs: "Pekerjaan",
@@ -180,84 +183,6 @@ export const INDONESIAN: Words = {
   userRole: "Pengguna",
   never: "Belum pernah",
   exportCsv: "Ekspor sebagai CSV",
-  overviewPage: {
-    title: "Ringkasan",
-    today: "Hari ini",
-    yesterday: "Kemarin",
-    lastWeek: "Seminggu lalu",
-    comparison: "Setiap hari dari tengah malam sampai pukul",
-    asOf: "Data per",
-    paid: "Dibayar",
-    paidCount: "Pembayaran lunas",
-    successRate: "Tingkat keberhasilan",
-    chargebacks: "Chargeback",
-    computing: "Angka sedang dihitung dari semua pembayaran. Hasilnya tampil dalam beberapa menit.",
-    chart: "Dibayar per metode, 30 hari terakhir",
-    nothingPaid: "Tidak ada pembayaran lunas dalam 30 hari terakhir.",
-    otherMethods: "Metode lain",
-    day: "Hari",
-    total: "Total",
-    showTable: "Tampilkan sebagai tabel",
-    newest: "Pembayaran terbaru",
-    allPayments: "Semua pembayaran",
-    attention: "Perlu perhatian",
-    nothing: "Tidak ada yang perlu perhatian.",
-    orMore: "atau lebih",
-    kinds: {
-      gatewayDown: "Gateway tidak merespons",
-      challenged: "Pembayaran kartu yang perlu ditinjau",
-      unansweredPayments: "Pembayaran yang hasilnya belum diketahui",
-      pendingRefunds: "Pengembalian yang hasilnya belum diketahui",
-      differences: "Selisih dalam laporan gateway",
-      failingEndpoints: "Endpoint webhook yang gagal",
-      failedNotifications: "Notifikasi yang gagal",
-      failedJobs: "Pekerjaan yang gagal",
-    },
-  },
-  paymentsPage: {
-    filters: "Saringan dan kolom",
-    chosen: "Saringan yang dipakai",
-    remove: "Hapus",
-    apply: "Terapkan",
-    columns: "Kolom",
-    amountHelp: "Untuk menyaring jumlah, pilih juga paling banyak 31 hari, atau satu pelanggan.",
-    outcomeUnknown: "Belum diketahui",
-    labels: {
-      q: "Cari",
-      from: "Dibuat dari",
-      to: "Dibuat sampai",
-      settled_from: "Diselesaikan dari",
-      settled_to: "Diselesaikan sampai",
-      min_amount: "Jumlah dari (Rp)",
-      max_amount: "Jumlah sampai (Rp)",
-      order_id: "ID pesanan",
-      transaction_id: "ID transaksi",
-      va_number: "Virtual account",
-      customer_email: "Email",
-      customer_phone: "Telepon",
-      fraud_status: "Deteksi penipuan",
-      user_id: "Pengguna",
-      invoice_id: "ID invoice",
-      subscription_id: "ID langganan",
-      outcome: "Hasil",
-      status: "Status",
-      payment_type: "Metode",
-    },
-    columnNames: {
-      amount: "Jumlah",
-      refunded: "Dikembalikan",
-      net: "Bersih",
-      status: "Status",
-      fraud: "Deteksi penipuan",
-      order: "Pesanan",
-      customer: "Pelanggan",
-      name: "Nama",
-      method: "Metode",
-      created: "Dibuat",
-      settled: "Diselesaikan",
-      user: "Pengguna",
-      id: "ID",
-    },
-    fraudStatuses: { accept: "Diterima", challenge: "Dicurigai", deny: "Ditolak" },
-  },
+  overviewPage: OVERVIEW_IN_INDONESIAN,
+  paymentsPage: PAYMENTS_IN_INDONESIAN,
 };

@@ -4,8 +4,11 @@ import type { Role } from "../../core/auth/caller.ts";
 import type { PaymentAction, PaymentStatus } from "../../core/payments/states.ts";
 import type { TimelineEntry } from "../../core/timelines.ts";
 import type { OperationsWords } from "./operations.ts";
-import type { AttentionKind } from "../attention.ts";
-import type { Column, Field, List } from "../payment_query.ts";
+import type { OverviewWords } from "./overview.ts";
+import type { PaymentsWords } from "./payments.ts";
+import type { InvoiceWords } from "./invoices.ts";
+import type { PaymentWords } from "./payment.ts";
+import type { SubscriptionWords } from "./subscriptions.ts";
 
 export interface Words extends OperationsWords {
   language: string;
@@ -76,8 +79,6 @@ export interface Words extends OperationsWords {
   checkStatus: string;
   checked: string;
   actionNames: Record<PaymentAction, string>;
-  /** What an action does; for the confirmation. */
-  actionEffects: Record<PaymentAction, string>;
   /** After an action. */
   done: Record<PaymentAction, string>;
   amountToRefund: string;
@@ -87,6 +88,7 @@ export interface Words extends OperationsWords {
   back: string;
   viewersCannotAct: string;
   outcomeUnknown: string;
+  recordChanged: string;
   failed: string;
   notFound: string;
   signedIn: string;
@@ -95,7 +97,11 @@ export interface Words extends OperationsWords {
   key: string;
   thisSession: string;
   end: string;
+  paymentPage: PaymentWords;
   refundsPage: string;
+  invoicesPage: InvoiceWords;
+  filters: string;
+  subscriptionsPage: SubscriptionWords;
   notifications: string;
   webhooks: string;
   jobs: string;
@@ -137,45 +143,6 @@ export interface Words extends OperationsWords {
   userRole: string;
   never: string;
   exportCsv: string;
-  overviewPage: {
-    title: string;
-    today: string;
-    yesterday: string;
-    lastWeek: string;
-    /** Followed by a time of day. */
-    comparison: string;
-    /** Followed by a time. */
-    asOf: string;
-    paid: string;
-    paidCount: string;
-    successRate: string;
-    chargebacks: string;
-    computing: string;
-    chart: string;
-    nothingPaid: string;
-    otherMethods: string;
-    day: string;
-    total: string;
-    showTable: string;
-    newest: string;
-    allPayments: string;
-    attention: string;
-    nothing: string;
-    /** After a number. */
-    orMore: string;
-    kinds: Record<AttentionKind, string>;
-  };
-  paymentsPage: {
-    filters: string;
-    chosen: string;
-    /** Before the filter that a link removes. */
-    remove: string;
-    apply: string;
-    columns: string;
-    amountHelp: string;
-    outcomeUnknown: string;
-    labels: Record<Field | List, string>;
-    columnNames: Record<Column, string>;
-    fraudStatuses: Record<string, string>;
-  };
+  overviewPage: OverviewWords;
+  paymentsPage: PaymentsWords;
 }
