@@ -10,6 +10,7 @@ const BENCHMARKS = [
   "charges",
   "payment_lists",
   "stats",
+  "reconciliation",
   "reads",
   "notifications",
   "bad_notifications",

@@ -206,12 +206,17 @@ export async function addDeltas(sql: Sql, deltas: StatsDelta[]): Promise<void> {
           pair (a, b, number) order by number)`;
   // Most payments leave the status in which they were created.
   await sql`
-    delete from gateway.payment_stats old
-    using json_populate_recordset(null::gateway.payment_stats, ${json}::text::json) delta
-    where (old.scope, old.hour, old.payment_type, old.bank, old.transaction_status)
-        = (delta.scope, delta.hour, delta.payment_type, delta.bank, delta.transaction_status)
-      and old.created_count = 0 and old.paid_count = 0 and old.gross_amount = 0
-      and old.refund_amount = 0 and old.chargeback_amount = 0`;
+    delete from gateway.payment_stats where ctid = any(array(
+      select zero.ctid
+      from json_populate_recordset(null::gateway.payment_stats, ${json}::text::json) delta
+      cross join lateral (
+        select ctid from gateway.payment_stats
+        where scope = delta.scope and hour = delta.hour and payment_type = delta.payment_type
+          and bank = delta.bank and transaction_status = delta.transaction_status
+          and created_count = 0 and paid_count = 0 and gross_amount = 0 and refund_amount = 0
+          and chargeback_amount = 0
+        limit 1
+      ) zero))`;
 }
 
 /** The status of rows with the times to pay of all statuses. */
