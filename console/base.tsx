@@ -47,7 +47,7 @@ export interface ConsoleBase {
   signedIn(c: ConsoleContext): Promise<SignedInView>;
   /** The fields of a form; throws if no page of this console has sent it. */
   formOf(c: ConsoleContext, session: OpenSession | null): Promise<Form>;
-  page(c: ConsoleContext, html: Child, status?: 200 | 400 | 403): Response;
+  page(c: ConsoleContext, html: Child, status?: 200 | 400 | 403 | 413): Response;
 }
 
 const MAX_FORM_BYTES = 16 * 1024;
@@ -59,6 +59,11 @@ const HEADERS = {
   "Referrer-Policy": "same-origin",
   "X-Frame-Options": "DENY",
 };
+
+/** This form has a large file. Its route limits and reads it itself. */
+function isUpload({ req }: ConsoleContext, root: string): boolean {
+  return req.method === "POST" && req.path.replace(/\/?$/, "/") === `${root}/reconciliations/`;
+}
 
 /** The request needs a session and has none, or its session has ended. */
 class SignInRequired extends Error {
@@ -74,15 +79,13 @@ export function createBase(deps: ConsoleDeps): ConsoleBase {
     c.env.route = `${root}/`;
     await next();
   });
-  router.use(
-    "*",
-    bodyLimit({
-      maxSize: MAX_FORM_BYTES,
-      onError: () => {
-        throw new ServiceError("payload_too_large");
-      },
-    }),
-  );
+  const limitForm = bodyLimit({
+    maxSize: MAX_FORM_BYTES,
+    onError: () => {
+      throw new ServiceError("payload_too_large");
+    },
+  });
+  router.use("*", (c, next) => isUpload(c, root) ? next() : limitForm(c, next));
   router.notFound((c) => {
     throw new ServiceError("not_found", { detail: viewOf(c, basePath).words.notFound });
   });

@@ -80,6 +80,8 @@ const Navigation: FC<{ view: View; path: string }> = ({ view, path }) => {
   const pages = {
     "/payments/": words.payments,
     "/refunds/": words.refundsPage,
+    "/reports/": words.reportsPage.title,
+    "/reconciliations/": words.reconciliationPage.title,
     "/notifications/": words.notifications,
     "/webhooks/": words.webhooks,
     "/jobs/": words.jobs,

@@ -1,6 +1,10 @@
 import assert from "node:assert/strict";
+import { Buffer } from "node:buffer";
+import { updateStats } from "../../core/reports/count_payments.ts";
+import { createReconcile } from "../../core/reports/reconcile.ts";
+import type { GatewayJob } from "../../db/jobs.ts";
 import { findBrowser, launchBrowser } from "../support/browser.ts";
-import { openPayments } from "../support/payments/payments.ts";
+import { openPayments, type TestPayments } from "../support/payments/payments.ts";
 import { AXE } from "../support/tools.ts";
 
 const browserPath = findBrowser();
@@ -95,7 +99,67 @@ Deno.test({
   },
 });
 
-const PAGES = ["payments", "refunds", "notifications", "webhooks", "jobs", "keys", "sessions"];
+/** Compares a report, as a worker does. */
+async function compareReport({ app }: TestPayments, id: string): Promise<void> {
+  const { signal } = new AbortController();
+  const job = { subject_id: id } as GatewayJob;
+  await createReconcile(app.deps).run(job, { signal, stopping: signal });
+}
+
+Deno.test({
+  name:
+    "console in a browser: uploads a report with progress, names its columns, and shows the differences",
+  ignore: browserPath === null,
+  sanitizeResources: false,
+  async fn() {
+    await using opened = await openBrowser();
+    const { payments, browser, url, signIn } = opened;
+    const paid = await payments.paid("gopay");
+    const page = await browser.newPage();
+    const problems: string[] = [];
+    page.on("pageerror", (error: Error) => problems.push(error.message));
+    await signIn(page, await payments.app.createKey({ isStaff: true }));
+    await page.goto(`${url}/reconciliations/`);
+    const file = (text: string) => ({
+      name: "report.csv",
+      mimeType: "text/csv",
+      buffer: Buffer.from(text),
+    });
+    const lines = `${paid.order_id};43000;2026-03-05\n<b>x</b>;1000;2026-03-05\n`.repeat(20_000);
+    await page.getByLabel("Report (CSV)").setInputFiles(file(`No;Nominal;Tanggal\n${lines}`));
+    const upload = page.getByRole("button", { name: "Upload a report" });
+    await upload.click();
+    await page.getByText("name the column of").waitFor();
+    // The form still has the file, and offers its headers.
+    await page.getByText("Column names and options").click();
+    assert.deepEqual(
+      await page.locator("#headers option").evaluateAll((options: HTMLOptionElement[]) =>
+        options.map(({ value }) => value)
+      ),
+      ["No", "Nominal", "Tanggal"],
+    );
+    await page.getByLabel("Order id").fill("No");
+    await page.getByLabel("Amount", { exact: true }).fill("Nominal");
+    await page.getByLabel("Time").fill("Tanggal");
+    const progress = page.getByRole("progressbar");
+    await Promise.all([progress.waitFor(), upload.click()]);
+    await page.getByRole("heading", { name: "Comparing the report" }).waitFor();
+    const [id] = page.url().match(/[0-9a-f-]{36}/);
+    await compareReport(payments, id);
+    // The page finds out by itself.
+    await page.getByText("Has differences").waitFor();
+    await page.getByRole("link", { name: "Other amount 20,000" }).click();
+    await page.getByRole("link", { name: paid.order_id }).first().waitFor();
+    await page.getByRole("button", { name: "Check at the gateway" }).first().click();
+    await page.getByText(`Checked at the gateway. ${paid.order_id}: Paid, Rp 44.000.`).waitFor();
+    assert.deepEqual(problems, []);
+  },
+});
+
+const PAGES = [
+  ...["payments", "refunds", "notifications", "webhooks", "jobs", "keys", "sessions"],
+  ...["reports", "reconciliations"],
+];
 
 Deno.test({
   name: "console in a browser: every page is accessible and fits on narrow and wide screens",
@@ -107,13 +171,29 @@ Deno.test({
     const { source } = (await import(AXE)).default;
     const payment = await payments.paid("gopay");
     const key = await payments.app.createKey({ isStaff: true });
+    await updateStats(payments.app.deps);
+    const reports = [`${payment.order_id},43000,2026-03-05`, "A-1,1000,2026-03-06"];
+    const [compared, queued] = await Promise.all(reports.map(async (line) => {
+      const response = await payments.app.as(key, "/reconciliations/", {
+        method: "POST",
+        body: `order_id,amount,time\n${line}\n`,
+        headers: { "Content-Type": "text/csv" },
+      });
+      return (await response.json()).id as string;
+    }));
+    await compareReport(payments, compared!);
+    const ids = { [payment.id]: "payment", [compared!]: "compared", [queued!]: "queued" };
     for (const { width, height, colorScheme } of SCREENS) {
       const context = await browser.newContext({ viewport: { width, height }, colorScheme });
       const page = await context.newPage();
       await signIn(page, key);
-      for (const path of [...PAGES, `payments/${payment.id}`, `payments/${payment.id}/refund`]) {
+      const more = [
+        ...[`payments/${payment.id}`, `payments/${payment.id}/refund`],
+        ...[`reconciliations/${compared}`, `reconciliations/${queued}`],
+      ];
+      for (const path of [...PAGES, ...more]) {
         await page.goto(`${url}/${path}/`);
-        const name = path.replaceAll("/", "_").replace(payment.id, "payment");
+        const name = path.replace(/[0-9a-f-]{36}/, (id) => ids[id]!).replaceAll("/", "_");
         if (SCREENSHOTS) {
           await page.screenshot({
             path: `${SCREENSHOTS}/console_${name}_${width}.png`,
