@@ -14,6 +14,7 @@ import type { GatewayClient } from "./core/gateway/client.ts";
 import type { Load } from "./core/load.ts";
 import type { Log } from "./core/log.ts";
 import type { EventPublisher, JobQueue } from "./core/outbox.ts";
+import { createExports } from "./core/reports/export_stream.ts";
 import { createSecretBox } from "./core/secret_box.ts";
 import type { Events } from "./core/subscribers/subscribe.ts";
 import type { Poster } from "./core/webhooks/post.ts";
@@ -121,6 +122,8 @@ export function createApp(options: AppDeps): App {
   const { basePath, rateLimit, trustedProxies } = config;
   const notificationDeps = { ...deps, confirm: config.notificationConfirm };
   const invoiceDeps = { ...deps, invoicePayments: config.invoicePayments };
+  // The API and the console share the limits of open exports.
+  const exports = createExports(deps);
   const secrets = createSecretBox(config.gateway.serverKey);
   const webhookRules = { allowPrivate: config.webhookAllowPrivate };
   const publicRoutes = [
@@ -147,7 +150,7 @@ export function createApp(options: AppDeps): App {
     createTimelineRoutes(deps),
     createNotificationRoutes(notificationDeps),
     createEventRoutes(deps),
-    createExportRoutes(invoiceDeps),
+    createExportRoutes({ ...invoiceDeps, exports }),
     createStatsRoutes(deps),
     createReconciliationRoutes(deps),
     createWebhookRoutes({ ...deps, secrets, webhookRules }),
@@ -196,6 +199,7 @@ export function createApp(options: AppDeps): App {
     `${basePath}/console/`,
     createConsole({
       ...notificationDeps,
+      exports,
       secrets,
       webhookRules,
       basePath,

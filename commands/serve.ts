@@ -48,7 +48,7 @@ export const GRACE_MS = DEFAULT_DEADLINE_MS + CHARGE_DEADLINE_MS + STATEMENTS_MS
 export interface ServeOptions {
   /** In-process event subscribers of an embedding program. */
   events?: Events;
-  /** Registered by default; an embedding program that awaits something first registers them before. */
+  /** Registered by default. A program that awaits anything before `serve` registers them first. */
   crons?: Crons;
 }
 

@@ -13,6 +13,7 @@ import type { EventStreams } from "../core/events/streams.ts";
 import type { RetryDeps } from "../core/jobs/retry.ts";
 import type { NotificationDeps } from "../core/notifications/confirm.ts";
 import type { PaymentDeps } from "../core/payments/payment_record.ts";
+import type { Exports } from "../core/reports/export_stream.ts";
 import type { WebhookDeps } from "../core/webhooks/endpoints.ts";
 import { EventNameSchema } from "../routes/schemas/event_name.ts";
 import { recordError } from "../routes/shared/problem.ts";
@@ -25,6 +26,8 @@ export interface ConsoleDeps
   basePath: string;
   authenticate: Authenticate;
   streams: EventStreams;
+  /** Shared with the API, so that its limits hold for both. */
+  exports: Exports;
   trustedProxies: AddressList | null;
   acceptDevelopmentKeys: boolean;
   /** Signs in without a credential; null except in the embedded default. */

@@ -8,6 +8,7 @@ import { type ConsoleBase, type ConsoleDeps, createBase } from "./base.tsx";
 import { addJobs } from "./jobs.tsx";
 import { addKeys } from "./keys.tsx";
 import { addNotifications } from "./notifications.tsx";
+import { addOverview } from "./overview.tsx";
 import { addPayment } from "./payment.tsx";
 import { addPaymentActions } from "./payment_actions.tsx";
 import { addPayments } from "./payments.tsx";
@@ -23,10 +24,10 @@ import { isLanguage } from "./words/languages.ts";
 
 export function createConsole(deps: ConsoleDeps): Hono<AppEnv> {
   const base = createBase(deps);
-  base.router.get("/", (c) => c.redirect(`${base.root}/payments/`));
   addAssets(base);
   addSignIn(base);
   addPreferences(base);
+  addOverview(base);
   addPayments(base);
   addPayment(base);
   addPaymentActions(base);

@@ -8,6 +8,12 @@ export function rupiah(amount: string): string {
   return `${sign ? "−" : ""}Rp ${grouped}${cents}`;
 }
 
+/** For axes: `Rp 12 M`, or `Rp 12 jt` in Indonesian. */
+export function compactRupiah(amount: number, locale: string): string {
+  const format = new Intl.NumberFormat(locale, { notation: "compact", maximumFractionDigits: 1 });
+  return `Rp ${format.format(amount)}`;
+}
+
 const FORMATS = new Map<string, Intl.DateTimeFormat>();
 
 /** Western Indonesia Time, such as `16 Nov 2026, 21:03 WIB`. */

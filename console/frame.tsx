@@ -35,15 +35,22 @@ export const Frame: FC<FrameProps> = ({ view, title, path, live, events, childre
         data-live-url={live && `${root}/live/`}
         data-events={live && events?.join(" ")}
       >
-        <a class="skip" href="#main">{words.details}</a>
+        <a class="skip" href="#main">{words.skip}</a>
         <header class="top">
+          {session && (
+            <button type="button" class="menu" popovertarget="navigation">{words.menu}</button>
+          )}
           <a class="brand" href={`${root}/`}>Payment Gateway</a>
-          {session && <Navigation view={view} path={path} />}
         </header>
-        <main id="main">{children}</main>
-        <footer>
-          <Preferences view={view} path={path} />
-        </footer>
+        <div class="shell">
+          {session && <Navigation view={view} path={path} />}
+          <div class="page">
+            <main id="main">{children}</main>
+            <footer>
+              <Preferences view={view} path={path} />
+            </footer>
+          </div>
+        </div>
       </body>
     </html>
   );
@@ -75,9 +82,20 @@ export const Frame: FC<FrameProps> = ({ view, title, path, live, events, childre
   }
 };
 
+/** The groups of the navigation, in their order. */
+const GROUPS = [
+  ["/"],
+  ["/payments/", "/refunds/", "/invoices/", "/subscriptions/"],
+  ["/reports/", "/reconciliations/"],
+  ["/events/", "/webhooks/", "/notifications/", "/jobs/"],
+  ["/keys/", "/sessions/", "/audit/", "/status/"],
+];
+
+/** At the side of the page. On narrow screens it is a popover, which the menu button opens. */
 const Navigation: FC<{ view: View; path: string }> = ({ view, path }) => {
   const { root, words, session } = view;
   const pages = {
+    "/": words.overviewPage.title,
     "/payments/": words.payments,
     "/refunds/": words.refundsPage,
     "/reports/": words.reportsPage.title,
@@ -88,17 +106,23 @@ const Navigation: FC<{ view: View; path: string }> = ({ view, path }) => {
     "/keys/": words.keys,
     "/sessions/": words.sessions,
   };
+  const ungrouped = Object.keys(pages).filter((page) => !GROUPS.flat().includes(page));
+  const groups = [...GROUPS, ungrouped].map((group) =>
+    Object.entries(pages).filter(([page]) => group.includes(page))
+      .sort(([a], [b]) => group.indexOf(a) - group.indexOf(b))
+  ).filter((group) => group.length > 0);
   const role = roleOf(session!.caller);
   return (
-    <>
+    <div id="navigation" class="side" popover="auto">
       <nav aria-label={words.console}>
-        {Object.entries(pages).map(([each, name]) => (
-          <a
-            href={root + each}
-            aria-current={path === each ? "page" : path.startsWith(each) ? "true" : undefined}
-          >
-            {name}
-          </a>
+        {groups.map((group) => (
+          <ul>
+            {group.map(([each, name]) => (
+              <li>
+                <a href={root + each} aria-current={currentOf(path, each)}>{name}</a>
+              </li>
+            ))}
+          </ul>
         ))}
       </nav>
       <form class="account" method="post" action={`${root}/sign-out/`}>
@@ -108,9 +132,15 @@ const Navigation: FC<{ view: View; path: string }> = ({ view, path }) => {
         <FormToken view={view} />
         <button type="submit">{words.signOut}</button>
       </form>
-    </>
+    </div>
   );
 };
+
+/** Whether `page` is the page at `path`, or the list to which it belongs. */
+function currentOf(path: string, page: string): "page" | "true" | undefined {
+  if (path === page) return "page";
+  return page !== "/" && path.startsWith(page) ? "true" : undefined;
+}
 
 /** Every form of a signed-in page has it. */
 export const FormToken: FC<{ view: View }> = ({ view }) => (
@@ -123,12 +153,27 @@ export const Time: FC<{ view: View; at: string | null }> = ({ view, at }) =>
     ? <>–</>
     : <time datetime={at} title={utcTime(at)}>{jakartaTime(at, view.words.locale)}</time>;
 
+interface TableProps {
+  columns: Child[];
+  /** The columns with amounts, whose titles are at the right like the amounts. */
+  amounts?: number[];
+  /** For the stylesheet. */
+  class?: string;
+  children?: Child;
+}
+
 /** A table that scrolls on narrow screens. */
-export const Table: FC<{ columns: Child[]; children?: Child }> = ({ columns, children }) => (
-  <div class="table" tabindex={0} role="region">
+export const Table: FC<TableProps> = ({ columns, amounts = [], class: name, children }) => (
+  <div class={name ? `table ${name}` : "table"} tabindex={0} role="region">
     <table>
       <thead>
-        <tr>{columns.map((column) => <th scope="col">{column}</th>)}</tr>
+        <tr>
+          {columns.map((column, index) =>
+            amounts.includes(index)
+              ? <th scope="col" class="amount">{column}</th>
+              : <th scope="col">{column}</th>
+          )}
+        </tr>
       </thead>
       <tbody>{children}</tbody>
     </table>

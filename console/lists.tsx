@@ -18,16 +18,26 @@ interface ListProps {
   /** The cursor of the next page; null on the last one. */
   next: string | null;
   /** The chosen status and all of them; absent: the list has no filter. */
-  status?: { chosen: string; all: readonly string[] };
-  /** What the last form did. */
+  status?: {
+    chosen: string;
+    all: readonly string[];
+    /** The names of the statuses in the user's language. */
+    names?: Record<string, string>;
+  };
+  /** The result of the form that was sent before. */
   message?: string | null;
   /** Whether events update the page. */
   isLive?: boolean;
+  /** The columns with amounts. */
+  amounts?: number[];
+  /** A link or a button at the title. */
+  action?: Child;
   children?: Child;
 }
 
 export const ListPage: FC<ListProps> = (props) => {
   const { view, title, path, columns, rows, next, status, message, isLive, children } = props;
+  const { amounts = [], action } = props;
   const { root, words } = view;
   return (
     <Frame
@@ -37,7 +47,14 @@ export const ListPage: FC<ListProps> = (props) => {
       live={isLive ? "*" : undefined}
       events={EVENT_NAMES}
     >
-      <h1>{title}</h1>
+      {action
+        ? (
+          <div class="heading">
+            <h1>{title}</h1>
+            {action}
+          </div>
+        )
+        : <h1>{title}</h1>}
       {message && <p role="status" class="done">{message}</p>}
       {children}
       {status && (
@@ -47,18 +64,28 @@ export const ListPage: FC<ListProps> = (props) => {
             <select id="status" name="status">
               <option value="">{words.any}</option>
               {status.all.map((each) => (
-                <option value={each} selected={each === status.chosen}>{each}</option>
+                <option value={each} selected={each === status.chosen}>
+                  {status.names?.[each] ?? each}
+                </option>
               ))}
             </select>
           </div>
           <button type="submit">{words.filter}</button>
         </form>
       )}
-      {rows.length === 0 ? <p class="empty">{words.nothing}</p> : (
-        <Table columns={columns}>
-          {rows.map((cells) => <tr>{cells.map((cell) => <td>{cell}</td>)}</tr>)}
-        </Table>
-      )}
+      {rows.length === 0
+        ? <p class="empty">{words.nothing}</p>
+        : (
+          <Table columns={columns} amounts={amounts}>
+            {rows.map((cells) => (
+              <tr>
+                {cells.map((cell, index) =>
+                  amounts.includes(index) ? <td class="amount">{cell}</td> : <td>{cell}</td>
+                )}
+              </tr>
+            ))}
+          </Table>
+        )}
       {next !== null && (
         <a
           class="next"
@@ -74,7 +101,20 @@ export const ListPage: FC<ListProps> = (props) => {
   );
 };
 
-/** The chosen one of these values, from a URL; null: none of them. */
+interface ExportProps {
+  view: SignedInView;
+  /** The path of the list in the console, such as `/refunds/`. */
+  path: string;
+  /** The filters of the list. */
+  search: URLSearchParams;
+}
+
+/** Downloads the list as a file. */
+export const ExportLink: FC<ExportProps> = ({ view, path, search }) => (
+  <a class="button" href={`${view.root}${path}export/?${search}`}>{view.words.exportCsv}</a>
+);
+
+/** The value that the URL contains, if it is one of `values`; otherwise null. */
 export function choose<T extends string>(values: readonly T[], sent: string | undefined): T | null {
   return values.find((value) => value === sent) ?? null;
 }

@@ -1,229 +1,157 @@
 /** `/console/payments/`: finds payments. */
 
-import type { FC } from "hono/jsx";
-import type { FieldError } from "../core/errors.ts";
-import { PAYMENT_TYPES } from "../core/payments/charge_input.ts";
-import { PAYMENT_STATUSES } from "../core/payments/states.ts";
+import type { Child, FC } from "hono/jsx";
+import { type FieldError, ServiceError } from "../core/errors.ts";
+import type { Position } from "../core/page.ts";
 import type { PaymentSummary } from "../core/payments/views.ts";
-import { findPayments, PaymentListQuery } from "../routes/payments/list.ts";
+import { exportPayments } from "../core/reports/exports.ts";
+import { EXPORT_PAGE } from "../core/reports/export_stream.ts";
+import { sendFile } from "../routes/exports/routes.ts";
 import { encodePosition } from "../routes/shared/page.ts";
 import { type ConsoleBase, EVENT_NAMES } from "./base.tsx";
 import { methodName, rupiah } from "./format.ts";
 import { Frame, Table, Time } from "./frame.tsx";
+import { ExportLink, PAGE_SIZE } from "./lists.tsx";
+import { PaymentFilters } from "./payment_filters.tsx";
+import {
+  type Column,
+  errorsOf,
+  parseView,
+  type PaymentQuery,
+  readQuery,
+  searchOf,
+} from "./payment_query.ts";
 import type { SignedInView, View } from "./session.ts";
 
+const PATH = "/payments/";
+
 export function addPayments({ deps, router, signedIn, page }: ConsoleBase): void {
-  router.get("/payments/", async (c) => {
+  router.get(PATH, async (c) => {
     const view = await signedIn(c);
     const query = readQuery(c.req.url);
-    const parsed = PaymentListQuery.safeParse(toApiQuery(query));
-    if (!parsed.success) {
-      const errors = parsed.error.issues.map(({ path, message }) => ({
-        field: path.join("."),
-        message,
-      }));
-      return page(c, <PaymentsPage {...{ view, query, errors }} payments={[]} next={null} />, 400);
-    }
-    const { payments, next } = await findPayments(deps, view.session.caller, parsed.data);
-    const cursor = next && encodePosition(next);
-    return page(c, <PaymentsPage {...{ view, query, payments }} next={cursor} errors={[]} />);
+    const found = await find(view, query);
+    return page(c, <PaymentsPage {...{ view, query }} {...found} />, found.errors ? 400 : 200);
   });
+
+  router.get(`${PATH}export/`, async (c) => {
+    const { session } = await signedIn(c);
+    const parsed = parseView(deps, session.caller, { ...readQuery(c.req.url), cursor: "" });
+    if ("errors" in parsed) {
+      const [{ field, message }] = parsed.errors as [FieldError];
+      throw new ServiceError("validation_error", { detail: `${field}: ${message}` });
+    }
+    const source = exportPayments(deps, session.caller, async (after: Position | null) => {
+      const { payments, next } = await parsed.readView(EXPORT_PAGE, after);
+      return { items: payments, next };
+    });
+    return await sendFile(c, deps.exports, "payments", { ...source, hasMark: true });
+  });
+
+  async function find({ session }: SignedInView, query: PaymentQuery): Promise<Found> {
+    const parsed = parseView(deps, session.caller, query);
+    if ("errors" in parsed) return { payments: [], next: null, errors: parsed.errors };
+    try {
+      const { payments, next } = await parsed.readView(PAGE_SIZE, parsed.start);
+      return { payments, next: next && encodePosition(next), errors: null };
+    } catch (thrown) {
+      return { payments: [], next: null, errors: errorsOf(thrown) };
+    }
+  }
 }
 
-/** The values of the form, as in the page's URL. */
-interface PaymentQuery {
-  q: string;
-  status: string;
-  payment_type: string;
-  customer_email: string;
-  /** Days in Jakarta, such as `2026-11-16`. */
-  from: string;
-  to: string;
-  cursor: string;
-}
-
-/** Reads the form from the URL; other parameters are ignored. */
-function readQuery(url: string): PaymentQuery {
-  const search = new URL(url).searchParams;
-  const get = (name: keyof PaymentQuery) => search.get(name)?.trim() ?? "";
-  return {
-    q: get("q"),
-    status: get("status"),
-    payment_type: get("payment_type"),
-    customer_email: get("customer_email"),
-    from: get("from"),
-    to: get("to"),
-    cursor: get("cursor"),
-  };
-}
-
-/** The same as a query of `GET /payments/`. A search has no other filters. */
-function toApiQuery(query: PaymentQuery): Record<string, string> {
-  if (query.q !== "") return { q: query.q };
-  const { from, to, status, payment_type, customer_email, cursor } = query;
-  const all = {
-    status,
-    payment_type,
-    customer_email,
-    cursor,
-    created_from: from && `${from}T00:00:00+07:00`,
-    created_to: to && endOfDay(to),
-  };
-  return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== ""));
-}
-
-/** The beginning of the next day in Jakarta; an invalid day stays as it is, and is refused. */
-function endOfDay(day: string): string {
-  const start = Date.parse(`${day}T00:00:00+07:00`);
-  return Number.isNaN(start) ? day : new Date(start + 86_400_000).toISOString();
-}
-
-interface PaymentsProps {
-  view: SignedInView;
-  query: PaymentQuery;
+interface Found {
   payments: PaymentSummary[];
   /** The cursor of the next page; null on the last one. */
   next: string | null;
-  errors: FieldError[];
+  /** What is wrong with the filters. */
+  errors: FieldError[] | null;
 }
 
-const PaymentsPage: FC<PaymentsProps> = (props) => {
+const PaymentsPage: FC<Found & { view: SignedInView; query: PaymentQuery }> = (props) => {
   const { view, query, payments, next, errors } = props;
   const { root, words } = view;
   return (
     <Frame
       view={view}
       title={words.payments}
-      path="/payments/"
+      path={PATH}
       live={query.cursor === "" ? "*" : undefined}
       events={EVENT_NAMES}
     >
-      <h1>{words.payments}</h1>
+      <div class="heading">
+        <h1>{words.payments}</h1>
+        {!errors && (
+          <ExportLink view={view} path={PATH} search={searchOf({ ...query, cursor: "" })} />
+        )}
+      </div>
       <PaymentFilters view={view} query={query} />
-      {errors.length > 0 && (
+      {errors && (
         <div role="alert" class="error">
           <p>{words.invalidFilter}</p>
           <ul>{errors.map(({ field, message }) => <li>{`${field}: ${message}`}</li>)}</ul>
         </div>
       )}
-      {payments.length > 0 && (
-        <Table
-          columns={[
-            words.created,
-            words.order,
-            words.customer,
-            words.method,
-            words.amount,
-            words.status,
-          ]}
-        >
-          {payments.map((payment) => (
-            <tr>
-              <td>
-                <Time view={view} at={payment.created_at} />
-              </td>
-              <td>
-                <a href={`${root}/payments/${payment.id}/`}>{payment.order_id}</a>
-              </td>
-              <td>{payment.customer_email ?? "–"}</td>
-              <td>{methodName(payment.payment_type)}</td>
-              <td class="amount">{rupiah(payment.gross_amount)}</td>
-              <td>
-                <Status view={view} payment={payment} />
-              </td>
-            </tr>
-          ))}
-        </Table>
-      )}
-      {payments.length === 0 && errors.length === 0 && (
-        <p class="empty">{next === null ? words.noPayments : words.noPaymentsOnPage}</p>
-      )}
-      {next !== null && <a class="next" href={pageUrl(view, query, next)}>{words.nextPage}</a>}
+      <div data-part="payments">
+        {payments.length > 0 && (
+          <PaymentTable view={view} payments={payments} columns={query.columns} />
+        )}
+        {payments.length === 0 && !errors && (
+          <p class="empty">{next === null ? words.noPayments : words.noPaymentsOnPage}</p>
+        )}
+        {next !== null && (
+          <a class="next" href={`${root}${PATH}?${searchOf({ ...query, cursor: next })}`}>
+            {words.nextPage}
+          </a>
+        )}
+      </div>
     </Frame>
   );
 };
 
-function pageUrl({ root }: View, query: PaymentQuery, cursor: string): string {
-  const values = Object.entries({ ...query, cursor }).filter(([, value]) => value !== "");
-  return `${root}/payments/?${new URLSearchParams(values)}`;
+interface PaymentTableProps {
+  view: SignedInView;
+  payments: PaymentSummary[];
+  columns: readonly Column[];
 }
 
-const PaymentFilters: FC<{ view: View; query: PaymentQuery }> = ({ view, query }) => {
-  const { root, words } = view;
-  const statuses = Object.fromEntries(
-    PAYMENT_STATUSES.map((status) => [status, words.statuses[status]]),
-  );
-  const types = Object.fromEntries(PAYMENT_TYPES.map((type) => [type, methodName(type)]));
+export const PaymentTable: FC<PaymentTableProps> = ({ view, payments, columns }) => {
+  const { words } = view;
   return (
-    <>
-      <form class="search" role="search" action={`${root}/payments/`}>
-        <label for="q">{words.search}</label>
-        <input id="q" name="q" type="search" value={query.q} placeholder={words.searchHelp} />
-        <button type="submit">{words.search}</button>
-      </form>
-      <form class="filters" action={`${root}/payments/`}>
-        <Choice
-          name="status"
-          label={words.status}
-          value={query.status}
-          options={statuses}
-          any={words.any}
-        />
-        <Choice
-          name="payment_type"
-          label={words.method}
-          value={query.payment_type}
-          options={types}
-          any={words.any}
-        />
-        <Field
-          name="customer_email"
-          label={words.email}
-          type="email"
-          value={query.customer_email}
-        />
-        <Field name="from" label={words.from} type="date" value={query.from} />
-        <Field name="to" label={words.to} type="date" value={query.to} />
-        <button type="submit">{words.filter}</button>
-        <a href={`${root}/payments/`}>{words.reset}</a>
-      </form>
-    </>
+    <Table
+      class="payments"
+      columns={columns.map((column) => words.paymentsPage.columnNames[column])}
+      amounts={columns.flatMap((column, index) => AMOUNTS.includes(column) ? [index] : [])}
+    >
+      {payments.map((payment) => (
+        <tr>
+          {columns.map((column) => {
+            const cell = CELLS[column](view, payment);
+            return AMOUNTS.includes(column) ? <td class="amount">{cell}</td> : <td>{cell}</td>;
+          })}
+        </tr>
+      ))}
+    </Table>
   );
 };
 
-interface ChoiceProps {
-  name: string;
-  label: string;
-  value: string;
-  options: Record<string, string>;
-  any: string;
-}
+const AMOUNTS: readonly Column[] = ["amount", "refunded", "net"];
 
-const Choice: FC<ChoiceProps> = ({ name, label, value, options, any }) => (
-  <div>
-    <label for={name}>{label}</label>
-    <select id={name} name={name}>
-      <option value="">{any}</option>
-      {Object.entries(options).map(([each, text]) => (
-        <option value={each} selected={each === value}>{text}</option>
-      ))}
-    </select>
-  </div>
-);
-
-interface FieldProps {
-  name: string;
-  label: string;
-  type: string;
-  value: string;
-}
-
-const Field: FC<FieldProps> = ({ name, label, type, value }) => (
-  <div>
-    <label for={name}>{label}</label>
-    <input id={name} name={name} type={type} value={value} />
-  </div>
-);
+const CELLS: Record<Column, (view: SignedInView, payment: PaymentSummary) => Child> = {
+  created: (view, { created_at }) => <Time view={view} at={created_at} />,
+  order: ({ root }, { id, order_id }) => <a href={`${root}${PATH}${id}/`}>{order_id}</a>,
+  customer: (_, { customer_email }) => customer_email ?? "–",
+  name: (_, { customer_first_name }) => customer_first_name ?? "–",
+  method: (_, { payment_type }) => methodName(payment_type),
+  amount: (_, { gross_amount }) => rupiah(gross_amount),
+  refunded: (_, { refund_amount }) => rupiah(refund_amount),
+  net: (_, { net_amount }) => rupiah(net_amount),
+  status: (view, payment) => <Status view={view} payment={payment} />,
+  fraud: ({ words }, { fraud_status }) =>
+    fraud_status ? words.paymentsPage.fraudStatuses[fraud_status] ?? fraud_status : "–",
+  settled: (view, { settlement_time }) => <Time view={view} at={settlement_time} />,
+  user: (_, { user_id }) => user_id ?? "–",
+  id: (_, { id }) => <code>{id}</code>,
+};
 
 interface StatusProps {
   view: View;

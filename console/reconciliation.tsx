@@ -151,7 +151,7 @@ interface ProgressProps {
 
 const ProgressPage: FC<ProgressProps> = ({ view, reconciliation, job }) => {
   const { root, words } = view;
-  const { comparing, ofLines, comparisonFailed, reload } = words.reconciliationPage;
+  const { comparing, comparedLines, comparisonFailed, reload } = words.reconciliationPage;
   const { id, lines } = reconciliation;
   const done = Number(job?.result?.compared_lines ?? 0);
   const hasFailed = job === null || job.status === "failed";
@@ -168,7 +168,8 @@ const ProgressPage: FC<ProgressProps> = ({ view, reconciliation, job }) => {
             <h2>{comparing}</h2>
             <progress max={Math.max(1, lines)} value={done} aria-label={comparing}></progress>
             <p>
-              {done.toLocaleString(words.locale)} {ofLines} {lines.toLocaleString(words.locale)}
+              {comparedLines}: {done.toLocaleString(words.locale)} /{" "}
+              {lines.toLocaleString(words.locale)}
             </p>
             <a class="button" href={`${root}${PATH}${id}/`}>{reload}</a>
           </section>
@@ -199,7 +200,7 @@ const ResultFrame: FC<FrameProps> = ({ view, reconciliation, message, children }
         {title} <ReconciliationStatus view={view} reconciliation={reconciliation} />
       </h1>
       <p class="subtitle">
-        {lines.toLocaleString(view.words.locale)} {words.linesBy} {user_id},{" "}
+        {words.lines}: {lines.toLocaleString(view.words.locale)} · {words.by}: {user_id} ·{" "}
         <Time view={view} at={created_at} />
       </p>
       {children}
@@ -226,7 +227,7 @@ const ResultPage: FC<ResultProps> = (props) => {
       <Results view={view} reconciliation={reconciliation} chosen={filter.result} />
       {queued_checks > 0 && (
         <p class="help">
-          {queued_checks.toLocaleString(view.words.locale)} {words.queuedChecks}
+          {words.queuedChecks}: {queued_checks.toLocaleString(view.words.locale)}
         </p>
       )}
       <h2>{filter.result ? words.results[filter.result] : words.differences}</h2>
@@ -275,7 +276,6 @@ const Differences: FC<ResultProps> = (props) => {
   const path = `${root}${PATH}${reconciliation.id}/`;
   const texts = words.reconciliationPage;
   if (differences.length === 0) return <p class="empty">{texts.noDifferences}</p>;
-  const right = (text: string) => <span class="right">{text}</span>;
   return (
     <form method="post" action={`${path}check/`}>
       <FormToken view={view} />
@@ -283,16 +283,15 @@ const Differences: FC<ResultProps> = (props) => {
       <input type="hidden" name="cursor" value={after ?? ""} />
       <Table
         columns={[
-          right(texts.line),
+          texts.line,
           words.result,
           words.order,
           texts.kind,
-          right(texts.inFile),
-          right(texts.here),
-          texts.statusInFile,
-          texts.statusHere,
+          texts.inFile,
+          texts.here,
           "",
         ]}
+        amounts={[0, 4, 5]}
       >
         {differences.map((each) => (
           <tr>
@@ -302,10 +301,8 @@ const Differences: FC<ResultProps> = (props) => {
               <Order root={root} difference={each} />
             </td>
             <td>{texts.kinds[each.kind]}</td>
-            <td class="amount">{each.amount === null ? "–" : rupiah(each.amount)}</td>
-            <td class="amount">{each.known_amount === null ? "–" : rupiah(each.known_amount)}</td>
-            <td>{shorten(each.status ?? "–")}</td>
-            <td>{each.known_status ?? "–"}</td>
+            <Amount amount={each.amount} status={each.status} />
+            <Amount amount={each.known_amount} status={nameOf(view, each.known_status)} />
             <td>
               {each.payment_id && session.caller.isStaff && (
                 <button type="submit" name="payment_id" value={each.payment_id}>
@@ -333,6 +330,19 @@ const Order: FC<{ root: string; difference: DifferenceView }> = ({ root, differe
   const text = shorten(order_id ?? transaction_id!);
   return payment_id === null ? <>{text}</> : <a href={`${root}/payments/${payment_id}/`}>{text}</a>;
 };
+
+const Amount: FC<{ amount: string | null; status: string | null }> = ({ amount, status }) => (
+  <td class="amount">
+    {amount === null ? "–" : rupiah(amount)}
+    {status !== null && <small>{shorten(status)}</small>}
+  </td>
+);
+
+/** The name of the status of a payment or refund. */
+function nameOf({ words }: View, status: string | null): string | null {
+  const names: Record<string, string> = { ...words.refundStatuses, ...words.statuses };
+  return status && (names[status] ?? status);
+}
 
 /** The gateway's order ids have 50 characters at most, but a file can contain anything. */
 function shorten(text: string): string {

@@ -131,10 +131,10 @@ const ReconciliationTable: FC<Pick<PageProps, "view" | "reconciliations">> = (pr
   const { view, reconciliations } = props;
   const { root, words } = view;
   const { period, lines, differences, by } = words.reconciliationPage;
-  const right = (text: string) => <span class="right">{text}</span>;
   return (
     <Table
-      columns={[period, words.created, by, right(lines), right(differences), words.status]}
+      columns={[period, words.created, by, lines, differences, words.status]}
+      amounts={[3, 4]}
     >
       {reconciliations.map((each) => (
         <tr>
@@ -182,11 +182,11 @@ const UploadForm: FC<{ view: View; sent: SentForm }> = ({ view, sent }) => {
       <h2>{words.upload}</h2>
       <p role="alert" class="error" hidden={error === null}>{error}</p>
       <FormToken view={view} />
-      <details open={isOpen}>
+      <details class="folded" open={isOpen}>
         <summary>{words.options}</summary>
         <p class="help">{words.columnsHelp}</p>
         <datalist id="headers"></datalist>
-        <div class="filters">
+        <div class="fields">
           {REPORT_COLUMNS.map((column) => (
             <div>
               <label for={`column_${column}`}>{words.columns[column]}</label>

@@ -1,11 +1,14 @@
 /** `/console/refunds/`: the refunds of all payments. */
 
 import { listRefunds, REFUND_STATUSES } from "../core/payments/read_refunds.ts";
+import { EXPORT_PAGE } from "../core/reports/export_stream.ts";
+import { exportRefunds } from "../core/reports/exports.ts";
+import { sendFile } from "../routes/exports/routes.ts";
 import { encodeCursor } from "../routes/shared/page.ts";
 import type { ConsoleBase } from "./base.tsx";
 import { rupiah } from "./format.ts";
 import { Time } from "./frame.tsx";
-import { choose, cursorOf, ListPage, PAGE_SIZE } from "./lists.tsx";
+import { choose, cursorOf, ExportLink, ListPage, PAGE_SIZE } from "./lists.tsx";
 
 const PATH = "/refunds/";
 
@@ -15,12 +18,7 @@ export function addRefunds({ deps, root, router, signedIn, page }: ConsoleBase):
     const { words } = view;
     const status = choose(REFUND_STATUSES, c.req.query("status"));
     const { refunds, next } = await listRefunds(deps, view.session.caller, {
-      statuses: status && [status],
-      paymentId: null,
-      createdFrom: null,
-      createdTo: null,
-      minAmount: null,
-      maxAmount: null,
+      ...filterBy(status),
       limit: PAGE_SIZE,
       before: cursorOf(c),
     });
@@ -40,9 +38,39 @@ export function addRefunds({ deps, root, router, signedIn, page }: ConsoleBase):
         columns={[words.created, words.order, words.amount, words.reason, words.status]}
         rows={rows}
         next={next && encodeCursor(next)}
-        status={{ chosen: status ?? "", all: REFUND_STATUSES }}
+        status={{ chosen: status ?? "", all: REFUND_STATUSES, names: words.refundStatuses }}
+        amounts={[2]}
+        action={<ExportLink view={view} path={PATH} search={searchOf(status)} />}
         isLive
       />,
     );
   });
+
+  router.get(`${PATH}export/`, async (c) => {
+    const { session } = await signedIn(c);
+    const filter = filterBy(choose(REFUND_STATUSES, c.req.query("status")));
+    const source = exportRefunds(deps, session.caller, async (before: string | null) => {
+      const page = { ...filter, limit: EXPORT_PAGE, before };
+      const { refunds, next } = await listRefunds(deps, session.caller, page);
+      return { items: refunds, next };
+    });
+    return await sendFile(c, deps.exports, "refunds", { ...source, hasMark: true });
+  });
+}
+
+type RefundStatus = (typeof REFUND_STATUSES)[number];
+
+function filterBy(status: RefundStatus | null) {
+  return {
+    statuses: status && [status],
+    paymentId: null,
+    createdFrom: null,
+    createdTo: null,
+    minAmount: null,
+    maxAmount: null,
+  };
+}
+
+function searchOf(status: RefundStatus | null): URLSearchParams {
+  return new URLSearchParams(status === null ? {} : { status });
 }

@@ -1,6 +1,6 @@
 /** `/console/reports/`: totals of payments by time and group, with a chart and a file. */
 
-import type { Child, FC } from "hono/jsx";
+import type { FC } from "hono/jsx";
 import { ServiceError } from "../core/errors.ts";
 import { writeCsv } from "../core/reports/csv.ts";
 import {
@@ -12,7 +12,7 @@ import {
 } from "../core/reports/stats.ts";
 import { recordError } from "../routes/shared/problem.ts";
 import type { ConsoleBase, ConsoleContext } from "./base.tsx";
-import { MAX_BARS, MAX_SERIES, StackedBars } from "./chart.tsx";
+import { MAX_COLUMNS, MAX_SERIES, StackedChart } from "./chart.tsx";
 import { methodName, rupiah } from "./format.ts";
 import { Frame, Table, Time } from "./frame.tsx";
 import { choose } from "./lists.tsx";
@@ -33,8 +33,9 @@ const GROUPS = [...STATS_GROUPS, "none"] as const;
 
 const DEFAULT_DAYS = 30;
 
-/** Rows of a page. */
-const PAGE_ROWS = 50;
+/** Rows of a page of the table, and groups that the page shows; the file has all. */
+const PAGE_ROWS = 40;
+const MAX_GROUPS = 20;
 
 export function addReports({ deps, router, signedIn, page }: ConsoleBase): void {
   router.get(PATH, async (c) => {
@@ -42,11 +43,15 @@ export function addReports({ deps, router, signedIn, page }: ConsoleBase): void 
     const query = readQuery(c, deps.clock());
     try {
       const stats = await readPaymentStats(deps, view.session.caller, toInput(query));
-      return page(c, <ReportsPage {...{ view, query, stats }} error={null} />);
+      const interval = chartInterval(stats);
+      const chart = interval === query.interval || interval === null
+        ? stats
+        : await readPaymentStats(deps, view.session.caller, { ...toInput(query), interval });
+      return page(c, <ReportsPage {...{ view, query, stats, chart }} error={null} />);
     } catch (thrown) {
       if (!(thrown instanceof ServiceError) || thrown.code !== "validation_error") throw thrown;
-      const { detail = "" } = recordError(thrown, c.env);
-      return page(c, <ReportsPage {...{ view, query }} stats={null} error={detail} />, 400);
+      const { detail: error = "" } = recordError(thrown, c.env);
+      return page(c, <ReportsPage {...{ view, query, error }} stats={null} chart={null} />, 400);
     }
   });
 
@@ -90,6 +95,12 @@ function readQuery(c: ConsoleContext, now: number): ReportQuery {
   };
 }
 
+/** The shortest interval, from the chosen one on, of which the chart can show all; null: none. */
+function chartInterval(stats: StatsView): StatsView["interval"] | null {
+  return STATS_INTERVALS.slice(STATS_INTERVALS.indexOf(stats.interval))
+    .find((interval) => startsOf({ ...stats, interval }).length <= MAX_COLUMNS) ?? null;
+}
+
 /** The API excludes the end. An invalid day stays as it is, and is refused. */
 function toInput({ from, to, interval, group, zone }: ReportQuery): StatsInput {
   const group_by = group === "none" ? [] : [group];
@@ -114,9 +125,14 @@ interface ReportProps {
   stats: StatsView;
 }
 
-type PageProps = Omit<ReportProps, "stats"> & { stats: StatsView | null; error: string | null };
+type PageProps = Omit<ReportProps, "stats"> & {
+  stats: StatsView | null;
+  /** The figures of the chart, whose intervals may be longer. */
+  chart: StatsView | null;
+  error: string | null;
+};
 
-const ReportsPage: FC<PageProps> = ({ view, query, stats, error }) => {
+const ReportsPage: FC<PageProps> = ({ view, query, stats, chart, error }) => {
   const words = view.words.reportsPage;
   const csv = `${view.root}${PATH}totals.csv${queryOf(query)}`;
   return (
@@ -128,7 +144,7 @@ const ReportsPage: FC<PageProps> = ({ view, query, stats, error }) => {
       {stats && stats.rows.length > 0 && (
         <>
           <Tiles view={view} totals={addUp(stats.rows)} />
-          <GrossChart {...{ view, query, stats }} />
+          <GrossChart {...{ view, query }} stats={chart!} />
           {query.group !== "none" && <GroupTable {...{ view, query, stats }} />}
           <div class="heading">
             <h2>{words.byInterval[query.interval]}</h2>
@@ -211,28 +227,29 @@ const Tiles: FC<{ view: View; totals: Totals }> = ({ view, totals }) => {
 const GrossChart: FC<ReportProps> = ({ view, query, stats }) => {
   const words = view.words.reportsPage;
   const starts = startsOf(stats);
-  if (starts.length > MAX_BARS) return <p class="help">{words.tooManyBars}</p>;
+  if (starts.length > MAX_COLUMNS) return <p class="help">{words.noChart}</p>;
   const nameOf = (row: StatsView["rows"][number]) => groupName(view, query, row);
   const names = totalsByGroup(stats.rows, nameOf).map(({ name }) => name);
   const shown = names.length > MAX_SERIES ? names.slice(0, MAX_SERIES - 1) : names;
-  const byBar = Map.groupBy(
+  const byColumn = Map.groupBy(
     stats.rows,
     (row) => `${row.start} ${shown.includes(nameOf(row)) ? nameOf(row) : words.other}`,
   );
   const series = [...shown, ...shown.length < names.length ? [words.other] : []]
     .map((name) => ({
       name,
-      values: starts.map((start) => addUp(byBar.get(`${start} ${name}`) ?? []).gross),
+      values: starts.map((start) => BigInt(addUp(byColumn.get(`${start} ${name}`) ?? []).gross)),
     }));
-  const compact = new Intl.NumberFormat(view.words.locale, { notation: "compact" });
+  const title = `${words.gross}, ${words.byInterval[stats.interval].toLowerCase()}`;
   return (
-    <section class="card" aria-labelledby="chart">
-      <h2 id="chart">{words.gross}</h2>
-      <StackedBars
-        title={`${words.gross}, ${words.byInterval[query.interval]}`}
-        labels={starts.map((start) => startText(view, query, start))}
+    <section class="card" aria-labelledby="amounts">
+      <h2 id="amounts">{title}</h2>
+      <StackedChart
+        view={view}
+        id="chart"
+        title={title}
+        columns={starts.map((start) => startText(view, stats, start, false))}
         series={series}
-        format={(value) => `Rp ${compact.format(value)}`}
       />
     </section>
   );
@@ -243,16 +260,16 @@ const GroupTable: FC<ReportProps> = ({ view, query, stats }) => {
   const groups = totalsByGroup(stats.rows, (row) => groupName(view, query, row));
   return (
     <section aria-labelledby="groups">
-      <h2 id="groups">{words.groups[query.group]}</h2>
-      <Table columns={[words.groups[query.group], ...figureNames(view)]}>
-        {groups.slice(0, PAGE_ROWS).map(({ name, totals }) => (
+      <h2 id="groups">{words.totals}</h2>
+      <Table columns={[words.groups[query.group], ...figureNames(view)]} amounts={after(1)}>
+        {groups.slice(0, MAX_GROUPS).map(({ name, totals }) => (
           <tr>
             <td>{name}</td>
             <Figures view={view} totals={totals} />
           </tr>
         ))}
       </Table>
-      {groups.length > PAGE_ROWS && <p class="help">{words.moreGroups}</p>}
+      {groups.length > MAX_GROUPS && <p class="help">{words.moreGroups}</p>}
     </section>
   );
 };
@@ -271,10 +288,11 @@ const DetailTable: FC<ReportProps> = ({ view, query, stats }) => {
           ...isGrouped ? [words.groups[query.group]] : [],
           ...figureNames(view),
         ]}
+        amounts={after(isGrouped ? 2 : 1)}
       >
         {rows.map((row) => (
           <tr>
-            <td>{startText(view, query, row.start)}</td>
+            <td>{startText(view, stats, row.start, true)}</td>
             {isGrouped && <td>{groupName(view, query, row)}</td>}
             <Figures view={view} totals={addUp([row])} />
           </tr>
@@ -289,10 +307,14 @@ const DetailTable: FC<ReportProps> = ({ view, query, stats }) => {
   );
 };
 
-function figureNames({ words }: View): Child[] {
+function figureNames({ words }: View): string[] {
   const { payments, paid, successRate, gross, refunded, chargedBack, net } = words.reportsPage;
-  return [payments, paid, successRate, gross, refunded, chargedBack, net]
-    .map((name) => <span class="right">{name}</span>);
+  return [payments, paid, successRate, gross, refunded, chargedBack, net];
+}
+
+/** The seven columns of figures after the first ones. */
+function after(first: number): number[] {
+  return Array.from({ length: 7 }, (_, index) => first + index);
 }
 
 const Figures: FC<{ view: View; totals: Totals }> = ({ view, totals }) => {
@@ -335,14 +357,18 @@ function groupName({ words }: View, { group }: ReportQuery, row: StatsView["rows
 }
 
 /** When an interval begins, in the time zone of the report. */
-function startText({ words }: View, { interval, zone }: ReportQuery, start: string): string {
-  const month = { month: "short", year: "numeric" } as const;
-  const day = { day: "numeric", ...month } as const;
-  const parts = {
-    hour: { ...day, hour: "2-digit", minute: "2-digit" } as const,
-    day,
-    week: day,
-    month,
+function startText(
+  { words }: View,
+  { interval, time_zone: timeZone }: StatsView,
+  start: string,
+  hasYear: boolean,
+): string {
+  const year = hasYear || interval === "month" ? { year: "numeric" } as const : {};
+  const options: Intl.DateTimeFormatOptions = {
+    month: "short",
+    ...year,
+    ...interval !== "month" && { day: "numeric" },
+    ...interval === "hour" && { hour: "2-digit", minute: "2-digit" },
   };
-  return new Date(start).toLocaleString(words.locale, { ...parts[interval], timeZone: zone });
+  return new Date(start).toLocaleString(words.locale, { ...options, timeZone });
 }

@@ -45,7 +45,7 @@ export function addSignIn({ deps, root, router, signedIn, formOf, page }: Consol
   });
 }
 
-/** Another site could reach this machine by a name of its own that resolves to it. */
+/** Against DNS rebinding: an attacker can point a host name of another site at this machine. */
 function isLoopback(c: ConsoleContext): boolean {
   return /^(localhost|127\.0\.0\.1|\[::1\])(:\d+)?$/.test(c.req.header("host") ?? "");
 }

@@ -24,9 +24,11 @@ export function addWebhooks(base: ConsoleBase): void {
   router.get(PATH, async (c) => {
     const view = await signedIn(c);
     const { words } = view;
+    const isFailing = c.req.query("health") === "failing";
     const { endpoints, next } = await listWebhookEndpoints(deps, view.session.caller, {
       limit: PAGE_SIZE,
       before: cursorOf(c),
+      isFailing,
     });
     const rows = endpoints.map((endpoint) => [
       <a href={`${root}${PATH}${endpoint.id}/`}>{endpoint.url}</a>,

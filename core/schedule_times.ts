@@ -1,6 +1,6 @@
 /**
- * When scheduled tasks run: five fields, UTC. Without imports, so that the crons can be registered before
- * the service is loaded.
+ * When scheduled tasks run: cron expressions, in UTC. This file imports nothing, so that the crons
+ * can be registered before the service is loaded.
  */
 
 /** By name. The names are stored with each run: do not rename them. */

@@ -22,7 +22,7 @@ import { findOwn, ownerFor } from "./records/read.ts";
 import type { RecordDeps } from "./records/record.ts";
 import { subscriptionKind } from "./subscriptions/subscription_record.ts";
 
-/** The newest entries of each type; the newest payments of an invoice or subscription. */
+/** How many of the newest entries of each type, and of the newest payments, a timeline has. */
 const LIMITS = { entries: 500, payments: 100 };
 
 /** Entries with the same time have this order: a notification causes a transition and its events. */
@@ -44,7 +44,7 @@ interface TransitionView {
   to_status: string;
   fraud_status: string | null;
   source: string;
-  /** For staff and viewers, like the other members that can be null here. */
+  /** Only for staff and viewers; otherwise null. */
   actor: string | null;
 }
 
@@ -95,12 +95,12 @@ export async function readTimeline(
   const paymentIds = included.map((payment) => payment.id);
   const ids = resource === "payment" ? [id] : [id, ...paymentIds];
   const limit = limits.entries + 1;
-  const isStaff = canReadAll(caller);
+  const canSeeAll = canReadAll(caller);
   const { transitions, refunds, notifications, events } = await database.query(
     async (sql) => ({
       transitions: await listTransitions(sql, ids, limit),
       refunds: await listRefundsOf(sql, paymentIds, limit),
-      notifications: await listNotificationsOf(sql, included, isStaff, limit),
+      notifications: await listNotificationsOf(sql, included, canSeeAll, limit),
       events: await listEventsOf(sql, ids, limit),
     }),
     "read timeline",
@@ -111,10 +111,10 @@ export async function readTimeline(
     recordId !== null && orders.has(recordId) ? recordId : null;
   // Each list is reversed, so that it is in the order in which its rows were written.
   const entries = [
-    ...newest(transitions).map((each) => transitionEntry(each, paymentOf, isStaff)),
+    ...newest(transitions).map((each) => transitionEntry(each, paymentOf, canSeeAll)),
     ...newest(refunds).map((each) => refundEntry(each, orders.get(each.payment_id)!, caller)),
-    ...newest(notifications).map((each) => notificationEntry(each, paymentOf, isStaff)),
-    ...newest(events).map((each) => eventEntry(each, paymentOf, isStaff)),
+    ...newest(notifications).map((each) => notificationEntry(each, paymentOf, canSeeAll)),
+    ...newest(events).map((each) => eventEntry(each, paymentOf, canSeeAll)),
   ];
   return {
     resource,
@@ -151,9 +151,9 @@ type PaymentOf = (recordId: string | null) => string | null;
 
 const NO_DETAILS = { transition: null, refund: null, notification: null, event: null };
 
-function transitionEntry(entry: History, paymentOf: PaymentOf, isStaff: boolean): TimelineEntry {
+function transitionEntry(entry: History, paymentOf: PaymentOf, canSeeAll: boolean): TimelineEntry {
   const { from_status, to_status, fraud_status, source } = entry;
-  const actor = isStaff ? entry.actor : null;
+  const actor = canSeeAll ? entry.actor : null;
   const transition = { from_status, to_status, fraud_status, source, actor };
   return {
     at: entry.created_at.toISOString(),
@@ -177,7 +177,7 @@ function refundEntry(refund: GatewayRefund, order_id: string, caller: Caller): T
 function notificationEntry(
   notification: GatewayNotification,
   paymentOf: PaymentOf,
-  isStaff: boolean,
+  canSeeAll: boolean,
 ): TimelineEntry {
   const { id, transaction_status, status, error_message, created_at, payment_id } = notification;
   return {
@@ -189,12 +189,12 @@ function notificationEntry(
       id,
       transaction_status,
       status,
-      error_message: isStaff ? error_message : null,
+      error_message: canSeeAll ? error_message : null,
     },
   };
 }
 
-function eventEntry(event: TimelineEvent, paymentOf: PaymentOf, isStaff: boolean): TimelineEntry {
+function eventEntry(event: TimelineEvent, paymentOf: PaymentOf, canSeeAll: boolean): TimelineEntry {
   const { id, name, sequence, deliveries, created_at, resource_id } = event;
   return {
     at: created_at.toISOString(),
@@ -205,19 +205,19 @@ function eventEntry(event: TimelineEvent, paymentOf: PaymentOf, isStaff: boolean
       id,
       name: name as EventName,
       sequence,
-      deliveries: deliveries.map((delivery) => viewDelivery(delivery, isStaff)),
+      deliveries: deliveries.map((delivery) => viewDelivery(delivery, canSeeAll)),
     },
   };
 }
 
-/** Staff create the endpoints, so other callers see only how far the delivery is. */
-function viewDelivery(delivery: TimelineDelivery, isStaff: boolean): DeliveryView {
+/** Only staff and viewers see the endpoint and its response; others see only the status. */
+function viewDelivery(delivery: TimelineDelivery, canSeeAll: boolean): DeliveryView {
   return {
-    endpoint_id: isStaff ? delivery.endpoint_id : null,
+    endpoint_id: canSeeAll ? delivery.endpoint_id : null,
     status: delivery.status,
     attempts: delivery.attempts,
-    status_code: isStaff ? delivery.status_code : null,
-    error: isStaff ? delivery.error : null,
+    status_code: canSeeAll ? delivery.status_code : null,
+    error: canSeeAll ? delivery.error : null,
     last_attempt_at: toIso(delivery.last_attempt_at),
     next_attempt_at: toIso(delivery.next_attempt_at),
     delivered_at: toIso(delivery.delivered_at),

@@ -70,7 +70,7 @@ export interface AuditFilter {
   limit: number;
 }
 
-/** Newest first. `listByIndex` in `payment_statements.ts` explains the form of the conditions. */
+/** Newest first. `newestInRange` in `list_walk.ts` explains the form of the conditions. */
 export async function listAuditEntries(sql: Sql, filter: AuditFilter): Promise<AuditEntry[]> {
   const { actor, resourceId, outcome, first, end, limit } = filter;
   const [column, value] = actor !== null

@@ -27,8 +27,8 @@ export interface GatewayEvent extends RowOf<typeof EVENT_COLUMNS> {}
 export const NEW_EVENT_COLUMNS = {
   ...EVENT_COLUMNS,
   /**
-   * The tasks that deliver the event to in-process subscribers. Null: an instance of version 1.0 wrote
-   * the event together with all its deliveries.
+   * The tasks that deliver the event to in-process subscribers. Null: an instance of an earlier version
+   * wrote the event together with all its deliveries.
    */
   subscribers: fixed<string[]>(),
 };
@@ -53,14 +53,15 @@ export interface EventFilter {
 /** A time, and an id by which PostgreSQL finds the position of that time: see `CREATION_SLACK_MS`. */
 export interface EventTime {
   time: Date;
-  /** The lowest id of events that were created then, minus or plus the slack. */
+  /** The lowest id of an event that was created then; the slack is subtracted or added. */
   nearId: string;
 }
 
 /**
- * Positions follow the commits, so the order of events can differ from the order of their creation
- * by the time between them: the deadline of a statement, and the difference of two instances' clocks.
- * A list of a time range starts and ends this much outside of it, and leaves the other events out.
+ * Positions follow the commits, so the order of events can differ from that of their times of
+ * creation, if these differ by less than the deadline of a statement plus the difference of two
+ * instances' clocks. A list of a time range reads this much more on each side, and leaves out the
+ * events outside of it.
  */
 export const CREATION_SLACK_MS = 10_000;
 
@@ -72,7 +73,7 @@ const LAST_SEQUENCE = 2 ** 31 - 1;
  * Lists events that have a position. Events that are published later get higher positions, so the
  * order never changes. If the event `before` was pruned, an ascending list starts with the oldest
  * event, and a descending list is empty. If it has no position yet, the list is empty.
- * Each kind of list has its own index (see `listByIndex` in `payment_statements.ts`).
+ * Each kind of list has its own index (see `newestInRange` in `list_walk.ts`).
  */
 export async function listEvents(
   sql: Sql,

@@ -5,7 +5,7 @@ import type { GatewayPayment } from "./payments.ts";
 
 type ExportedTable = "payments" | "refunds" | "invoices";
 
-/** In the order of the ids, without items and refunds. */
+/** In the order of `ids`, without items and refunds. */
 export async function listPaymentsByIds(
   sql: Sql,
   ids: readonly string[],
@@ -15,7 +15,7 @@ export async function listPaymentsByIds(
   return rows.map((row) => ({ ...row, items: [], refunds: [] }));
 }
 
-/** The owners of records, in the order of the ids. */
+/** The owners of records, in the order of `ids`. */
 export async function listOwners(
   sql: Sql,
   table: ExportedTable,
@@ -26,7 +26,7 @@ export async function listOwners(
   return rows.map(({ user_id }) => user_id);
 }
 
-/** The limit makes PostgreSQL read the ids first. */
+/** Because of the limit, PostgreSQL looks up each id instead of reading the whole table. */
 function fromIds(sql: Sql, table: ExportedTable, ids: readonly string[]) {
   return sql`
     from unnest(${sql.array([...ids])}::uuid[]) with ordinality wanted (id, number)

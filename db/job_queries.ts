@@ -47,7 +47,7 @@ export interface JobFilter {
   limit: number;
 }
 
-/** Newest first. `listByIndex` in `payment_statements.ts` explains the form of the conditions. */
+/** Newest first. `newestInRange` in `list_walk.ts` explains the form of the conditions. */
 export async function listJobs(
   sql: Sql,
   { task, status, before, limit }: JobFilter,

@@ -63,11 +63,11 @@ export function newestInRange(sql: Sql, range: IndexRange, limit: number): Fragm
     ...timeColumn === null ? [] : [timeColumn],
     idColumn,
   ];
-  const before = prefix.reduce((before, [, value]) => sql`${before} ${value},`, sql``);
+  const values = prefix.reduce((values, [, value]) => sql`${values} ${value},`, sql``);
   const bound = (position: Position | null, time: Date, id: string) =>
     timeColumn === null
-      ? sql`(${before} ${position?.id ?? id}::uuid)`
-      : sql`(${before} ${position?.at ?? time}::timestamptz, ${position?.id ?? id}::uuid)`;
+      ? sql`(${values} ${position?.id ?? id}::uuid)`
+      : sql`(${values} ${position?.at ?? time}::timestamptz, ${position?.id ?? id}::uuid)`;
   const names = sql.unsafe(columns.join(", "));
   return sql`
     select ${sql.unsafe(idColumn)} as id,
@@ -104,12 +104,12 @@ export function rangeWalk(sql: Sql, range: IndexRange, isFiltered: boolean): Wal
   };
 }
 
-/** Fewer than `MAX_EXAMINED`, because so many entries of each range are read before they are merged. */
+/** Fewer than `MAX_EXAMINED`, because up to this many entries are read of each range. */
 const MAX_EXAMINED_OF_SEVERAL = 100;
 
 /**
  * The candidates of several ranges that are sorted by id: one range for each row of the CTE `state`.
- * Reads at most one page of each, and merges them.
+ * Reads at most `limit` entries of each, and merges them.
  */
 export function mergedWalk(sql: Sql, ctes: Fragment, range: IndexRange, isFiltered: boolean): Walk {
   return {
@@ -130,7 +130,7 @@ export function statesCte(sql: Sql, statuses: readonly string[]): Fragment {
   return sql`state as (select status from unnest(${sql.array([...statuses])}::text[]) status)`;
 }
 
-/** The first columns of an index that begins with the owner, if the list has one. */
+/** The prefix of an index that begins with the owner; empty if the list has no owner. */
 export function ownerPrefix(sql: Sql, owner: OwnerFilter): IndexRange["prefix"] {
   return owner === null ? [] : [["user_id", sql`${owner}::text`]];
 }
@@ -189,7 +189,7 @@ export async function readWalk<Row extends { id: string }>(
     columns: readonly string[];
     /** Further columns, selected from `record`, each after a comma. */
     more?: Fragment;
-    /** About `record`. */
+    /** In SQL; the row that they check is called `record`. */
     conditions: Fragment;
     limit: number;
   },

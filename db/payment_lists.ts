@@ -18,7 +18,7 @@ import {
 import { type GatewayPayment, PAYMENT_STATUSES } from "./payments.ts";
 import type { OwnerFilter } from "./records.ts";
 
-/** Fraud statuses that are rare, so that they have an index. */
+/** The rare fraud statuses. Only these are indexed. */
 const FRAUD_ALERTS = ["challenge", "deny"];
 
 /** A missing member: any value. */
@@ -82,7 +82,7 @@ export async function listPayments(
   });
 }
 
-/** Whether the list is sorted by settlement time: it is, unless it has a filter that finds few payments. */
+/** Whether the list is sorted by settlement time: it has such a filter, and none of `LOOKUPS`. */
 export function isBySettlement(filter: PaymentConditions): boolean {
   const isSettled = filter.settled_from !== undefined || filter.settled_to !== undefined;
   return isSettled && LOOKUPS.every((name) => filter[name] === undefined);
@@ -103,17 +103,17 @@ const LOOKUPS = [
 function chooseWalk(sql: Sql, filter: PaymentFilter): Walk | null {
   const lookup = LOOKUPS.find((name) => filter[name] !== undefined);
   if (lookup) {
-    const used = countFilters(filter, [lookup]) + (filter.owner === null ? 0 : 1);
-    return rangeWalk(sql, lookupRange(sql, filter, lookup), used > 0);
+    const others = countFilters(filter, [lookup]) + (filter.owner === null ? 0 : 1);
+    return rangeWalk(sql, lookupRange(sql, filter, lookup), others > 0);
   }
   if (isBySettlement(filter)) {
-    const used = countFilters(filter, ["settled_from", "settled_to"]);
+    const others = countFilters(filter, ["settled_from", "settled_to"]);
     const isCreatedBetween = filter.firstId !== undefined || filter.endId !== undefined;
-    return rangeWalk(sql, settlementRange(sql, filter), used > 0 || isCreatedBetween);
+    return rangeWalk(sql, settlementRange(sql, filter), others > 0 || isCreatedBetween);
   }
   if (filter.fraud_status !== undefined && FRAUD_ALERTS.includes(filter.fraud_status)) {
-    const used = countFilters(filter, ["fraud_status"]);
-    return rangeWalk(sql, fraudRange(sql, filter, filter.fraud_status), used > 0);
+    const others = countFilters(filter, ["fraud_status"]);
+    return rangeWalk(sql, fraudRange(sql, filter, filter.fraud_status), others > 0);
   }
   const others = countFilters(filter, ["status", "payment_type"]);
   if (filter.status || filter.payment_type) return statesWalk(sql, filter, others > 0);
@@ -296,4 +296,31 @@ async function listAll(sql: Sql, filter: PaymentFilter): Promise<PaymentSummaryR
     where (${ownerColumn} id) < (${ownerValue} ${end?.id ?? MAX}::uuid)
       and (${ownerColumn} id) >= (${ownerValue} ${start?.id ?? NIL}::uuid)
     order by ${ownerOrder} id desc limit ${limit}`;
+}
+
+/** How many entries of the index of unanswered payments are examined at most. */
+const MAX_UNANSWERED = 1_000;
+
+/**
+ * Selects pending payments that were created before this time and got no response of the gateway. The
+ * index also has the few that ended without a response. Sorted like the index, so that PostgreSQL uses it.
+ */
+export function unansweredPayments(sql: Sql, createdBefore: Date): Fragment {
+  return sql`
+    select * from (
+      select ${sql(SUMMARY_COLUMNS)} from gateway.payments
+      where transaction_id is null and not is_refused
+      order by order_id limit ${MAX_UNANSWERED}
+    ) unanswered
+    where transaction_status = 'pending' and created_at < ${createdBefore}`;
+}
+
+/** Newest first. `before`: only payments after this one in the list. */
+export async function listUnanswered(
+  sql: Sql,
+  { createdBefore, before, limit }: { createdBefore: Date; before: string | null; limit: number },
+): Promise<PaymentSummaryRow[]> {
+  return await sql<PaymentSummaryRow[]>`
+    ${unansweredPayments(sql, createdBefore)} and id < ${before ?? MAX}::uuid
+    order by id desc limit ${limit}`;
 }

@@ -10,7 +10,7 @@ export const MAX_SEARCHED = 1_000;
 
 export interface PaymentSearch {
   owner: OwnerFilter;
-  /** The beginning of an order id, a transaction id, or a virtual account number. */
+  /** The beginning of an order id, or a whole transaction id or virtual account number. */
   text: string;
   /** Null: the text is not an email address. */
   email: string | null;
@@ -22,13 +22,13 @@ export interface PaymentSearch {
 export interface FoundPayments {
   /** Newest first. */
   rows: PaymentSummaryRow[];
-  /** False: more entries match than were read, so newer payments may be missing. */
+  /** False: more entries match than were read, so payments may be missing. */
   isComplete: boolean;
 }
 
 /**
- * Reads the matching entries of each index, and then their payments. If very many order ids have this
- * beginning, the newest of them are looked for among the newest payments.
+ * Reads the matching entries of each index, and then their payments. If too many order ids have
+ * this beginning, searches only the newest payments for them.
  */
 export async function searchPayments(sql: Sql, search: PaymentSearch): Promise<FoundPayments> {
   const { orders, exact } = await findIds(sql, search);

@@ -89,8 +89,8 @@ function isTextOrNull(value: unknown): boolean {
 
 /**
  * The driver sends the three statements together, in one round trip. If the second one fails, the
- * server answers the commit with a rollback. After the connection is lost, nothing more is sent, and
- * the session is not released: the driver would use its closed connection.
+ * server answers the commit with a rollback. If the connection is lost, the session is not
+ * released, because the driver would use the closed connection again.
  */
 async function runAlone(
   pool: postgres.Sql,

@@ -88,7 +88,7 @@ async function findPoolMode(url: string, client: Client, pid: number): Promise<P
 
 /**
  * False: the connection was closed when a transaction began, as a pooler in statement mode does. The
- * driver does not tell the reason if a connection is closed during a statement.
+ * driver does not report why a connection was closed during a statement.
  */
 async function canBegin(url: string): Promise<boolean> {
   await using client = openClient(url);

@@ -37,7 +37,7 @@ export interface Session {
   isStopped(): boolean;
 }
 
-/** The service, too, detects a machine that vanished: it sends TCP keepalive probes after this time. */
+/** After this time the service sends TCP keepalive probes, to detect a server that vanished. */
 const KEEP_ALIVE_SECONDS = 4;
 
 export function keepSession(options: SessionOptions): AsyncDisposable {
@@ -61,7 +61,7 @@ export function keepSession(options: SessionOptions): AsyncDisposable {
   };
 }
 
-/** Each session has its own driver instance: after a reconnect, the driver would have lost the locks. */
+/** Each session has its own driver: a driver that reconnects would lose the locks unnoticed. */
 async function openOnce(
   { url, name, settings = {}, prepare = true, responseTimeoutMs, onNotify, use }: SessionOptions,
   stopped: AbortSignal,

@@ -250,11 +250,14 @@ export interface StatsRow {
   gross_amount: number;
   refund_amount: number;
   chargeback_amount: number;
-  /** Null if the rows are grouped by status. */
+  /** Null if the rows are grouped by status, or if they are not wanted. */
   pay_times: number[] | null;
 }
 
-/** `ranges`: the length of `pay_times`. The figures of an hour are added up before its time is rounded. */
+/**
+ * `ranges`: the length of `pay_times`; 0: they are not wanted. Adds up each hour first, so that its
+ * time is rounded once.
+ */
 export async function readStats(
   sql: Sql,
   { owner, from, to, interval, timeZone, groups, limit }: StatsQuery,
@@ -285,7 +288,7 @@ export async function readStats(
       group by hour ${groupColumns}
     ) hours
     group by 1 ${groupColumns} order by 1 ${groupColumns} limit ${limit}`;
-  if (groups.includes("transaction_status")) {
+  if (groups.includes("transaction_status") || ranges === 0) {
     return (await rows).map((row) => ({ ...row, pay_times: null }));
   }
   const times = sql<StatsRow[]>`

@@ -22,7 +22,7 @@ export async function listLinkedPayments(
   owner: OwnerFilter,
   limit: number,
 ): Promise<TimelinePayment[]> {
-  // Materialized, like the rows below, so that the order cannot make PostgreSQL read another index.
+  // Materialized: otherwise PostgreSQL could choose an index for the order and read more rows.
   return await sql<TimelinePayment[]>`
     with found as materialized (
       select id, order_id, user_id from gateway.payments where ${sql(link)} = ${id}
@@ -31,7 +31,7 @@ export async function listLinkedPayments(
     order by id desc limit ${limit}`;
 }
 
-/** Each of these functions returns the newest rows, the newest first. */
+/** This function and those below return the newest rows, newest first. */
 export async function listTransitions(
   sql: Sql,
   ids: readonly string[],

@@ -42,7 +42,7 @@ export interface DeliveryFilter {
   limit: number;
 }
 
-/** Newest first. `listByIndex` in `payment_statements.ts` explains the form of the conditions. */
+/** Newest first. `newestInRange` in `list_walk.ts` explains the form of the conditions. */
 export async function listDeliveries(
   sql: Sql,
   { endpointId, status, before, limit }: DeliveryFilter,

@@ -51,6 +51,21 @@ export async function listEndpoints(
     order by id desc limit ${limit}`;
 }
 
+/** Endpoints whose last attempt failed, and those that the service has disabled because of failures. */
+export const IS_FAILING = `deleted_at is null and (disabled_reason in ('gone', 'failing')
+  or disabled_reason is null and failing_since is not null)`;
+
+/** Newest first. */
+export async function listFailingEndpoints(
+  sql: Sql,
+  { before, limit }: { before: string | null; limit: number },
+): Promise<GatewayWebhookEndpoint[]> {
+  return await sql<GatewayWebhookEndpoint[]>`
+    select * from gateway.webhook_endpoints
+    where id < ${before ?? MAX} and ${sql.unsafe(IS_FAILING)}
+    order by id desc limit ${limit}`;
+}
+
 export type EndpointChanges = Partial<
   Omit<GatewayWebhookEndpoint, "id" | "created_at" | "event_count">
 >;

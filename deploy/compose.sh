@@ -5,7 +5,7 @@
 set -eu
 keys=.data/compose_keys
 
-# Prints so many random bytes in base64url.
+# Prints $1 random bytes in base64url.
 random() {
   head -c "$1" /dev/urandom | base64 | tr '+/' '-_' | tr -d '=\n'
 }

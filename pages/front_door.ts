@@ -9,7 +9,7 @@ import { escapeHtml, PAGE_HEADERS, renderPage } from "./page.ts";
 
 export interface FrontDoorOptions {
   basePath: string;
-  /** The sandbox that runs with the service, if one does. */
+  /** The URL of the sandbox; null: no sandbox runs with the service. */
   sandboxUrl: string | null;
 }
 

@@ -153,7 +153,7 @@ function targetOf(href: string, file: string, home: string): string | null {
   return `${home}${name && `${name}/`}${anchor ? `#${anchor}` : ""}`;
 }
 
-/** As code hosting sites do it, because the guides link to these anchors. */
+/** The anchor of a heading on code hosting sites: the links in the guides use these anchors. */
 function anchorOf(heading: string): string {
   return heading.toLowerCase().replace(/[^\p{L}\p{N}\s_-]/gu, "").replaceAll(" ", "-");
 }

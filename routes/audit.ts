@@ -23,7 +23,8 @@ export const AuditEntrySchema = z.object({
   }),
   user_id: nullableText.openapi({ description: "The caller's user.", example: "alice" }),
   action: z.string().openapi({
-    description: "Method and route of the request. `GET` is recorded only if it was forbidden.",
+    description: "Method and route of the request. `GET` is recorded only for exports, and if it " +
+      "was forbidden.",
     example: REFUND,
   }),
   resource_id: nullableText.openapi({
@@ -38,11 +39,11 @@ export const AuditEntrySchema = z.object({
     example: "changed",
   }),
   status: z.int().nullable().openapi({
-    description: "HTTP status of the response. Null for a charge: read its payment.",
+    description: "HTTP status of the response. Null for a stored charge: read its payment.",
     example: 200,
   }),
   code: nullableText.openapi({
-    description: "Error code of the response; null if there was no error, and for a charge.",
+    description: "Error code of the response; null if there was no error, and for a stored charge.",
     example: null,
   }),
   attempts: z.int().openapi({
@@ -50,7 +51,7 @@ export const AuditEntrySchema = z.object({
     example: 1,
   }),
   request_id: nullableText.openapi({
-    description: "`X-Request-Id` of the first attempt; null for a charge.",
+    description: "`X-Request-Id` of the first attempt; null for a stored charge.",
     example: "5b0c7a4e-2f61-4c1d-9a38-e1f06d7b9c25",
   }),
   created_at: timestamp("When the request was made."),

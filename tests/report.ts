@@ -19,8 +19,8 @@ export interface Result {
 
 /**
  * The results of the files that a process ran. The report groups tests by the module that registers
- * them. If that is a shared module, its tests count for the file that ran alone; if several files ran,
- * the report does not say to which file they belong, so the module gets a result of its own.
+ * them, which can be a shared module. If the process ran one file, the tests of that module count
+ * for the file. If it ran several files, the module gets its own result.
  */
 export function readResults(paths: string[], report: string): Result[] {
   const suites = report.split("<testsuite ").slice(1).map(readSuite);

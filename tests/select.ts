@@ -56,7 +56,7 @@ export const LONGEST = [
   "tests/invoices/life_cycles_test.ts",
 ];
 
-/** The files that also run with the service's connections through PgBouncer: each kind of statement. */
+/** The files that also run through PgBouncer. Together they use each kind of statement. */
 export const POOLED = [
   "tests/idempotency/keys_test.ts",
   "tests/idempotency/resume_test.ts",

@@ -10,11 +10,16 @@ import type {
 import type { ReportColumn } from "../../core/reports/report_file.ts";
 import type { StatsView } from "../../core/reports/stats.ts";
 import type { TimelineEntry } from "../../core/timelines.ts";
+import type { AttentionKind } from "../attention.ts";
+import type { Column, Field, List } from "../payment_query.ts";
 
 export interface Words {
   language: string;
   locale: string;
   console: string;
+  menu: string;
+  /** A link that skips the navigation. */
+  skip: string;
   payments: string;
   sessions: string;
   signIn: string;
@@ -160,7 +165,8 @@ export interface Words {
     noUser: string;
     other: string;
     download: string;
-    tooManyBars: string;
+    noChart: string;
+    totals: string;
     moreGroups: string;
     asOf: string;
     explanation: string;
@@ -189,16 +195,12 @@ export interface Words {
     agrees: string;
     differs: string;
     report: string;
-    /** After the number of lines, and before a user. */
-    linesBy: string;
     comparing: string;
-    /** Between two numbers of lines. */
-    ofLines: string;
+    comparedLines: string;
     reload: string;
     comparisonFailed: string;
     results: Record<DifferenceResult | "matched", string>;
     meanings: Record<DifferenceResult, string>;
-    /** After a number. */
     queuedChecks: string;
     noDifferences: string;
     line: string;
@@ -206,8 +208,6 @@ export interface Words {
     kinds: Record<DifferenceView["kind"], string>;
     inFile: string;
     here: string;
-    statusInFile: string;
-    statusHere: string;
     check: string;
     checked: string;
     byDay: string;
@@ -218,5 +218,47 @@ export interface Words {
     net: string;
     download: string;
     moreDays: string;
+  };
+  exportCsv: string;
+  overviewPage: {
+    title: string;
+    today: string;
+    yesterday: string;
+    lastWeek: string;
+    /** Followed by a time of day. */
+    comparison: string;
+    /** Followed by a time. */
+    asOf: string;
+    paid: string;
+    paidCount: string;
+    successRate: string;
+    chargebacks: string;
+    computing: string;
+    chart: string;
+    nothingPaid: string;
+    otherMethods: string;
+    day: string;
+    total: string;
+    showTable: string;
+    newest: string;
+    allPayments: string;
+    attention: string;
+    nothing: string;
+    /** After a number. */
+    orMore: string;
+    kinds: Record<AttentionKind, string>;
+  };
+  paymentsPage: {
+    filters: string;
+    chosen: string;
+    /** Before the filter that a link removes. */
+    remove: string;
+    apply: string;
+    columns: string;
+    amountHelp: string;
+    outcomeUnknown: string;
+    labels: Record<Field | List, string>;
+    columnNames: Record<Column, string>;
+    fraudStatuses: Record<string, string>;
   };
 }

@@ -45,7 +45,7 @@ export interface AuditView {
   action: string;
   resource_id: string | null;
   outcome: AuditOutcome;
-  /** Null for a charge, like the code and the request id: the payment shows what came of it. */
+  /** Null for a stored charge, like `code` and `request_id`: its payment shows the result. */
   status: number | null;
   code: string | null;
   attempts: number;
@@ -94,7 +94,7 @@ interface Charges {
 
 const NO_CHARGES: Charges = { charges: [], scannedTo: null };
 
-/** The charges, which are recorded in their payments. */
+/** Reads charges from the payments: a stored charge has no row in the audit table. */
 async function listCharges(database: Database, filter: AuditFilter): Promise<Charges> {
   const { actor, resourceId, outcome, first, end } = filter;
   if (resourceId !== null) {
@@ -121,7 +121,7 @@ async function listCharges(database: Database, filter: AuditFilter): Promise<Cha
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-/** The user whose charges the actor makes; null: there is no such user. */
+/** The user of the actor; null: the actor is unknown. */
 async function findUser(database: Database, actor: string): Promise<string | null> {
   const [, kind, name] = actor.match(/^(api_key|jwt):(.+)$/s) ?? [];
   if (kind === "jwt") return name!;

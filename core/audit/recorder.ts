@@ -19,7 +19,7 @@ export interface AuditedRequest {
   action: string;
   resourceId: string | null;
   status: number;
-  /** The code of the problem; null: none. */
+  /** The code of the problem; null: the response is not a problem. */
   code: string | null;
   requestId: string;
 }
@@ -27,7 +27,7 @@ export interface AuditedRequest {
 export interface AuditRecorder extends AsyncDisposable {
   /** Resolves when the change is recorded. Never rejects: a failure is logged. */
   recordChange(request: AuditedRequest): Promise<void>;
-  /** The same for a file that the caller downloads. */
+  /** Like `recordChange`, for a file that the caller downloads. */
   recordExport(request: AuditedRequest): Promise<void>;
   /** Records the refusal later. */
   recordRefusal(request: AuditedRequest): void;

@@ -88,8 +88,8 @@ export function createBoundedStream({ onIdle, onClosed }: BoundedStreamOptions):
     abort(reason) {
       if (isClosed) return;
       // Fails the stream, because that closes the connection at once: after a normal end it would stay
-      // open until the reader has read everything. The reason is a string instead of an `Error`,
-      // because the server prints it.
+      // open until the reader has read everything. The reason is a string: the server prints
+      // it, and would print an `Error` with its stack.
       controller.error(`Event stream aborted: ${reason}`);
       close();
     },

@@ -180,7 +180,7 @@ async function markSent(
   }));
 }
 
-/** `askedAtVersion`: the payment's version at the status request; null: there was no request. */
+/** `askedAtVersion`: the payment's version at the status request; null: none was sent. */
 interface MadeCharge {
   kind: "made";
   transaction: Transaction;

@@ -1,17 +1,18 @@
-/** `readPayment`, `listPayments` and `searchPayments`: without a request to the gateway. */
+/** Reads, lists and searches payments, without a request to the gateway. */
 
 import { batched } from "../../db/batched.ts";
 import {
   isBySettlement,
   listPayments as list,
+  listUnanswered,
   type PaymentConditions,
 } from "../../db/payment_lists.ts";
 import { MAX_SEARCHED, searchPayments as search } from "../../db/payment_search.ts";
 import { paymentReads } from "../../db/payment_statements.ts";
-import type { Caller } from "../auth/caller.ts";
+import { type Caller, requireReadAll } from "../auth/caller.ts";
 import { type FieldError, invalidField, ServiceError } from "../errors.ts";
 import { checkCursor, checkRange, idRange, refuseFilters } from "../list_filters.ts";
-import { type Position, readFilteredPage } from "../page.ts";
+import { type Position, readFilteredPage, readPage } from "../page.ts";
 import { ownerFor, ownerOfList } from "../records/read.ts";
 import type { PaymentDeps } from "./payment_record.ts";
 import { type PaymentSummary, type PaymentView, summarizePayment, viewPayment } from "./views.ts";
@@ -116,7 +117,7 @@ export interface PaymentSearchInput {
   limit: number;
 }
 
-/** The newest payments that have this text as an id or a contact; a beginning suffices for order ids. */
+/** The newest payments with this id or contact; for an order id, its beginning is enough. */
 export async function searchPayments(
   { database }: PaymentDeps,
   caller: Caller,
@@ -134,4 +135,35 @@ export async function searchPayments(
     throw invalidField("q", `matches more than ${MAX_SEARCHED} payments; add characters`);
   }
   return rows.map((row) => summarizePayment(row, caller));
+}
+
+/** A charge that runs has no response either, so a payment counts as unanswered only after this time. */
+const UNANSWERED_MS = 60_000;
+
+/** Payments that were created before this time, and have no response yet, have an unknown outcome. */
+export function unansweredSince(now: number): Date {
+  return new Date(now - UNANSWERED_MS);
+}
+
+/** Pending payments without a response of the gateway, newest first. For staff and viewers. */
+export async function listUnansweredPayments(
+  { database, clock }: PaymentDeps,
+  caller: Caller,
+  { after, limit }: { after: Position | null; limit: number },
+): Promise<PaymentPage> {
+  requireReadAll(caller);
+  const createdBefore = unansweredSince(clock());
+  const before = after?.id ?? null;
+  const { rows, next } = await readPage(
+    limit,
+    (limit) =>
+      database.query(
+        (sql) => listUnanswered(sql, { createdBefore, before, limit }),
+        "list unanswered payments",
+      ),
+  );
+  return {
+    payments: rows.map((row) => summarizePayment(row, caller)),
+    next: next === null ? null : { id: next, at: null },
+  };
 }

@@ -36,7 +36,7 @@ export async function listRefunds(
   { limit, ...filter }: Omit<RefundFilter, "owner" | "firstId">,
 ): Promise<RefundPage> {
   const owner = ownerFor(caller);
-  const firstId = filter.createdFrom && firstIdAt(beforeIds(filter.createdFrom));
+  const firstId = filter.createdFrom && firstIdAt(withMargin(filter.createdFrom));
   const { rows, next } = await readPage(
     limit,
     (limit) =>
@@ -45,9 +45,9 @@ export async function listRefunds(
   return { refunds: rows.map((refund) => viewRefundDetails(caller, refund)), next };
 }
 
-/** A refund gets its id shortly before `created_at`. Clocks of instances may differ, too. */
+/** The id of a refund may be older than `created_at`, and the clocks of instances may differ. */
 const ID_MARGIN_MS = 10 * 60_000;
 
-function beforeIds(time: Date): Date {
+function withMargin(time: Date): Date {
   return new Date(Math.max(0, time.getTime() - ID_MARGIN_MS));
 }

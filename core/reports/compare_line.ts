@@ -24,7 +24,7 @@ export function compareLine(
     const known_amount = chargebackAmount(candidate);
     const result = !known_status.includes("chargeback")
       ? "status_differs"
-      // Several chargebacks of a payment have a line each.
+      // Each chargeback of a payment has its own line, with a part of the amount.
       : known_amount !== null && line.amount <= known_amount
       ? "matched"
       : "amount_differs";
@@ -54,7 +54,7 @@ const MISSING: Outcome = {
   known_status: null,
 };
 
-/** By its key, or else by its amount. */
+/** Finds the refund by its key or, if the line has none, by its amount. */
 function compareRefund(
   { refund_key, amount }: FileLine,
   { id, refunds }: LineCandidate,

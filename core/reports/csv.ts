@@ -18,7 +18,7 @@ function cellText(cell: Cell): string | null {
 /** A spreadsheet runs such a cell as a formula. Some programs accept the wide characters, too. */
 const FORMULA = /^[\s\p{Cc}]*[=+\-@＝＋－＠]|^[\t\r\n]/u;
 
-/** Spreadsheets read these as a number or as text. */
+/** Matches `FORMULA`, but is harmless: spreadsheets read it as a number or as text. */
 const PHONE_OR_NUMBER = /^(\+\d[\d ]*|-\d+(\.\d+)?)$/;
 
 /**

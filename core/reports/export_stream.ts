@@ -14,7 +14,7 @@ export const EXPORT_PAGE = 500;
 /** An export that the reader does not read for this long is aborted. */
 const MAX_STALL_MS = 60_000;
 
-/** The credential was checked when the export began, so it must not last forever. */
+/** The longest time of an export: its credential is checked only when it begins. */
 const MAX_EXPORT_MS = 60 * 60_000;
 
 export interface ExportLimits {
@@ -36,13 +36,13 @@ export interface ExportPage<Cursor> {
 
 export interface ExportSource<Cursor> {
   columns: readonly string[];
-  /** Begins the file with a byte order mark. */
+  /** Whether the file begins with a byte order mark. */
   hasMark: boolean;
   readPage(after: Cursor | null): Promise<ExportPage<Cursor>>;
 }
 
 export interface Exports {
-  /** Reads the first page before it returns: an invalid filter is an error and not a broken file. */
+  /** Reads the first page before it returns, so that an invalid filter gets an error response. */
   open<Cursor>(caller: Caller, source: ExportSource<Cursor>): Promise<ReadableStream<Uint8Array>>;
   /** Throws if the caller cannot open another export now. */
   admit(caller: Caller): void;
@@ -117,7 +117,7 @@ function streamPages<Cursor>(
     if (isEnded) return;
     end();
     log.error("export_failed", error);
-    // A string instead of an `Error`, because the server prints it.
+    // A string: the server prints the reason, and would print an `Error` with its stack.
     controller.error("Export aborted");
   }
 
@@ -158,7 +158,7 @@ async function* writePages<Cursor>(
 ): AsyncGenerator<string, void> {
   yield (hasMark ? "\uFEFF" : "") + writeCsv([columns]);
   for (let page = first;; page = await readPage(page.next)) {
-    // A page can be empty although there are more.
+    // A page can be empty although more pages follow.
     if (page.rows.length > 0) yield writeCsv(page.rows);
     if (page.next === null) return;
   }

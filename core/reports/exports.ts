@@ -1,4 +1,4 @@
-/** The columns of each export, and how its pages are read: with the lists, so it has their filters. */
+/** The columns of each export. Its pages are read by the API's lists, so it has their filters. */
 
 import type { Database } from "../../db/database.ts";
 import { listOwners, listPaymentsByIds } from "../../db/exports.ts";
@@ -142,7 +142,7 @@ export function exportInvoices<Cursor>(
   });
 }
 
-/** An export of what the list returns. Only the owners are not part of it. */
+/** Exports the items of a list, with their owners, which the list does not return. */
 function exportViews<View extends { id: string }, Cursor>(
   { database }: ExportDeps,
   caller: Caller,
@@ -170,7 +170,7 @@ function withOwner<T>(caller: Caller, cells: readonly T[], owner: T): T[] {
   return canReadAll(caller) ? [...cells, owner] : [...cells];
 }
 
-/** Amounts are whole rupiah: spreadsheets of some countries take the point for thousands. */
+/** Amounts have no decimals, because some spreadsheets read the point as a thousands separator. */
 function cellsOf<View>(view: View, columns: readonly (keyof View)[]): Cell[] {
   return columns.map((name) => {
     const value = view[name];

@@ -1,9 +1,9 @@
 /**
- * How long customers take to pay, as a histogram: hours of a rollup can be added up, but their medians
- * cannot. Each range ends at 1.41 times the end of the previous one.
+ * How long customers take to pay, as a histogram: the histograms of several hours can be added up,
+ * but medians cannot. Each range ends at 1.41 times the end of the previous one.
  */
 
-/** The last range has no end; it begins at about 8.6 days. */
+/** The last range has no end; it begins at about 6.1 days. */
 export const PAY_TIME_RANGES = 40;
 
 /** The end of range 0, in seconds. */

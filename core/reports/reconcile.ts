@@ -1,6 +1,7 @@
 /**
  * The job that compares a report of the gateway with the payments here. The file changes no payment: for
- * each difference, a check at the gateway is queued, which asks for the ids that the service has stored.
+ * each payment that differs, a check at the gateway is queued. It uses the ids in the database, not those
+ * in the file.
  */
 
 import { MAX, NIL } from "uuid";
@@ -20,12 +21,12 @@ const BATCH = 500;
 /** Lines that one statement reads to delete those that agree. */
 const DELETE_BATCH = 2_000;
 
-/** Checks that a file queues without a confirmation, and how far apart they run. */
+/** The most checks that a file queues, without and with a confirmation, and their interval. */
 export const MAX_CHECKS = 1_000;
 const MAX_CONFIRMED_CHECKS = 100_000;
 const CHECK_INTERVAL_MS = 1_000;
 
-/** A job ends before its time limit, and continues later. */
+/** The time of one run. Then the job is postponed, before it reaches its own time limit. */
 const MAX_RUN_MS = 45_000;
 
 /** One run of the job. */
@@ -119,7 +120,7 @@ async function storeProgress(
   Object.assign(run, { summary, comparedTo });
 }
 
-/** Payments that were settled on the days of the file, but are not in it. */
+/** Stores the payments that were settled on the days of the file, but are not in it. */
 async function findMissing(run: Run): Promise<boolean> {
   const { deps: { database }, file: { id, first_day, last_day } } = run;
   if (first_day === null || last_day === null) return true;

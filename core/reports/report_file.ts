@@ -28,13 +28,16 @@ export type ReportColumn = keyof typeof HEADERS;
 /** Headers that the caller has named. */
 export type ColumnNames = Partial<Record<ReportColumn, string>>;
 
-/** The most errors that are reported before the rest of the file is not read. */
+/** After this many errors, the rest of the file is not read. */
 const MAX_ERRORS = 20;
 
-/** Far longer than any line of a report: an unclosed quote must not read the whole file. */
+/** Far longer than any line of a report. Otherwise an unclosed quote would read the whole file. */
 const MAX_LINE_BYTES = 64 * 1024;
 
-/** Throws `validation_error` for a file that is not valid as a whole, with the numbers of the lines. */
+/**
+ * Throws `validation_error` with the numbers of the invalid lines. The caller must then drop the
+ * lines that it got before.
+ */
 export async function* readReport(
   file: ReadableStream<Uint8Array>,
   names: ColumnNames,

@@ -14,11 +14,16 @@ export { STATS_GROUPS, STATS_INTERVALS } from "../../db/stats.ts";
 export interface StatsInput {
   /** A day, such as `2026-03-05`, or a time; missing: 30 days before `to`. */
   from?: string;
-  /** Exclusive, like `from`; missing: now. */
+  /** Exclusive; in the format of `from`. Missing: the end of the current hour. */
   to?: string;
   interval: StatsQuery["interval"];
   time_zone: string;
   group_by: readonly StatsGroup[];
+}
+
+export interface StatsOptions {
+  /** False: `median_seconds_to_pay` is null. It takes most of the time. */
+  withMedian?: boolean;
 }
 
 export type StatsView = Awaited<ReturnType<typeof readPaymentStats>>;
@@ -39,6 +44,7 @@ export async function readPaymentStats(
   { database, clock }: { database: Database; clock: Clock },
   caller: Caller,
   { interval, time_zone: timeZone, group_by: groups, ...range }: StatsInput,
+  { withMedian = true }: StatsOptions = {},
 ) {
   if (groups.includes("user_id") && !canReadAll(caller)) {
     throw new ServiceError("forbidden", {
@@ -62,7 +68,7 @@ export async function readPaymentStats(
   const { as_of } = await database.query(findProgress, "find stats progress");
   if (as_of === null) throw notReady();
   const rows = await database.query(
-    (sql) => readStats(sql, { ...query, limit: MAX_ROWS + 1 }, PAY_TIME_RANGES),
+    (sql) => readStats(sql, { ...query, limit: MAX_ROWS + 1 }, withMedian ? PAY_TIME_RANGES : 0),
     "read stats",
   );
   if (rows.length > MAX_ROWS) {

@@ -9,6 +9,7 @@ import {
   type GatewayWebhookEndpoint,
   insertEndpoint,
   listEndpoints,
+  listFailingEndpoints,
 } from "../../db/webhook_endpoints.ts";
 import { type Caller, requireReadAll, requireStaff } from "../auth/caller.ts";
 import type { Clock } from "../clock.ts";
@@ -83,12 +84,18 @@ export async function createWebhookEndpoint(
 export async function listWebhookEndpoints(
   { database }: WebhookDeps,
   caller: Caller,
-  { limit, before }: { limit: number; before: string | null },
+  { limit, before, isFailing = false }: {
+    limit: number;
+    before: string | null;
+    /** Only endpoints that fail, or that the service has disabled because they failed. */
+    isFailing?: boolean;
+  },
 ): Promise<{ endpoints: EndpointView[]; next: string | null }> {
   requireReadAll(caller);
+  const list = isFailing ? listFailingEndpoints : listEndpoints;
   const { rows, next } = await readPage(
     limit,
-    (limit) => database.query((sql) => listEndpoints(sql, { before, limit }), "list endpoints"),
+    (limit) => database.query((sql) => list(sql, { before, limit }), "list endpoints"),
   );
   return { endpoints: rows.map(viewEndpoint), next };
 }

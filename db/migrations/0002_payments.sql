@@ -1,8 +1,8 @@
--- Payments and all that happens to them. Amounts are whole rupiah.
+-- Payments and what belongs to them. Amounts are whole rupiah.
 create table gateway.payments (
-  -- UUIDv7, made by the service: in the order of their making.
+  -- UUIDv7, created by the service, so ids are in the order of creation.
   id uuid primary key,
-  -- Null: made outside of the service and linked to nobody; for staff only.
+  -- Null: created outside of the service and linked to no user; only staff see it.
   user_id text,
   order_id text not null,
   -- Null until the gateway has answered for the first time.
@@ -12,10 +12,10 @@ create table gateway.payments (
   store text,
   acquirer text,
   gross_amount bigint not null check (gross_amount > 0),
-  -- What was taken of it; null while nothing is.
+  -- The part of the amount that was captured; null: nothing yet.
   captured_amount bigint check (captured_amount > 0),
   refunded_amount bigint not null default 0 check (refunded_amount >= 0),
-  -- The sum of the refunds that are under way.
+  -- The sum of the pending refunds.
   reserved_amount bigint not null default 0 check (reserved_amount >= 0),
   currency text not null,
   transaction_status text not null,
@@ -43,26 +43,26 @@ create table gateway.payments (
   custom_field3 text,
   invoice_id uuid,
   subscription_id uuid,
-  -- A card's amount was only to be held: it can be captured in part.
+  -- The card charge was only to authorize the amount, which can be captured in part.
   is_hold boolean not null default false,
-  -- The gateway refused the charge: no transaction exists, and none will.
+  -- The gateway refused the charge: there is no transaction, and there never will be one.
   is_refused boolean not null default false,
-  -- When it was first known to be paid.
+  -- When the service first knew that the payment was paid.
   paid_at timestamptz,
-  -- How often the bank refused to capture it.
+  -- How often the bank denied the capture.
   denied_captures integer not null default 0,
-  -- When its charge was last sent, or about to be.
+  -- When the charge was last sent; written just before.
   sent_at timestamptz not null,
-  -- When to ask the gateway, should nobody have heard from it until then.
+  -- When to check the status at the gateway if no report arrives earlier.
   check_at timestamptz,
   event_count integer not null default 0,
-  -- Each change raises it, and holds only for the version it was made of.
+  -- Each change increments it. A change is written only if the version is still the one it read.
   version integer not null default 0,
   created_at timestamptz not null,
   updated_at timestamptz not null
 );
 
--- Lists, newest first: all of a caller's, all of them, and by any type and status at no greater cost.
+-- For lists, newest first: of one user or of all users, also by type and status.
 create index payments_by_user on gateway.payments (user_id, id);
 create index payments_by_user_and_status on gateway.payments (user_id, transaction_status, id);
 create index payments_by_status on gateway.payments (transaction_status, id);
@@ -71,8 +71,8 @@ create index payments_by_user_and_kind on gateway.payments
 create index payments_by_kind on gateway.payments (payment_type, transaction_status, id);
 create index payments_to_check on gateway.payments (check_at) where check_at is not null;
 
--- Items, history and refunds are written in their payment's own statement and nothing is ever
--- deleted, so that no foreign key has to look after them: they would cost every charge time.
+-- Items, history and refunds are written in the same statement as their payment, and payments are never
+-- deleted. So there are no foreign keys, which would slow down every charge.
 create table gateway.payment_items (
   id uuid primary key,
   payment_id uuid not null,
@@ -91,7 +91,7 @@ create index payment_items_by_payment on gateway.payment_items (payment_id);
 create table gateway.refunds (
   id uuid primary key,
   payment_id uuid not null,
-  -- The gateway makes one refund of a key, however often it is asked.
+  -- The gateway creates only one refund for each key, even if the request is repeated.
   refund_key text not null,
   amount bigint not null check (amount > 0),
   reason text,
@@ -104,11 +104,11 @@ create table gateway.refunds (
   unique (payment_id, refund_key)
 );
 
--- The story of each payment: every change of its state, and who brought it about.
+-- Every change of a payment's state, and what caused it.
 create table gateway.payment_history (
   id bigint generated always as identity primary key,
   payment_id uuid not null,
-  -- Null: it was made.
+  -- Null: the payment was created.
   from_status text,
   to_status text not null,
   fraud_status text,
@@ -117,7 +117,7 @@ create table gateway.payment_history (
 );
 create index payment_history_by_payment on gateway.payment_history (payment_id);
 
--- What happened, for those who listen; written with the change itself.
+-- Events about changes; written in the same statement as the change.
 create table gateway.events (
   id uuid primary key,
   name text not null,
@@ -131,27 +131,27 @@ create table gateway.events (
   unique (resource_id, sequence)
 );
 
--- Who has an order id. Unlike payments, of which one order may have several at the gateway (each try
--- on a payment link is one), an order has one holder.
+-- Which payment or invoice holds an order id. An order id has one holder, but it can have several
+-- payments: each attempt on a payment link is one.
 create table gateway.order_ids (
   order_id text primary key,
   user_id text not null,
   holder_id uuid not null
 );
 
--- Requests that bear an Idempotency-Key: what came of them, or that they still run.
+-- Requests with an Idempotency-Key: their reply, or that they are still running.
 create table gateway.idempotency_keys (
   user_id text not null,
   -- Method and path.
   scope text not null,
   key text not null,
   body_hash bytea not null,
-  -- What a request that was cut short goes on with.
+  -- The records with which an interrupted request continues.
   payment_id uuid,
   refund_id uuid,
-  -- The answer, to be given again; null while there is none to keep.
+  -- The reply, which is sent again to a repeated request; null: none yet.
   reply json,
-  -- Until then the request counts as running.
+  -- Until then, the request counts as running.
   lease_until timestamptz not null,
   created_at timestamptz not null,
   primary key (user_id, scope, key)

@@ -1,8 +1,8 @@
--- Every call of the gateway's that was accepted, and what came of it.
+-- Every accepted notification of the gateway, and its result.
 create table gateway.notifications (
-  -- UUIDv7, made by the service: in the order of their coming.
+  -- UUIDv7, created by the service, so ids are in the order of arrival.
   id uuid primary key,
-  -- Null: it is about nothing that is known here.
+  -- Null: the notification matches no payment.
   payment_id uuid,
   order_id text not null,
   transaction_id text,
@@ -10,29 +10,29 @@ create table gateway.notifications (
   fraud_status text,
   payment_type text,
   status_code text not null,
-  -- As it was signed: text.
+  -- The text that the signature covers.
   gross_amount text not null,
   status text not null,
   error_message text,
-  -- Without its signature and without tokens.
+  -- Without the signature and tokens.
   raw_payload json not null,
   created_at timestamptz not null
 );
 create index notifications_by_order on gateway.notifications (order_id, id);
 create index notifications_by_status on gateway.notifications (status, id);
 
--- Notifications may come before the answer to the charge: then the order id is all there is.
+-- A notification can arrive before the response to the charge. Then only the order id finds the payment.
 create index payments_unanswered on gateway.payments (order_id)
   where transaction_id is null and not is_refused;
 
--- Where an event stands among all others: readers see none of a transaction before all transactions
--- that began earlier are over, and so nothing ever appears before what was read. Transactions are
--- numbered by the server; who moves to another server begins a new generation.
+-- The order of events. Readers see the events of a transaction only when all transactions that began
+-- earlier have ended, so no event ever appears before one that was already read. The server numbers
+-- transactions; after a move to another server, a new generation begins.
 alter table gateway.events
   add column generation integer not null default 0,
   add column xact_id xid8 not null default pg_current_xact_id();
 create index events_in_order on gateway.events (generation, xact_id, id);
 create index events_by_name on gateway.events (name, generation, xact_id, id);
 
--- Of the jobs of one task about one thing one runs at a time where their order counts.
+-- For tasks whose order matters: only one job of the same task and subject runs at a time.
 create index jobs_running on gateway.jobs (task, subject_id) where status = 'running';

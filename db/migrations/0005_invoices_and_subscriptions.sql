@@ -1,4 +1,4 @@
--- Payments are no longer the only ones that have a story, and that are asked for with a key.
+-- Invoices and subscriptions have a history and idempotency keys, too.
 alter table gateway.payment_history rename to history;
 alter table gateway.history rename column payment_id to resource_id;
 alter table gateway.history add column resource text not null default 'payment';
@@ -6,9 +6,9 @@ alter table gateway.history alter column resource drop default;
 alter index gateway.payment_history_by_payment rename to history_by_resource;
 alter table gateway.idempotency_keys rename column payment_id to resource_id;
 
--- Bills with a page to pay them on. What is paid there are payments, linked to their invoice.
+-- Invoices with a payment page. A payment made there is linked to its invoice.
 create table gateway.invoices (
-  -- UUIDv7, made by the service: in the order of their making.
+  -- UUIDv7, created by the service, so ids are in the order of creation.
   id uuid primary key,
   user_id text not null,
   invoice_number text not null,
@@ -22,22 +22,22 @@ create table gateway.invoices (
   customer_id text,
   total_amount bigint not null check (total_amount > 0),
   currency text not null,
-  -- A day of Western Indonesia (YYYY-MM-DD), and the last second of it.
+  -- A day in Western Indonesia Time (YYYY-MM-DD), and its last second.
   due_date text not null,
   due_at timestamptz not null,
   paid_at timestamptz,
   notes text,
-  -- Why it was to be voided, whether or not it was.
+  -- The reason of the request to void the invoice, even if that request failed.
   void_reason text,
   payment_link_url text,
   pdf_url text,
   metadata json,
-  -- When it was first sent to the gateway, or about to be.
+  -- When the invoice was first sent to the gateway; written just before.
   sent_at timestamptz not null,
-  -- When to ask the gateway, should nobody have heard from it until then.
+  -- When to check the status at the gateway if no report arrives earlier.
   check_at timestamptz,
   event_count integer not null default 0,
-  -- Each change raises it, and holds only for the version it was made of.
+  -- Each change increments it. A change is written only if the version is still the one it read.
   version integer not null default 0,
   created_at timestamptz not null,
   updated_at timestamptz not null
@@ -46,7 +46,7 @@ create index invoices_by_user on gateway.invoices (user_id, id);
 create index invoices_by_user_and_status on gateway.invoices (user_id, status, id);
 create index invoices_by_status on gateway.invoices (status, id);
 create index invoices_to_check on gateway.invoices (check_at) where check_at is not null;
--- Only one that the gateway refused leaves its number to another.
+-- Only an invoice that the gateway refused frees its number.
 create unique index invoices_by_number on gateway.invoices (invoice_number)
   where status <> 'failed';
 
@@ -61,7 +61,7 @@ create table gateway.invoice_items (
 );
 create index invoice_items_by_invoice on gateway.invoice_items (invoice_id);
 
--- What the gateway charges a customer for by itself, time and again.
+-- Subscriptions, which the gateway charges at regular intervals.
 create table gateway.subscriptions (
   id uuid primary key,
   user_id text not null,
@@ -73,27 +73,27 @@ create table gateway.subscriptions (
   currency text not null,
   interval integer not null,
   interval_unit text not null,
-  -- Null: without end.
+  -- Null: no limit.
   max_interval integer,
-  -- Cycles that were begun.
+  -- The number of cycles that have begun.
   current_interval integer not null default 0,
   start_time timestamptz,
   next_execution_at timestamptz,
   status text not null,
-  -- The action that the gateway was asked for and has not answered yet: it will be asked again.
+  -- A requested action that the gateway has not confirmed yet; the request is repeated.
   intent text,
-  -- When it was disabled or cancelled; null while it is not.
+  -- When the subscription was disabled or cancelled; null: it is active.
   ended_at timestamptz,
   customer_first_name text,
   customer_last_name text,
   customer_email text,
   customer_phone text,
   metadata json,
-  -- When it was first sent to the gateway, or about to be.
+  -- When the subscription was first sent to the gateway; written just before.
   sent_at timestamptz not null,
-  -- When the gateway was last asked about it.
+  -- When the status was last checked at the gateway.
   checked_at timestamptz,
-  -- When to ask the gateway, should nobody have heard from it until then.
+  -- When to check the status at the gateway if no report arrives earlier.
   check_at timestamptz,
   event_count integer not null default 0,
   version integer not null default 0,
@@ -103,10 +103,10 @@ create table gateway.subscriptions (
 create index subscriptions_by_user on gateway.subscriptions (user_id, id);
 create index subscriptions_by_user_and_status on gateway.subscriptions (user_id, status, id);
 create index subscriptions_by_status on gateway.subscriptions (status, id);
--- Their charges have orders that begin with it.
+-- The order ids of a subscription's charges begin with its name.
 create index subscriptions_by_name on gateway.subscriptions (name);
 
--- The charges of subscriptions that were told of: each is told once.
+-- The charges of subscriptions that have an event. The row ensures that each charge has only one.
 create table gateway.subscription_charges (
   transaction_id text primary key,
   subscription_id uuid not null,

@@ -1,40 +1,40 @@
--- Where events are sent to: addresses of the merchant's own software.
+-- Webhook endpoints: URLs of the merchant's software to which events are sent.
 create table gateway.webhook_endpoints (
-  -- UUIDv7, made by the service: in the order of their making.
+  -- UUIDv7, created by the service, so ids are in the order of creation.
   id uuid primary key,
   url text not null,
-  -- Null: every event.
+  -- Null: all events.
   event_names text[],
   description text,
-  -- Why nothing is sent to it for the time being; null: it is enabled.
+  -- Why the endpoint is disabled; null: it is enabled.
   disabled_reason text,
-  -- Since when every attempt has failed; null: the last one did not.
+  -- Since when all attempts have failed; null: the last attempt succeeded.
   failing_since timestamptz,
-  -- What is sent is signed with it. Encrypted.
+  -- Signs the requests. Encrypted.
   secret text not null,
-  -- The one before it, with which it is signed, too, until then.
+  -- The secret before the last rotation, which also signs requests until `previous_secret_until`.
   previous_secret text,
   previous_secret_until timestamptz,
   event_count integer not null default 0,
   created_at timestamptz not null,
   updated_at timestamptz not null,
-  -- It goes when what was to be sent to it is gone.
+  -- The row is deleted later, after its deliveries.
   deleted_at timestamptz
 );
 
--- An event on its way to an endpoint, written together with it.
+-- The delivery of an event to an endpoint; written together with the event.
 create table gateway.webhook_deliveries (
   event_id uuid not null,
   endpoint_id uuid not null,
   event_name text not null,
-  -- Of the event: of one resource they are sent in the order of their sequence.
+  -- Copied from the event. The events of a resource are sent in the order of their sequence.
   resource_id uuid not null,
   sequence integer not null,
   status text not null default 'pending',
   attempts integer not null default 0,
-  -- Null: it is over.
+  -- Null: there is no further attempt.
   next_attempt_at timestamptz,
-  -- Of the last attempt: what the endpoint answered, or why it did not, and how long that took.
+  -- The last attempt: the endpoint's response or the error, and the duration.
   status_code integer,
   answer text,
   error text,
@@ -48,9 +48,9 @@ create index webhook_deliveries_by_status
   on gateway.webhook_deliveries (endpoint_id, status, event_id);
 create index webhook_deliveries_due on gateway.webhook_deliveries (endpoint_id, next_attempt_at)
   where status = 'pending';
--- Which of a resource is first.
+-- Finds the first pending delivery of a resource.
 create index webhook_deliveries_open on gateway.webhook_deliveries (endpoint_id, resource_id, sequence)
   where status = 'pending';
 
--- Whoever follows only what is their own finds it without reading what is everybody's.
+-- For readers who see only their own events, so that they need not read the events of all users.
 create index events_by_user on gateway.events (user_id, generation, xact_id, id);

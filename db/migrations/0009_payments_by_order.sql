@@ -1,2 +1,2 @@
--- The payments of an order, for who has its number and nothing else.
+-- Finds the payments of an order.
 create index payments_by_order on gateway.payments (order_id, id);

@@ -1,7 +1,7 @@
 -- Paid payments are checked again some time after they were paid. They are found by the time of
 -- payment, which is written once: a later change of a payment does not move it in this index.
 -- Other indexes begin with the payment type as well. The expression makes this one the only index
--- that fits, whatever PostgreSQL assumes about the size of the table.
+-- that fits, so PostgreSQL uses it for a table of any size.
 create index payments_by_paid_time on gateway.payments ((payment_type || ''), paid_at, id)
   where paid_at is not null;
 

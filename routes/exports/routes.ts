@@ -5,12 +5,7 @@ import type { Context } from "hono";
 import { oneOf } from "../../core/input_fields.ts";
 import type { InvoiceDeps } from "../../core/invoices/invoice_record.ts";
 import type { Position } from "../../core/page.ts";
-import {
-  createExports,
-  EXPORT_PAGE,
-  type Exports,
-  type ExportSource,
-} from "../../core/reports/export_stream.ts";
+import { EXPORT_PAGE, type Exports, type ExportSource } from "../../core/reports/export_stream.ts";
 import { exportInvoices, exportPayments, exportRefunds } from "../../core/reports/exports.ts";
 import { unsentExample } from "../../openapi/components.ts";
 import { InvoiceListQuery, readInvoicePage } from "../invoices/routes.ts";
@@ -121,13 +116,12 @@ const invoicesRoute = createRoute({
 });
 
 export interface ExportRouteDeps extends InvoiceDeps {
-  /** By default with the limits of the service. */
-  exports?: Exports;
+  exports: Exports;
 }
 
 export function createExportRoutes(deps: ExportRouteDeps): Router {
   const router = createRouter();
-  const exports = deps.exports ?? createExports(deps);
+  const { exports } = deps;
   router.openapi(paymentsRoute, async (c) => {
     const { bom, ...filters } = c.req.valid("query");
     const caller = callerOf(c);
@@ -161,7 +155,8 @@ export function createExportRoutes(deps: ExportRouteDeps): Router {
   return router;
 }
 
-async function sendFile<Cursor>(
+/** Sends an export as a file. */
+export async function sendFile<Cursor>(
   c: Context<AppEnv>,
   exports: Exports,
   name: string,

@@ -18,7 +18,7 @@ export function createAudit(recorder: AuditRecorder, basePath: string): AuditReq
     const { status } = response;
     const isRead = readsStoredData(request.method, route);
     const path = route.slice(basePath.length);
-    const isExport = path.startsWith(EXPORTS) && request.method === "GET" && status === 200;
+    const isExport = EXPORTS.test(path) && request.method === "GET" && status === 200;
     // A refused read is an attempt to see what the caller must not see.
     if (isRead && status !== 403 && !isExport) return;
     // A payment has its actor, so a charge that stored one needs no other record.
@@ -42,7 +42,7 @@ export function createAudit(recorder: AuditRecorder, basePath: string): AuditReq
 }
 
 const CHARGE = "/charge/";
-const EXPORTS = "/exports/";
+const EXPORTS = /^\/exports\/|^\/console\/.+\/export\/$/;
 
 /** A UUID, or the prefix of an API key. Callers choose other text, so it is not stored. */
 const ID = /^([0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|gk_[\w-]{8})$/;

@@ -70,7 +70,7 @@ export function createRequireCaller(deps: RequireCallerDeps): RequireCaller {
   };
 }
 
-/** False for every request that changes something. `check_status` does: it updates its resource. */
+/** False for requests that change something. `check_status` is a GET, but it updates a record. */
 export function readsStoredData(method: string, route: string): boolean {
   return (method === "GET" || method === "HEAD") && !route.endsWith("/check_status/");
 }

@@ -29,7 +29,7 @@ export const EventNameSchema = z.enum(EVENT_NAMES).openapi("EventName", {
     "- `subscription_created`, `subscription_disabled`, `subscription_cancelled`",
     "- `subscription_charged`: a billing cycle was paid; sent once per cycle",
     "- `webhook_endpoint_disabled`: the service disabled an endpoint that returned 410 or failed " +
-    "for 24 hours; only staff receive it",
+    "for 24 hours; only staff and viewers receive it",
   ].join("\n"),
   example: "payment_settled",
 });

@@ -30,8 +30,8 @@ export const JobSchema = z.object({
   }).nullable().openapi({
     description:
       "Result of a succeeded job: `{payment}` for a charge and `{payment, refund}` for a refund, " +
-      "as in the synchronous response. The results of other tasks, which only staff can read, " +
-      "depend on the task.",
+      "as in the synchronous response. The results of other tasks, which only staff and viewers " +
+      "can read, depend on the task.",
     example: null,
   }),
   error: nullableText.openapi({

@@ -101,7 +101,7 @@ export function amountParameter(description: string) {
   });
 }
 
-/** One line of text that has to be equal. */
+/** One line of text, which the record must have exactly. */
 export function textParameter(description: string, example: string, max = 255) {
   return text(max).optional().openapi({
     description,

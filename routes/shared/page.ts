@@ -67,7 +67,7 @@ export function linkHeader(
   return { Link: `<${path}?${search}>; rel="next"` };
 }
 
-/** The same for a list with `filteredPaging`. */
+/** Like `linkHeader`, for a list with `filteredPaging`. */
 export function filteredLinkHeader(
   path: string,
   query: Record<string, QueryValue>,

@@ -1,4 +1,4 @@
-/** Notifications received from the gateway. Staff only; viewers can list them. */
+/** Notifications from the gateway. Staff and viewers can list them, staff can replay them. */
 
 import type { Client } from "#api/client";
 import { listNotifications, replayNotification } from "#api/sdk";

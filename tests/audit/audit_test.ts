@@ -142,7 +142,7 @@ Deno.test("audit: reads, checks, replays and requests without a valid credential
   assert.equal((await payments.audit()).length, before.length + 1);
 });
 
-Deno.test("audit: a charge that the gateway refused is one refused entry, and one that was never stored is another", async () => {
+Deno.test("audit: a charge is a refused entry if the gateway refused it, or if it was never stored", async () => {
   await using payments = await openAudited();
   const body = { payment_type: "gopay", gross_amount: 44_000, order_id: "once" };
   assert.equal((await payments.post("/charge/", body)).status, 201);
@@ -160,7 +160,7 @@ Deno.test("audit: a charge that the gateway refused is one refused entry, and on
   assert.equal(refused!.outcome, "refused");
 });
 
-Deno.test("audit: a viewer who tries to change something, and a user who reads what staff read, leave refused entries", async () => {
+Deno.test("audit: records a refused change by a viewer, and a refused read by a user", async () => {
   await using payments = await openAudited();
   const { id } = await payments.charge();
   await payments.post(`/payments/${id}/refund/`, {}, {}, payments.viewer);

@@ -37,7 +37,7 @@ async function openBrowser() {
       await page.goto(`${url}/`);
       await page.getByLabel("API key or JWT").fill(key);
       await page.getByRole("button", { name: "Sign in", exact: true }).click();
-      await page.getByRole("heading", { name: "Payments" }).waitFor();
+      await page.getByRole("heading", { name: "Overview" }).waitFor();
     },
     async [Symbol.asyncDispose]() {
       await browser.close();
@@ -69,6 +69,7 @@ Deno.test({
     );
     await signIn(page, await payments.app.createKey({ isStaff: true }));
 
+    await page.getByRole("link", { name: "Payments", exact: true }).click();
     await page.getByRole("searchbox").fill("siti@example.com");
     await page.keyboard.press("Enter");
     await page.getByRole("link", { name: paid.order_id }).click();
@@ -96,6 +97,88 @@ Deno.test({
     await page.getByRole("heading", { name: "Masuk" }).waitFor();
     assert.deepEqual(problems, []);
     assert.deepEqual(requests.filter((url) => !url.startsWith(new URL(opened.url).origin)), []);
+  },
+});
+
+/** Opens a page, and waits until it receives events: it is not told about earlier ones. */
+async function openLive(page: Page, url: string): Promise<void> {
+  await Promise.all([page.waitForResponse(/\/live\//), page.goto(url)]);
+}
+
+Deno.test({
+  name: "console in a browser: the overview shows a new payment and its change without a reload",
+  ignore: browserPath === null,
+  sanitizeResources: false,
+  async fn() {
+    await using opened = await openBrowser();
+    const { payments, browser, signIn } = opened;
+    await payments.paid("gopay");
+    await updateStats(payments.app.deps);
+    const page = await browser.newPage();
+    await signIn(page, await payments.app.createKey({ isStaff: true }));
+    await openLive(page, `${opened.url}/`);
+    await page.getByText("Show as a table").click();
+    const pending = await payments.charge("bca");
+    const row = page.getByRole("row").filter({ hasText: pending.order_id });
+    await row.getByText("Pending").waitFor();
+    assert.equal(await page.locator("#chart-table").getAttribute("open"), "", "stays open");
+    await payments.sandbox.control(`transactions/${pending.transaction_id}/pay`);
+    await payments.refresh(pending.id);
+    await row.getByText("Paid").waitFor();
+  },
+});
+
+Deno.test({
+  name: "console in a browser: live payments keep the filters that the user has not applied yet",
+  ignore: browserPath === null,
+  sanitizeResources: false,
+  async fn() {
+    await using opened = await openBrowser();
+    const { payments, browser, url, signIn } = opened;
+    const page = await browser.newPage();
+    await signIn(page, await payments.app.createKey({ isStaff: true }));
+    await openLive(page, `${url}/payments/`);
+    await page.getByText("Filters and columns").click();
+    await page.getByLabel("GoPay").check();
+    await page.getByLabel("Net").check();
+    await page.getByRole("heading", { name: "Payments" }).click();
+    const paid = await payments.paid("gopay");
+    await payments.charge("bca");
+    await page.getByRole("link", { name: paid.order_id }).waitFor();
+    assert.ok(await page.getByLabel("GoPay").isChecked());
+    await page.getByRole("button", { name: "Apply" }).click();
+    await page.getByRole("columnheader", { name: "Net" }).waitFor();
+    assert.equal(await page.locator("tbody tr").count(), 1);
+    assert.match(page.url(), /payment_type=gopay/);
+    assert.match(page.url(), /column=net/);
+    const [download] = await Promise.all([
+      page.waitForEvent("download"),
+      page.getByRole("link", { name: "Export as CSV" }).click(),
+    ]);
+    assert.equal(download.suggestedFilename(), "payments.csv");
+    const lines = (await Deno.readTextFile(await download.path())).trim().split("\r\n");
+    assert.equal(lines.length, 2);
+    assert.ok(lines[1]!.includes(paid.order_id));
+  },
+});
+
+Deno.test({
+  name: "console in a browser: on a narrow screen the navigation is a menu, also without scripts",
+  ignore: browserPath === null,
+  sanitizeResources: false,
+  async fn() {
+    await using opened = await openBrowser();
+    const { payments, browser, signIn } = opened;
+    const viewport = { width: 390, height: 800 };
+    const context = await browser.newContext({ viewport, javaScriptEnabled: false });
+    const page = await context.newPage();
+    await signIn(page, await payments.app.createKey({ isStaff: true }));
+    const link = page.getByRole("link", { name: "Refunds" });
+    assert.equal(await link.isVisible(), false);
+    await page.getByRole("button", { name: "Menu" }).click();
+    await link.click();
+    await page.getByRole("heading", { name: "Refunds" }).waitFor();
+    assert.equal(await link.isVisible(), false);
   },
 });
 
@@ -133,9 +216,7 @@ Deno.test({
     // The form still has the file, and offers its headers.
     await page.getByText("Column names and options").click();
     assert.deepEqual(
-      await page.locator("#headers option").evaluateAll((options: HTMLOptionElement[]) =>
-        options.map(({ value }) => value)
-      ),
+      await page.evaluate('[...document.querySelectorAll("#headers option")].map((o) => o.value)'),
       ["No", "Nominal", "Tanggal"],
     );
     await page.getByLabel("Order id").fill("No");
@@ -157,7 +238,7 @@ Deno.test({
 });
 
 const PAGES = [
-  ...["payments", "refunds", "notifications", "webhooks", "jobs", "keys", "sessions"],
+  ...["", "payments", "refunds", "notifications", "webhooks", "jobs", "keys", "sessions"],
   ...["reports", "reconciliations"],
 ];
 
@@ -170,8 +251,9 @@ Deno.test({
     const { payments, browser, url, signIn } = opened;
     const { source } = (await import(AXE)).default;
     const payment = await payments.paid("gopay");
-    const key = await payments.app.createKey({ isStaff: true });
+    await payments.paid("bca");
     await updateStats(payments.app.deps);
+    const key = await payments.app.createKey({ isStaff: true });
     const reports = [`${payment.order_id},43000,2026-03-05`, "A-1,1000,2026-03-06"];
     const [compared, queued] = await Promise.all(reports.map(async (line) => {
       const response = await payments.app.as(key, "/reconciliations/", {
@@ -183,23 +265,27 @@ Deno.test({
     }));
     await compareReport(payments, compared!);
     const ids = { [payment.id]: "payment", [compared!]: "compared", [queued!]: "queued" };
+    const more = [
+      ...[`payments/${payment.id}`, `payments/${payment.id}/refund`],
+      ...[`reconciliations/${compared}`, `reconciliations/${queued}`],
+    ];
     for (const { width, height, colorScheme } of SCREENS) {
       const context = await browser.newContext({ viewport: { width, height }, colorScheme });
       const page = await context.newPage();
       await signIn(page, key);
-      const more = [
-        ...[`payments/${payment.id}`, `payments/${payment.id}/refund`],
-        ...[`reconciliations/${compared}`, `reconciliations/${queued}`],
-      ];
       for (const path of [...PAGES, ...more]) {
-        await page.goto(`${url}/${path}/`);
-        const name = path.replace(/[0-9a-f-]{36}/, (id) => ids[id]!).replaceAll("/", "_");
+        await page.goto(path === "" ? `${url}/` : `${url}/${path}/`);
+        const name = path.replace(/[0-9a-f-]{36}/, (id) => ids[id]!).replaceAll("/", "_") ||
+          "overview";
         if (SCREENSHOTS) {
           await page.screenshot({
             path: `${SCREENSHOTS}/console_${name}_${width}.png`,
             fullPage: true,
           });
         }
+        await page.evaluate(
+          `for (const each of document.querySelectorAll("main details")) each.open = true`,
+        );
         const isTooWide = await page.evaluate(
           "document.documentElement.scrollWidth > document.documentElement.clientWidth",
         );

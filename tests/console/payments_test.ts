@@ -95,7 +95,7 @@ function browseWith({ app }: TestPayments, { cookies }: Browsing): Browsing {
   return tab;
 }
 
-Deno.test("console refund: a stale form refunds its own amount or nothing, never the new rest", async () => {
+Deno.test("console refund: rejects a form whose amount is more than what is left by now", async () => {
   await using payments = await openPayments();
   const payment = await payments.paid("gopay");
   const staff = await openStaff(payments);

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import type { Caller } from "../../core/auth/caller.ts";
 import { readPaymentStats } from "../../core/reports/stats.ts";
 import { updateStats } from "../../core/reports/count_payments.ts";
 import { startsOf, totalsByGroup } from "../../console/totals.ts";
@@ -22,7 +23,7 @@ async function openReports(): Promise<TestPayments> {
   return payments;
 }
 
-const STAFF = { userId: "fina", isStaff: true, isViewer: false } as const;
+const STAFF: Caller = { userId: "fina", isStaff: true, credential: "jwt", keyPrefix: null };
 
 Deno.test("console reports: totals, groups and the chart agree with the statistics of the API", async () => {
   await using payments = await openReports();
@@ -33,14 +34,15 @@ Deno.test("console reports: totals, groups and the chart agree with the statisti
     assert.ok(html.includes(text), text);
   }
   assert.match(html, /<svg[^>]+role="img"/);
-  assert.match(html, /<title>[^<]*GoPay: Rp 1\.3M/, "pointing at a bar shows its values");
-  const bars = html.match(/<path class="series-1" d="([^"]*)"/)![1]!;
-  assert.equal(bars.match(/M/g)!.length, 1, "one day has payments");
+  assert.match(html, /<title>\d+ \w+: Rp 1\.250\.000<\/title><rect class="series-1"/);
+  const columns = html.match(/<rect class="series-\d" x=/g)!;
+  assert.equal(columns.length, 1, "one day has payments");
   assert.ok(html.length < 60_000);
   const byBank = await staff.open("/console/reports/?group=bank&interval=month&zone=UTC");
   assert.match(byBank.html, /<td>BCA<\/td>/);
-  const none = await staff.open("/console/reports/?group=none&interval=hour");
-  assert.match(none.html, /Choose a longer interval/);
+  const byHour = await staff.open("/console/reports/?group=none&interval=hour");
+  assert.match(byHour.html, /<h2 id="amounts">Paid amount, by day<\/h2>/, "30 days have 720 hours");
+  assert.match(byHour.html, /<h2>By hour<\/h2>/);
   const empty = await staff.open("/console/reports/?from=2020-01-01&to=2020-01-31");
   assert.match(empty.html, /No payments in this period/);
 });

@@ -26,7 +26,7 @@ Deno.test("console: a staff or viewer key signs in; another key and a wrong key 
   for (const owner of [{ isStaff: true }, { isViewer: true }]) {
     const { page } = await signInTo(app, await app.createKey({ userId: "ops", ...owner }));
     assert.equal(page.status, 200);
-    assert.match(page.html, /<h1>Payments<\/h1>/);
+    assert.match(page.html, /<h1>Overview<\/h1>/);
     assert.match(page.html, owner.isStaff ? /ops · Staff/ : /ops · Viewer/);
   }
   for (const key of [await app.createKey(), "gk_" + "a".repeat(43), "", "x".repeat(300)]) {
@@ -145,7 +145,7 @@ Deno.test("console: sessions are listed, staff end them, and signing out ends on
   assert.equal((await staff.open("/console/payments/")).path, "/console/sign-in/");
 });
 
-Deno.test("console: a sign-in gets a new session, so that a planted cookie is worth nothing", async () => {
+Deno.test("console: a sign-in gets a new session, and does not use a cookie that an attacker has set", async () => {
   await using app = await openApp({ databaseUrl });
   const key = await app.createKey({ isStaff: true });
   const browsing = browse(app);
@@ -155,7 +155,7 @@ Deno.test("console: a sign-in gets a new session, so that a planted cookie is wo
   assert.notEqual(browsing.cookies.get("console_session"), "planted");
 });
 
-Deno.test("console: after ten failed sign-ins an address must wait; another address need not", async () => {
+Deno.test("console: after ten failed sign-ins an address must wait, even with a valid key", async () => {
   await using app = await openApp({ databaseUrl });
   const key = await app.createKey({ isStaff: true });
   const browsing = browse(app);

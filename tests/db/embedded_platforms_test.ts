@@ -100,7 +100,7 @@ const SHELLS = { dash: ["dash"], "bash --posix": ["bash", "--posix"] };
 
 for (const [name, command] of Object.entries(SHELLS)) {
   Deno.test({
-    name: `embedded server: its script runs under ${name}, and ends the server with its input`,
+    name: `embedded server: its script runs under ${name}, and ends the server when its input ends`,
     ignore: !await hasProgram(command[0]!, `the test of the script under ${name} is`, [
       "-c",
       "true",

@@ -61,6 +61,22 @@ Deno.test("migrate: rolls back a migration that fails", async () => {
   assert.deepEqual(await migrate(url, [migration("0001_broken", "select 1")]), ["0001_broken"]);
 });
 
+Deno.test("migrate: accepts a database that stored the checksum of a file before its comments were reworded", async () => {
+  const url = await createDatabase({ template: null });
+  const migrations = await loadMigrations();
+  await migrate(url, migrations);
+  const earlier = "1b6ba750531e43c9ae87451230ca1f51fe5ab53d8e43724ab5a5d377599a745a";
+  const store = (checksum: string) =>
+    runSql(
+      url,
+      `update gateway.migrations set checksum = '${checksum}' where name = '0007_due_jobs'`,
+    );
+  await store(earlier);
+  assert.deepEqual(await migrate(url, migrations), []);
+  await store(earlier.replace("1b", "1c"));
+  await assert.rejects(migrate(url, migrations), { message: /0007_due_jobs was applied/ });
+});
+
 Deno.test("migrate: fails if an applied file has changed", async () => {
   const url = await createDatabase({ template: null });
   await migrate(url, [migration("0001_a", "select 1")]);

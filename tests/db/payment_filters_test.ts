@@ -69,7 +69,8 @@ Deno.test("notification: changes a payment by a heap-only update, which writes n
   for (let count = 0; count < 20; count++) charged.push(await payments.charge("bca"));
   // Each charge makes one update that is not heap-only: it stores the indexed transaction id.
   const before = await countUpdates(payments.databaseUrl, charged.length);
-  // A heap-only update needs the space of old row versions, which PostgreSQL frees only then.
+  // A heap-only update needs the space of old row versions. PostgreSQL frees it only after all
+  // transactions that began earlier have ended.
   await untilEarlierTransactionsEnd(payments.databaseUrl);
   for (const each of charged) assert.equal((await payAndNotify(payments, each)).status, 200);
   const after = await countUpdates(payments.databaseUrl, 2 * charged.length);

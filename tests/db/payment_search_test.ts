@@ -213,7 +213,7 @@ async function createPayments(rows: number): Promise<string> {
   return url;
 }
 
-/** `rows` is the number of payments; filters by time select the newer half of the table, or more. */
+/** `rows` is the number of payments. Filters by time select nearly all payments. */
 const FLAT_FILTERS: Record<string, (rows: number) => Partial<PaymentFilter>> = {
   "no filter": () => ({}),
   "a time of creation": (rows) => ({ firstId: idOf(1), endId: idOf(rows) }),
@@ -252,7 +252,7 @@ const FLAT_FILTERS: Record<string, (rows: number) => Partial<PaymentFilter>> = {
   }),
 };
 
-/** Empty for both tables, because each page examines as many payments as it may. */
+/** These match no payment: each page is empty, after it has examined as many payments as it may. */
 const RARE = ["an email and a status that no payment has"];
 
 Deno.test("payment list: each filter reads equally many rows of any page, in a small and a large table", async () => {

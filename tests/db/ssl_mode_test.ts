@@ -91,7 +91,7 @@ async function createCertificate({ cluster, runAs }: Layout): Promise<void> {
   assert.ok(success, new TextDecoder().decode(stderr));
 }
 
-Deno.test("sslmode=prefer: leaves the URL to the drivers while the server is away, and waits for it", async () => {
+Deno.test("sslmode=prefer: waits while the server is unreachable, and then leaves the URL unchanged", async () => {
   const { proxy, url } = throughProxy(`${await createDatabase()}?sslmode=prefer`);
   await using _proxy = proxy;
   proxy.cut();

@@ -169,14 +169,14 @@ Deno.test("served document: the leak check ignores late compilation and finds sm
 
 /**
  * The growth in bytes per request: the median of the slopes between all pairs of measurements after
- * the first thousand requests, which are a warm-up. V8 compiles code and drops it again when it
- * likes to, which moves single measurements up or down by hundreds of kilobytes; a median of all
- * slopes does not follow them, and a leak raises every slope.
+ * the first thousand requests, which are a warm-up. V8 compiles and drops code at any time, which
+ * moves single measurements by hundreds of kilobytes. Single measurements hardly change the median
+ * of all slopes, but a leak raises every slope.
  */
 function growthPerRequest(heapBytes: number[]): number {
   const warm = heapBytes.slice(1);
   const slopes = warm.flatMap((bytes, i) =>
     warm.slice(i + 1).map((later, distance) => (later - bytes) / ((distance + 1) * 1000))
   ).toSorted((a, b) => a - b);
-  return slopes[Math.floor(slopes.length / 2)];
+  return slopes[Math.floor(slopes.length / 2)]!;
 }

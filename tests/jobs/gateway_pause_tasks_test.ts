@@ -95,7 +95,8 @@ async function openPendingWork(): Promise<PendingWork> {
   ) {
     assert.equal((await post(path, body, { Prefer: "respond-async" })).status, 202);
   }
-  // Not due earlier: after ten minutes, check_pending_payments would also find the expired payment.
+  // Due just now: check_pending_payments also finds the expired payment if it has been due for ten
+  // minutes.
   const due = new Date(now());
   await app.database.query((sql) =>
     sql`update gateway.payments set check_at = ${due} where check_at is not null`

@@ -102,7 +102,7 @@ Deno.test("exports: have every filter of their lists in the document", async () 
   }
 });
 
-Deno.test("exports: contain the caller's own records, for staff and viewers all with their owners", async () => {
+Deno.test("exports: contain the caller's records; for staff and viewers, those of all users with the owner", async () => {
   await using payments = await openPayments();
   const { app, key } = payments;
   const bob = await app.createKey({ userId: "bob" });

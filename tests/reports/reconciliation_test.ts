@@ -60,7 +60,7 @@ async function queuedChecks({ app }: TestPayments): Promise<Json[]> {
 
 const today = () => new Date(Date.now() + 7 * 3_600_000).toISOString().slice(0, 10);
 
-Deno.test("reconciliation: the gateway's settlement report matches refunds, chargebacks and captures in part", async () => {
+Deno.test("reconciliation: the gateway's settlement report matches refunds, chargebacks and partial captures", async () => {
   await using reports = await openReports();
   const wallet = await reports.paid("gopay", { gross_amount: 50_000 });
   for (const amount of [4_000, 4_000]) {
@@ -171,7 +171,7 @@ Deno.test("reconciliation: finds columns by their headers or by the names in col
   );
 });
 
-Deno.test("reconciliation: the same file twice is recognised, and with other columns it is another one", async () => {
+Deno.test("reconciliation: the same file is not compared again, except with other columns", async () => {
   await using reports = await openReports();
   const file = "order_id,amount,fee,costs\nA-1,1000,1,2\n";
   const { id } = await reconcile(reports, file);

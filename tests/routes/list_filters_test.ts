@@ -233,7 +233,7 @@ Deno.test("notification list: filters by several statuses and created_to", async
   );
 });
 
-/** The lists that have filters, and a filter with several values of each. */
+/** The lists that have filters, each with a filter that accepts several values. */
 const LISTS = {
   "/payments/": "status",
   "/invoices/": "status",
@@ -242,7 +242,7 @@ const LISTS = {
   "/notifications/": "status",
 };
 
-Deno.test("list filters: reject ranges that end before they begin, and ranges without content", async () => {
+Deno.test("list filters: reject ranges that end before they begin, and empty ranges", async () => {
   await using payments = await openPayments();
   const key = await payments.app.createKey({ isStaff: true });
   const times = ["2026-03-05T00:00:00Z", "2026-03-05T07:00:00+07:00", "2026-03-04T23:59:59.999Z"];
@@ -401,7 +401,7 @@ Deno.test("list filters: decode percent-encoded names and values, and reject nam
   }
 });
 
-Deno.test("list filters: every value of random text gets a 200 or a validation error", async () => {
+Deno.test("list filters: unusual text in any filter gets a 200 or a validation error", async () => {
   await using payments = await openPayments();
   await payments.charge("bca");
   const names = [

@@ -42,7 +42,7 @@ async function openMeasured(options = {}): Promise<Measured> {
   };
 }
 
-/** What changes these values by how much. */
+/** By how much `work` raises each of these values. */
 async function growth(
   { value }: Measured,
   series: string[],

@@ -194,8 +194,8 @@ export async function openApp(options: TestAppOptions): Promise<TestApp> {
     },
     async publishEvents() {
       if (positions) {
-        // The publisher is not told about events of a statement whose response was lost; without this
-        // it would find them only a second later.
+        // The publisher gets no notification of events if the response to their statement was lost.
+        // Without this, it would find them only a second later.
         if (!positions.wake()) await opened.query(notifyPublisher);
         await untilPublished({ database: opened });
       } else await publishAll(opened, undefined, deps.events);

@@ -11,7 +11,7 @@ import { DOWNLOAD_ENV, environment, type Service, startService } from "./service
  */
 const VERSIONS: Record<string, string> = { x86_64: "2.5.0", aarch64: "2.3.7" };
 
-/** Deno Deploy allows everything, but nothing that a file or a program changes would last. */
+/** Without writing files and running programs: Deno Deploy allows both, but keeps no changes. */
 const PERMISSIONS = ["--allow-net", "--allow-env", "--allow-read", "--allow-sys=homedir"];
 
 export interface Deployment extends AsyncDisposable {

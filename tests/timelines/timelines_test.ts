@@ -115,7 +115,7 @@ Deno.test("payment timeline: shows the owner neither actors nor webhook endpoint
   }
 });
 
-Deno.test("payment timeline: an unmatched notification of the order is shown to staff only", async () => {
+Deno.test("payment timeline: shows an unmatched notification of the order to staff, but not to the owner", async () => {
   await using payments = await openTimelines();
   const payment = await payments.charge("gopay");
   await payments.app.database.query((sql) =>

@@ -6,7 +6,7 @@ import { freePort } from "../free_port.ts";
 import { hasProgram } from "../programs.ts";
 import { until } from "../until.ts";
 
-/** Debian installs it where ordinary users do not search. */
+/** Debian installs it in a folder that is not in the PATH of ordinary users. */
 const PROGRAM = "/usr/sbin/pgbouncer";
 
 export type PoolMode = "session" | "transaction" | "statement";
@@ -58,7 +58,7 @@ export async function startPgBouncer(options: PgBouncerOptions): Promise<PgBounc
       `auth_file = ${folder}/users`,
       `pool_mode = ${mode}`,
       `default_pool_size = ${sessions}`,
-      // The default, 15 s, is the pause after PgBouncer failed to connect.
+      // The pause after PgBouncer failed to connect; the default is 15 s.
       "server_login_retry = 1",
       ...["max_client_conn = 1000", ...settings],
     ].join("\n"),

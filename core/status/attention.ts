@@ -1,0 +1,54 @@
+/** `readAttention`: what staff should look at, for the console. For staff and viewers. */
+
+import {
+  type AttentionCounts,
+  countAttention,
+  type DifferingReport,
+  listDifferingReports,
+  MAX_ATTENTION,
+} from "../../db/attention.ts";
+import type { Database } from "../../db/database.ts";
+import { type Caller, requireReadAll } from "../auth/caller.ts";
+import type { Clock } from "../clock.ts";
+import type { BreakerState } from "../gateway/circuit_breaker.ts";
+import type { GatewayClient } from "../gateway/client.ts";
+import { unansweredSince } from "../payments/read.ts";
+
+export { MAX_ATTENTION };
+
+export interface AttentionDeps {
+  database: Database;
+  clock: Clock;
+  gateway: Pick<GatewayClient, "breakerState">;
+}
+
+/** A count above `MAX_ATTENTION` means "`MAX_ATTENTION` or more". */
+export interface Attention extends AttentionCounts {
+  /** Of this instance. */
+  gateway: BreakerState;
+  /** Reports of the gateway, newest first. */
+  differingReports: DifferingReport[];
+}
+
+/** Older differences have been seen. */
+const REPORT_DAYS = 30;
+
+const DAY_MS = 86_400_000;
+
+export async function readAttention(
+  { database, clock, gateway }: AttentionDeps,
+  caller: Caller,
+): Promise<Attention> {
+  requireReadAll(caller);
+  const now = clock();
+  const counts = await database.query(
+    (sql) => countAttention(sql, unansweredSince(now)),
+    "count attention",
+  );
+  const since = new Date(now - REPORT_DAYS * DAY_MS);
+  const differingReports = await database.query(
+    (sql) => listDifferingReports(sql, since),
+    "list differing reports",
+  );
+  return { ...counts, gateway: gateway.breakerState(), differingReports };
+}

@@ -1,0 +1,83 @@
+/**
+ * Counts of what needs the attention of staff. Each reads a limited number of rows of an index, so the
+ * cost depends neither on the size of the tables nor on the backlog.
+ */
+
+import type { Sql } from "./database.ts";
+import { unansweredPayments } from "./payment_lists.ts";
+import { IS_FAILING } from "./webhook_endpoints.ts";
+
+/** Counting stops at one above this, which means "this or more". */
+export const MAX_ATTENTION = 100;
+
+/** Newest rows that are examined where the index also has rows that do not count. */
+const MAX_EXAMINED = 500;
+
+export interface AttentionCounts {
+  /** Challenged card payments that can still be approved or denied. */
+  challenged: number;
+  unansweredPayments: number;
+  /** Refunds whose outcome is not known. */
+  pendingRefunds: number;
+  failedNotifications: number;
+  failedJobs: number;
+  failingEndpoints: number;
+}
+
+export async function countAttention(sql: Sql, createdBefore: Date): Promise<AttentionCounts> {
+  const limit = MAX_ATTENTION + 1;
+  const [counts] = await sql<[AttentionCounts]>`
+    select (
+      select count(*)::int from (
+        select transaction_status from gateway.payment_filters
+        where (fraud_alert, payment_id) >= ('challenge', '00000000-0000-0000-0000-000000000000')
+          and (fraud_alert, payment_id) <= ('challenge', 'ffffffff-ffff-ffff-ffff-ffffffffffff')
+          and fraud_alert is not null
+        order by fraud_alert desc, payment_id desc limit ${MAX_EXAMINED}
+      ) payment where transaction_status in ('capture', 'authorize')
+    ) as challenged,
+    (
+      select count(*)::int from (${unansweredPayments(sql, createdBefore)} limit ${limit}) payment
+    ) as "unansweredPayments",
+    (
+      select count(*)::int from (
+        select status from gateway.refunds order by id desc limit ${MAX_EXAMINED}
+      ) refund where status = 'pending'
+    ) as "pendingRefunds",
+    (
+      select count(*)::int from (
+        select from gateway.notifications where status = 'failed' order by status, id limit ${limit}
+      ) notification
+    ) as "failedNotifications",
+    (
+      select count(*)::int from (
+        select from gateway.jobs where status = 'failed' order by status, id limit ${limit}
+      ) job
+    ) as "failedJobs",
+    (
+      select count(*)::int from gateway.webhook_endpoints where ${sql.unsafe(IS_FAILING)}
+    ) as "failingEndpoints"`;
+  return counts;
+}
+
+export interface DifferingReport {
+  id: string;
+  differences: number;
+}
+
+/** The newest reports since then that differ from the payments here. */
+export async function listDifferingReports(sql: Sql, since: Date): Promise<DifferingReport[]> {
+  return await sql<DifferingReport[]>`
+    select id, differences from (
+      select id, (
+        select sum(count::int)::int from json_each_text(summary -> 'results') result (name, count)
+        where name <> 'matched'
+      ) as differences
+      from (
+        select id, summary from gateway.reconciliations
+        where status = 'succeeded' and created_at >= ${since}
+        order by id desc limit ${MAX_ATTENTION}
+      ) newest
+    ) report
+    where differences > 0 order by id desc`;
+}
