@@ -362,12 +362,7 @@ const Days: FC<StatusProps & { reconciliation: ReconciliationView }> = (props) =
         <h2>{byDay}</h2>
         <a class="button" href={`${root}${PATH}${id}/days.csv`} download="">{download}</a>
       </div>
-      <Table
-        columns={[
-          day,
-          ...[lines, gross, fee, net].map((each) => <span class="right">{each}</span>),
-        ]}
-      >
+      <Table columns={[day, lines, gross, fee, net]} amounts={[1, 2, 3, 4]}>
         {all.slice(0, MAX_DAYS).map((each) => (
           <tr>
             <td>{each.date === null ? noDay : dayText(words.locale, each.date)}</td>

@@ -150,7 +150,9 @@ const ReportsPage: FC<PageProps> = ({ view, query, stats, chart, error }) => {
             <h2>{words.byInterval[query.interval]}</h2>
             <a class="button" href={csv} download="">{words.download}</a>
           </div>
-          <DetailTable {...{ view, query, stats }} />
+          <div class="dense">
+            <DetailTable {...{ view, query, stats }} />
+          </div>
         </>
       )}
       {stats && (
@@ -259,7 +261,7 @@ const GroupTable: FC<ReportProps> = ({ view, query, stats }) => {
   const words = view.words.reportsPage;
   const groups = totalsByGroup(stats.rows, (row) => groupName(view, query, row));
   return (
-    <section aria-labelledby="groups">
+    <section class="dense" aria-labelledby="groups">
       <h2 id="groups">{words.totals}</h2>
       <Table columns={[words.groups[query.group], ...figureNames(view)]} amounts={after(1)}>
         {groups.slice(0, MAX_GROUPS).map(({ name, totals }) => (

@@ -108,7 +108,7 @@ Deno.test("console reconciliation: columns are named in the form, which keeps th
   const columns = { column_order_id: "No. Pesanan", column_amount: "Nominal" };
   const wrong = await staff.post(PATH, formWith(refused.html, file, columns));
   assert.match(wrong.html, /no column &quot;Nominal&quot;/);
-  assert.match(wrong.html, /<details open/);
+  assert.match(wrong.html, /<details class="folded" open/);
   assert.match(wrong.html, /name="column_order_id"[^>]*value="No. Pesanan"/);
   assert.deepEqual(await countRows(payments), [0, 0]);
   await staff.post(PATH, formWith(wrong.html, file, { ...columns, column_amount: "Nominal <b>" }));
