@@ -8,6 +8,7 @@ import { createAuthenticator } from "./core/auth/authenticator.ts";
 import type { Clock } from "./core/clock.ts";
 import type { ClockCheck } from "./core/clock_check.ts";
 import type { Config } from "./core/config/config.ts";
+import { describeSettings, type ShownConfig } from "./core/config/describe.ts";
 import { ServiceError } from "./core/errors.ts";
 import type { EventStreams } from "./core/events/streams.ts";
 import type { GatewayClient } from "./core/gateway/client.ts";
@@ -58,20 +59,7 @@ import { createTimelineRoutes } from "./routes/timelines/routes.ts";
 import { createWebhookRoutes } from "./routes/webhook_endpoints/routes.ts";
 
 export interface AppDeps {
-  config: Pick<
-    Config,
-    | "basePath"
-    | "gateway"
-    | "invoicePayments"
-    | "isEmbeddedDefault"
-    | "jwt"
-    | "keep"
-    | "metricsToken"
-    | "notificationConfirm"
-    | "rateLimit"
-    | "trustedProxies"
-    | "webhookAllowPrivate"
-  >;
+  config: ShownConfig & Pick<Config, "isEmbeddedDefault" | "metricsToken" | "trustedProxies">;
   database: Database;
   /** This instance as the holder of idempotency keys. */
   leaseHolder: LeaseHolder;
@@ -172,9 +160,10 @@ export function createApp(options: AppDeps): App {
   const reference = createReference({ document, basePath, developmentKey: deps.developmentKey });
 
   const authenticate = createAuthenticator({ ...deps, jwt: config.jwt, acceptDevelopmentKeys });
+  const callerLimit = createRateLimit(rateLimit, clock);
   const requireCaller = createRequireCaller({
     authenticate,
-    rateLimit: createRateLimit(rateLimit, clock),
+    rateLimit: callerLimit,
     trustedProxies,
   });
 
@@ -206,6 +195,8 @@ export function createApp(options: AppDeps): App {
       authenticate,
       trustedProxies,
       acceptDevelopmentKeys,
+      rateLimit: callerLimit,
+      settings: describeSettings(config),
     }),
   );
   app.onError((error, c) => renderError(error, c.env));

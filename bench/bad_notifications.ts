@@ -1,4 +1,4 @@
-/** Sends 100,000 invalid notifications. Rejected ones must not store rows or use up memory. */
+/** Sends 100,000 random or altered notifications. Rejected ones must not store rows or use up memory. */
 
 import { generateApiKey } from "../core/api_key.ts";
 import { runSql } from "../tests/support/database/database.ts";
@@ -20,7 +20,7 @@ const MAX_GROWTH = 1.2;
 await using folder = await createDataFolder();
 await using server = await startPostgres(folder.path);
 const databaseUrl = await server.createDatabase("bad_notifications");
-// The service looks up the transactions of signed notifications here; unknown ones get a 404.
+// The gateway at which the service looks up transactions; it answers unknown ones with 404.
 await using sandbox = await startProgram(`${folder.path}/sandbox.log`, [
   ...["run", "--allow-net", "--ignore-env", "--ignore-read", "sandbox/main.ts"],
   ...["--port", "0", "--memory", "--server-key", SERVER_KEY],

@@ -1,6 +1,6 @@
 /**
  * The rate of `GET /openapi.json`, compared with a bare route that sends the same bytes, and the
- * memory that it leaks.
+ * memory that the requests leak.
  */
 
 import { createDataFolder } from "../tests/support/project.ts";
@@ -11,7 +11,7 @@ import { startProgram } from "./support/program.ts";
 
 const ROUNDS = 7;
 const LOAD = { connections: 4, seconds: 1 };
-/** Less than the smallest possible leak, which is one small object per request. */
+/** Goal for the bytes that each request leaks. */
 const MAX_LEAKED_BYTES = 100;
 
 await using folder = await createDataFolder();

@@ -78,7 +78,7 @@ interface Figures {
   /** Microseconds of processor time per notification. */
   serviceCpu: number[];
   postgresCpu: number[];
-  /** Latencies at half the goal (`minRatio` times pgbench's rate). */
+  /** Latencies at half of the goal's rate, which is `minRatio` times pgbench's rate. */
   atHalf: number[];
   pgbenchAtHalf: number[];
 }
@@ -319,8 +319,8 @@ async function notify(caller: Caller, request: string): Promise<void> {
 }
 
 /**
- * Checks that the service and pgbench did all the work: each payment is paid and has an event. The
- * last requests of `wrk` may still run.
+ * Checks that the service and pgbench did all the work: each payment is paid and has an event. Waits,
+ * because the last requests of `wrk` may still be running.
  */
 async function check(table: Table): Promise<void> {
   const sent = table.reserve(0);

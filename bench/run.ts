@@ -9,6 +9,7 @@ const BENCHMARKS = [
   "sandbox",
   "charges",
   "payment_lists",
+  "console",
   "stats",
   "reconciliation",
   "reads",

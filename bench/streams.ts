@@ -20,7 +20,7 @@ import { isWrkInstalled, sendByWrk } from "./support/wrk.ts";
 const MINUTES = Number(
   Deno.args.find((each) => each.startsWith("--minutes="))?.slice("--minutes=".length) ?? 3,
 );
-/** Payments that are inserted, then settled, then the next ones are inserted, and so on. */
+/** How many payments are inserted, and then settled, before the next ones are inserted. */
 const CHUNK = 10_000;
 const CONNECTIONS = 64;
 const SAMPLE_MS = 1_000;
@@ -48,7 +48,7 @@ await using service = await startService(`${folder.path}/service.log`, {
   BOOTSTRAP_STAFF_KEY: staffKey,
 });
 const reading = new AbortController();
-// One stream for each user, which gets the events of that user, and one of staff, which gets all.
+// One stream for each user, which gets the events of that user, and one for staff, which gets all.
 const ofUsers: Reader[] = [];
 for (const keys of inGroups(await createKeys(), OPENED_AT_ONCE)) {
   ofUsers.push(...await Promise.all(keys.map((key) => openStream(key, reading.signal))));

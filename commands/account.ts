@@ -40,8 +40,10 @@ async function change(database: Database, { gateway: { environment } }: Config):
 
 async function show(database: Database): Promise<void> {
   const account = await database.query(findAccount);
-  console.log(`Environment  ${account?.environment ?? "set when the service starts"}`);
-  console.log(`Merchant     ${account?.merchant_id ?? "set by the gateway's next response"}`);
+  console.log(`Environment  ${account?.environment ?? "not set until the service starts"}`);
+  console.log(
+    `Merchant     ${account?.merchant_id ?? "not set until the gateway's next response"}`,
+  );
 }
 
 /** Throws a `Failure` if the database belongs to another environment than the settings. */

@@ -1,4 +1,4 @@
-/** Registers the crons of the service. Until the service can run a tick, the tick waits. */
+/** Registers the crons of the service. A tick waits until the service has started. */
 
 import { SCHEDULE_TIMES } from "../core/schedule_times.ts";
 
@@ -8,7 +8,7 @@ export type RunTick = (task: string) => Promise<void>;
 export interface Crons {
   /** Runs the ticks that wait, and all later ones. */
   start(run: RunTick): void;
-  /** Ticks end without running a task, because the service cannot start. The crons stay registered. */
+  /** Makes every tick do nothing, because the service cannot start. The crons stay registered. */
   skip(): void;
   /** Removes the crons. */
   stop(): void;

@@ -15,7 +15,7 @@ export interface DatabaseAccess {
   /** Whether `url` leads to a connection pooler. */
   pooling: DatabaseOptions["pooling"];
   /**
-   * For migrations, notifications, locks and the job queue. Each of its connections is a session of the
+   * For migrations, LISTEN, locks and the job queue. Each connection has its own session at the
    * server. The same as `url`, unless DATABASE_DIRECT_URL is set.
    */
   directUrl: string;

@@ -87,7 +87,7 @@ async function explainRefusals<T>(explanation: string, change: () => Promise<T>)
  * in `db/events.ts`).
  */
 async function adaptIfCopied(url: string): Promise<void> {
-  // The mode for all servers: it relies on nothing of a session.
+  // This mode works with every server and pooler, because it keeps no state in a session.
   const database = openDatabase({ url, poolSize: 1, pooling: "transaction" });
   try {
     if (await database.query(hasEventsOfOtherServer)) await database.transaction(beginGeneration);

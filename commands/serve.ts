@@ -48,7 +48,7 @@ export const GRACE_MS = DEFAULT_DEADLINE_MS + CHARGE_DEADLINE_MS + STATEMENTS_MS
 export interface ServeOptions {
   /** In-process event subscribers of an embedding program. */
   events?: Events;
-  /** Registered by default. A program that awaits anything before `serve` registers them first. */
+  /** Default: `serve` registers them. A program that awaits before `serve` registers them first. */
   crons?: Crons;
 }
 
@@ -253,7 +253,7 @@ function logUncaughtErrors(log: Log): void {
 
 const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
-/** One Ctrl-C can arrive as two signals within milliseconds; a later one is a second Ctrl-C. */
+/** One Ctrl-C can arrive as two signals within milliseconds; a later signal is a second Ctrl-C. */
 const REPEATED_SIGNAL_MS = 1_000;
 
 interface StopSignal {

@@ -5,25 +5,52 @@ import { bodyLimit } from "hono/body-limit";
 import type { Child } from "hono/jsx";
 import { routePath } from "hono/route";
 import type { AddressList } from "../core/address_list.ts";
+import type { AuditDeps } from "../core/audit/read.ts";
 import type { Authenticate } from "../core/auth/authenticator.ts";
-import type { OpenSession } from "../core/auth/console_sessions.ts";
+import { findSession, type OpenSession } from "../core/auth/console_sessions.ts";
 import type { KeyDeps } from "../core/auth/manage_keys.ts";
+import type { RetentionDays } from "../core/config/config.ts";
+import type { ShownSetting } from "../core/config/describe.ts";
 import { ERROR_CODES, ServiceError } from "../core/errors.ts";
 import type { EventStreams } from "../core/events/streams.ts";
+import type { GatewayClient } from "../core/gateway/client.ts";
 import type { RetryDeps } from "../core/jobs/retry.ts";
 import type { NotificationDeps } from "../core/notifications/confirm.ts";
 import type { PaymentDeps } from "../core/payments/payment_record.ts";
 import type { Exports } from "../core/reports/export_stream.ts";
+import type { DatabaseStateDeps } from "../core/status/database_state.ts";
+import type { StatusDeps } from "../core/status/status.ts";
 import type { WebhookDeps } from "../core/webhooks/endpoints.ts";
+import { clientAddress, type RateLimit } from "../routes/middleware/rate_limit.ts";
 import { EventNameSchema } from "../routes/schemas/event_name.ts";
 import { recordError } from "../routes/shared/problem.ts";
 import type { AppEnv } from "../routes/shared/router.ts";
 import { ProblemPage } from "./problem.tsx";
-import { openSessionOf, requireOwnForm, type SignedInView, viewOf } from "./session.ts";
+import {
+  requireOwnForm,
+  requireSameOrigin,
+  sessionTokenOf,
+  type SignedInView,
+  viewOf,
+} from "./session.ts";
 
 export interface ConsoleDeps
-  extends PaymentDeps, NotificationDeps, WebhookDeps, RetryDeps, KeyDeps {
+  extends
+    PaymentDeps,
+    NotificationDeps,
+    WebhookDeps,
+    RetryDeps,
+    KeyDeps,
+    AuditDeps,
+    StatusDeps,
+    DatabaseStateDeps {
+  keep: RetentionDays;
+  gateway: GatewayClient;
   basePath: string;
+  /** The settings that the page of the status shows. */
+  settings: ShownSetting[];
+  /** Shared with the API: a user has one limit for both. */
+  rateLimit: RateLimit;
   authenticate: Authenticate;
   streams: EventStreams;
   /** Shared with the API, so that its limits hold for both. */
@@ -68,6 +95,12 @@ function isUpload({ req }: ConsoleContext, root: string): boolean {
   return req.method === "POST" && req.path.replace(/\/?$/, "/") === `${root}/reconciliations/`;
 }
 
+/** After this time a page that could not be shown is loaded again. */
+const RETRY_SECONDS = 5;
+
+/** `console.js` sends it when it updates a page. */
+const REFRESH_HEADER = "console-refresh";
+
 /** The request needs a session and has none, or its session has ended. */
 class SignInRequired extends Error {
   override name = "SignInRequired";
@@ -89,6 +122,10 @@ export function createBase(deps: ConsoleDeps): ConsoleBase {
     },
   });
   router.use("*", (c, next) => isUpload(c, root) ? next() : limitForm(c, next));
+  router.post("*", async (c, next) => {
+    requireSameOrigin(c);
+    await next();
+  });
   router.notFound((c) => {
     throw new ServiceError("not_found", { detail: viewOf(c, basePath).words.notFound });
   });
@@ -97,16 +134,40 @@ export function createBase(deps: ConsoleDeps): ConsoleBase {
     const { code, status, detail = null, headers } = recordError(thrown, c.env);
     const { title } = ERROR_CODES[code];
     const { requestId } = c.env;
-    const html = <ProblemPage view={viewOf(c, basePath)} {...{ title, detail, requestId }} />;
-    return c.html(`<!doctype html>${html}`, status as 400, { ...HEADERS, ...headers });
+    // The service recovers by itself. Only a page that was read may be loaded again.
+    const isRetried = code === "unavailable" && c.req.method === "GET";
+    const props = { view: viewOf(c, basePath), title, detail, requestId, isRetried };
+    return c.html(`<!doctype html>${<ProblemPage {...props} />}`, status as 400, {
+      ...HEADERS,
+      ...headers,
+      ...isRetried && { Refresh: String(RETRY_SECONDS) },
+    });
   });
+
+  /** Limited like the API: wrong sessions per address, before the look-up, and others per user. */
+  async function findLimited(c: ConsoleContext): Promise<OpenSession | null> {
+    const token = sessionTokenOf(c);
+    if (token === null) return null;
+    const address = `address:${clientAddress(c, deps.trustedProxies)}`;
+    deps.rateLimit.count(address);
+    // A page that updates itself must not keep the session of an absent user alive.
+    const isUse = c.req.header(REFRESH_HEADER) === undefined && !c.req.path.endsWith("/live/");
+    const session = await findSession(deps, token, { isUse }).catch((error) => {
+      deps.rateLimit.uncount(address);
+      throw error;
+    });
+    if (!session) return null;
+    deps.rateLimit.uncount(address);
+    deps.rateLimit.count(`user:${session.caller.userId}`);
+    return session;
+  }
 
   return {
     deps,
     root,
     router,
     async signedIn(c) {
-      const session = await openSessionOf(c, deps);
+      const session = await findLimited(c);
       if (!session) throw new SignInRequired();
       c.env.caller = session.caller;
       c.env.route = routePath(c);

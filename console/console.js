@@ -2,6 +2,16 @@
 
 const { live, liveUrl, events } = document.body.dataset;
 
+/** How long to wait before the page connects again; doubled after each failure. */
+const RETRY_MS = { first: 1_000, longest: 30_000 };
+
+/** How long a form that was sent cannot be sent again. */
+const SENT_MS = 5_000;
+
+let retryMs = RETRY_MS.first;
+let hasConnected = false;
+let isLeaving = false;
+
 if (live) follow();
 
 function follow() {
@@ -9,7 +19,28 @@ function follow() {
   if (live !== "*") url.searchParams.set("resource", live);
   const stream = new EventSource(url);
   for (const name of events.split(" ")) stream.addEventListener(name, refreshSoon);
-  addEventListener("pagehide", () => stream.close());
+  stream.addEventListener("open", () => {
+    retryMs = RETRY_MS.first;
+    // Something may have happened while the page was not connected.
+    if (hasConnected) refreshSoon();
+    hasConnected = true;
+  });
+  stream.addEventListener("error", () => {
+    // The browser connects again after a lost connection, but not after an error response, such as
+    // that of a service that is stopping.
+    if (stream.readyState === EventSource.CLOSED && !isLeaving) followLater();
+  });
+  addEventListener("pagehide", () => {
+    isLeaving = true;
+    stream.close();
+  });
+}
+
+async function followLater() {
+  await new Promise((resolve) => setTimeout(resolve, retryMs));
+  retryMs = Math.min(2 * retryMs, RETRY_MS.longest);
+  await refresh();
+  if (!isLeaving) follow();
 }
 
 /** Several events often arrive together. */
@@ -32,8 +63,14 @@ async function refresh() {
   timer = null;
   startedAt = performance.now();
   const started = startedAt;
-  const response = await fetch(location.href, { redirect: "error" }).catch(() => null);
+  const headers = { "Console-Refresh": "yes" };
+  const response = await fetch(location.href, { headers }).catch(() => null);
   if (!response?.ok) return;
+  if (response.redirected) {
+    // The session has ended.
+    location.assign(response.url);
+    return;
+  }
   const page = new DOMParser().parseFromString(await response.text(), "text/html");
   // A slow response must not replace a newer one.
   if (started < shownAt) return;
@@ -66,3 +103,18 @@ function replace(old, fresh) {
   }
   if (focused) [...fresh.querySelectorAll("a")].find(({ href }) => href === focused)?.focus();
 }
+
+/** A second click must not send a form again: the browser would not show the first response. */
+addEventListener("submit", (event) => {
+  if (event.target.method !== "post") return;
+  if (event.target.dataset.sent) event.preventDefault();
+  event.target.dataset.sent = "yes";
+  // If the page stays, the form can be sent again.
+  setTimeout(() => delete event.target.dataset.sent, SENT_MS);
+});
+
+/** After "back" the browser may show the page as it was left. */
+addEventListener("pageshow", (event) => {
+  if (!event.persisted) return;
+  for (const form of document.forms) delete form.dataset.sent;
+});

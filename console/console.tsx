@@ -5,6 +5,8 @@ import { createFixedResponse } from "../openapi/fixed_response.ts";
 import { parsePathId } from "../routes/shared/paths.ts";
 import type { AppEnv } from "../routes/shared/router.ts";
 import { type ConsoleBase, type ConsoleDeps, createBase } from "./base.tsx";
+import { addAudit } from "./audit.tsx";
+import { addEvents } from "./events.tsx";
 import { addJobs } from "./jobs.tsx";
 import { addKeys } from "./keys.tsx";
 import { addNotifications } from "./notifications.tsx";
@@ -19,6 +21,8 @@ import { addReports } from "./reports.tsx";
 import { setPreference, THEMES } from "./session.ts";
 import { addSessions } from "./sessions.tsx";
 import { addSignIn } from "./sign_in.tsx";
+import { addStatus } from "./status.tsx";
+import { addWebhookForms } from "./webhook_forms.tsx";
 import { addWebhooks } from "./webhooks.tsx";
 import { isLanguage } from "./words/languages.ts";
 
@@ -35,11 +39,15 @@ export function createConsole(deps: ConsoleDeps): Hono<AppEnv> {
   addReports(base);
   addReconciliations(base);
   addReconciliation(base);
+  addEvents(base);
   addNotifications(base);
+  addWebhookForms(base);
   addWebhooks(base);
   addJobs(base);
   addKeys(base);
   addSessions(base);
+  addAudit(base);
+  addStatus(base);
   addLiveEvents(base);
   return base.router;
 }
@@ -70,7 +78,10 @@ function addPreferences({ root, router }: ConsoleBase): void {
     if (isLanguage(language)) setPreference(c, root, "language", language);
     if (THEMES.some((each) => each === theme)) setPreference(c, root, "theme", theme!);
     const isPath = path !== undefined && /^\/[\w/-]*$/.test(path);
-    return c.redirect(root + (isPath ? path : "/"), 303);
+    const target = root + (isPath ? path : "/");
+    // The filters of the page stay.
+    const page = URL.parse(c.req.header("referer") ?? "");
+    return c.redirect(target + (page?.pathname === target ? page.search : ""), 303);
   });
 }
 

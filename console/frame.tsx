@@ -100,11 +100,14 @@ const Navigation: FC<{ view: View; path: string }> = ({ view, path }) => {
     "/refunds/": words.refundsPage,
     "/reports/": words.reportsPage.title,
     "/reconciliations/": words.reconciliationPage.title,
-    "/notifications/": words.notifications,
+    "/events/": words.eventsPage.title,
     "/webhooks/": words.webhooks,
+    "/notifications/": words.notifications,
     "/jobs/": words.jobs,
     "/keys/": words.keys,
     "/sessions/": words.sessions,
+    "/audit/": words.auditPage.title,
+    "/status/": words.statusPage.title,
   };
   const ungrouped = Object.keys(pages).filter((page) => !GROUPS.flat().includes(page));
   const groups = [...GROUPS, ungrouped].map((group) =>

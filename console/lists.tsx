@@ -24,6 +24,12 @@ interface ListProps {
     /** The names of the statuses in the user's language. */
     names?: Record<string, string>;
   };
+  /** Other filters, for the link to the next page. */
+  query?: string[][];
+  /** The text of an empty list. */
+  empty?: string;
+  /** A link above the title. */
+  back?: Child;
   /** The result of the form that was sent before. */
   message?: string | null;
   /** Whether events update the page. */
@@ -37,7 +43,7 @@ interface ListProps {
 
 export const ListPage: FC<ListProps> = (props) => {
   const { view, title, path, columns, rows, next, status, message, isLive, children } = props;
-  const { amounts = [], action } = props;
+  const { amounts = [], action, query = [], empty, back } = props;
   const { root, words } = view;
   return (
     <Frame
@@ -47,6 +53,7 @@ export const ListPage: FC<ListProps> = (props) => {
       live={isLive ? "*" : undefined}
       events={EVENT_NAMES}
     >
+      {back}
       {action
         ? (
           <div class="heading">
@@ -73,30 +80,33 @@ export const ListPage: FC<ListProps> = (props) => {
           <button type="submit">{words.filter}</button>
         </form>
       )}
-      {rows.length === 0
-        ? <p class="empty">{words.nothing}</p>
-        : (
-          <Table columns={columns} amounts={amounts}>
-            {rows.map((cells) => (
-              <tr>
-                {cells.map((cell, index) =>
-                  amounts.includes(index) ? <td class="amount">{cell}</td> : <td>{cell}</td>
-                )}
-              </tr>
-            ))}
-          </Table>
+      <div data-part="rows">
+        {rows.length === 0
+          ? <p class="empty">{empty ?? words.nothing}</p>
+          : (
+            <Table columns={columns} amounts={amounts}>
+              {rows.map((cells) => (
+                <tr>
+                  {cells.map((cell, index) =>
+                    amounts.includes(index) ? <td class="amount">{cell}</td> : <td>{cell}</td>
+                  )}
+                </tr>
+              ))}
+            </Table>
+          )}
+        {next !== null && (
+          <a
+            class="next"
+            href={`${root}${path}?${new URLSearchParams([
+              ...query,
+              ...status && status.chosen !== "" ? [["status", status.chosen]] : [],
+              ["cursor", next],
+            ])}`}
+          >
+            {words.nextPage}
+          </a>
         )}
-      {next !== null && (
-        <a
-          class="next"
-          href={`${root}${path}?${new URLSearchParams({
-            ...status && status.chosen !== "" && { status: status.chosen },
-            cursor: next,
-          })}`}
-        >
-          {words.nextPage}
-        </a>
-      )}
+      </div>
     </Frame>
   );
 };

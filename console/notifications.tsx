@@ -1,16 +1,34 @@
 /** `/console/notifications/`: what the gateway sent, and what came of it. */
 
+import type { FC } from "hono/jsx";
 import {
   listNotifications,
   NOTIFICATION_STATUSES,
+  type NotificationView,
+  readNotification,
   replayNotification,
 } from "../core/notifications/read.ts";
 import { encodePosition } from "../routes/shared/page.ts";
 import { parsePathId } from "../routes/shared/paths.ts";
-import type { ConsoleBase } from "./base.tsx";
-import { rupiah } from "./format.ts";
-import { FormToken, Time } from "./frame.tsx";
+import { type ConsoleBase, EVENT_NAMES } from "./base.tsx";
+import { methodName, rupiah } from "./format.ts";
+import { Frame, Time } from "./frame.tsx";
 import { choose, ListPage, PAGE_SIZE, positionOf } from "./lists.tsx";
+import {
+  ActionButton,
+  BackLink,
+  Filters,
+  Json,
+  Label,
+  queryOf,
+  sentFields,
+  shorten,
+  timesOf,
+  type Tone,
+} from "./parts.tsx";
+import { Facts } from "./payment.tsx";
+import { Choice, Field } from "./payment_filters.tsx";
+import type { SignedInView, View } from "./session.ts";
 
 const PATH = "/notifications/";
 
@@ -19,28 +37,30 @@ export function addNotifications(base: ConsoleBase): void {
 
   router.get(PATH, async (c) => {
     const view = await signedIn(c);
-    const { words, session } = view;
-    const status = choose(NOTIFICATION_STATUSES, c.req.query("status"));
-    const { notifications, next } = await listNotifications(deps, session.caller, {
+    const { words } = view;
+    const query = queryOf(c, ["status", "order", "from", "to"]);
+    const status = choose(NOTIFICATION_STATUSES, query.status);
+    const { notifications, next } = await listNotifications(deps, view.session.caller, {
+      ...timesOf(query),
       ...status && { status: [status] },
+      ...query.order && { order_id: query.order },
       limit: PAGE_SIZE,
       after: positionOf(c),
     });
     const rows = notifications.map((each) => [
-      <Time view={view} at={each.created_at} />,
+      <a href={`${root}${PATH}${each.id}/`}>
+        <Time view={view} at={each.created_at} />
+      </a>,
       each.payment_id
         ? <a href={`${root}/payments/${each.payment_id}/`}>{each.order_id}</a>
         : each.order_id,
       each.transaction_status,
-      rupiah(each.gross_amount),
-      each.status,
-      each.error_message ?? "",
-      session.caller.isStaff && (
-        <form method="post" action={`${root}${PATH}${each.id}/replay/`}>
-          <FormToken view={view} />
-          <button type="submit">{words.replay}</button>
-        </form>
-      ),
+      amountOf(each),
+      <>
+        <Result view={view} notification={each} />
+        {each.error_message && <span class="faint">{shorten(each.error_message)}</span>}
+      </>,
+      <ActionButton view={view} to={`${PATH}${each.id}/replay/`}>{words.replay}</ActionButton>,
     ]);
     return page(
       c,
@@ -51,25 +71,129 @@ export function addNotifications(base: ConsoleBase): void {
         columns={[
           words.created,
           words.order,
-          words.status,
+          words.notificationsPage.reported,
           words.amount,
           words.result,
-          words.error,
           "",
         ]}
+        amounts={[3]}
         rows={rows}
         next={next && encodePosition(next)}
-        status={{ chosen: status ?? "", all: NOTIFICATION_STATUSES }}
-        message={c.req.query("done") ? words.replayed : null}
-        isLive
-      />,
+        query={sentFields(query)}
+        isLive={c.req.query("cursor") === undefined}
+      >
+        <Filters view={view} path={PATH} days={query}>
+          <Choice
+            name="status"
+            label={words.result}
+            value={status ?? ""}
+            options={words.notificationsPage.statuses}
+            any={words.any}
+          />
+          <Field name="order" label={words.order} type="text" value={query.order} />
+        </Filters>
+      </ListPage>,
     );
+  });
+
+  router.get(`${PATH}:id/`, async (c) => {
+    const view = await signedIn(c);
+    const id = parsePathId(c.req.param("id"));
+    const notification = await readNotification(deps, view.session.caller, id);
+    const message = c.req.query("done") ? view.words.replayed : null;
+    return page(c, <NotificationPage {...{ view, notification, message }} />);
   });
 
   router.post(`${PATH}:id/replay/`, async (c) => {
     const { session } = await signedIn(c);
     await formOf(c, session);
-    await replayNotification(deps, session.caller, parsePathId(c.req.param("id")));
-    return c.redirect(`${root}${PATH}?done=replay`, 303);
+    const id = parsePathId(c.req.param("id"));
+    await replayNotification(deps, session.caller, id);
+    return c.redirect(`${root}${PATH}${id}/?done=replay`, 303);
   });
 }
+
+const TONES: Record<NotificationView["status"], Tone> = {
+  received: "wait",
+  processed: "good",
+  duplicate: "plain",
+  stale: "plain",
+  unmatched: "bad",
+  failed: "bad",
+};
+
+interface NotificationProps {
+  view: View;
+  notification: NotificationView;
+}
+
+const Result: FC<NotificationProps> = ({ view, notification: { status } }) => (
+  <Label tone={TONES[status]}>{view.words.notificationsPage.statuses[status]}</Label>
+);
+
+/** The gateway chooses the text: only an amount is shown as one. */
+function amountOf({ gross_amount }: NotificationView): string {
+  return /^\d+(\.\d+)?$/.test(gross_amount) ? rupiah(gross_amount) : gross_amount;
+}
+
+interface PageProps {
+  view: SignedInView;
+  notification: NotificationView;
+  message: string | null;
+}
+
+const NotificationPage: FC<PageProps> = ({ view, notification, message }) => {
+  const { root, words } = view;
+  const { notificationsPage } = words;
+  const { id, order_id, payment_id, payment_type, status } = notification;
+  return (
+    <Frame
+      view={view}
+      title={`${words.notifications} · ${order_id}`}
+      path={`${PATH}${id}/`}
+      live={payment_id ?? undefined}
+      events={EVENT_NAMES}
+    >
+      <BackLink view={view} to={PATH}>{words.notifications}</BackLink>
+      {message && <p role="status" class="done">{message}</p>}
+      <h1>
+        {order_id} <Result view={view} notification={notification} />
+      </h1>
+      <p class="subtitle">{notificationsPage.meanings[status]}</p>
+      <section class="card" aria-labelledby="details">
+        <h2 id="details">{words.details}</h2>
+        <Facts
+          facts={{
+            [words.created]: <Time view={view} at={notification.created_at} />,
+            [notificationsPage.payment]: payment_id
+              ? <a href={`${root}/payments/${payment_id}/`}>{order_id}</a>
+              : notificationsPage.noPayment,
+            [notificationsPage.reported]: [
+              notification.transaction_status,
+              notification.fraud_status,
+            ].filter(Boolean).join(" · "),
+            [words.amount]: amountOf(notification),
+            [words.method]: payment_type && methodName(payment_type),
+            [notificationsPage.statusCode]: notification.status_code,
+            [words.transaction]: notification.transaction_id &&
+              <code>{notification.transaction_id}</code>,
+            [words.error]: notification.error_message,
+            ID: <code>{id}</code>,
+          }}
+        />
+        <div class="actions after">
+          <ActionButton view={view} to={`${PATH}${id}/replay/`}>{words.replay}</ActionButton>
+          <a class="button" href={`${root}${PATH}?${new URLSearchParams({ order: order_id })}`}>
+            {notificationsPage.sameOrder}
+          </a>
+        </div>
+        <p class="help">{notificationsPage.replayHelp}</p>
+      </section>
+      <section class="card" aria-labelledby="payload">
+        <h2 id="payload">{notificationsPage.payload}</h2>
+        <p class="help">{notificationsPage.payloadHelp}</p>
+        <Json view={view} value={notification.raw_payload} />
+      </section>
+    </Frame>
+  );
+};

@@ -2,9 +2,9 @@
 
 import type { FC } from "hono/jsx";
 import type { Caller } from "../core/auth/caller.ts";
-import { ServiceError } from "../core/errors.ts";
 import { listPayments } from "../core/payments/read.ts";
 import type { PaymentSummary } from "../core/payments/views.ts";
+import { readStatsTime } from "../core/reports/stats.ts";
 import { type Attention, MAX_ATTENTION, readAttention } from "../core/status/attention.ts";
 import { entriesOf } from "./attention.ts";
 import { type ConsoleBase, type ConsoleDeps, EVENT_NAMES } from "./base.tsx";
@@ -25,11 +25,15 @@ import type { SignedInView } from "./session.ts";
 
 const NEWEST = 10;
 
+const HOUR_MS = 3_600_000;
+
 export function addOverview({ deps, router, signedIn, page }: ConsoleBase): void {
+  const readStats = keepStats(deps);
+
   router.get("/", async (c) => {
     const view = await signedIn(c);
     const { caller } = view.session;
-    const stats = await readStats(deps, caller);
+    const stats = await readStats(caller);
     const attention = await readAttention(deps, caller);
     const { payments } = await listPayments(deps, caller, { limit: NEWEST, after: null });
     return page(c, <OverviewPage {...{ view, stats, attention, payments }} />);
@@ -41,15 +45,31 @@ interface Stats {
   volumes: Volumes;
 }
 
-/** Null while the service counts all payments for the first time, or again. */
-async function readStats(deps: ConsoleDeps, caller: Caller): Promise<Stats | null> {
-  try {
+/**
+ * Adding up 30 days takes most of the time of the page. The statistics are updated once a minute, so it
+ * is done once for each update, and each hour. All staff and viewers see the same figures.
+ */
+function keepStats(deps: ConsoleDeps): (caller: Caller) => Promise<Stats | null> {
+  let known: { key: string; stats: Promise<Stats> } | null = null;
+
+  async function read(caller: Caller): Promise<Stats> {
     const comparison = await readComparison(deps, caller);
     return { comparison, volumes: await readVolumes(deps, caller) };
-  } catch (thrown) {
-    if (thrown instanceof ServiceError && thrown.code === "unavailable") return null;
-    throw thrown;
   }
+
+  /** Null while the service counts all payments for the first time, or again. */
+  return async (caller) => {
+    const asOf = await readStatsTime(deps, caller);
+    if (asOf === null) return null;
+    const key = `${asOf.toISOString()} ${Math.floor(deps.clock() / HOUR_MS)}`;
+    if (known?.key !== key) {
+      const reading = { key, stats: read(caller) };
+      known = reading;
+      // A failed reading is not kept.
+      reading.stats.catch(() => known = known === reading ? null : known);
+    }
+    return await known.stats;
+  };
 }
 
 interface OverviewProps {

@@ -53,7 +53,7 @@ export async function readComparison(deps: StatsDeps, caller: Caller): Promise<C
   // One after the other, so that the page never takes more than one connection of the pool.
   const now = await read(0);
   return {
-    until: end.toPlainTime().toString().slice(0, 5),
+    until: `${String(end.hour || 24).padStart(2, "0")}:00`,
     asOf: now.as_of,
     today: addUp(now.rows),
     yesterday: addUp((await read(1)).rows),

@@ -44,7 +44,7 @@ export function addPayments({ deps, router, signedIn, page }: ConsoleBase): void
       const { payments, next } = await parsed.readView(EXPORT_PAGE, after);
       return { items: payments, next };
     });
-    return await sendFile(c, deps.exports, "payments", { ...source, hasMark: true });
+    return await sendFile(c, deps.exports, "payments", { ...source, hasByteOrderMark: true });
   });
 
   async function find({ session }: SignedInView, query: PaymentQuery): Promise<Found> {

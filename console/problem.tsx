@@ -9,13 +9,16 @@ interface ProblemProps {
   title: string;
   detail: string | null;
   requestId: string;
+  /** Whether the browser loads the page again. */
+  isRetried: boolean;
 }
 
-export const ProblemPage: FC<ProblemProps> = ({ view, title, detail, requestId }) => (
+export const ProblemPage: FC<ProblemProps> = ({ view, title, detail, requestId, isRetried }) => (
   <Frame view={view} title={title} path="/">
     <section class="card narrow">
       <h1>{view.words.failed}</h1>
       <p role="alert" class="error">{title}{detail && `: ${detail}`}</p>
+      {isRetried && <p>{view.words.retriedByItself}</p>}
       <p class="help">Request {requestId}</p>
       <a class="button" href={`${view.root}/`}>{view.words.back}</a>
     </section>

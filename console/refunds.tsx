@@ -54,7 +54,7 @@ export function addRefunds({ deps, root, router, signedIn, page }: ConsoleBase):
       const { refunds, next } = await listRefunds(deps, session.caller, page);
       return { items: refunds, next };
     });
-    return await sendFile(c, deps.exports, "refunds", { ...source, hasMark: true });
+    return await sendFile(c, deps.exports, "refunds", { ...source, hasByteOrderMark: true });
   });
 }
 

@@ -3,12 +3,7 @@
 import type { Context } from "hono";
 import { getCookie, setCookie } from "hono/cookie";
 import { randomBytes } from "node:crypto";
-import {
-  findSession,
-  isSameToken,
-  type OpenSession,
-  type SessionDeps,
-} from "../core/auth/console_sessions.ts";
+import { isSameToken, type OpenSession } from "../core/auth/console_sessions.ts";
 import { ServiceError } from "../core/errors.ts";
 import type { AppEnv } from "../routes/shared/router.ts";
 import { chooseLanguage, type Language, wordsOf } from "./words/languages.ts";
@@ -49,12 +44,13 @@ export function viewOf(c: Context<AppEnv>, basePath: string): View {
   return { basePath, root, language, words: wordsOf(language), theme, session: null };
 }
 
-export async function openSessionOf(
-  c: Context<AppEnv>,
-  deps: SessionDeps,
-): Promise<OpenSession | null> {
-  const token = getCookie(c, SECURE_SESSION) ?? getCookie(c, SESSION);
-  return token === undefined ? null : await findSession(deps, token);
+/**
+ * Null: the request has none. With TLS only the cookie that is bound to the host counts, because a page
+ * of another host of the same domain can set the other one.
+ */
+export function sessionTokenOf(c: Context<AppEnv>): string | null {
+  const bound = getCookie(c, SECURE_SESSION);
+  return (isSecure(c) ? bound : bound ?? getCookie(c, SESSION)) ?? null;
 }
 
 export function setSessionCookie(c: Context<AppEnv>, root: string, token: string, expires: Date) {
@@ -97,18 +93,23 @@ export function requireOwnForm(
   session: OpenSession | null,
   sentToken: unknown,
 ): void {
+  requireSameOrigin(c);
   const expected = session?.formToken ?? getCookie(c, FORM) ?? "";
-  const isOwn = isSameOrigin(c) && expected !== "" && typeof sentToken === "string" &&
+  const isOwn = expected !== "" && typeof sentToken === "string" &&
     isSameToken(sentToken, expected);
-  if (isOwn) return;
-  throw new ServiceError("forbidden", {
-    detail: "The form is too old or comes from another site. Load the page again.",
-  });
+  if (!isOwn) throw foreignForm();
 }
 
-function isSameOrigin(c: Context<AppEnv>): boolean {
+/** Throws if a page of another host sent the request. */
+export function requireSameOrigin(c: Context<AppEnv>): void {
   const origin = originOf(c);
-  return origin !== null && origin.host === c.req.header("host");
+  if (origin === null || origin.host !== c.req.header("host")) throw foreignForm();
+}
+
+function foreignForm(): ServiceError {
+  return new ServiceError("forbidden", {
+    detail: "The form is too old or comes from another site. Load the page again.",
+  });
 }
 
 /** Browsers send the header `Origin` with every form, and pages cannot change it. */

@@ -1,6 +1,7 @@
 /** `/console/sign-in/` and `/console/sign-out/`: a credential is exchanged for a session. */
 
 import type { FC } from "hono/jsx";
+import { routePath } from "hono/route";
 import { signIn, signOut } from "../core/auth/console_sessions.ts";
 import { clientAddress, createRateLimit } from "../routes/middleware/rate_limit.ts";
 import type { ConsoleBase, ConsoleContext } from "./base.tsx";
@@ -31,6 +32,9 @@ export function addSignIn({ deps, root, router, signedIn, formOf, page }: Consol
       return showForm(c, viewOf(c, deps.basePath).words.wrongCredential);
     }
     limit.uncount(address);
+    // For the audit.
+    c.env.caller = caller;
+    c.env.route = routePath(c);
     const { token, expiresAt } = await signIn(deps, caller);
     setSessionCookie(c, root, token, expiresAt);
     return c.redirect(`${root}/`, 303);

@@ -11,6 +11,9 @@ export const Timeline: FC<{ view: View; timeline: TimelineView }> = ({ view, tim
   return (
     <section class="card" aria-labelledby="timeline">
       <h2 id="timeline">{words.timeline}</h2>
+      <p class="more">
+        <a href={`${view.root}/events/?resource=${timeline.id}`}>{words.eventsPage.title}</a>
+      </p>
       <ol class="timeline">
         {timeline.entries.toReversed().map((entry) => (
           <li class={entry.type}>
@@ -35,10 +38,24 @@ function describe(view: View, entry: TimelineEntry): Child {
   }
   if (refund) return `${rupiah(refund.amount)}: ${words.refundStatuses[refund.status]}`;
   if (notification) {
-    const { transaction_status, status, error_message } = notification;
-    return `${transaction_status}: ${status}${error_message ? ` (${error_message})` : ""}`;
+    const { id, transaction_status, status, error_message } = notification;
+    return (
+      <>
+        <a href={`${view.root}/notifications/${id}/`}>{transaction_status}</a>
+        {`: ${words.notificationsPage.statuses[status]}${
+          error_message ? ` (${error_message})` : ""
+        }`}
+      </>
+    );
   }
-  const { name, deliveries } = event!;
-  const sent = deliveries.map(({ status, attempts }) => `${status}, ${attempts}×`);
-  return sent.length === 0 ? name : `${name}; ${words.deliveries}: ${sent.join("; ")}`;
+  const { id, name, deliveries } = event!;
+  const sent = deliveries.map(({ status, attempts }) =>
+    `${words.webhooksPage.statuses[status]}, ${attempts}×`
+  );
+  return (
+    <>
+      <a href={`${view.root}/events/${id}/`}>{name}</a>
+      {sent.length > 0 && `; ${words.deliveries}: ${sent.join("; ")}`}
+    </>
+  );
 }

@@ -60,7 +60,9 @@ async function offerHeaders() {
 
 /** Loads the page again until the file is compared. */
 async function poll() {
-  const response = await fetch(location.href, { redirect: "error" }).catch(() => null);
+  // Does not count as use of the session.
+  const headers = { "Console-Refresh": "yes" };
+  const response = await fetch(location.href, { headers, redirect: "error" }).catch(() => null);
   if (response?.ok) {
     const page = new DOMParser().parseFromString(await response.text(), "text/html");
     document.querySelector("main").replaceWith(page.querySelector("main"));

@@ -1,19 +1,28 @@
 /** `/console/webhooks/`: endpoints, their health, and their deliveries. */
 
 import type { FC } from "hono/jsx";
-import { listWebhookDeliveries, resendWebhookDelivery } from "../core/webhooks/deliveries.ts";
+import {
+  DELIVERY_STATUSES,
+  listWebhookDeliveries,
+  resendWebhookDelivery,
+} from "../core/webhooks/deliveries.ts";
 import {
   listWebhookEndpoints,
   readWebhookEndpoint,
   rotateWebhookSecret,
+  type TestResult,
   testWebhookEndpoint,
+  updateWebhookEndpoint,
 } from "../core/webhooks/endpoints.ts";
-import type { EndpointView } from "../core/webhooks/views.ts";
+import type { DeliveryView, EndpointView } from "../core/webhooks/views.ts";
 import { encodeCursor } from "../routes/shared/page.ts";
 import { parsePathId } from "../routes/shared/paths.ts";
-import type { ConsoleBase } from "./base.tsx";
+import type { ConsoleBase, ConsoleContext } from "./base.tsx";
 import { FormToken, Frame, Secret, Time } from "./frame.tsx";
-import { cursorOf, ListPage, PAGE_SIZE } from "./lists.tsx";
+import { choose, cursorOf, ListPage, PAGE_SIZE } from "./lists.tsx";
+import { ActionButton, BackLink, Filters, Label, shorten, type Tone } from "./parts.tsx";
+import { Facts } from "./payment.tsx";
+import { Choice } from "./payment_filters.tsx";
 import type { SignedInView, View } from "./session.ts";
 
 const PATH = "/webhooks/";
@@ -23,17 +32,20 @@ export function addWebhooks(base: ConsoleBase): void {
 
   router.get(PATH, async (c) => {
     const view = await signedIn(c);
-    const { words } = view;
+    const { words, session } = view;
     const isFailing = c.req.query("health") === "failing";
-    const { endpoints, next } = await listWebhookEndpoints(deps, view.session.caller, {
+    const { endpoints, next } = await listWebhookEndpoints(deps, session.caller, {
       limit: PAGE_SIZE,
       before: cursorOf(c),
       isFailing,
     });
     const rows = endpoints.map((endpoint) => [
-      <a href={`${root}${PATH}${endpoint.id}/`}>{endpoint.url}</a>,
+      <div class="url">
+        <a href={`${root}${PATH}${endpoint.id}/`}>{endpoint.url}</a>
+        {endpoint.description && <span class="faint">{shorten(endpoint.description)}</span>}
+      </div>,
       <Health view={view} endpoint={endpoint} />,
-      endpoint.event_names?.join(", ") ?? words.any,
+      <EventNames view={view} endpoint={endpoint} />,
       <Time view={view} at={endpoint.created_at} />,
     ]);
     return page(
@@ -42,35 +54,72 @@ export function addWebhooks(base: ConsoleBase): void {
         view={view}
         title={words.webhooks}
         path={PATH}
-        columns={[words.endpoint, words.status, words.event, words.created]}
+        columns={[words.endpoint, words.status, words.webhooksPage.events, words.created]}
         rows={rows}
         next={next && encodeCursor(next)}
-      />,
+        query={isFailing ? [["health", "failing"]] : []}
+        empty={isFailing ? undefined : words.webhooksPage.noEndpoints}
+        message={messageOf(view, c.req.query("done"))}
+        isLive
+        action={session.caller.isStaff && (
+          <a class="button primary" href={`${root}${PATH}new/`}>{words.webhooksPage.add}</a>
+        )}
+      >
+        <Filters view={view} path={PATH} days={null}>
+          <Choice
+            name="health"
+            label={words.status}
+            value={isFailing ? "failing" : ""}
+            options={{ failing: words.webhooksPage.failing }}
+            any={words.any}
+          />
+        </Filters>
+      </ListPage>,
     );
   });
 
-  router.get(`${PATH}:id/`, async (c) => {
-    const view = await signedIn(c);
+  router.get(
+    `${PATH}:id/`,
+    async (c) =>
+      await showEndpoint(c, await signedIn(c), parsePathId(c.req.param("id")), { test: null }),
+  );
+
+  async function showEndpoint(
+    c: ConsoleContext,
+    view: SignedInView,
+    id: string,
+    { test }: { test: TestResult | null },
+  ): Promise<Response> {
     const { words, session } = view;
-    const id = parsePathId(c.req.param("id"));
+    const status = choose(DELIVERY_STATUSES, c.req.query("status"));
     const endpoint = await readWebhookEndpoint(deps, session.caller, id);
     const { deliveries, next } = await listWebhookDeliveries(deps, session.caller, id, {
-      status: null,
+      status,
       limit: PAGE_SIZE,
       before: cursorOf(c),
     });
     const rows = deliveries.map((delivery) => [
-      <Time view={view} at={delivery.created_at} />,
-      delivery.event_name,
-      delivery.status,
+      <>
+        <a href={`${root}/events/${delivery.id}/`}>{delivery.event_name}</a>
+        <span class="faint">
+          <Time view={view} at={delivery.created_at} />
+        </span>
+      </>,
+      <>
+        <DeliveryStatus view={view} status={delivery.status} />
+        {delivery.next_attempt_at && (
+          <span class="faint">
+            {words.webhooksPage.nextAttempt}: <Time view={view} at={delivery.next_attempt_at} />
+          </span>
+        )}
+      </>,
       delivery.attempts,
-      delivery.error ?? delivery.status_code ?? "",
-      session.caller.isStaff && (
-        <form method="post" action={`${root}${PATH}${id}/${delivery.id}/resend/`}>
-          <FormToken view={view} />
-          <button type="submit">{words.resend}</button>
-        </form>
-      ),
+      <div class="text">
+        <DeliveryResult view={view} delivery={delivery} />
+      </div>,
+      <ActionButton view={view} to={`${PATH}${id}/${delivery.id}/resend/`}>
+        {words.resend}
+      </ActionButton>,
     ]);
     return page(
       c,
@@ -78,47 +127,83 @@ export function addWebhooks(base: ConsoleBase): void {
         view={view}
         title={endpoint.url}
         path={`${PATH}${id}/`}
-        columns={[words.created, words.event, words.status, words.attempts, words.result, ""]}
+        columns={[
+          words.event,
+          words.status,
+          words.attempts,
+          words.webhooksPage.response,
+          "",
+        ]}
+        amounts={[2]}
         rows={rows}
         next={next && encodeCursor(next)}
+        status={{
+          chosen: status ?? "",
+          all: DELIVERY_STATUSES,
+          names: words.webhooksPage.statuses,
+        }}
         message={messageOf(view, c.req.query("done"))}
-        isLive
+        back={<BackLink view={view} to={PATH}>{words.webhooks}</BackLink>}
+        // After a test the address is that of the form.
+        isLive={test === null}
       >
-        <EndpointActions view={view} endpoint={endpoint} />
+        {test && <Tested view={view} test={test} />}
+        <EndpointDetails view={view} endpoint={endpoint} />
         <h2>{words.deliveries}</h2>
       </ListPage>,
     );
-  });
+  }
 
   router.post(`${PATH}:id/:delivery/resend/`, async (c) => {
     const { session } = await signedIn(c);
-    await formOf(c, session);
+    const { from } = await formOf(c, session);
     const id = parsePathId(c.req.param("id"));
-    await resendWebhookDelivery(deps, session.caller, id, parsePathId(c.req.param("delivery")));
-    return c.redirect(`${root}${PATH}${id}/?done=resent`, 303);
+    const delivery = parsePathId(c.req.param("delivery"));
+    await resendWebhookDelivery(deps, session.caller, id, delivery);
+    const back = from === "event" ? `/events/${delivery}/` : `${PATH}${id}/`;
+    return c.redirect(`${root}${back}?done=resent`, 303);
   });
 
   router.post(`${PATH}:id/test/`, async (c) => {
-    const { session } = await signedIn(c);
-    await formOf(c, session);
+    const view = await signedIn(c);
+    await formOf(c, view.session);
     const id = parsePathId(c.req.param("id"));
-    const { succeeded } = await testWebhookEndpoint(deps, session.caller, id);
-    const result = succeeded ? "testSucceeded" : "testFailed";
-    return c.redirect(`${root}${PATH}${id}/?done=${result}`, 303);
+    const test = await testWebhookEndpoint(deps, view.session.caller, id);
+    return await showEndpoint(c, view, id, { test });
   });
+
+  for (const action of ["enable", "disable"] as const) {
+    router.post(`${PATH}:id/${action}/`, async (c) => {
+      const { session } = await signedIn(c);
+      await formOf(c, session);
+      const id = parsePathId(c.req.param("id"));
+      await updateWebhookEndpoint(deps, session.caller, id, { enabled: action === "enable" });
+      return c.redirect(`${root}${PATH}${id}/?done=${action}d`, 303);
+    });
+  }
 
   router.get(`${PATH}:id/rotate-secret/`, async (c) => {
     const view = await signedIn(c);
     const id = parsePathId(c.req.param("id"));
     const endpoint = await readWebhookEndpoint(deps, view.session.caller, id);
-    return page(c, <RotatePage view={view} endpoint={endpoint} />);
+    return page(
+      c,
+      <ConfirmPage
+        view={view}
+        endpoint={endpoint}
+        action="rotate-secret"
+        name={view.words.rotate}
+        effect={view.words.rotateEffect}
+      />,
+    );
   });
 
   router.post(`${PATH}:id/rotate-secret/`, async (c) => {
     const view = await signedIn(c);
-    await formOf(c, view.session);
+    const { shown_at } = await formOf(c, view.session);
     const id = parsePathId(c.req.param("id"));
-    const { secret } = await rotateWebhookSecret(deps, view.session.caller, id);
+    const shownAt = parseShownAt(shown_at);
+    const { secret } = await rotateWebhookSecret(deps, view.session.caller, id, shownAt);
     const back = `${root}${PATH}${id}/`;
     return page(
       c,
@@ -129,11 +214,15 @@ export function addWebhooks(base: ConsoleBase): void {
   });
 }
 
-const MESSAGES = ["resent", "testSucceeded", "testFailed"] as const;
+/** The `updated_at` of the endpoint when the form was shown. A form without it changes nothing. */
+export function parseShownAt(sent: unknown): Date {
+  const time = new Date(String(sent ?? ""));
+  return Number.isNaN(time.getTime()) ? new Date(0) : time;
+}
 
 function messageOf({ words }: View, done: string | undefined): string | null {
-  const name = MESSAGES.find((each) => each === done);
-  return name ? words[name] : null;
+  if (done === "resent") return words.resent;
+  return Object.entries(words.webhooksPage.done).find(([name]) => name === done)?.[1] ?? null;
 }
 
 interface EndpointProps {
@@ -143,48 +232,123 @@ interface EndpointProps {
 
 const Health: FC<EndpointProps> = ({ view, endpoint }) => {
   const { words } = view;
-  if (!endpoint.enabled) return <span class="status failure">{words.disabled}</span>;
-  if (endpoint.failing_since === null) {
-    return <span class="status settlement">{words.enabled}</span>;
-  }
+  if (!endpoint.enabled) return <Label tone="bad">{words.disabled}</Label>;
+  if (endpoint.failing_since === null) return <Label tone="good">{words.enabled}</Label>;
   return (
-    <span class="status pending">
+    <Label tone="wait">
       {words.failingSince} <Time view={view} at={endpoint.failing_since} />
-    </span>
+    </Label>
   );
 };
 
-const EndpointActions: FC<EndpointProps> = ({ view, endpoint }) => {
+const EventNames: FC<EndpointProps> = ({ view, endpoint: { event_names } }) => {
+  if (event_names === null) return <>{view.words.webhooksPage.everyEvent}</>;
+  return <div class="text">{event_names.join(", ")}</div>;
+};
+
+const EndpointDetails: FC<EndpointProps> = ({ view, endpoint }) => {
   const { root, words, session } = view;
+  const { webhooksPage } = words;
+  const path = `${PATH}${endpoint.id}/`;
+  const { disabled_reason, previous_secret_until } = endpoint;
   return (
-    <div class="actions">
-      <Health view={view} endpoint={endpoint} />
+    <section class="card" aria-labelledby="endpoint" data-part="endpoint">
+      <h2 id="endpoint">{words.details}</h2>
+      <Facts
+        facts={{
+          [words.status]: <Health view={view} endpoint={endpoint} />,
+          [words.reason]: disabled_reason && webhooksPage.reasons[disabled_reason],
+          [webhooksPage.description]: endpoint.description,
+          [webhooksPage.events]: <EventNames view={view} endpoint={endpoint} />,
+          [webhooksPage.oldSecretUntil]: previous_secret_until &&
+            <Time view={view} at={previous_secret_until} />,
+          [words.created]: <Time view={view} at={endpoint.created_at} />,
+          ID: <code>{endpoint.id}</code>,
+        }}
+      />
       {session.caller.isStaff && (
-        <>
-          <form method="post" action={`${root}${PATH}${endpoint.id}/test/`}>
-            <FormToken view={view} />
-            <button type="submit">{words.test}</button>
-          </form>
-          <a class="button" href={`${root}${PATH}${endpoint.id}/rotate-secret/`}>{words.rotate}</a>
-        </>
+        <div class="actions after">
+          <ActionButton view={view} to={`${path}test/`}>{words.test}</ActionButton>
+          <a class="button" href={`${root}${path}edit/`}>{webhooksPage.edit}</a>
+          <ActionButton view={view} to={`${path}${endpoint.enabled ? "disable" : "enable"}/`}>
+            {endpoint.enabled ? webhooksPage.disable : webhooksPage.enable}
+          </ActionButton>
+          <a class="button" href={`${root}${path}rotate-secret/`}>{words.rotate}</a>
+          <a class="button danger" href={`${root}${path}delete/`}>{webhooksPage.remove}</a>
+        </div>
       )}
-    </div>
+    </section>
   );
 };
 
-const RotatePage: FC<EndpointProps> = ({ view, endpoint }) => {
-  const { root, words } = view;
-  const path = `${PATH}${endpoint.id}/rotate-secret/`;
+/** What the receiver answered to a test. */
+const Tested: FC<{ view: View; test: TestResult }> = ({ view, test }) => {
+  const { words } = view;
   return (
-    <Frame view={view} title={words.rotate} path={path}>
+    <section class="card" aria-labelledby="test">
+      <h2 id="test">{words.webhooksPage.testResult}</h2>
+      <p role="status" class={test.succeeded ? "done" : "error"}>
+        {test.succeeded ? words.testSucceeded : words.testFailed}
+      </p>
+      <Facts
+        facts={{
+          [words.webhooksPage.response]: test.status_code ?? test.error,
+          [words.webhooksPage.answer]: test.answer && <pre class="json">{test.answer}</pre>,
+          [words.webhooksPage.duration]: `${test.duration_ms} ms`,
+        }}
+      />
+    </section>
+  );
+};
+
+const TONES: Record<DeliveryView["status"], Tone> = {
+  pending: "wait",
+  delivered: "good",
+  failed: "bad",
+};
+
+export const DeliveryStatus: FC<{ view: View; status: DeliveryView["status"] }> = (
+  { view, status },
+) => <Label tone={TONES[status]}>{view.words.webhooksPage.statuses[status]}</Label>;
+
+/** The receiver's response to the last attempt, or why there was none. */
+export const DeliveryResult: FC<{ view: View; delivery: DeliveryView }> = ({ view, delivery }) => {
+  const { status_code, answer, error, duration_ms, last_attempt_at } = delivery;
+  const parts = [status_code ?? error, duration_ms === null ? null : `${duration_ms} ms`, answer];
+  return (
+    <>
+      {parts.filter(Boolean).map(String).map((part) => shorten(part)).join(" · ")}
+      {last_attempt_at && (
+        <span class="faint">
+          <Time view={view} at={last_attempt_at} />
+        </span>
+      )}
+    </>
+  );
+};
+
+interface ConfirmProps extends EndpointProps {
+  /** The last part of the address. */
+  action: "rotate-secret" | "delete";
+  name: string;
+  effect: string;
+}
+
+/** Asks before an action that cannot be undone. */
+export const ConfirmPage: FC<ConfirmProps> = ({ view, endpoint, action, name, effect }) => {
+  const { root, words } = view;
+  const path = `${PATH}${endpoint.id}/${action}/`;
+  return (
+    <Frame view={view} title={name} path={path}>
       <section class="card narrow">
-        <h1>{words.rotate}</h1>
-        <p>{endpoint.url}</p>
-        <p>{words.rotateEffect}</p>
+        <h1>{name}</h1>
+        <p class="url">{endpoint.url}</p>
+        <p>{effect}</p>
         <form method="post" action={root + path}>
           <FormToken view={view} />
+          <input type="hidden" name="shown_at" value={endpoint.updated_at} />
           <div class="actions">
-            <button type="submit" class="danger">{words.rotate}</button>
+            <button type="submit" class="danger">{name}</button>
             <a class="button" href={`${root}${PATH}${endpoint.id}/`}>{words.back}</a>
           </div>
         </form>

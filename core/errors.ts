@@ -24,7 +24,7 @@ export const ERROR_CODES = {
     title: "The first request with this Idempotency-Key is still in progress",
   },
   payload_too_large: { status: 413, title: "The request body is too large" },
-  unsupported_media_type: { status: 415, title: "Content-Type must be application/json" },
+  unsupported_media_type: { status: 415, title: "The Content-Type is not supported" },
   idempotency_key_reused: {
     status: 422,
     title: "The Idempotency-Key was already used for a different request",

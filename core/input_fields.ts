@@ -157,9 +157,10 @@ function withQuickCheck<T extends z.ZodType>(schema: T, isValid: IsValid): T {
 type Values = Record<string, unknown>;
 
 /**
- * Returns a function that copies the known members of a valid object, and returns null for any
- * other value, without a reason. It is ten times as fast as the library. `quickCopyOf` itself
- * returns null if the schema is not an object, or if one of its fields has no quick check.
+ * Returns a function that copies the known members of a valid object. For any other value the
+ * function returns null and does not say what is wrong. It is ten times as fast as the library.
+ * `quickCopyOf` itself returns null if the schema is not an object, or if one of its fields has no
+ * quick check.
  */
 function quickCopyOf(schema: z.ZodType): ((value: unknown) => Values | null) | null {
   if (!(schema instanceof z.ZodObject)) return null;

@@ -19,7 +19,7 @@ const PREFIX = "payment_gateway.";
 
 interface Info {
   description: string;
-  /** `ms`, `s`, or empty for a number. */
+  /** Empty for a number without a unit. */
   unit?: "ms" | "s" | "";
 }
 
@@ -31,8 +31,8 @@ interface Series {
 }
 
 /**
- * A metric as the registry of prom-client reads it. The classes of prom-client validate and hash the
- * labels of every value, which each request would pay for several times.
+ * A metric that the registry of prom-client can read. The classes of prom-client are slower: they
+ * validate and hash the labels of every value, several times per request.
  */
 abstract class RegisteredMetric<S extends Series> {
   readonly name: string;
@@ -136,7 +136,7 @@ class Distributions extends RegisteredMetric<Distribution> {
   }
 }
 
-/** Returns a function that counts one. */
+/** Returns a function that adds 1 to the counter. */
 export function createCounter(name: string, description: string): (attributes?: Labels) => void {
   const exported = meter.createCounter(PREFIX + name, { description });
   const shown = new CurrentValues(name, { description }, "counter");

@@ -13,7 +13,7 @@ export function refuseFilters(errors: FieldError[]): void {
   });
 }
 
-/** The error if a range ends before it begins, or has no content. */
+/** The error of a range that ends before it begins, or is empty. */
 export function checkRange<T extends Date | number | string>(
   [fromName, from]: [string, T | undefined],
   [toName, to]: [string, T | undefined],

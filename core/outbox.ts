@@ -57,7 +57,7 @@ export interface EventSubscribers {
 
 export interface JobSubject {
   id: string;
-  /** The owner of the job; null: visible to staff only. */
+  /** The owner of the job; null: visible only to staff and viewers. */
   user_id: string | null;
 }
 

@@ -17,7 +17,7 @@ const requestDuration = createHistogram("requests.duration", {
   bounds: CALL_BOUNDS,
 });
 
-/** `route` is the pattern of the route, so that there are few. */
+/** `route` is the pattern of the route, not the path, so that there are few different values. */
 export function recordRequest(
   ms: number,
   attributes: { method: string; route: string; status: number },

@@ -1,6 +1,7 @@
 /**
- * Counts of what needs the attention of staff. Each reads a limited number of rows of an index, so the
- * cost depends neither on the size of the tables nor on the backlog.
+ * Counts what needs the attention of staff. Except for webhook endpoints, each count reads a
+ * limited number of rows of an index, so the cost depends neither on the size of the tables nor on
+ * how much needs attention.
  */
 
 import type { Sql } from "./database.ts";
@@ -10,7 +11,7 @@ import { IS_FAILING } from "./webhook_endpoints.ts";
 /** Counting stops at one above this, which means "this or more". */
 export const MAX_ATTENTION = 100;
 
-/** Newest rows that are examined where the index also has rows that do not count. */
+/** Where the index also has rows that do not count, only this many newest rows are examined. */
 const MAX_EXAMINED = 500;
 
 export interface AttentionCounts {
@@ -24,7 +25,12 @@ export interface AttentionCounts {
   failingEndpoints: number;
 }
 
-export async function countAttention(sql: Sql, createdBefore: Date): Promise<AttentionCounts> {
+/** `createdBefore`: unanswered payments count only if they were created before this time. */
+export async function countAttention(
+  sql: Sql,
+  createdBefore: Date,
+  examined = MAX_EXAMINED,
+): Promise<AttentionCounts> {
   const limit = MAX_ATTENTION + 1;
   const [counts] = await sql<[AttentionCounts]>`
     select (
@@ -33,7 +39,7 @@ export async function countAttention(sql: Sql, createdBefore: Date): Promise<Att
         where (fraud_alert, payment_id) >= ('challenge', '00000000-0000-0000-0000-000000000000')
           and (fraud_alert, payment_id) <= ('challenge', 'ffffffff-ffff-ffff-ffff-ffffffffffff')
           and fraud_alert is not null
-        order by fraud_alert desc, payment_id desc limit ${MAX_EXAMINED}
+        order by fraud_alert desc, payment_id desc limit ${examined}
       ) payment where transaction_status in ('capture', 'authorize')
     ) as challenged,
     (
@@ -41,7 +47,7 @@ export async function countAttention(sql: Sql, createdBefore: Date): Promise<Att
     ) as "unansweredPayments",
     (
       select count(*)::int from (
-        select status from gateway.refunds order by id desc limit ${MAX_EXAMINED}
+        select status from gateway.refunds order by id desc limit ${examined}
       ) refund where status = 'pending'
     ) as "pendingRefunds",
     (
@@ -65,7 +71,7 @@ export interface DifferingReport {
   differences: number;
 }
 
-/** The newest reports since then that differ from the payments here. */
+/** The newest reports of the gateway since then that differ from the payments here. */
 export async function listDifferingReports(sql: Sql, since: Date): Promise<DifferingReport[]> {
   return await sql<DifferingReport[]>`
     select id, differences from (

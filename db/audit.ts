@@ -63,6 +63,8 @@ export interface AuditFilter {
   actor: string | null;
   resourceId: string | null;
   outcome: AuditOutcome | null;
+  /** Absent: any value. */
+  action?: string | null;
   /** Ids from this one, inclusive. */
   first: string;
   /** Ids before this one. */
@@ -72,11 +74,13 @@ export interface AuditFilter {
 
 /** Newest first. `newestInRange` in `list_walk.ts` explains the form of the conditions. */
 export async function listAuditEntries(sql: Sql, filter: AuditFilter): Promise<AuditEntry[]> {
-  const { actor, resourceId, outcome, first, end, limit } = filter;
+  const { actor, resourceId, action = null, outcome, first, end, limit } = filter;
   const [column, value] = actor !== null
     ? ["actor", actor]
     : resourceId !== null
     ? ["resource_id", resourceId]
+    : action !== null
+    ? ["action", action]
     : ["outcome", outcome];
   const [name, prefix, order] = value === null
     ? [sql``, sql``, sql``]
@@ -85,6 +89,7 @@ export async function listAuditEntries(sql: Sql, filter: AuditFilter): Promise<A
     select * from gateway.audit
     where (${name} id) < (${prefix} ${end}::uuid) and (${name} id) >= (${prefix} ${first}::uuid)
       and (${resourceId}::text is null or resource_id = ${resourceId})
+      and (${action}::text is null or action = ${action})
       and (${outcome}::text is null or outcome = ${outcome})
     order by ${order} id desc limit ${limit}`;
 }

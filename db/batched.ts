@@ -125,7 +125,7 @@ function createBatcher<Item, Result>(
 
   function scheduleParallel(): void {
     if (waiting.length === 0) return;
-    // Also calls whose keys are in the running batch: it may never end, if its connection is lost.
+    // Runs calls with keys of the running batch, too: if its connection is lost, it may never end.
     parallelTimer ??= setTimeout(() => runInNoTrace(), PARALLEL_AFTER_MS);
   }
 

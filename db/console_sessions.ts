@@ -54,11 +54,15 @@ function isValid(sql: Sql, { now, idleSince, acceptDevelopmentKeys }: Validity) 
         and (not key.is_development or ${acceptDevelopmentKeys})))`;
 }
 
-/** Finds a valid session by the hash of its token. Its use is recorded at most once a minute. */
+/**
+ * Finds a valid session by the hash of its token. Its use is recorded at most once a minute; `isUse`:
+ * whether the user did something, and not only an open page.
+ */
 export async function useSession(
   sql: Sql,
   tokenHash: Uint8Array,
   validity: Validity,
+  isUse: boolean,
 ): Promise<ConsoleSession | null> {
   const { now } = validity;
   const [row] = await sql<ConsoleSession[]>`
@@ -68,7 +72,8 @@ export async function useSession(
     ), used as (
       update gateway.console_sessions session set last_used_at = ${now}
       from found
-      where session.id = found.id and found.last_used_at < ${now}::timestamptz - interval '1 minute'
+      where ${isUse} and session.id = found.id
+        and found.last_used_at < ${now}::timestamptz - interval '1 minute'
     )
     select * from found`;
   return row ?? null;

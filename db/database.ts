@@ -33,7 +33,7 @@ export const DEADLINE_MS = 1_800;
 const GRACE_SECONDS = 2;
 
 /**
- * A new pool is kept at least this long, although it is read-only, so that reads do not have to
+ * A new pool is kept at least this long, even if it is read-only, so that reads do not have to
  * reconnect all the time.
  */
 const READ_ONLY_POOL_MS = 5_000;
@@ -42,9 +42,9 @@ export interface DatabaseOptions {
   url: string;
   poolSize: number;
   /**
-   * Whether the URL leads to a connection pooler; default: none. Poolers refuse the settings as start-up
-   * parameters, so each transaction makes them. In transaction mode no statement is prepared, because
-   * each transaction may run in another session.
+   * Whether the URL leads to a connection pooler; default: none. Poolers refuse the settings as
+   * start-up parameters, so each transaction applies them. In transaction mode no statement is
+   * prepared, because each transaction may run in another session.
    */
   pooling?: Exclude<Pooling, "statement">;
 }
@@ -160,10 +160,10 @@ const firstStatements = new WeakMap<postgres.Sql, Promise<unknown>>();
 const UUID_ARRAY = 2951;
 
 /**
- * Before the first statement of a pool, the driver requests the array types, but it does not wait
- * for them to send a statement of more than 1 KiB. If the result of that statement arrives first,
- * the driver returns arrays as text until the connection is closed. So the first statement is a
- * short one, which the driver does not send that early.
+ * Before the first statement of a pool, the driver requests the array types. It sends a statement
+ * of more than 1 KiB without waiting for them. If the result of that statement arrives first, the
+ * driver returns arrays as text until the connection is closed. So the first statement is a short
+ * one: the driver sends it after it has received the types.
  */
 async function withTypes<T>(pool: postgres.Sql, work: () => Promise<T>): Promise<T> {
   if (UUID_ARRAY in pool.options.parsers) return await work();
@@ -273,8 +273,8 @@ function meansUnavailable(error: unknown): boolean {
 
 /**
  * Without a pooler, a server that rejects a new connection, for example because it has too many, does
- * not affect the other connections of the pool. Through a pooler the driver loses a connection of its
- * pool if it cannot connect for `reserve`.
+ * not affect the other connections of the pool. Through a pooler, a failed connection for `reserve`
+ * is missing in the driver's pool from then on.
  */
 function needsNewPool(error: unknown, isPooled: boolean): boolean {
   return meansLostConnection(error) && (isPooled || !/^(28|3D|53)/.test(codeOf(error)));

@@ -45,7 +45,7 @@ export interface EventFilter {
   /** Exclusive. */
   createdTo?: EventTime;
   order: EventOrder;
-  /** Only events that come after this one in that order. The event with this id may be deleted. */
+  /** Only events that come after this one in `order`. The event with this id may be deleted. */
   before: string | null;
   limit: number;
 }
@@ -53,15 +53,15 @@ export interface EventFilter {
 /** A time, and an id by which PostgreSQL finds the position of that time: see `CREATION_SLACK_MS`. */
 export interface EventTime {
   time: Date;
-  /** The lowest id of an event that was created then; the slack is subtracted or added. */
+  /** The lowest id of an event created at `time`, minus or plus the slack. */
   nearId: string;
 }
 
 /**
- * Positions follow the commits, so the order of events can differ from that of their times of
- * creation, if these differ by less than the deadline of a statement plus the difference of two
- * instances' clocks. A list of a time range reads this much more on each side, and leaves out the
- * events outside of it.
+ * Positions follow the order of commits, not of creation. Two events can have the opposite order
+ * only if they were created within this time: the deadline of a statement plus the difference
+ * between the clocks of two instances. A list of a time range reads this much more on each side,
+ * and then leaves out the events outside of the range.
  */
 export const CREATION_SLACK_MS = 10_000;
 
@@ -148,7 +148,8 @@ async function listOfAll(sql: Sql, filter: EventFilter): Promise<WalkedPage<Gate
 
 /**
  * The position of the first event that was created near this time; `otherwise` without a time. If all
- * events are older, it is above all positions: a list from there is empty, a list up to there has all.
+ * events are older, it is above all positions: a list from there is empty, and a list up
+ * to there has all events.
  */
 function positionNear(sql: Sql, time: EventTime | undefined, otherwise: string) {
   if (time === undefined) return sql`${otherwise}::bigint`;
@@ -192,6 +193,13 @@ async function listOfResource(
 
 function foundColumns(sql: Sql, table: string) {
   return sql(columnNames(EVENT_COLUMNS).map((name) => `${table}.${name}`));
+}
+
+/** An event that has no position yet is found, too. */
+export async function findEvent(sql: Sql, id: string): Promise<GatewayEvent | null> {
+  const [event] = await sql<[GatewayEvent?]>`
+    select ${foundColumns(sql, "found")} from gateway.events found where id = ${id}`;
+  return event ?? null;
 }
 
 export interface EventsFrom {

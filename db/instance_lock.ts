@@ -31,7 +31,7 @@ export interface InstanceLockOptions {
 /** How often the lock is verified, and the locks of other instances are checked. */
 const CHECK_MS = 1_000;
 
-/** Long: a busy database may respond late, and the instance would then lose its lock. */
+/** Long, so that an instance does not lose its lock if a busy database responds late. */
 const RESPONSE_TIMEOUT_MS = 5_000;
 
 const RETRY_MS = 500;

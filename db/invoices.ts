@@ -187,10 +187,10 @@ export async function listInvoices(
   });
 }
 
-/** Filters that have an index of their own, those that find the fewest invoices first. */
+/** Filters that find few invoices and have their own index. The most selective come first. */
 const LOOKUPS = ["invoice_number", "order_id", "customer_email"] as const;
 
-/** Whether the list is sorted by due date: it is, unless it has a filter that finds few invoices. */
+/** Whether the list is sorted by due date: it has such a filter, and none of `LOOKUPS`. */
 export function isByDueDate(
   filter: InvoiceConditions & Pick<InvoiceFilter, "dueFrom" | "dueTo">,
 ): boolean {

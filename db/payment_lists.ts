@@ -88,8 +88,8 @@ export function isBySettlement(filter: PaymentConditions): boolean {
   return isSettled && LOOKUPS.every((name) => filter[name] === undefined);
 }
 
-/** Filters that have an index of their own, those that find the fewest payments first. */
-const LOOKUPS = [
+/** Filters that find few payments and have their own index. The most selective come first. */
+export const LOOKUPS = [
   "transaction_id",
   "order_id",
   "va_number",
@@ -298,12 +298,13 @@ async function listAll(sql: Sql, filter: PaymentFilter): Promise<PaymentSummaryR
     order by ${ownerOrder} id desc limit ${limit}`;
 }
 
-/** How many entries of the index of unanswered payments are examined at most. */
+/** The most entries of the index of unanswered payments that are examined. */
 const MAX_UNANSWERED = 1_000;
 
 /**
- * Selects pending payments that were created before this time and got no response of the gateway. The
- * index also has the few that ended without a response. Sorted like the index, so that PostgreSQL uses it.
+ * Selects pending payments that were created before this time and got no response of the gateway.
+ * The index also contains the few payments that ended without a response. Sorted like the index, so
+ * that PostgreSQL uses it.
  */
 export function unansweredPayments(sql: Sql, createdBefore: Date): Fragment {
   return sql`

@@ -1,6 +1,7 @@
 /**
- * Statements through a connection pooler. A pooler in transaction mode runs each transaction in any of
- * its sessions, so nothing of a session can be relied on: each transaction makes its own settings.
+ * Statements through a connection pooler. A pooler in transaction mode runs each transaction in any
+ * of its sessions, so nothing of a session can be relied on: each transaction applies its own
+ * settings.
  */
 
 import postgres from "postgres";
@@ -11,13 +12,13 @@ type Rows = postgres.Row[];
 /** Builds the driver's query of a statement; it is sent when it is awaited. */
 type Build = (sql: postgres.ISql) => Promise<Rows>;
 
-/** Statements that make these settings until the end of the transaction. */
+/** Statements that apply these settings until the end of the transaction. */
 export function setLocal(settings: Record<string, string | number>): string {
   return Object.entries(settings)
     .map(([name, value]) => `set local ${name} = '${value}'`).join("; ");
 }
 
-/** Runs each statement in a transaction of its own that makes these settings first. */
+/** Runs each statement in its own transaction, which applies these settings first. */
 export function pooledSql(
   pool: postgres.Sql,
   settings: Record<string, string | number>,

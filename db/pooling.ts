@@ -69,7 +69,7 @@ async function readSession(client: Client) {
 }
 
 /**
- * Transactions are open on other connections while `client` is connected. If one of them runs in the
+ * Opens transactions on other connections while `client` is connected. If one of them runs in the
  * session that `client` had, or `client` gets another session, the pooler does not keep sessions.
  */
 async function findPoolMode(url: string, client: Client, pid: number): Promise<Pooling> {
@@ -121,9 +121,9 @@ async function passesSettings(url: string): Promise<boolean> {
 }
 
 /**
- * Whether both URLs lead to the same database of the same server. A lock that is taken in one
- * transaction is visible in the other: unlike names and ids, it also differs between a database and
- * its copy. Both may be poolers.
+ * Whether both URLs, which may lead to poolers, lead to the same database of the same server. Takes
+ * a lock through one URL and tries to take it through the other. Names and ids prove nothing,
+ * because a copy of a database has the same ones.
  */
 export async function isSameDatabase(url: string, otherUrl: string): Promise<boolean> {
   await using client = openClient(url);

@@ -47,8 +47,9 @@ export async function setUpQueue(url: string, queue: "kv" | "postgres"): Promise
 }
 
 /**
- * The library applies only pending migrations, and several instances may call it at the same time. The
- * loss of its connection gets another error, because it does not end the transaction of the caller.
+ * The library applies only pending migrations, and several instances may call it at the same time.
+ * If it loses its connection, the error is replaced: the caller's transaction has another
+ * connection, which is not lost.
  */
 async function migrateQueue(url: string): Promise<void> {
   const { Logger, runMigrations } = await import("graphile-worker");

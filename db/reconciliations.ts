@@ -86,7 +86,7 @@ export async function findByFile(sql: Sql, hash: Uint8Array): Promise<Reconcilia
   return row ?? null;
 }
 
-/** Violates the unique index if another upload of the same file has ended first. */
+/** Throws a unique violation if another upload of the same file has ended first. */
 export async function endUpload(
   sql: Sql,
   id: string,

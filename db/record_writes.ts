@@ -234,7 +234,7 @@ async function updateRecords<R extends Versioned>(
   { table, columns, rows }: Target<R>,
 ): Promise<WriteResult[]> {
   const assignments = columns.map((name) => `${name} = wanted.${name}`).join(", ");
-  // Every statement that locks several rows does so in the order of their ids: no deadlocks.
+  // Every statement that locks several rows does so in the order of their ids, to avoid deadlocks.
   const records = writes.map(({ record }) => record).sort((a, b) => a.id < b.id ? -1 : 1);
   const keys = writes.flatMap(({ key }) => key ?? []);
   const hasKeys = keys.length > 0;

@@ -65,7 +65,7 @@ export async function postponeChecks(
   checks: { id: string; check_at: Date }[],
 ): Promise<void> {
   const statement = new Statement();
-  // In the order in which every other statement locks several rows: no deadlocks.
+  // In the order in which every other statement locks several rows, to avoid deadlocks.
   const sorted = checks.toSorted((a, b) => a.id < b.id ? -1 : 1);
   await statement.run(
     sql,

@@ -12,7 +12,7 @@ export interface SessionOptions {
   url: string;
   /** Shown by the server as the name of the session. */
   name: string;
-  /** A statement makes these settings, because connection poolers refuse them as start-up parameters. */
+  /** Applied by a statement, because connection poolers refuse them as start-up parameters. */
   settings?: Record<string, string | number>;
   /** Whether the server keeps the plans of statements; default: true. */
   prepare?: boolean;

@@ -4,7 +4,7 @@ import { NIL } from "uuid";
 import type { Sql } from "./database.ts";
 import type { GatewayPayment } from "./payments.ts";
 
-/** All users; see the migration for the other scopes. */
+/** All users; `0027_payment_stats.sql` explains the other scopes. */
 export const ALL_USERS = "*";
 
 export function scopeOf(userId: string | null): string {
@@ -35,9 +35,9 @@ export async function lockProgress(sql: Sql): Promise<void> {
 }
 
 /**
- * A run has read all entries of the history up to `lastId`. The position moves only to the end of an
- * earlier run whose transactions had ended when this run began: an entry with a lower id may become
- * visible after one with a higher id.
+ * Stores that a run has read all entries of the history up to `lastId`. An entry with a lower id
+ * may become visible after one with a higher id. So the position moves only to the end of an
+ * earlier run, and only if all transactions that ran at that time have ended (`isConfirmed`).
  */
 export async function endRun(
   sql: Sql,
@@ -59,9 +59,9 @@ export async function storeRebuilt(sql: Sql, to: string | null): Promise<void> {
 }
 
 /**
- * Deletes all figures, so that the next run counts all payments again. Entries of the history that are
- * written meanwhile are read afterwards. The position is far enough back for all that are not committed
- * yet: every statement ends after some seconds.
+ * Deletes all figures, so that the next run counts all payments again. After that, the run reads
+ * the history after the position. The position goes back by 100,000 entries: every statement ends
+ * after some seconds, so entries that are not committed yet have higher ids.
  */
 export async function resetStats(sql: Sql): Promise<void> {
   await lockProgress(sql);
@@ -204,7 +204,7 @@ export async function addDeltas(sql: Sql, deltas: StatsDelta[]): Promise<void> {
       pay_times = array(
         select a + b from unnest(old.pay_times, excluded.pay_times) with ordinality
           pair (a, b, number) order by number)`;
-  // Most payments leave the status in which they were created.
+  // Deletes rows that are zero now: most payments leave the status in which they were created.
   await sql`
     delete from gateway.payment_stats where ctid = any(array(
       select zero.ctid
@@ -255,8 +255,8 @@ export interface StatsRow {
 }
 
 /**
- * `ranges`: the length of `pay_times`; 0: they are not wanted. Adds up each hour first, so that its
- * time is rounded once.
+ * `ranges`: the length of `pay_times`; 0 if they are not wanted. Adds up each hour first, so that
+ * each is truncated once.
  */
 export async function readStats(
   sql: Sql,

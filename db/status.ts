@@ -17,7 +17,7 @@ export interface JobCount {
   count: number;
 }
 
-/** Counts jobs by task: up to the limit of unfinished jobs, and up to the limit of failed jobs. */
+/** Counts jobs by task. The limit applies to unfinished jobs and to failed jobs separately. */
 export async function countJobs(sql: Sql): Promise<JobCount[]> {
   const jobsWhere = (condition: string) =>
     `(select task, status from gateway.jobs where ${condition} limit ${MAX_COUNTED + 1})`;
@@ -197,4 +197,11 @@ export async function checkWrites(sql: Sql): Promise<void> {
     update gateway.cron_runs set minute = minute
     where task = (
       select task from gateway.cron_runs order by task limit 1 for update skip locked)`;
+}
+
+/** Such as `18.1`. */
+export async function readServerVersion(sql: Sql): Promise<string> {
+  const [row] = await sql<[{ version: string }]>`
+    select split_part(current_setting('server_version'), ' ', 1) as version`;
+  return row.version;
 }

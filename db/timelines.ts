@@ -58,11 +58,11 @@ export async function listRefundsOf(
     order by (refund.created_at, refund.id) desc limit ${limit}`;
 }
 
-/** `hasUnmatched`: also notifications of the same order that belong to no payment. */
+/** `includeUnmatched`: also notifications of the same order that belong to no payment. */
 export async function listNotificationsOf(
   sql: Sql,
   payments: readonly TimelinePayment[],
-  hasUnmatched: boolean,
+  includeUnmatched: boolean,
   limit: number,
 ): Promise<GatewayNotification[]> {
   // An order can have several payments: its notifications are read once.
@@ -73,7 +73,7 @@ export async function listNotificationsOf(
       select * from gateway.notifications
       where (order_id, id) < (wanted, ${MAX}::uuid) and (order_id, id) >= (wanted, ${NIL}::uuid)
         and (payment_id = any(${sql.array(ids)}::uuid[])
-          or (${hasUnmatched} and payment_id is null))
+          or (${includeUnmatched} and payment_id is null))
       order by order_id desc, id desc limit ${limit}
     ) notification
     order by notification.id desc limit ${limit}`;

@@ -62,6 +62,20 @@ export async function listDeliveries(
     order by found.event_id desc limit ${limit}`;
 }
 
+/** The deliveries of an event, to endpoints that are not deleted; those of new endpoints first. */
+export async function listDeliveriesOfEvent(
+  sql: Sql,
+  eventId: string,
+  limit: number,
+): Promise<(GatewayWebhookDelivery & { url: string })[]> {
+  return await sql<(GatewayWebhookDelivery & { url: string })[]>`
+    select delivery.*, endpoint.url
+    from gateway.webhook_deliveries delivery
+    join gateway.webhook_endpoints endpoint on endpoint.id = delivery.endpoint_id
+    where delivery.event_id = ${eventId} and endpoint.deleted_at is null
+    order by delivery.endpoint_id desc limit ${limit}`;
+}
+
 /**
  * Makes a delivery of any status pending and due now, and resets its attempt count; null: it does
  * not exist. Later events of the same resource wait for it again.
@@ -141,8 +155,8 @@ export interface DueOptions {
 const LAST_SEQUENCE = 2 ** 31 - 1;
 
 /**
- * How long a delivery waits for an earlier one of its resource that is retried. A receiver that rejects
- * one event must not delay the later ones for the days of its retries.
+ * How long a delivery waits for an earlier one of its resource that is retried. Without this limit,
+ * a receiver that rejects one event would get the later ones only after days of retries.
  */
 const MAX_HOLD_MS = 5 * 60_000;
 

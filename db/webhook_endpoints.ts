@@ -30,8 +30,11 @@ export const DISABLED_REASONS = ["requested", "gone", "failing"] as const;
 
 export type DisabledReason = (typeof DISABLED_REASONS)[number];
 
-export async function insertEndpoint(sql: Sql, endpoint: GatewayWebhookEndpoint): Promise<void> {
-  await sql`insert into gateway.webhook_endpoints ${sql({ ...endpoint })}`;
+/** False: an endpoint with this id exists. */
+export async function insertEndpoint(sql: Sql, endpoint: GatewayWebhookEndpoint): Promise<boolean> {
+  const { count } = await sql`
+    insert into gateway.webhook_endpoints ${sql({ ...endpoint })} on conflict do nothing`;
+  return count > 0;
 }
 
 export async function findEndpoint(sql: Sql, id: string): Promise<GatewayWebhookEndpoint | null> {
@@ -51,7 +54,7 @@ export async function listEndpoints(
     order by id desc limit ${limit}`;
 }
 
-/** Endpoints whose last attempt failed, and those that the service has disabled because of failures. */
+/** Endpoints whose last attempt failed, or that the service has disabled because of failures. */
 export const IS_FAILING = `deleted_at is null and (disabled_reason in ('gone', 'failing')
   or disabled_reason is null and failing_since is not null)`;
 
@@ -70,15 +73,18 @@ export type EndpointChanges = Partial<
   Omit<GatewayWebhookEndpoint, "id" | "created_at" | "event_count">
 >;
 
-/** Null: the endpoint does not exist or was deleted. */
+/** Null: the endpoint does not exist, was deleted, or was changed after `unchangedSince`. */
 export async function changeEndpoint(
   sql: Sql,
   id: string,
   changes: EndpointChanges,
+  unchangedSince: Date | null = null,
 ): Promise<GatewayWebhookEndpoint | null> {
   const [endpoint] = await sql<[GatewayWebhookEndpoint?]>`
     update gateway.webhook_endpoints set ${sql(changes)}
     where id = ${id} and deleted_at is null
+      and (${unchangedSince}::timestamptz is null
+        or date_trunc('milliseconds', updated_at) = ${unchangedSince})
     returning *`;
   return endpoint ?? null;
 }

@@ -49,7 +49,7 @@ service)
   set -a
   . "$keys"
   set +a
-  flags=$(deno run -q --no-lock -P=prepare main.ts prepare)
+  flags=$(deno run -q --cached-only -P=prepare main.ts prepare)
   # Without quotes: each flag is an argument.
   exec deno run --cached-only --no-prompt $flags main.ts
   ;;

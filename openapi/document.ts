@@ -110,7 +110,7 @@ export function createDocument(api: OpenAPIHono<any>, basePath: string): Documen
       { name: "Callers", description: "The current caller." },
       {
         name: "Audit",
-        description: "What callers changed and tried to change. Staff and viewers only.",
+        description: "What callers changed, tried to change, and exported. Staff and viewers only.",
       },
       { name: "Keys", description: "API keys of all users. Staff only; viewers can list them." },
       {

@@ -21,10 +21,10 @@ ${FENCE}
 
 You can read and change your own resources. With a staff credential (a key created with \`--staff\`, or a
 JWT with the staff claim) you can read and change the resources of all users. With a viewer
-credential (\`--viewer\`, or the viewer claim) you can read what staff can read, but change nothing.
-Every request other than GET or HEAD returns 403. So does \`GET …/check_status/\`, because it updates the
-resource. Without a staff or viewer credential,
-a resource of another user returns 404, as if it did not exist. \`GET /me/\` shows your \`role\`.
+credential (\`--viewer\`, or the viewer claim) you can read what staff can read, but change nothing:
+requests other than GET and HEAD return 403, and so does \`GET …/check_status/\`, because it updates the
+resource. Without a staff or viewer credential, a resource of another user returns 404, as if it did not
+exist. \`GET /me/\` shows your \`role\`.
 
 ## First charge
 
@@ -88,8 +88,8 @@ example one with far too many headers, gets a 400 without a body.
 
 ## Pagination
 
-Lists are arrays, newest first, and are returned in pages. The \`Link\` header has the URL of the next
-page; the last page has no \`Link\`:
+Lists are arrays, newest first unless the operation says otherwise, and are returned in pages. The
+\`Link\` header has the URL of the next page; the last page has no \`Link\`:
 
 ${FENCE}http
 GET /payments/?limit=20 HTTP/1.1
@@ -113,12 +113,15 @@ ${FENCE}json
 }
 ${FENCE}
 
-In requests, null is the same as omitting a field, except in \`PATCH\`, where it clears the field. Empty
-text (\`""\`) in an optional text field, such as a name or a reason, is the same as omitting it. Unknown
-fields and query parameters are rejected with \`validation_error\`, which names the nearest known one;
-only \`metadata\` can have any content. In a charge, fields of another payment type are ignored. A resource always has all its fields; a field without a value is null. An
-error has only the fields that belong to its \`code\`. Within a major version nothing is removed, but new
-fields, enum values and events can be added.
+In requests, null is the same as omitting a field, except in \`PATCH /webhook-endpoints/{pk}/\`, where
+it clears the field. Empty text (\`""\`) in an optional text field, such as a name or a reason, is the
+same as omitting it. Unknown fields and query parameters are rejected with \`validation_error\`, which
+names the nearest known one; only \`metadata\` can have any content. In a charge, fields of another
+payment type are ignored.
+
+A resource always has all its fields; a field without a value is null. An error has only the fields
+that belong to its \`code\`. Within a major version nothing is removed, but new fields, enum values
+and events can be added.
 
 ## Asynchronous requests
 
@@ -137,8 +140,9 @@ retried job never charges twice.
 
 ## Events and webhooks
 
-Each change to a resource creates an event. Receive events in real time from \`GET /events/stream/\`
-(server-sent events, which resume after a disconnect), or by webhook. Staff create webhook endpoints:
+Most changes of a resource create an event; \`EventName\` lists all events. Receive events in real
+time from \`GET /events/stream/\` (server-sent events, which resume after a disconnect), or by
+webhook. Staff create webhook endpoints:
 
 ${FENCE}sh
 curl $URL/webhook-endpoints/ \\
@@ -166,9 +170,10 @@ dashboard.
 
 ## Limits
 
-The maximum body size is 256 KiB, with at most 10,000 structural characters (\`{ } [ ] : ,\` outside
-of strings; 20,000 for a charge). Amounts are never rounded: \`44000.00\` and \`4.4e4\` are
-accepted as whole numbers, and \`0.99999999999999999999\` is rejected.
+The maximum body size is 256 KiB (64 MiB for \`POST /reconciliations/\`). JSON can have at most 10,000
+structural characters (\`{ } [ ] : ,\` outside of strings; 20,000 for a charge). Amounts are never
+rounded: \`44000.00\` and \`4.4e4\` are accepted as whole numbers, and \`0.99999999999999999999\` is
+rejected.
 
 Each caller can send 100 requests per second with bursts of 200, unless configured otherwise. Above
 that, the response is 429 with \`Retry-After\`:

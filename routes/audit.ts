@@ -5,10 +5,10 @@ import { AUDIT_OUTCOMES, type AuditDeps, type AuditView, listAudit } from "../co
 import { oneOf, text } from "../core/input_fields.ts";
 import { id, nullableText, timestamp } from "../core/response_fields.ts";
 import { unsentExample } from "../openapi/components.ts";
+import { createdRange } from "./shared/filters.ts";
 import { linkHeader, NEXT_PAGE, paging } from "./shared/page.ts";
 import { basePathOf } from "./shared/paths.ts";
 import { COMMON_ERRORS, problems } from "./shared/problem_responses.ts";
-import { createdRange } from "./shared/range_filters.ts";
 import { callerOf, createRouter, type Router } from "./shared/router.ts";
 
 const path = "/audit/";
@@ -23,8 +23,8 @@ export const AuditEntrySchema = z.object({
   }),
   user_id: nullableText.openapi({ description: "The caller's user.", example: "alice" }),
   action: z.string().openapi({
-    description: "Method and route of the request. `GET` is recorded only for exports, and if it " +
-      "was forbidden.",
+    description: "Method and route of the request. `GET` is recorded only for an export, a " +
+      "forbidden read and a failed `check_status`.",
     example: REFUND,
   }),
   resource_id: nullableText.openapi({
@@ -39,11 +39,13 @@ export const AuditEntrySchema = z.object({
     example: "changed",
   }),
   status: z.int().nullable().openapi({
-    description: "HTTP status of the response. Null for a stored charge: read its payment.",
+    description: "HTTP status of the response. Null for a charge that created a payment: read " +
+      "the payment.",
     example: 200,
   }),
   code: nullableText.openapi({
-    description: "Error code of the response; null if there was no error, and for a stored charge.",
+    description: "Error code of the response; null if there was no error, and for a charge that " +
+      "created a payment.",
     example: null,
   }),
   attempts: z.int().openapi({
@@ -51,12 +53,12 @@ export const AuditEntrySchema = z.object({
     example: 1,
   }),
   request_id: nullableText.openapi({
-    description: "`X-Request-Id` of the first attempt; null for a stored charge.",
+    description: "`X-Request-Id` of the first attempt; null for a charge that created a payment.",
     example: "5b0c7a4e-2f61-4c1d-9a38-e1f06d7b9c25",
   }),
   created_at: timestamp("When the request was made."),
 }).openapi("AuditEntry", {
-  description: "A request of a caller that changed something, or tried to.",
+  description: "A request of a caller that changed something, tried to, or exported a file.",
 });
 
 const CHARGE: AuditView = {
@@ -117,6 +119,10 @@ const listRoute = createRoute({
           "prefix.",
         param: { examples: unsentExample("0197a3c2-5f4e-7d61-9f0b-2c64d1b0a7e5") },
       }),
+      action: text(300).optional().openapi({
+        description: "Only requests with this `action`.",
+        param: { examples: unsentExample(REFUND) },
+      }),
       outcome: oneOf(AUDIT_OUTCOMES).optional().openapi({
         description: "Only requests with this outcome.",
         param: { examples: unsentExample("refused") },
@@ -144,6 +150,7 @@ export function createAuditRoutes(deps: AuditDeps): Router {
     const { entries, next } = await listAudit(deps, callerOf(c), {
       actor: query.actor ?? null,
       resourceId: query.resource_id?.replace(/^(?!gk_).*/, (id) => id.toLowerCase()) ?? null,
+      action: query.action ?? null,
       outcome: query.outcome ?? null,
       createdFrom: query.created_from ?? null,
       createdTo: query.created_to ?? null,

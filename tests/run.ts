@@ -6,7 +6,7 @@
  *   of `deno test`, such as `--filter`, can be added.
  * - `deno task test:quick`: runs the tests that start no other processes.
  * - `deno task test --pooled`: runs the core part of the tests through PgBouncer. The run of all tests
- *   does this at its end.
+ *   includes this.
  */
 
 import { join } from "node:path";
@@ -18,6 +18,7 @@ import { type Counts, readResults, type Result } from "./report.ts";
 import { findTests, LONGEST, POOLED, selectTests, type TestFiles } from "./select.ts";
 import { createDatabase, runSql, TEMPLATE } from "./support/database/database.ts";
 import { hasPgBouncer, startPgBouncer } from "./support/database/pgbouncer.ts";
+import { PROJECT } from "./support/project.ts";
 import { runTask } from "./support/service.ts";
 import { TOOLS } from "./support/tools.ts";
 
@@ -38,22 +39,20 @@ await Deno.chmod(folder, 0o755);
 await using cleanup = new AsyncDisposableStack();
 cleanup.defer(() => Deno.remove(folder, { recursive: true }));
 
-await downloadTools();
-const serverUrl = await startTestServer();
+const [serverUrl] = await Promise.all([startTestServer(), downloadTools()]);
 
 const hasPassed = Deno.args.length === 0
   ? await runEverything()
   : Deno.args[0] === QUICK
   ? await runQuick()
   : Deno.args[0] === "--pooled"
-  ? summarize(await runPooled())
+  ? summarize(await runGroups(await pooledGroups()))
   : await runSome(Deno.args);
 if (!hasPassed) Deno.exitCode = 1;
 
 async function runQuick(): Promise<boolean> {
   const environment = { TEST_SHARE: QUICK_SHARE };
-  const groups = groupTests(await selectTests(), []);
-  return summarize(await runGroups(groups, { environmentOf: () => environment }));
+  return summarize(await runGroups(quickGroups(await selectTests(), [], environment)));
 }
 
 /**
@@ -62,34 +61,34 @@ async function runQuick(): Promise<boolean> {
  */
 async function runEverything(): Promise<boolean> {
   const files = await selectTests();
-  const { quick, slow } = files;
   const stop = new AbortController();
   const checking = check().then((isClean) => {
     if (!isClean) stop.abort();
     return isClean;
   });
-  const groups = [...groupTests(files, LONGEST), ...slow.map((path) => [path])];
   // After the check, which has downloaded all libraries.
   const prepared = checking.then((isClean) => isClean ? prepareDataFolder() : null);
-  const results = await runGroups(groups, {
-    signal: stop.signal,
-    async environmentOf([path]): Promise<Environment | null> {
-      if (quick.includes(path!)) return {};
-      const dataFolder = await prepared;
-      return dataFolder === null ? null : { TEST_DATA_FOLDER: dataFolder };
-    },
-  });
-  return await checking && summarize([...results, ...await runPooled()]);
+  async function slowEnvironment(): Promise<Environment | null> {
+    const dataFolder = await prepared;
+    return dataFolder === null ? null : { TEST_DATA_FOLDER: dataFolder };
+  }
+  const groups = [
+    ...quickGroups(files, LONGEST),
+    ...await pooledGroups(),
+    ...files.slow.map((path) => ({ paths: [path], environment: slowEnvironment })),
+  ];
+  const results = await runGroups(groups, { signal: stop.signal });
+  return await checking && summarize(results);
 }
 
-/** Runs the core part of the tests with the connections of the service through PgBouncer. */
-async function runPooled(): Promise<Result[]> {
+/** The core part of the tests, with the connections of the service through PgBouncer. */
+async function pooledGroups(): Promise<Group[]> {
   const pooler = await startPooler();
   if (pooler === null) return [];
-  console.log("Through PgBouncer in transaction mode:");
-  return await runGroups(groupTests({ quick: POOLED, isolated: [], slow: [] }, []), {
-    environmentOf: () => ({ TEST_POOLER: pooler }),
+  const groups = quickGroups({ quick: POOLED, isolated: [], slow: [] }, [], {
+    TEST_POOLER: pooler,
   });
+  return groups.map((group) => ({ ...group, note: "(through PgBouncer)" }));
 }
 
 /** Starts PgBouncer in transaction mode and returns its address. Null: it is not installed. */
@@ -126,26 +125,37 @@ async function runSome(args: string[]): Promise<boolean> {
   }
   const { quick, slow } = await selectTests();
   const selected = paths.length > 0 ? paths : [...quick, ...slow];
-  return summarize(await runGroups(selected.map((path) => [path]), { options }));
+  return summarize(await runGroups(selected.map((path) => ({ paths: [path] })), { options }));
 }
 
 type Environment = Record<string, string>;
 
+/** Files that run in one process. */
+interface Group {
+  paths: string[];
+  /** Environment variables, or a function that waits until the files may start; null skips them. */
+  environment?: Environment | (() => Promise<Environment | null>);
+  /** Printed after the path of each file. */
+  note?: string;
+}
+
 interface RunOptions {
   /** Options of `deno test`. */
   options?: string[];
-  /** Waits until the files may start, and returns further variables. Null: they are left out. */
-  environmentOf?: (paths: string[]) => Environment | null | Promise<Environment | null>;
   /** Stops the processes and starts no others. */
   signal?: AbortSignal;
 }
 
 /**
- * Divides the quick files into groups, one for each process: to load the service takes longer than most
- * files. The files in `alone` get processes of their own, and start first; of the others, the longest
- * go to different groups.
+ * Divides the quick files into groups, one for each process, because loading the service takes longer
+ * than most files. The isolated files and those in `alone` get processes of their own, and start
+ * first. The longest of the other files go to different groups.
  */
-function groupTests({ quick, isolated }: TestFiles, alone: string[]): string[][] {
+function quickGroups(
+  { quick, isolated }: TestFiles,
+  alone: string[],
+  environment?: Environment,
+): Group[] {
   const single = quick.filter((path) => alone.includes(path) || isolated.includes(path));
   const shared = quick.filter((path) => !single.includes(path));
   const count = Math.ceil(shared.length / GROUP_SIZE);
@@ -153,31 +163,35 @@ function groupTests({ quick, isolated }: TestFiles, alone: string[]): string[][]
     { length: count },
     (_, group) => shared.filter((_, index) => index % count === group),
   );
-  return [...single.map((path) => [path]), ...groups];
+  return [...single.map((path) => [path]), ...groups].map((paths) => ({ paths, environment }));
 }
 
 /** Runs groups of files in this order, several at the same time, and prints a line for each file. */
-async function runGroups(groups: string[][], options: RunOptions = {}): Promise<Result[]> {
-  const { environmentOf = () => ({}), signal } = options;
-  const isAlone = groups.flat().length === 1;
+async function runGroups(groups: Group[], options: RunOptions = {}): Promise<Result[]> {
+  const isAlone = groups.flatMap(({ paths }) => paths).length === 1;
   const queue = [...groups];
   const results: Result[] = [];
   async function work() {
     for (let group = queue.shift(); group !== undefined; group = queue.shift()) {
-      const environment = await environmentOf(group);
-      if (environment === null) return;
-      const { output, files } = await runGroup(group, environment, options, isAlone);
-      if (signal?.aborted) return;
+      const { paths, environment = {} } = group;
+      const variables = typeof environment === "function" ? await environment() : environment;
+      if (variables === null) return;
+      const { output, files } = await runGroup(group, variables, options, isAlone);
+      if (options.signal?.aborted) return;
       // An error outside of tests ends the process. Files that did not run because of it are queued
       // again, each in its own process.
-      const cancelled = group.length > 1
-        ? files.filter(({ path, isCancelled }) => isCancelled && group.includes(path))
+      const cancelled = paths.length > 1
+        ? files.filter(({ path, isCancelled }) => isCancelled && paths.includes(path))
         : [];
       const done = files.filter((file) => !cancelled.includes(file));
       if (cancelled.length > 0) done.push({ ...cancelled[0]!, path: "an error outside of tests" });
-      queue.push(...cancelled.map(({ path }) => [path]));
-      show(output, done);
-      results.push(...done);
+      queue.push(...cancelled.map(({ path }) => ({ ...group, paths: [path] })));
+      const noted = done.map((file) => ({
+        ...file,
+        path: group.note ? `${file.path} ${group.note}` : file.path,
+      }));
+      show(output, noted);
+      results.push(...noted);
     }
   }
   await Promise.all(Array.from({ length: PROCESSES }, work));
@@ -199,19 +213,21 @@ function summarize(results: Result[]): boolean {
  * the whole service again for each of them. The output of a file that runs alone is shown at once.
  */
 async function runGroup(
-  paths: string[],
+  { paths }: Group,
   environment: Environment,
   { options = [], signal }: RunOptions,
   isAlone: boolean,
 ): Promise<{ output: string; files: Result[] }> {
   const name = join(folder, crypto.randomUUID());
+  // Each process has its own copy, because Deno adds the packages that only tests use to the file.
+  await Deno.copyFile(join(PROJECT, "deno.lock"), `${name}.lock`);
   const imports = paths.map((path) => `import "${pathToFileURL(path)}";\n`);
   await Deno.writeTextFile(`${name}_test.ts`, imports.join(""));
   const output = isAlone ? "inherit" : "piped";
   const ended = await new Deno.Command(Deno.execPath(), {
     args: [
-      ...["test", "-P=test", "--no-check", "--no-lock", "--sanitize-ops", "--sanitize-resources"],
-      ...[`--junit-path=${name}.xml`, ...options, `${name}_test.ts`],
+      ...["test", "-P=test", "--no-check", "--sanitize-ops", "--sanitize-resources"],
+      ...[`--lock=${name}.lock`, `--junit-path=${name}.xml`, ...options, `${name}_test.ts`],
     ],
     env: { TEST_SERVER_URL: serverUrl, ...environment },
     stdin: "null",

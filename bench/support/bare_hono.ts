@@ -7,6 +7,7 @@ app.get("/me/", (c) =>
   c.json({
     user_id: "developer",
     is_staff: false,
+    role: "user",
     credential: "api_key",
     key_prefix: "gk_q83vEjRW",
   }));

@@ -1,6 +1,6 @@
 /** The memory of a child process. */
 
-/** The resident bytes of the one descendant process whose command line matches. */
+/** The resident bytes of the only descendant process whose command line matches. */
 export async function residentMemory(commandLine: RegExp): Promise<number> {
   const { stdout } = await new Deno.Command("ps", { args: ["-eo", "pid=,ppid=,rss=,args="] })
     .output();

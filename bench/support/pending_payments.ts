@@ -55,7 +55,7 @@ export async function insertPayments(url: string, rows: number): Promise<void> {
   await sql.end();
 }
 
-/** Inserts more pending payments, `first` to `last`, next to those of `insertPayments`. */
+/** Inserts the rows `first` to `last`; all of them are pending. */
 export async function insertPending(url: string, first: number, last: number): Promise<void> {
   const sql = postgres(url, { max: 1 });
   await insertRows(sql, first, last, 0);

@@ -30,6 +30,8 @@ export interface AuditQuery {
   actor: string | null;
   resourceId: string | null;
   outcome: AuditOutcome | null;
+  /** The method and the route, such as `POST /payments/{pk}/refund/`. */
+  action: string | null;
   createdFrom: Date | null;
   /** Exclusive. */
   createdTo: Date | null;
@@ -64,7 +66,7 @@ const DAY_MS = 24 * 60 * 60 * 1_000;
 export async function listAudit(
   { database, clock, keep }: AuditDeps,
   caller: Caller,
-  { actor, resourceId, outcome, createdFrom, createdTo, before, limit }: AuditQuery,
+  { actor, resourceId, action, outcome, createdFrom, createdTo, before, limit }: AuditQuery,
 ): Promise<AuditPage> {
   requireReadAll(caller);
   const keptSince = new Date(Math.max(0, clock() - keep.audit * DAY_MS));
@@ -73,6 +75,7 @@ export async function listAudit(
   const filter: AuditFilter = {
     actor,
     resourceId,
+    action,
     outcome,
     first: firstIdAt(from),
     end: before !== null && before < upTo ? before : upTo,
@@ -89,14 +92,19 @@ export async function listAudit(
 
 interface Charges {
   charges: AuditView[];
+  /** Charges below this id were not read. Null: all were read, or there are enough for the page. */
   scannedTo: string | null;
 }
+
+/** What the audit calls a charge. */
+const CHARGE = "POST /charge/";
 
 const NO_CHARGES: Charges = { charges: [], scannedTo: null };
 
 /** Reads charges from the payments: a stored charge has no row in the audit table. */
 async function listCharges(database: Database, filter: AuditFilter): Promise<Charges> {
-  const { actor, resourceId, outcome, first, end } = filter;
+  const { actor, resourceId, action, outcome, first, end } = filter;
+  if (action !== null && action !== CHARGE) return NO_CHARGES;
   if (resourceId !== null) {
     if (!UUID.test(resourceId) || resourceId < first || resourceId >= end) return NO_CHARGES;
     const charge = await database.query((sql) => findCharge(sql, resourceId), "find charge");
@@ -138,7 +146,7 @@ function viewCharge(charge: ChargeRow): AuditView {
     id: charge.id,
     actor: charge.created_by!,
     user_id: charge.user_id,
-    action: "POST /charge/",
+    action: CHARGE,
     resource_id: charge.id,
     outcome: outcomeOf(charge),
     status: null,

@@ -30,7 +30,7 @@ export async function createKey(database: Database, owner: KeyOwner): Promise<st
   return key;
 }
 
-/** Creates the key if it does not exist; false: it exists but is revoked, or its kind differs. */
+/** Creates a missing key. False: the key is revoked, or has another role or development flag. */
 export async function ensureKey(
   database: Database,
   key: string,

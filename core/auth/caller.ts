@@ -23,7 +23,7 @@ export interface Caller {
   expiresAt?: number;
 }
 
-/** Who causes the caller's changes, as it is stored with each change. */
+/** The actor that is stored with each change of the caller. */
 export function actorOf({ credential, keyPrefix, userId }: Caller): string {
   return `${credential}:${keyPrefix ?? userId}`;
 }

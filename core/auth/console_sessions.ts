@@ -32,7 +32,7 @@ export interface SessionDeps {
 export interface OpenSession {
   id: string;
   caller: Caller;
-  /** Forms send it back, so that other sites cannot send them. */
+  /** Every form must contain it. Other sites do not know it, so they cannot send a form. */
   formToken: string;
   expiresAt: Date;
 }
@@ -64,10 +64,17 @@ export async function signIn(
   return { token, expiresAt };
 }
 
-/** Null: the session has ended, or there is none. */
-export async function findSession(deps: SessionDeps, token: string): Promise<OpenSession | null> {
+/**
+ * Null: the session has ended, or there is none. `isUse`: whether the user did something; a page that
+ * updates itself must not keep the session of an absent user alive.
+ */
+export async function findSession(
+  deps: SessionDeps,
+  token: string,
+  { isUse }: { isUse: boolean },
+): Promise<OpenSession | null> {
   const session = await deps.database.query(
-    (sql) => useSession(sql, hashToken(token), validityOf(deps)),
+    (sql) => useSession(sql, hashToken(token), validityOf(deps), isUse),
     "find session",
   );
   return session && {

@@ -15,8 +15,8 @@ import { ServiceError } from "../errors.ts";
 import { type Caller, isPrintableText } from "./caller.ts";
 
 /**
- * `none` is left out. With a JWKS, symmetric algorithms are rejected, too: an attacker could use a public
- * key of the set as the secret.
+ * The algorithm `none` is not accepted. With a JWKS, symmetric algorithms are rejected, too: an
+ * attacker could use a public key of the set as the secret.
  */
 const ASYMMETRIC = [
   ...["RS256", "RS384", "RS512", "PS256", "PS384", "PS512"],

@@ -193,8 +193,8 @@ export function parseConfig(env: Environment, folder: string): Config {
 }
 
 /**
- * The URL of a database, with a `sslmode` if it names none: Deno Deploy sets a URL without it for
- * databases that are reached over the internet.
+ * Adds `sslmode` to a URL without it. The URL that Deno Deploy sets has none, even if the database
+ * is reached over the internet.
  */
 function withSslMode(
   { PGSSLMODE, DENO_DEPLOY }: Settings,

@@ -6,8 +6,8 @@ export const SSL_MODES = ["disable", "prefer", "require", "verify-full"] as cons
 export type SslMode = (typeof SSL_MODES)[number];
 
 /**
- * Modes of libpq and of other drivers, and the mode that is used for them. None of them becomes weaker:
- * `allow` would try without TLS first, and `verify-ca` would not compare the host name.
+ * Modes of libpq and of other drivers, and the mode that the service uses instead, which is never
+ * weaker: `allow` would try without TLS first, and `verify-ca` would not compare the host name.
  */
 const SSL_MODE_ALIASES: Record<string, SslMode> = {
   allow: "prefer",
@@ -52,7 +52,7 @@ const IGNORED_PARAMETERS = new Set([
   "workaround",
 ]);
 
-/** Files: the service has no permission to read them. */
+/** Parameters that name a file. The service has no permission to read it. */
 const FILE_PARAMETERS = ["sslrootcert", "sslcert", "sslkey", "sslcrl", "passfile", "service"];
 
 /** Returns the mode that is used for this text; undefined if there is no such mode. */
@@ -93,7 +93,7 @@ function impliedSslMode(ssl: string | null): string | null {
   return ssl === "true" || ssl === "1" ? "verify-full" : ssl;
 }
 
-/** Adds the mode to a URL that names none. */
+/** Adds the mode to a URL that has none. */
 export function withDefaultSslMode(url: string, mode: SslMode): string {
   const parsed = new URL(url);
   if (!parsed.searchParams.has("sslmode")) parsed.searchParams.set("sslmode", mode);

@@ -89,7 +89,7 @@ export const SETTINGS = z.object({
     parseSslMode,
   ),
   DATABASE_POOL_SIZE: setting(
-    { description: "Maximum number of database connections", default: "`10`", example: "10" },
+    { description: "Maximum number of connections in the pool", default: "`10`", example: "10" },
     "must be a whole number, 1 to 1000",
     wholeNumber(1, 1_000),
   ),
@@ -199,7 +199,7 @@ export const SETTINGS = z.object({
     example: "90",
   }),
   KEEP_AUDIT_DAYS: daysSetting({
-    description: "Days to keep what callers changed and tried to change (`GET /audit/`)",
+    description: "Days to keep the audit trail (`GET /audit/`)",
     default: "`400`",
     example: "90",
   }),

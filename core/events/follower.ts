@@ -18,7 +18,7 @@ import type { Log } from "../log.ts";
 
 export interface FollowerDeps {
   database: Database;
-  /** The same database: LISTEN needs its own session, so this is not a pooler in transaction mode. */
+  /** Of the same database, but not of a pooler in transaction mode: LISTEN needs a session. */
   databaseUrl: string;
   log: Log;
 }

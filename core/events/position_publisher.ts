@@ -13,7 +13,7 @@ import type { Log } from "../log.ts";
 import type { EventPublisher, EventSubscribers, JobQueue, PositionPublisher } from "../outbox.ts";
 
 export interface PositionPublisherDeps {
-  /** The publisher needs a session of its own, so this is not a pooler in transaction mode. */
+  /** Not of a pooler in transaction mode: the publisher needs its own session. */
   databaseUrl: string;
   publisher: EventPublisher;
   events: EventSubscribers;
@@ -24,7 +24,7 @@ export interface PositionPublisherDeps {
 /** Id of the advisory lock. Its bytes are "events" in ASCII. */
 const LOCK = 0x6576656e7473n;
 
-/** How often to look for events if no notification arrives: its sender may have crashed. */
+/** How often to look for events. A notification can be missing, because its sender crashed. */
 const POLL_MS = 1_000;
 
 /** The shortest pause between two batches: under load one batch has many events. */

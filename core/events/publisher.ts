@@ -98,7 +98,7 @@ export function createEventPublisher(
   };
 }
 
-/** Visible to staff only: the owner of a resource must not see the endpoints. */
+/** Visible only to staff and viewers: the owner of a resource must not see the endpoints. */
 function deliverWebhooksJob(endpointId: string, now: Date): RankedJob {
   const subject = { id: endpointId, user_id: null };
   const job = newJob(DELIVER_WEBHOOKS, subject, {}, { runAt: now, now });

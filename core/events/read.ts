@@ -1,14 +1,16 @@
-/** `listEvents`, for staff and viewers, and the form in which events are shown and sent. */
+/** `listEvents` and `readEvent`, for staff and viewers, and the form in which events are shown and sent. */
 
 import type { Database } from "../../db/database.ts";
 import {
   CREATION_SLACK_MS,
   type EventFilter,
   type EventTime,
+  findEvent,
   type GatewayEvent,
   listEvents as list,
 } from "../../db/events.ts";
 import { type Caller, requireReadAll } from "../auth/caller.ts";
+import { ServiceError } from "../errors.ts";
 import { firstIdAt } from "../ids.ts";
 import { checkRange, refuseFilters } from "../list_filters.ts";
 import { readFilteredPage } from "../page.ts";
@@ -60,6 +62,17 @@ export async function listEvents(
     (limit) => database.query((sql) => list(sql, { ...rest, ...times, limit }), "list events"),
   );
   return { events: rows.map(viewEvent), next: next?.id ?? null };
+}
+
+export async function readEvent(
+  { database }: { database: Database },
+  caller: Caller,
+  id: string,
+): Promise<EventView> {
+  requireReadAll(caller);
+  const event = await database.query((sql) => findEvent(sql, id), "find event");
+  if (!event) throw new ServiceError("not_found");
+  return viewEvent(event);
 }
 
 function eventTime(time: Date, slackMs: number): EventTime {

@@ -17,7 +17,7 @@ export interface EventStream {
   readable: ReadableStream<Uint8Array>;
   /** Called by the follower with each new event. */
   push(event: PositionedEvent): void;
-  /** Sends an id without an event, for a reader that reconnects before its first event. */
+  /** Sends an id without an event, so that a reader can resume even before its first event. */
   sendStartId(eventId: string): void;
   /** Sends the events after this position as soon as they are published. */
   followFrom(position: EventPosition): void;

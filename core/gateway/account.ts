@@ -20,8 +20,8 @@ import {
 
 /**
  * - `unverified`: this process does not know yet to which account the server key belongs;
- * - `same`: the configured account is the database's;
- * - `other`: the configured account is another one, so no more calls are made.
+ * - `same`: the server key belongs to the same account as the database;
+ * - `other`: the server key belongs to another account, so no more calls are made.
  */
 export type AccountState = "unverified" | "same" | "other";
 

@@ -9,7 +9,7 @@ import type { GatewayClient } from "./client.ts";
 /** Long enough for the circuit breaker to let one call through and for that call to return. */
 const DOWN_MS = 60_000;
 
-/** 0 if background work may make such calls now. */
+/** 0 if background work may make calls of these kinds now. */
 export function gatewayPauseMs(
   { gateway }: { gateway: GatewayClient },
   calls: readonly CallKind[] = ["read", "write"],

@@ -39,7 +39,7 @@ export interface GatewayClientOptions {
   pause?: RateLimitPause;
   /** Share one between clients of the same gateway. */
   gatewayClock?: GatewayClock;
-  /** Refuses calls if the account is not the database's. */
+  /** Refuses calls if the server key belongs to another account than the database. */
   account?: AccountGuard;
   maxInFlight?: number;
   /** Called for every HTTP exchange, with secrets masked. */
@@ -55,8 +55,8 @@ export type GatewayClient = ReturnType<typeof createGatewayClient>;
 export const DEFAULT_DEADLINE_MS = 10_000;
 
 /**
- * Short: the start of the service waits for the verification. If the gateway was down at the start,
- * the first write waits for it.
+ * Short, because the start of the service waits for the verification. If the gateway was down then,
+ * the first write waits for the verification instead.
  */
 const VERIFY_DEADLINE_MS = 3_000;
 
@@ -124,7 +124,7 @@ export function createGatewayClient(options: GatewayClientOptions) {
     /** How long background work should pause after a 429. Callers' requests are still sent. */
     rateLimitPauseMs: () => pause.remainingMs(),
 
-    /** Whether the gateway account is the database's, as far as it is known. */
+    /** Whether server key and database belong to the same account, as far as this is known. */
     accountState: () => account.state(),
 
     /** Like `accountState`, but asks the gateway if the state is not known yet. */

@@ -108,8 +108,8 @@ function changeStatus(
 }
 
 /**
- * How long after the void the invoice is checked: a payment that the customer started before the
- * void can still be paid for a day.
+ * How long after the void the invoice is checked for the last time: a customer who started to pay
+ * before the void can still finish the payment for a day.
  */
 const LAST_CHECK_MS = 25 * 3_600_000;
 

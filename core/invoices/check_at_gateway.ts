@@ -62,7 +62,7 @@ async function requestInvoice(
 
 export interface CheckedInvoiceStatus {
   invoice: InvoiceView;
-  /** Null: the gateway has not confirmed the invoice yet, so it could not be asked. */
+  /** Null: the gateway has not confirmed the invoice yet, so its state was not requested. */
   gateway_response: Record<string, unknown> | null;
 }
 

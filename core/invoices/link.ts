@@ -38,7 +38,7 @@ export async function findInvoiceOf(
   return known ?? await findUnanswered(deps, gatewayId);
 }
 
-/** The gateway may have created an invoice although it did not answer the creation. */
+/** Finds an invoice that the gateway created although it did not answer the request for it. */
 async function findUnanswered(
   deps: RecordDeps,
   gatewayId: string,

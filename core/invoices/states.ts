@@ -29,7 +29,7 @@ export function canBecome(from: InvoiceStatus, to: InvoiceStatus): boolean {
 
 export const VOIDABLE: readonly InvoiceStatus[] = ["sent", "overdue"];
 
-/** Whether the gateway may still change the invoice. */
+/** False for `paid`, `void` and `failed`. A voided invoice can still become paid. */
 export function isOpen(status: InvoiceStatus): boolean {
   return status !== "paid" && status !== "void" && status !== "failed";
 }

@@ -20,7 +20,7 @@ const CONCURRENCY = 32;
  */
 const SLOT_MS = 1_000;
 
-/** How long fetched jobs wait for a slot before they are returned to other instances. */
+/** How long fetched jobs wait for a slot before they go back to the queue, for other instances. */
 const PREFETCH_MS = 2_000;
 
 /** Database connections; one of them listens for notifications. */

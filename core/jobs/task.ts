@@ -59,8 +59,8 @@ export class PostponeJob extends Error {
 
 /**
  * Postpones jobs of the task while the gateway is down or rate limiting, instead of failing them.
- * `calls`: the kinds of calls that the task begins with. A task that begins with a status request
- * also runs while only charges get no response.
+ * `calls`: the kinds of calls that the task begins with. A task that begins with a read runs even
+ * while the gateway answers no writes.
  */
 export function pauseWhileGatewayDown(
   deps: { gateway: GatewayClient; clock: Clock },

@@ -1,4 +1,4 @@
-/** `listNotifications`, for staff and viewers, and `replayNotification`, for staff. */
+/** `listNotifications` and `readNotification`, for staff and viewers; `replayNotification`, for staff. */
 
 import {
   findNotification,
@@ -69,6 +69,24 @@ export async function listNotifications(
   return { notifications: rows.map(viewNotification), next };
 }
 
+export async function readNotification(
+  deps: NotificationDeps,
+  caller: Caller,
+  id: string,
+): Promise<NotificationView> {
+  requireReadAll(caller);
+  return viewNotification(await requireNotification(deps, id));
+}
+
+async function requireNotification(
+  { database }: NotificationDeps,
+  id: string,
+): Promise<GatewayNotification> {
+  const found = await database.query((sql) => findNotification(sql, id), "find notification");
+  if (!found) throw new ServiceError("not_found");
+  return found;
+}
+
 /** Asks the gateway about the notification again. */
 export async function replayNotification(
   service: NotificationDeps,
@@ -77,8 +95,7 @@ export async function replayNotification(
 ): Promise<NotificationView> {
   const deps = actAs(service, caller);
   requireStaff(caller);
-  const found = await deps.database.query((sql) => findNotification(sql, id), "find notification");
-  if (!found) throw new ServiceError("not_found");
+  const found = await requireNotification(deps, id);
   try {
     return viewNotification(await confirmNotification(deps, found));
   } catch (error) {

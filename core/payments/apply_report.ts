@@ -389,7 +389,10 @@ function reportedState(
   };
 }
 
-/** Omits the fields that the signature of an unconfirmed notification does not cover. */
+/**
+ * Of an unconfirmed notification, only the settlement time is used: these fields are not signed,
+ * and a forged one could change how the customer pays.
+ */
 function reportedFields(
   { isUnconfirmed }: GatewayReport,
   { fields }: ReportedTransaction,

@@ -180,7 +180,7 @@ async function markSent(
   }));
 }
 
-/** `askedAtVersion`: the payment's version at the status request; null: none was sent. */
+/** `askedAtVersion`: the payment's version at the status request; null: there was none. */
 interface MadeCharge {
   kind: "made";
   transaction: Transaction;

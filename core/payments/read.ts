@@ -5,6 +5,7 @@ import {
   isBySettlement,
   listPayments as list,
   listUnanswered,
+  LOOKUPS,
   type PaymentConditions,
 } from "../../db/payment_lists.ts";
 import { MAX_SEARCHED, searchPayments as search } from "../../db/payment_search.ts";
@@ -38,7 +39,7 @@ export interface ListFilter extends PaymentConditions {
   created_to?: Date;
 }
 
-/** A filter by amount needs a range of creation times that is at most this long, or a customer. */
+/** A filter by amount needs a range of creation times that is at most this long, or one of `FEW`. */
 const MAX_AMOUNT_DAYS = 31;
 
 const DAY_MS = 86_400_000;
@@ -73,17 +74,6 @@ export async function listPayments(
   return { payments: rows.map((row) => summarizePayment(row, caller)), next };
 }
 
-/** Filters that find few payments. */
-const FEW = [
-  "customer_email",
-  "customer_phone",
-  "order_id",
-  "transaction_id",
-  "va_number",
-  "invoice_id",
-  "subscription_id",
-] as const;
-
 function checkFilters(filter: ListFilter, now: number): FieldError[] {
   const { created_from, created_to, settled_from, settled_to, min_amount, max_amount } = filter;
   return [
@@ -97,15 +87,15 @@ function checkFilters(filter: ListFilter, now: number): FieldError[] {
 /** Amounts have no index, so the other filters must leave a limited number of payments. */
 function checkAmounts(filter: ListFilter, now: number): FieldError[] {
   const field = (["min_amount", "max_amount"] as const).find((name) => filter[name] !== undefined);
-  if (!field || FEW.some((name) => filter[name] !== undefined)) return [];
+  if (!field || LOOKUPS.some((name) => filter[name] !== undefined)) return [];
   const start = filter.created_from?.getTime() ?? -Infinity;
   const end = filter.created_to?.getTime() ?? now;
   if (end - start <= MAX_AMOUNT_DAYS * DAY_MS) return [];
   return [{
     field,
     message:
-      `needs created_from and created_to at most ${MAX_AMOUNT_DAYS} days apart, or a customer ` +
-      "(customer_email or customer_phone)",
+      `needs created_from, at most ${MAX_AMOUNT_DAYS} days before created_to (default: now), or a ` +
+      "filter by customer, order, transaction, virtual account, invoice or subscription",
   }];
 }
 
@@ -137,10 +127,10 @@ export async function searchPayments(
   return rows.map((row) => summarizePayment(row, caller));
 }
 
-/** A charge that runs has no response either, so a payment counts as unanswered only after this time. */
+/** Younger payments do not count as unanswered: their charge may still be running. */
 const UNANSWERED_MS = 60_000;
 
-/** Payments that were created before this time, and have no response yet, have an unknown outcome. */
+/** A payment without a response has an unknown outcome if it was created before this time. */
 export function unansweredSince(now: number): Date {
   return new Date(now - UNANSWERED_MS);
 }

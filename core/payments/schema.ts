@@ -178,10 +178,11 @@ export const PaymentSchema = z.object({
     example: null,
   }),
   transaction_time: timestamp("When the gateway created the transaction.").nullable(),
-  settlement_time: timestamp("When it was paid.").nullable().openapi({ example: null }),
+  settlement_time: timestamp("When the gateway settled it; null before.").nullable()
+    .openapi({ example: null }),
   expiry_time: timestamp("When the payment expires. The customer can pay until then.").nullable()
     .openapi({ example: "2026-03-06T04:12:09.000Z" }),
-  refund_amount: money("Total amount returned to the customer.", "0.00"),
+  refund_amount: money("Total amount refunded.", "0.00"),
   chargeback_amount: money(
     "Amount that the customer's bank took back after a dispute. Null if the gateway has not " +
       "reported the amount of a partial chargeback.",

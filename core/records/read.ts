@@ -24,7 +24,10 @@ export function ownerFor(caller: Caller): OwnerFilter {
   return canReadAll(caller) ? null : caller.userId;
 }
 
-/** Whose records a list shows: all or, for a user, only the caller's own. Staff can choose a user. */
+/**
+ * Whose records a list shows. A user sees only their own records. Staff and viewers see all records,
+ * or those of the user in `userId`.
+ */
 export function ownerOfList(caller: Caller, userId: string | undefined): OwnerFilter {
   if (canReadAll(caller)) return userId ?? null;
   if (userId === undefined || userId === caller.userId) return caller.userId;

@@ -36,8 +36,7 @@ export interface ExportPage<Cursor> {
 
 export interface ExportSource<Cursor> {
   columns: readonly string[];
-  /** Whether the file begins with a byte order mark. */
-  hasMark: boolean;
+  hasByteOrderMark: boolean;
   readPage(after: Cursor | null): Promise<ExportPage<Cursor>>;
 }
 
@@ -153,10 +152,10 @@ function streamPages<Cursor>(
 }
 
 async function* writePages<Cursor>(
-  { columns, hasMark, readPage }: ExportSource<Cursor>,
+  { columns, hasByteOrderMark, readPage }: ExportSource<Cursor>,
   first: ExportPage<Cursor>,
 ): AsyncGenerator<string, void> {
-  yield (hasMark ? "\uFEFF" : "") + writeCsv([columns]);
+  yield (hasByteOrderMark ? "\uFEFF" : "") + writeCsv([columns]);
   for (let page = first;; page = await readPage(page.next)) {
     // A page can be empty although more pages follow.
     if (page.rows.length > 0) yield writeCsv(page.rows);

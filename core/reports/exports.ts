@@ -68,7 +68,7 @@ export function exportPayments<Cursor>(
   { database }: ExportDeps,
   caller: Caller,
   readList: ReadList<{ id: string }, Cursor>,
-): Omit<ExportSource<Cursor>, "hasMark"> {
+): Omit<ExportSource<Cursor>, "hasByteOrderMark"> {
   return {
     columns: withOwner<string>(caller, [...PAYMENT_COLUMNS, PAID_AT], "user_id"),
     async readPage(after) {
@@ -103,7 +103,7 @@ export function exportRefunds<Cursor>(
   { database }: ExportDeps,
   caller: Caller,
   readList: ReadList<RefundDetailsView, Cursor>,
-): Omit<ExportSource<Cursor>, "hasMark"> {
+): Omit<ExportSource<Cursor>, "hasByteOrderMark"> {
   return exportViews({ database }, caller, readList, { table: "refunds", columns: REFUND_COLUMNS });
 }
 
@@ -135,7 +135,7 @@ export function exportInvoices<Cursor>(
   { database }: ExportDeps,
   caller: Caller,
   readList: ReadList<InvoiceView, Cursor>,
-): Omit<ExportSource<Cursor>, "hasMark"> {
+): Omit<ExportSource<Cursor>, "hasByteOrderMark"> {
   return exportViews({ database }, caller, readList, {
     table: "invoices",
     columns: INVOICE_COLUMNS,
@@ -148,7 +148,7 @@ function exportViews<View extends { id: string }, Cursor>(
   caller: Caller,
   readList: ReadList<View, Cursor>,
   { table, columns }: { table: "refunds" | "invoices"; columns: readonly (keyof View & string)[] },
-): Omit<ExportSource<Cursor>, "hasMark"> {
+): Omit<ExportSource<Cursor>, "hasByteOrderMark"> {
   return {
     columns: withOwner<string>(caller, columns, "user_id"),
     async readPage(after) {

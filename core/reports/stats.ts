@@ -2,7 +2,7 @@
 
 import type { Database } from "../../db/database.ts";
 import { findProgress, readStats, type StatsGroup, type StatsQuery } from "../../db/stats.ts";
-import { type Caller, canReadAll } from "../auth/caller.ts";
+import { type Caller, canReadAll, requireReadAll } from "../auth/caller.ts";
 import type { Clock } from "../clock.ts";
 import { invalidField, ServiceError } from "../errors.ts";
 import { formatMoney } from "../money.ts";
@@ -99,6 +99,16 @@ export async function readPaymentStats(
       median_seconds_to_pay: row.pay_times && medianSeconds(row.pay_times),
     })),
   };
+}
+
+/** Until when all changes are counted; null: the first count is not finished. For staff and viewers. */
+export async function readStatsTime(
+  { database }: { database: Database },
+  caller: Caller,
+): Promise<Date | null> {
+  requireReadAll(caller);
+  const { as_of } = await database.query(findProgress, "find stats progress");
+  return as_of;
 }
 
 function userOf(scope: string): string | null {

@@ -24,13 +24,13 @@ export interface AttentionDeps {
 
 /** A count above `MAX_ATTENTION` means "`MAX_ATTENTION` or more". */
 export interface Attention extends AttentionCounts {
-  /** Of this instance. */
+  /** The circuit breaker of this instance. */
   gateway: BreakerState;
-  /** Reports of the gateway, newest first. */
+  /** Newest first. */
   differingReports: DifferingReport[];
 }
 
-/** Older differences have been seen. */
+/** Older reports are not shown: staff have seen their differences by then. */
 const REPORT_DAYS = 30;
 
 const DAY_MS = 86_400_000;

@@ -45,7 +45,7 @@ export function createMetricsRenderer(deps: MetricsDeps): () => Promise<string> 
   return () => rendering ??= render().finally(() => rendering = null);
 }
 
-/** Null: the database cannot be read, which does not keep the other metrics from being shown. */
+/** Null: the database cannot be read. The other metrics are shown anyway. */
 async function readShared(deps: MetricsDeps): Promise<Observation[] | null> {
   try {
     return toObservations(await readWorkload(deps), new Date(deps.clock()));

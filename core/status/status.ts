@@ -1,6 +1,6 @@
-/** `readStatus`: the state of the service for `GET /status/`. For staff and viewers. */
+/** `readStatus`: the state of the service, and `readSchedule`: a part of it. For staff and viewers. */
 
-import type { CronRun } from "../../db/cron_runs.ts";
+import { type CronRun, listCronRuns } from "../../db/cron_runs.ts";
 import type { LeaseHolder } from "../../db/instance_lock.ts";
 import { type Caller, requireReadAll } from "../auth/caller.ts";
 import { type ClockCheck, type ClockOffsets, isAccurate } from "../clock_check.ts";
@@ -62,7 +62,7 @@ interface JobCounts {
   failed: number;
 }
 
-interface ScheduledTaskView {
+export interface ScheduledTaskView {
   task: string;
   cron: string;
   status: "never_run" | "running" | "succeeded" | "failed";
@@ -93,11 +93,7 @@ export async function readStatus(
     leases: deps.leaseHolder.token() === null ? "time" : "lock",
     clock: viewClock(await deps.clockCheck.measure()),
     jobs: viewJobs(workload, now),
-    schedule: SCHEDULE.map(({ name, cron }) => {
-      const run = workload.cronRuns.find(({ task }) => task === name);
-      const is_overdue = isOverdue(cron, run?.started_at ?? startedAt, now);
-      return { task: name, cron, ...viewRun(run), is_overdue };
-    }),
+    schedule: viewSchedule(workload.cronRuns, startedAt, now),
     events: {
       unpublished: unpublished.count,
       oldest_unpublished_seconds: secondsSince(unpublished.since, now),
@@ -126,6 +122,36 @@ export async function readStatus(
       examples: workload.unrecognized.examples,
     },
   };
+}
+
+/** A scheduled task, and when it runs next. */
+export interface PlannedTask extends ScheduledTaskView {
+  every_minutes: number;
+  next_run_at: string;
+}
+
+/** The last and the next run of each scheduled task. */
+export async function readSchedule(
+  { database, clock }: WorkloadDeps,
+  caller: Caller,
+  startedAt: Date,
+): Promise<PlannedTask[]> {
+  requireReadAll(caller);
+  const runs = await database.query(listCronRuns, "read schedule");
+  const now = new Date(clock());
+  return viewSchedule(runs, startedAt, now).map((task) => ({
+    ...task,
+    every_minutes: minutesBetweenRuns(task.cron),
+    next_run_at: nextRun(task.cron, now).toISOString(),
+  }));
+}
+
+function viewSchedule(runs: CronRun[], startedAt: Date, now: Date): ScheduledTaskView[] {
+  return SCHEDULE.map(({ name, cron }) => {
+    const run = runs.find(({ task }) => task === name);
+    const is_overdue = isOverdue(cron, run?.started_at ?? startedAt, now);
+    return { task: name, cron, ...viewRun(run), is_overdue };
+  });
 }
 
 function viewClock(offsets: ClockOffsets): StatusView["clock"] {
@@ -191,10 +217,24 @@ export function isOverdue(cron: string, since: Date, now: Date): boolean {
   return now.getTime() - since.getTime() > allowedMinutes * MINUTE_MS;
 }
 
-/** Supports three forms of schedule: every minute, every n minutes, once an hour. */
 function minutesBetweenRuns(cron: string): number {
-  const match = cron.match(/^(?:(\*)(?:\/(\d+))?|\d+) \* \* \* \*$/);
+  const { step, minute } = parseCron(cron);
+  return minute === null ? step : 60;
+}
+
+/** The first full minute after `now` at which the task is due. */
+export function nextRun(cron: string, now: Date): Date {
+  const { step, minute } = parseCron(cron);
+  const first = Math.floor(now.getTime() / MINUTE_MS) + 1;
+  const isDue = (each: number) => minute === null ? each % 60 % step === 0 : each % 60 === minute;
+  const next = Array.from({ length: 60 }, (_, index) => first + index).find(isDue)!;
+  return new Date(next * MINUTE_MS);
+}
+
+/** Supports three forms of schedule: every minute, every n minutes, once an hour at a minute. */
+function parseCron(cron: string): { step: number; minute: number | null } {
+  const match = cron.match(/^(?:(\*)(?:\/(\d+))?|(\d+)) \* \* \* \*$/);
   if (!match) throw new Error(`Unsupported cron expression "${cron}"`);
-  const [, every, step] = match;
-  return every ? Number(step ?? 1) : 60;
+  const [, every, step, minute] = match;
+  return { step: Number(step ?? 1), minute: every ? null : Number(minute) };
 }

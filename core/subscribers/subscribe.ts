@@ -16,7 +16,7 @@ import type { EndpointView } from "../webhooks/views.ts";
 
 export type { EventName } from "../events/names.ts";
 
-/** The event of a name, with the type of its data. */
+/** An event with this name, and the type of its data. */
 export type EventOf<Name extends EventName = EventName> = Name extends EventName ? {
     id: string;
     name: Name;
@@ -121,7 +121,7 @@ function jobsFor(events: readonly SubscribedEvent[]): NewJob[] {
   return [...jobs.values()];
 }
 
-/** Visible to staff only: the owner of the resource must not see the subscribers. */
+/** Visible only to staff and viewers: the owner of the resource must not see the subscribers. */
 export function deliveryJob(
   task: string,
   resourceId: string,

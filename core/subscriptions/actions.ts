@@ -140,7 +140,8 @@ async function resolveFailure(
   error: GatewayError,
   isResumed: boolean,
 ): Promise<SubscriptionView> {
-  // 400 means for an update that the input is invalid, otherwise that the state does not allow it.
+  // For an update, 400 means that the input is invalid; for any other action, that the state does
+  // not allow it.
   const isWrongState = error.statusCode === "400" && action.name !== "update";
   const failure = classifyActionFailure(error, { isResumed, isWrongState });
   if (failure === "unknown") {

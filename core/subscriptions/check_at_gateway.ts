@@ -70,7 +70,7 @@ async function requestSubscription(
 
 export interface CheckedSubscriptionStatus {
   subscription: SubscriptionView;
-  /** Null: the gateway has not confirmed the subscription yet, so it could not be asked. */
+  /** Null: the gateway has not confirmed the subscription yet, so its state was not requested. */
   gateway_response: Record<string, unknown> | null;
 }
 

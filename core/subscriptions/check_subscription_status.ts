@@ -81,7 +81,7 @@ async function requireCharge({ database, clock }: RecordDeps, paymentId: string)
   if (unrecorded.length > 0) throw new PostponeJob(inOneMinute(now));
 }
 
-/** The gateway may have created a subscription although it did not answer the creation. */
+/** Finds out whether the gateway created a subscription although it did not answer the request. */
 async function findUnanswered(
   deps: RecordDeps,
   subscription: GatewaySubscription,

@@ -1,11 +1,12 @@
-/** Deliveries of an endpoint. Staff and viewers can list them; only staff can resend them. */
+/** Deliveries of an endpoint or an event. Staff and viewers can list them; only staff can resend them. */
 
 import {
   type DeliveryStatus,
   listDeliveries,
+  listDeliveriesOfEvent,
   resendDelivery,
 } from "../../db/webhook_deliveries.ts";
-import type { Caller } from "../auth/caller.ts";
+import { type Caller, requireReadAll } from "../auth/caller.ts";
 import { ServiceError } from "../errors.ts";
 import { findForReader, findForStaff, type WebhookDeps } from "./endpoints.ts";
 import { type DeliveryView, viewDelivery } from "./views.ts";
@@ -30,6 +31,30 @@ export async function listWebhookDeliveries(
   const rows = await deps.database.query((sql) => listDeliveries(sql, options), "list deliveries");
   const deliveries = rows.slice(0, limit).map(viewDelivery);
   return { deliveries, next: rows.length > limit ? deliveries.at(-1)!.id : null };
+}
+
+/** A delivery, and the endpoint that it goes to. */
+export interface EventDelivery extends DeliveryView {
+  endpoint: { id: string; url: string };
+}
+
+/** The endpoints of which the deliveries of an event are shown. */
+const MAX_ENDPOINTS = 100;
+
+export async function listEventDeliveries(
+  { database }: Pick<WebhookDeps, "database">,
+  caller: Caller,
+  eventId: string,
+): Promise<EventDelivery[]> {
+  requireReadAll(caller);
+  const rows = await database.query(
+    (sql) => listDeliveriesOfEvent(sql, eventId, MAX_ENDPOINTS),
+    "list deliveries of event",
+  );
+  return rows.map((row) => ({
+    ...viewDelivery(row),
+    endpoint: { id: row.endpoint_id, url: row.url },
+  }));
 }
 
 /** Sends the same message with the same id again, and resets its attempts. */

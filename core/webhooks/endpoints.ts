@@ -15,7 +15,7 @@ import { type Caller, requireReadAll, requireStaff } from "../auth/caller.ts";
 import type { Clock } from "../clock.ts";
 import { invalidField, ServiceError } from "../errors.ts";
 import { type EventName, TEST_EVENT_NAME } from "../events/names.ts";
-import { newId } from "../ids.ts";
+import { firstIdAt, newId } from "../ids.ts";
 import type { EventPublisher, JobQueue } from "../outbox.ts";
 import { readPage } from "../page.ts";
 import type { SecretBox } from "../secret_box.ts";
@@ -53,14 +53,16 @@ export interface EndpointInput {
 /** The secret is shown only when it is created. */
 export type EndpointWithSecret = EndpointView & { secret: string };
 
+/** `formId`: from `newFormId`. A form that is sent twice creates one endpoint. */
 export async function createWebhookEndpoint(
   deps: WebhookDeps,
   caller: Caller,
   { url, event_names, description, enabled }: EndpointInput,
+  formId: string | null = null,
 ): Promise<EndpointWithSecret> {
   requireStaff(caller);
   const now = new Date(deps.clock());
-  const id = newId(now);
+  const id = formId === null ? newId(now) : requireRecentId(formId, now);
   const secret = newSecret();
   const endpoint: GatewayWebhookEndpoint = {
     id,
@@ -77,8 +79,32 @@ export async function createWebhookEndpoint(
     updated_at: now,
     deleted_at: null,
   };
-  await deps.database.query((sql) => insertEndpoint(sql, endpoint), "insert endpoint");
-  return { ...viewEndpoint(endpoint), secret };
+  const isNew = await deps.database.query(
+    (sql) => insertEndpoint(sql, endpoint),
+    "insert endpoint",
+  );
+  if (isNew) return { ...viewEndpoint(endpoint), secret };
+  throw new ServiceError("invalid_state", {
+    detail: "This form was already sent, and its endpoint exists.",
+  });
+}
+
+/** The id of an endpoint that a form will create. */
+export function newFormId({ clock }: Pick<WebhookDeps, "clock">): string {
+  return newId(new Date(clock()));
+}
+
+/** How long a form can be sent. Lists are in the order of ids, so an id must not be much older. */
+const FORM_MS = 24 * 60 * 60 * 1_000;
+
+/** The clocks of two instances may differ this much. */
+const CLOCK_SLACK_MS = 60_000;
+
+function requireRecentId(id: string, now: Date): string {
+  const first = firstIdAt(new Date(now.getTime() - FORM_MS));
+  const last = firstIdAt(new Date(now.getTime() + CLOCK_SLACK_MS));
+  if (id >= first && id <= last) return id;
+  throw invalidField("id", "is too old; load the form again");
 }
 
 export async function listWebhookEndpoints(
@@ -108,12 +134,16 @@ export async function readWebhookEndpoint(
   return viewEndpoint(await findForReader(deps, caller, id));
 }
 
-/** Enabling an endpoint again also sends its waiting deliveries at once. */
+/**
+ * Enabling an endpoint again also sends its waiting deliveries at once. `shownAt`: the `updated_at` that
+ * the caller has seen; if the endpoint was changed since, nothing is done.
+ */
 export async function updateWebhookEndpoint(
   deps: WebhookDeps,
   caller: Caller,
   id: string,
   { url, enabled, ...input }: Partial<EndpointInput>,
+  shownAt: Date | null = null,
 ): Promise<EndpointView> {
   const known = await findForStaff(deps, caller, id);
   const now = new Date(deps.clock());
@@ -129,7 +159,7 @@ export async function updateWebhookEndpoint(
   };
   const jobs = isReenabled ? [expediteJob(id, now)] : [];
   const { changed, queued } = await deps.database.transaction(async (sql) => ({
-    changed: requireEndpoint(await changeEndpoint(sql, id, changes)),
+    changed: requireUnchanged(await changeEndpoint(sql, id, changes, shownAt), shownAt),
     queued: await insertJobs(sql, jobs),
   }), "change endpoint");
   for (const job of queued) deps.jobQueue.enqueue(job);
@@ -150,11 +180,15 @@ export async function deleteWebhookEndpoint(
   deps.publisher.wakeEndpoints([id]);
 }
 
-/** For a day deliveries are signed with both secrets, so that receivers have time to switch. */
+/**
+ * For a day deliveries are signed with both secrets, so that receivers have time to switch. With
+ * `shownAt`, a form that is sent twice does not replace the new secret as well.
+ */
 export async function rotateWebhookSecret(
   deps: WebhookDeps,
   caller: Caller,
   id: string,
+  shownAt: Date | null = null,
 ): Promise<EndpointWithSecret> {
   const known = await findForStaff(deps, caller, id);
   const now = new Date(deps.clock());
@@ -166,11 +200,12 @@ export async function rotateWebhookSecret(
     updated_at: now,
   };
   const changed = await deps.database.query(
-    (sql) => changeEndpoint(sql, id, changes),
+    (sql) => changeEndpoint(sql, id, changes, shownAt),
     "rotate secret",
   );
+  const endpoint = requireUnchanged(changed, shownAt);
   deps.publisher.publishEndpointChange(id);
-  return { ...viewEndpoint(requireEndpoint(changed)), secret };
+  return { ...viewEndpoint(endpoint), secret };
 }
 
 export type TestResult = PostResult & { id: string; succeeded: boolean };
@@ -219,6 +254,16 @@ export async function findForReader(
 function requireEndpoint(endpoint: GatewayWebhookEndpoint | null): GatewayWebhookEndpoint {
   if (!endpoint) throw new ServiceError("not_found");
   return endpoint;
+}
+
+function requireUnchanged(
+  changed: GatewayWebhookEndpoint | null,
+  shownAt: Date | null,
+): GatewayWebhookEndpoint {
+  if (changed || shownAt === null) return requireEndpoint(changed);
+  throw new ServiceError("invalid_state", {
+    detail: "The endpoint was changed after this page was shown. Load it again.",
+  });
 }
 
 async function requireValidUrl({ webhookRules }: WebhookDeps, url: string): Promise<string> {

@@ -75,14 +75,22 @@ async function installPrograms(layout: Layout, showProgress: ShowProgress): Prom
 }
 
 /**
- * Downloads the package of this platform into Deno's cache and returns its folder. The specifier is
- * computed at run time, so that the lock file does not list the package, and a start with
- * `DATABASE_URL` does not download its 60 MB.
+ * Downloads the package of this platform into Deno's cache and returns its folder. Another process
+ * imports it, without the lock file: Deno would add the package to the lock file, and a start with
+ * `DATABASE_URL` would then download its 60 MB, too.
  */
 async function downloadPrograms(): Promise<string> {
   const specifier = `npm:${packageFor()}@${PACKAGE_VERSION}`;
-  const { postgres } = await import(specifier);
-  return dirname(dirname(postgres));
+  const program = `console.log((await import("${specifier}")).postgres)`;
+  const { success, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
+    args: ["eval", "-q", "--no-lock", program],
+    stdin: "null",
+  }).output();
+  if (!success) {
+    const reason = new TextDecoder().decode(stderr).trim();
+    throw new Error(`PostgreSQL could not be downloaded: ${reason}`);
+  }
+  return dirname(dirname(new TextDecoder().decode(stdout).trim()));
 }
 
 /**

@@ -37,7 +37,7 @@ const streamRoute = createRoute({
   summary: "Stream events",
   description:
     "Sends events of your payments, invoices and subscriptions as server-sent events in real " +
-    "time; staff receive the events of all users. The order is the same as in `GET " +
+    "time; staff and viewers receive the events of all users. The order is the same as in `GET " +
     "/events/`.\n\n" +
     "The stream starts with new events. Its first message has only an `id`, so that you can " +
     "resume even if the connection breaks before the first event. To resume, send the last `id` " +

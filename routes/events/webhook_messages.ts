@@ -69,7 +69,8 @@ const REPEATED = "Sent to every subscribed endpoint, and retried for three days 
 const ADVICE = "Verify the signature first, and use `webhook-id` to deduplicate.";
 
 const WHEN: Record<typeof EVENT_NAMES[number] | typeof TEST_EVENT_NAME, string> = {
-  payment_received: "The gateway accepted a charge. The payment is pending or under fraud review.",
+  payment_received:
+    "The gateway accepted a charge. The payment is pending, authorized or under fraud review.",
   payment_settled: "A payment was paid; safe to ship. Happens once per payment.",
   payment_denied: "The bank declined a payment. Ask the customer for another payment method.",
   payment_cancelled: "A payment was cancelled before it was paid or, for a card, before " +

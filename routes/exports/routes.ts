@@ -17,7 +17,7 @@ import { type AppEnv, callerOf, createRouter, type Router } from "../shared/rout
 /** An export has no pages. */
 const WITHOUT_PAGES = { limit: true, cursor: true } as const;
 
-const mark = {
+const byteOrderMark = {
   bom: oneOf(["true", "false"]).optional().openapi({
     description:
       "`true`: the file begins with a byte order mark. Excel then reads letters such as " +
@@ -36,9 +36,9 @@ const DESCRIPTION =
   "do not. A cell that begins with an apostrophe gets another one. To get the original text back, " +
   "remove one apostrophe from every cell that begins with one.\n\n" +
   "The service reads the records while you download, newest first; records that are created " +
-  "meanwhile are not in the file. If it cannot finish the file, it resets the connection: a file " +
-  "is complete only if your HTTP client reports no error. The same happens if you read nothing for " +
-  "a minute, and after an hour. You can have 3 open exports at a time; above that, the error is " +
+  "meanwhile are not in the file. If it cannot finish the file, if you read nothing for a minute, " +
+  "or after an hour, it resets the connection: a file is complete only if your HTTP client reports " +
+  "no error. You can have 3 open exports at a time; above that, the error is " +
   "`rate_limited`.";
 
 const NAME_HEADER = {
@@ -77,7 +77,7 @@ const paymentsRoute = createRoute({
   description: "Returns your payments as a CSV file, with the filters of `GET /payments/`.\n\n" +
     DESCRIPTION,
   tags: ["Reports"],
-  request: { query: PaymentListQuery.omit({ ...WITHOUT_PAGES, q: true }).extend(mark) },
+  request: { query: PaymentListQuery.omit({ ...WITHOUT_PAGES, q: true }).extend(byteOrderMark) },
   responses: csvResponse(
     "id,order_id,payment_type,gross_amount,net_amount,transaction_status\r\n" +
       "0197a3c2-5f4e-7d61-9f0b-2c64d1b0a7e5,order-1017,gopay,150000,150000,settlement\r\n",
@@ -92,7 +92,7 @@ const refundsRoute = createRoute({
   description: "Returns the refunds of your payments as a CSV file, with the filters of " +
     "`GET /refunds/`.\n\n" + DESCRIPTION,
   tags: ["Reports"],
-  request: { query: RefundListQuery.omit(WITHOUT_PAGES).extend(mark) },
+  request: { query: RefundListQuery.omit(WITHOUT_PAGES).extend(byteOrderMark) },
   responses: csvResponse(
     "id,payment_id,order_id,amount,status\r\n" +
       "0197a3c4-0a1b-7c3d-8e4f-5a6b7c8d9e0f,0197a3c2-5f4e-7d61-9f0b-2c64d1b0a7e5,order-1017," +
@@ -108,7 +108,7 @@ const invoicesRoute = createRoute({
   description: "Returns your invoices as a CSV file, without their items, with the filters of " +
     "`GET /invoices/`.\n\n" + DESCRIPTION,
   tags: ["Reports"],
-  request: { query: InvoiceListQuery.omit(WITHOUT_PAGES).extend(mark) },
+  request: { query: InvoiceListQuery.omit(WITHOUT_PAGES).extend(byteOrderMark) },
   responses: csvResponse(
     "id,invoice_number,status,total_amount,customer_name,due_date\r\n" +
       "0197a3c2-5f4e-7d61-9f0b-2c64d1b0a7e5,INV-2026-0017,paid,150000,Budi,2026-03-31\r\n",
@@ -130,7 +130,7 @@ export function createExportRoutes(deps: ExportRouteDeps): Router {
       const { payments, next } = await readPaymentPage(deps, caller, { ...filters, ...page });
       return { items: payments, next };
     });
-    return await sendFile(c, exports, "payments", { ...source, hasMark: bom === "true" });
+    return await sendFile(c, exports, "payments", { ...source, hasByteOrderMark: bom === "true" });
   });
   router.openapi(refundsRoute, async (c) => {
     const { bom, ...filters } = c.req.valid("query");
@@ -140,7 +140,7 @@ export function createExportRoutes(deps: ExportRouteDeps): Router {
       const { refunds, next } = await readRefundPage(deps, caller, { ...filters, ...page });
       return { items: refunds, next };
     });
-    return await sendFile(c, exports, "refunds", { ...source, hasMark: bom === "true" });
+    return await sendFile(c, exports, "refunds", { ...source, hasByteOrderMark: bom === "true" });
   });
   router.openapi(invoicesRoute, async (c) => {
     const { bom, ...filters } = c.req.valid("query");
@@ -150,7 +150,7 @@ export function createExportRoutes(deps: ExportRouteDeps): Router {
       const { invoices, next } = await readInvoicePage(deps, caller, { ...filters, ...page });
       return { items: invoices, next };
     });
-    return await sendFile(c, exports, "invoices", { ...source, hasMark: bom === "true" });
+    return await sendFile(c, exports, "invoices", { ...source, hasByteOrderMark: bom === "true" });
   });
   return router;
 }

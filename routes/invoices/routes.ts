@@ -75,7 +75,8 @@ const listRoute = createRoute({
   path,
   operationId: "listInvoices",
   summary: "List invoices",
-  description: "Returns your invoices, newest first; staff see the invoices of all users. Use " +
+  description:
+    "Returns your invoices, newest first; staff and viewers see the invoices of all users. Use " +
     "`status=overdue` to find invoices that need a reminder. Follow `Link` for the next page " +
     "until it is absent; new invoices do not shift later pages. If a filter, `limit` or " +
     "`cursor` is invalid, the error is `validation_error`, and `errors` names the parameter.",

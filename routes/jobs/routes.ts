@@ -59,8 +59,8 @@ const readRoute = createRoute({
     "Returns a job. After a 202, poll the URL in `Location` about once per second until the " +
     "status is `succeeded` or `failed`. The `result` of a succeeded job contains the same data " +
     "as the synchronous response; the `error` of a failed job starts with the error `code`. You " +
-    "can read the jobs that you requested; staff can read all jobs. For any other job, and for " +
-    "a job that was deleted after the retention period, the error is `not_found`.",
+    "can read the jobs that you requested; staff and viewers can read all jobs. For any other " +
+    "job, and for a job that was deleted after the retention period, the error is `not_found`.",
   tags: ["Jobs"],
   request: { params },
   responses: {
@@ -80,10 +80,11 @@ const retryRoute = createRoute({
   description:
     "Queues a failed job again and resets its attempt count. Use it after you have fixed the " +
     "cause. Steps that an earlier attempt completed are not repeated. Returns `invalid_state` " +
-    "in three cases: the job is not `failed`; it is a card charge, whose token is erased when " +
-    "the job ends (the caller can resend the request with the same `Idempotency-Key`); or it " +
-    "was requested more than 23 hours ago (read the job's `error` before you send a new " +
-    "request). No body is needed. Staff only; other callers get `forbidden`.",
+    "in four cases: the job is not `failed`; a job of the same task is already queued for the same " +
+    "resource; it is a card charge, whose token is erased when the job ends (the caller can resend " +
+    "the request with the same `Idempotency-Key`); or it was requested more than 23 hours ago (read " +
+    "the job's `error` before you send a new request). No body is needed. Staff only; other callers " +
+    "get `forbidden`.",
   tags: ["Jobs"],
   request: { params },
   responses: {

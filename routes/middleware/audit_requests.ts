@@ -21,10 +21,10 @@ export function createAudit(recorder: AuditRecorder, basePath: string): AuditReq
     const isExport = EXPORTS.test(path) && request.method === "GET" && status === 200;
     // A refused read is an attempt to see what the caller must not see.
     if (isRead && status !== 403 && !isExport) return;
-    // A payment has its actor, so a charge that stored one needs no other record.
+    // A stored payment names its actor in `created_by`, so its charge needs no entry.
     const isCharge = path === CHARGE && request.method === "POST";
     if (isCharge && (status === 201 || problem?.payment_id !== undefined)) return;
-    // The check only reads the gateway's state, and a replay repeats an earlier response.
+    // `check_status` applies only what the gateway reports. A replay repeats an earlier response.
     const changesNothing = status < 400 && request.method === "GET" && !isExport;
     if (changesNothing || response.headers.has("idempotency-replayed")) return;
     const audited: AuditedRequest = {

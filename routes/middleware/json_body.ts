@@ -36,7 +36,9 @@ export function jsonBody(limits: JsonLimits | null): MiddlewareHandler<AppEnv> {
     const { headers } = c.req.raw;
     const type = headers.get("content-type");
     if ((type !== null || announcesBody(headers)) && !JSON_TYPE.test(type ?? "")) {
-      throw new ServiceError("unsupported_media_type");
+      throw new ServiceError("unsupported_media_type", {
+        detail: "Send the body as JSON, with Content-Type: application/json.",
+      });
     }
     const length = headers.get("content-length");
     if (Number(length ?? 0) > MAX_BODY_BYTES) throw tooLarge();

@@ -1,4 +1,4 @@
-/** Example notifications for the OpenAPI document: as received, as acknowledged, as shown to staff. */
+/** Example notifications for the OpenAPI document: as received, as acknowledged, as listed. */
 
 import type { z } from "@hono/zod-openapi";
 import type { Examples } from "../../core/response_fields.ts";

@@ -39,7 +39,7 @@ const listRoute = createRoute({
         ["unmatched"],
       ),
       ...createdRange("notifications"),
-      created_before: timeParameter("The earlier name of `created_to`.", "2026-03-06T00:00:00Z"),
+      created_before: timeParameter("Former name of `created_to`.", "2026-03-06T00:00:00Z"),
       ...filteredPaging,
     }),
   },

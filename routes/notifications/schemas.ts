@@ -1,4 +1,4 @@
-/** Schemas of the gateway's notifications: as received, as acknowledged, and as shown to staff. */
+/** Schemas of the gateway's notifications: as received, as acknowledged, and as listed. */
 
 import { z } from "@hono/zod-openapi";
 import { id, nullableText, timestamp } from "../../core/response_fields.ts";

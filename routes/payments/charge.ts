@@ -27,7 +27,7 @@ import { callerOf, createRouter, type Router } from "../shared/router.ts";
 
 const path = "/charge/";
 
-/** By the name of the example of their response. */
+/** The keys are the names of the examples of the responses. */
 const REQUESTS = {
   pending_virtual_account: CHARGE_EXAMPLES.bank_transfer,
   pending_card: CHARGE_EXAMPLES.credit_card,

@@ -72,13 +72,14 @@ export const PaymentListQuery = z.object({
     `must have at least ${MIN_SEARCH} characters`,
   ).optional().openapi({
     minLength: MIN_SEARCH,
-    description: "Search box: the newest payments whose order id begins with this text, or whose " +
-      "transaction id, customer email, customer phone or virtual account number it is. Returns at " +
-      "most `limit` payments and no `Link`. Combine it only with `limit` and `user_id`.",
+    description:
+      "Search box: finds payments by the beginning of their order id, or by a complete " +
+      "transaction id, customer email, customer phone or virtual account number. Returns the newest " +
+      "payments, at most `limit`, and no `Link`. Combine it only with `limit` and `user_id`.",
     param: { examples: unsentExample("order-18") },
   }),
   order_id: textParameter(
-    "Only payments of this order: one, and those that failed before it.",
+    "Only payments with this order id. There can be several if earlier ones failed.",
     "order-1017",
   ),
   transaction_id: textParameter(
@@ -122,11 +123,12 @@ export const PaymentListQuery = z.object({
     "2026-03-06T00:00:00+07:00",
   ),
   min_amount: amountParameter(
-    "Only payments with a `gross_amount` of at least this. Needs `created_from` and `created_to` " +
-      "at most 31 days apart, or a customer.",
+    "Only payments with a `gross_amount` of at least this. Needs `created_from`, at most 31 days " +
+      "before `created_to` (default: now), or a filter by customer, order, transaction, virtual " +
+      "account, invoice or subscription.",
   ),
   max_amount: amountParameter(
-    "Only payments with a `gross_amount` of at most this. Needs the same as `min_amount`.",
+    "Only payments with a `gross_amount` of at most this. Needs the same filters as `min_amount`.",
   ),
   invoice_id: optionalId("Only payments of this invoice, including unsuccessful ones."),
   subscription_id: optionalId("Only payments created by this subscription."),
@@ -152,13 +154,12 @@ const listRoute = createRoute({
   operationId: "listPayments",
   summary: "List payments",
   description:
-    "Returns summaries of your payments, newest first; staff see the payments of all users. Use " +
-    "it for overviews and reconciliation, and to find a payment by your own `order_id`, by the " +
-    "customer, or by any text (`q`). To be notified of changes, subscribe to events instead of " +
-    "polling. Follow `Link` for the next page until it is absent; new payments do not shift later " +
-    "pages. The time of a page does not depend on the number of payments; so a " +
-    "page can have fewer than `limit` payments, or none, if few payments match several filters: " +
-    "follow `Link` then, too. If a filter, `limit` or `cursor` is invalid, the error is " +
+    "Returns summaries of your payments, newest first; staff and viewers see the payments of all " +
+    "users. Use it for overviews and reconciliation, and to find a payment by your own " +
+    "`order_id`, by the customer, or by any text (`q`). To be notified of changes, subscribe to " +
+    "events instead of polling. Follow `Link` for the next page until it is absent; new payments do not shift later " +
+    "pages. If few payments match several filters, a page can have fewer than `limit` payments, or " +
+    "none, and still a `Link`: follow it. If a filter, `limit` or `cursor` is invalid, the error is " +
     "`validation_error`, and `errors` names the parameter.",
   tags: ["Payments"],
   request: { query: PaymentListQuery },

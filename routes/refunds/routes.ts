@@ -13,10 +13,10 @@ import { RefundDetailsSchema } from "../../core/payments/schema.ts";
 import type { RefundDetailsView } from "../../core/payments/views.ts";
 import type { Example, Examples } from "../../core/response_fields.ts";
 import { PAYMENTS } from "../schemas/payment_examples.ts";
+import { amountParameter, createdRange, severalOf } from "../shared/filters.ts";
 import { linkHeader, NEXT_PAGE, paging } from "../shared/page.ts";
 import { basePathOf, optionalId, parsePathId, pathId } from "../shared/paths.ts";
 import { COMMON_ERRORS, problems } from "../shared/problem_responses.ts";
-import { amountFilter, anyOf, createdRange } from "../shared/range_filters.ts";
 import { callerOf, createRouter, type Router } from "../shared/router.ts";
 
 const path = "/refunds/";
@@ -45,11 +45,11 @@ const REFUND_PAGE: Example<RefundDetailsView[]> = {
 
 /** The export of refunds has the same filters. */
 export const RefundListQuery = z.object({
-  status: anyOf(REFUND_STATUSES, "Only refunds with this `status`.", "pending"),
+  status: severalOf(REFUND_STATUSES, null, "Only refunds with this `status`.", ["pending"]),
   payment_id: optionalId("Only refunds of this payment."),
   ...createdRange("refunds"),
-  min_amount: amountFilter("Only refunds of at least this amount.", 10000),
-  max_amount: amountFilter("Only refunds of at most this amount.", 50000),
+  min_amount: amountParameter("Only refunds of at least this amount."),
+  max_amount: amountParameter("Only refunds of at most this amount."),
   ...paging,
 });
 
@@ -59,11 +59,11 @@ const listRoute = createRoute({
   operationId: "listRefunds",
   summary: "List refunds",
   description:
-    "Returns the refunds of your payments, newest first; staff see the refunds of all users. " +
-    "It contains refunds requested here and, once the gateway has reported them, refunds made in " +
-    "the gateway's dashboard. Use `status=pending` to find refunds that the bank has not made " +
-    "yet. Follow `Link` for the next page until it is absent. If a filter, `limit` or `cursor` " +
-    "is invalid, the error is `validation_error`, and `errors` names the parameter.",
+    "Returns the refunds of your payments, newest first; staff and viewers see the refunds of all " +
+    "users. The list contains refunds requested here and, once the gateway has reported them, " +
+    "refunds made in the gateway's dashboard. Use `status=pending` to find refunds that the bank " +
+    "has not made yet. Follow `Link` for the next page until it is absent. If a filter, `limit` " +
+    "or `cursor` is invalid, the error is `validation_error`, and `errors` names the parameter.",
   tags: ["Refunds"],
   request: { query: RefundListQuery },
   responses: {

@@ -17,8 +17,8 @@ export const EVENT_NAMES = [
 
 export const EventNameSchema = z.enum(EVENT_NAMES).openapi("EventName", {
   description: [
-    "- `payment_received`: the gateway accepted the charge; the payment is pending or under fraud " +
-    "review",
+    "- `payment_received`: the gateway accepted the charge; the payment is pending, authorized or " +
+    "under fraud review",
     "- `payment_settled`: the payment was paid; sent once per payment",
     "- `payment_denied`: the bank declined the payment",
     "- `payment_failed`: the gateway rejected the charge, or did not create it",

@@ -7,8 +7,10 @@ import { id, money, nullableText, timestamp } from "../../core/response_fields.t
 
 export const InvoiceStatusSchema = z.enum(INVOICE_STATUSES).openapi("InvoiceStatus", {
   description: [
-    "- `pending`: not confirmed by the gateway yet; the service checks automatically",
-    "- `draft`, `sent`: awaiting payment",
+    "- `pending`: not confirmed by the gateway yet; the service resends the creation for 5 minutes, " +
+    "and then waits for a notification",
+    "- `draft`: created, but not published",
+    "- `sent`: published; awaiting payment",
     "- `partial`: partially paid",
     "- `overdue`: unpaid past its due date; the customer can still pay",
     "- `paid`: fully paid",

@@ -171,5 +171,8 @@ export const PROBLEM_MEMBERS: Partial<Record<ErrorCode, object>> = {
     detail: "This Idempotency-Key was used with a different request body. Send a new key.",
   },
   payload_too_large: { detail: "Maximum body size is 256 KiB." },
+  unsupported_media_type: {
+    detail: "Send the body as JSON, with Content-Type: application/json.",
+  },
   rate_limited: { detail: "Retry in 1 s." },
 };

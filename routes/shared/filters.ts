@@ -111,8 +111,8 @@ export function textParameter(description: string, example: string, max = 255) {
 
 export function emailParameter(records: string) {
   return textLike(255, /^[^\s@]+@[^\s@]+$/, "must be an email address").optional().openapi({
-    description: `Only ${records} of the customer with this email address. Upper and lower case ` +
-      "letters are equal.",
+    description: `Only ${records} of the customer with this email address. Case does not ` +
+      "matter.",
     param: { examples: unsentExample("budi@example.com") },
   });
 }
@@ -120,8 +120,8 @@ export function emailParameter(records: string) {
 /** For staff and viewers. */
 export function userParameter(records: string) {
   return textParameter(
-    `For staff and viewers: only ${records} of this user. For other callers, the ids of other ` +
-      "users are `forbidden`.",
+    `For staff and viewers: only ${records} of this user. Other callers get \`forbidden\` for ` +
+      "the id of another user.",
     "alice",
   );
 }

@@ -45,8 +45,8 @@ const StatsRowSchema = z.object({
     example: 96,
   }),
   success_rate: z.number().nullable().openapi({
-    description: "`paid_count` divided by `count`; null if `count` is 0. Recent intervals rise, " +
-      "because customers still pay.",
+    description: "`paid_count` divided by `count`; null if `count` is 0. In recent intervals it " +
+      "still rises, because customers pay later.",
     example: 0.8,
   }),
   gross_amount: money("Amounts captured in the interval.", "14400000.00"),
@@ -138,7 +138,7 @@ const statsRoute = createRoute({
     "to the interval in which they were paid, refunded or charged back: they do not change when a " +
     "payment of an earlier month is refunded. If a bank reverses a payment, its amount is removed " +
     "from the interval in which it was paid.\n\n" +
-    "The figures are updated every minute: `as_of` says until when. For the figures of single " +
+    "The figures are updated every minute, and include all changes until `as_of`. For single " +
     "payments, use `GET /exports/payments/`. While the service counts all payments for the first " +
     "time, the error is `unavailable`. Invalid parameters, more than 1,000 intervals or more than " +
     "5,000 rows are a `validation_error`.",
@@ -159,7 +159,7 @@ const statsRoute = createRoute({
       }),
       time_zone: text(60).default("Asia/Jakarta").openapi({
         description: "Where days, weeks and months begin at midnight: a name such as " +
-          "`Asia/Makassar`, or `UTC`. Its offset must be a number of hours.",
+          "`Asia/Makassar`, or `UTC`. Its offset must be whole hours.",
         param: { examples: unsentExample("Asia/Makassar") },
       }),
       group_by: z.preprocess(

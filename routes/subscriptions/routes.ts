@@ -56,10 +56,10 @@ const listRoute = createRoute({
   operationId: "listSubscriptions",
   summary: "List subscriptions",
   description:
-    "Returns your subscriptions, newest first; staff see the subscriptions of all users. Use " +
-    "`status=inactive` to find those that the gateway ended. Follow `Link` for the next page " +
-    "until it is absent; new subscriptions do not shift later pages. If a filter, `limit` or " +
-    "`cursor` is invalid, the error is `validation_error`, and `errors` names the parameter.",
+    "Returns your subscriptions, newest first; staff and viewers see the subscriptions of all " +
+    "users. Use `status=inactive` to find those that the gateway ended. Follow `Link` for the " +
+    "next page until it is absent; new subscriptions do not shift later pages. If a filter, " +
+    "`limit` or `cursor` is invalid, the error is `validation_error`, and `errors` names the parameter.",
   tags: ["Subscriptions"],
   request: {
     query: z.object({
@@ -195,8 +195,8 @@ const updateRoute = createRoute({
     "`invalid_state` with the `subscription_status`. If the gateway rejects the new values, the " +
     "error is `gateway_validation`, and nothing is changed.\n\n" +
     "With `outcome: unknown` the gateway did not confirm whether it made the change: resend the " +
-    "same request with the same `Idempotency-Key`. A name, amount or interval that the gateway " +
-    "has changed is also found by the next check.",
+    "same request with the same `Idempotency-Key`. If the gateway made the change, the next " +
+    "check also finds the new name, amount or interval.",
   tags: ["Subscriptions"],
   request: {
     params: SubscriptionPath,

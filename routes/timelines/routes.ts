@@ -16,7 +16,7 @@ const NOTIFICATION_ID = "0197a3c5-90e4-7f28-8b6a-3d1c5e7f9a02";
 
 const EMPTY = { transition: null, refund: null, notification: null, event: null };
 
-/** A transition of the payment, or with null of another record. */
+/** A transition of the payment, or of another record if `payment_id` is null. */
 function transitionEntry(
   at: string,
   payment_id: string | null,
@@ -143,8 +143,8 @@ function timelineRoute(resource: Timeline["resource"]) {
     operationId: `get${NAMES[resource]}Timeline`,
     summary: `Get the timeline of ${resource === "invoice" ? "an" : "a"} ${resource}`,
     description: `${DESCRIPTIONS[resource]} Use it to find out why the ${resource} is in its ` +
-      "state. Notifications and events are deleted after their retention period. For a " +
-      `${resource} of another user, the error is \`not_found\`.`,
+      "state. Notifications and events are deleted after their retention period. If the " +
+      `${resource} belongs to another user, the error is \`not_found\`.`,
     tags: ["Timelines"],
     request: { params: z.object({ pk: pathId(`The ${resource}'s \`id\`.`) }) },
     responses: {

@@ -15,7 +15,10 @@ export const TimelineTransitionSchema = z.object({
     description: "Status before the transition; null if it was created.",
     example: "pending",
   }),
-  to_status: z.string().openapi({ description: "Status after it.", example: "settlement" }),
+  to_status: z.string().openapi({
+    description: "Status after the transition.",
+    example: "settlement",
+  }),
   fraud_status: nullableText.openapi({
     description: "Payments only: the fraud status after the transition.",
     example: "accept",

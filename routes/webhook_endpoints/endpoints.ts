@@ -69,7 +69,8 @@ const createWebhookEndpointRoute = createRoute({
     "`event_names`, to `url` by POST. Requests are signed according to Standard Webhooks, with " +
     "the headers `webhook-id` (the event id, use it to deduplicate), `webhook-timestamp` and " +
     "`webhook-signature`. Respond with 2xx within 15 seconds. Failed deliveries are retried " +
-    "nine times over three days; events of the same resource are delivered in order.\n\n" +
+    "nine times over three days. Events of the same resource are sent in order, but an event waits " +
+    "at most five minutes for an earlier one: order them by `sequence`.\n\n" +
     "The response contains the endpoint's secret. It is shown only once: store it where your " +
     "receiver can read it. If `url` is not `https://`, or points to a private network, the " +
     "error is `validation_error`, unless the setting `WEBHOOK_ALLOW_PRIVATE` is `true`. Staff " +
@@ -152,7 +153,7 @@ const deleteWebhookEndpointRoute = createRoute({
   operationId: "deleteWebhookEndpoint",
   summary: "Delete a webhook endpoint",
   description:
-    "Deletes an endpoint and its pending deliveries. To hold deliveries instead, disable the " +
+    "Deletes an endpoint and all its deliveries. To hold deliveries instead, disable the " +
     "endpoint. For an endpoint that is already deleted, the error is `not_found`. Staff only; " +
     "other callers get `forbidden`.",
   request: { params },

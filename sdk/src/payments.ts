@@ -74,7 +74,7 @@ export class Payments {
     return waitUntil((signal) => this.get(pk, { signal }), until, options);
   }
 
-  /** Cancels a payment that is not final. */
+  /** Cancels a payment that is not settled yet. */
   cancel(pk: string, options?: KeyedOptions): Promise<Payment> {
     return dataOf(
       cancelPayment({ client: this.#client, path: { pk }, ...withIdempotencyKey(options) }),

@@ -128,7 +128,7 @@ Deno.test("audit: every operation that changes something leaves an entry with th
   );
 });
 
-Deno.test("audit: reads, checks, replays and requests without a valid credential leave no entry", async () => {
+Deno.test("audit: permitted reads, checks, replays and requests without a valid credential leave no entry", async () => {
   await using payments = await openAudited();
   const { id } = await payments.charge();
   const before = await payments.audit();
@@ -142,7 +142,7 @@ Deno.test("audit: reads, checks, replays and requests without a valid credential
   assert.equal((await payments.audit()).length, before.length + 1);
 });
 
-Deno.test("audit: a charge is a refused entry if the gateway refused it, or if it was never stored", async () => {
+Deno.test("audit: the outcome of a charge is refused if the gateway refused it or the service did not store it", async () => {
   await using payments = await openAudited();
   const body = { payment_type: "gopay", gross_amount: 44_000, order_id: "once" };
   assert.equal((await payments.post("/charge/", body)).status, 201);
@@ -178,7 +178,7 @@ Deno.test("audit: a flood of refused requests is stored in few rows", async () =
   const { app } = payments;
   for (let i = 0; i < 300; i++) {
     await payments.get(`/notifications/`);
-    // Each request is about another resource, as an attacker would send them.
+    // Each request names a different resource, as an attacker's requests would.
     await payments.post(`/reviews/${crypto.randomUUID()}/approve/`, {});
   }
   await app.audit.flush();
@@ -189,7 +189,7 @@ Deno.test("audit: a flood of refused requests is stored in few rows", async () =
         sum(attempts) filter (where action = 'GET /notifications/')::int as repeated
       from gateway.audit`
   );
-  // A slow machine may have stored them in several parts.
+  // On a slow machine, the requests can be stored in several parts.
   assert.ok(stored!.rows <= 40 * (overflow.length + 1), `${stored!.rows} rows`);
   assert.equal(stored!.repeated, 300);
   const unrecorded = overflow.reduce((sum, each) => sum + Number(each.unrecorded), 0);

@@ -176,7 +176,7 @@ Deno.test("DELETE /keys/{prefix}/: an unknown prefix or a complete key gets 404"
 Deno.test("DELETE /keys/{prefix}/: the last valid staff key cannot be revoked", async () => {
   await using keys = await openKeys();
   const { app, staff } = keys;
-  // Neither a revoked key nor a development key is valid here.
+  // A revoked key and a development key do not count as valid staff keys here.
   const revoked = await app.createKey({ userId: "old", isStaff: true });
   assert.equal((await keys.revoke(displayPrefix(revoked))).status, 204);
   await app.createKey({ userId: "dev", isStaff: true, isDevelopment: true });

@@ -54,7 +54,7 @@ Deno.test("service: refuses to start with another account or environment, until 
   const { code, stdout } = await runTask(["account", "change"], secondSettings);
   assert.deepEqual([code, stdout], [
     0,
-    "Environment  sandbox\nMerchant     set by the gateway's next response\n",
+    "Environment  sandbox\nMerchant     not set until the gateway's next response\n",
   ]);
   await using service = await startService({ settings: secondSettings });
   assert.equal((await service.get("/health/ready/")).status, 200);

@@ -36,7 +36,9 @@ async function runCurl(curl: string): Promise<string> {
 
 Deno.test("start: the first start prints its steps and a curl command that works", async () => {
   await using folder = await createDataFolder();
+  const lockFile = await Deno.readTextFile(join(PROJECT, "deno.lock"));
   await using service = await startService({ settings: { DATA_DIR: folder.path } });
+  assert.equal(await Deno.readTextFile(join(PROJECT, "deno.lock")), lockFile);
   const output = service.output();
   for (
     const step of ["Downloading PostgreSQL 18", "Creating the database", "Applied migration 0001"]

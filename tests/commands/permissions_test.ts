@@ -8,7 +8,7 @@ import { environment, preparedFolder } from "../support/service.ts";
 /** The flags that `deno task start` would run the service with. */
 async function flagsFor(settings: Record<string, string>): Promise<string[]> {
   const { stdout, code } = await new Deno.Command(Deno.execPath(), {
-    args: ["run", "-q", "--no-lock", "-P=prepare", "main.ts", "prepare"],
+    args: ["run", "-q", "-P=prepare", "main.ts", "prepare"],
     env: environment(settings),
     clearEnv: true,
     cwd: PROJECT,

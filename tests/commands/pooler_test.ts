@@ -74,7 +74,7 @@ Deno.test({
     );
     const other = await createDatabase({ isNew: true });
     await assertRefused(url, other, /^DATABASE_DIRECT_URL \(.*\) leads to another database/);
-    // Without a pooler, too.
+    // The same without a pooler in DATABASE_URL.
     await assertRefused(server, other, /^DATABASE_DIRECT_URL \(.*\) leads to another database/);
 
     const old = await createDatabase({ isNew: true });
@@ -249,7 +249,7 @@ Deno.test({
       DATABASE_DIRECT_URL: server,
     });
     const { service, otherInstance, sandbox, charge } = installation;
-    /** The status of the response to each order's charge; 0: there was none. */
+    /** By order id: the status of the response to the charge; 0 if there was no response. */
     const statuses = new Map<string, number>();
     let isDone = false;
     async function keepCharging() {
@@ -277,7 +277,7 @@ Deno.test({
     assert.equal((await service.get("/health/ready/")).status, 200);
     assert.deepEqual([...new Set(statuses.values())].sort(), [201, 503]);
 
-    // Callers repeat what failed; this instance need not wait until leases end.
+    // The callers retry the failed charges, at an instance whose clock is past every lease.
     const key = await otherInstance.createKey();
     for (const [order, status] of statuses) {
       if (status === 201) continue;

@@ -96,7 +96,7 @@ Deno.test("DATABASE_URL: requires GATEWAY_SERVER_KEY", () => {
   assert.deepEqual(problemsOf({ DATABASE_URL: "postgres://host/db" }), ["GATEWAY_SERVER_KEY"]);
 });
 
-Deno.test("DATABASE_DIRECT_URL: requires DATABASE_URL, and has the same form", () => {
+Deno.test("DATABASE_DIRECT_URL: requires DATABASE_URL, and rejects the same invalid URLs", () => {
   const settings = { DATABASE_URL: "postgres://host/db", GATEWAY_SERVER_KEY: "Mid-server-x" };
   const directUrlOf = (env: Record<string, string>) =>
     parseConfig({ ...settings, ...env }, "/project").databaseDirectUrl;

@@ -28,7 +28,7 @@ Deno.test("DATABASE_URL: translates the sslmode of other clients, and never to a
   assert.equal(parseDatabaseUrl(URL_OF("sslmode=always")), undefined);
 });
 
-Deno.test("DATABASE_URL: accepts the URLs of managed databases without the parameters of other clients", () => {
+Deno.test("DATABASE_URL: accepts the URLs of managed databases, and removes parameters of other clients", () => {
   const urls = {
     // Neon
     "sslmode=require&channel_binding=require": "sslmode=require",

@@ -4,6 +4,7 @@ import { updateStats } from "../../core/reports/count_payments.ts";
 import { createReconcile } from "../../core/reports/reconcile.ts";
 import type { GatewayJob } from "../../db/jobs.ts";
 import { findBrowser, launchBrowser } from "../support/browser.ts";
+import { addOperations } from "../support/console/operations.ts";
 import { openPayments, type TestPayments } from "../support/payments/payments.ts";
 import { AXE } from "../support/tools.ts";
 
@@ -238,8 +239,19 @@ Deno.test({
 });
 
 const PAGES = [
-  ...["", "payments", "refunds", "notifications", "webhooks", "jobs", "keys", "sessions"],
-  ...["reports", "reconciliations"],
+  "",
+  "payments",
+  "refunds",
+  "notifications",
+  "webhooks",
+  "jobs",
+  "keys",
+  "sessions",
+  "events",
+  "audit",
+  "status",
+  "reports",
+  "reconciliations",
 ];
 
 Deno.test({
@@ -253,6 +265,7 @@ Deno.test({
     const payment = await payments.paid("gopay");
     await payments.paid("bca");
     await updateStats(payments.app.deps);
+    const operations = await addOperations(payments);
     const key = await payments.app.createKey({ isStaff: true });
     const reports = [`${payment.order_id},43000,2026-03-05`, "A-1,1000,2026-03-06"];
     const [compared, queued] = await Promise.all(reports.map(async (line) => {
@@ -273,9 +286,10 @@ Deno.test({
       const context = await browser.newContext({ viewport: { width, height }, colorScheme });
       const page = await context.newPage();
       await signIn(page, key);
-      for (const path of [...PAGES, ...more]) {
+      for (const path of [...PAGES, ...operations, ...more]) {
         await page.goto(path === "" ? `${url}/` : `${url}/${path}/`);
-        const name = path.replace(/[0-9a-f-]{36}/, (id) => ids[id]!).replaceAll("/", "_") ||
+        const name = path.replace(/[0-9a-f]{8}-[0-9a-f-]{27}/, (id) => ids[id] ?? "one")
+          .replaceAll("/", "_") ||
           "overview";
         if (SCREENSHOTS) {
           await page.screenshot({

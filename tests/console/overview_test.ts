@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { updateStats } from "../../core/reports/count_payments.ts";
+import type { Database } from "../../db/database.ts";
 import { REAL_INSTALLATION } from "../support/app.ts";
 import { type Browsing, signInTo } from "../support/console/browsing.ts";
 import { createDatabase, runSql } from "../support/database/database.ts";
@@ -122,6 +123,32 @@ Deno.test("console overview: the chart has a legend, a title, and a table with t
     [dayName(yesterday!), "Rp 900.000", "Rp 0", "Rp 900.000"],
     [dayName(before!), "Rp 0", "Rp 0", "Rp 0"],
   ]);
+});
+
+Deno.test("console overview: the figures are read again only when the statistics were updated", async () => {
+  const clock = manualClock();
+  let reads = 0;
+  await using payments = await openPayments({
+    now: clock.now,
+    wrapDatabase: (database): Database => ({
+      ...database,
+      query(work, name) {
+        if (name === "read stats") reads++;
+        return database.query(work, name);
+      },
+    }),
+  });
+  const staff = await openStaff(payments);
+  const first = reads;
+  assert.ok(first > 0);
+  await staff.open("/console/");
+  assert.equal(reads, first);
+  await payments.paid("gopay");
+  clock.advance(1_000);
+  await updateStats(payments.app.deps);
+  const { html } = await staff.open("/console/");
+  assert.equal(reads, 2 * first);
+  assert.equal(figuresIn(html)["Paid payments"]![0], "1");
 });
 
 Deno.test("console overview: the chart adds up the methods for which it has no colour", async () => {

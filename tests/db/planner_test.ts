@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { MAX, NIL } from "uuid";
 import { newPayment } from "../../core/payments/new_payment.ts";
+import { countAttention } from "../../db/attention.ts";
 import { listAuditEntries, scanCharges } from "../../db/audit.ts";
 import { openDatabase, type Sql } from "../../db/database.ts";
 import { BEFORE_ALL, readEventsAfter } from "../../db/event_positions.ts";
@@ -11,7 +12,7 @@ import { findOutcomes, listDueJobs, listDueRequests } from "../../db/job_queries
 import { insertRequest, JOB_RANKS } from "../../db/jobs.ts";
 import { listPaidPayments } from "../../db/paid_checks.ts";
 import { listNotifications } from "../../db/notifications.ts";
-import { listPayments } from "../../db/payment_lists.ts";
+import { listPayments, listUnanswered } from "../../db/payment_lists.ts";
 import { searchPayments } from "../../db/payment_search.ts";
 import * as lines from "../../db/reconciliation_lines.ts";
 import * as reconciliations from "../../db/reconciliations.ts";
@@ -69,6 +70,9 @@ const STATEMENTS: Record<string, (sql: Sql) => Promise<unknown>> = {
   // With a version that is not the stored one, the statement finds the payment and writes nothing.
   "update a payment": (sql) =>
     paymentWrites.run(sql, [{ ...NO_SIDE_EFFECTS, record: { ...payment(), version: 9 } }]),
+  "list unanswered payments": (sql) =>
+    listUnanswered(sql, { createdBefore: NOW, before: null, limit: 10 }),
+  "count what needs attention": (sql) => countAttention(sql, NOW, 50),
   "list payments": (sql) => listPayments(sql, ANY),
   "list payments of a user and status": (sql) =>
     listPayments(sql, { ...ANY, owner: "u1", status: ["deny"] }),

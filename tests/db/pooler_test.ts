@@ -96,7 +96,7 @@ Deno.test({
   },
 });
 
-Deno.test("pooler: a proxy that only has its own cancel keys counts as no pooler", async () => {
+Deno.test("pooler: a proxy that only replaces the cancel keys does not count as a pooler", async () => {
   const server = await createDatabase({ isNew: true });
   await using proxy = openKeyChangingProxy(server);
   assert.equal((await inspectServer(proxy.url)).pooling, "none");
@@ -156,7 +156,7 @@ for (const pooling of ["transaction", "session"] as const) {
         assert.deepEqual(byName(alone), expected);
         const inTransaction = await database.transaction((sql) => sql.unsafe(READ_SETTINGS));
         assert.deepEqual(byName(inTransaction), expected);
-        // Another client that the pooler gives the same session.
+        // The pooler gives this client the same session; the settings must be gone.
         if (pooling === "transaction") {
           assert.deepEqual(byName(await runSql(pooled.url, READ_SETTINGS)), defaults);
         }

@@ -132,7 +132,7 @@ Deno.test("compose.yaml: its start scripts have the command lines of the images"
   const script = (await readProjectFile("deploy/compose.sh")).replaceAll(/\\\n\s*/g, "");
   assert.ok(script.includes(sandbox.command.join(" ")));
   const [, , start] = service.command;
-  assert.ok(start!.includes("deno run -q --no-lock -P=prepare main.ts prepare"));
+  assert.ok(start!.includes("deno run -q --cached-only -P=prepare main.ts prepare"));
   assert.ok(start!.includes("deno run --cached-only --no-prompt $flags main.ts"));
   for (const part of [/flags=\$\([^)]*\)/, /deno run --cached-only --no-prompt \$flags main\.ts/]) {
     assert.equal(script.match(part)![0], start!.match(part)![0]);

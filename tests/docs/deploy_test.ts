@@ -151,7 +151,7 @@ Deno.test("Deno Deploy: readiness lists wrong settings without their values", as
 
 Deno.test("Deno Deploy: main.ts serves a charge, a notification and a job without files, programs and KV, on the platform's address", async () => {
   await using sandbox = await openSandbox({ serverKey: SERVER_KEY });
-  // A raw probe of PORT would fail: another program uses that port.
+  // Listening on PORT would fail, because another program uses that port.
   using occupied = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   await using service = await deployment.start({
     ...SECRETS,

@@ -67,7 +67,7 @@ Deno.test("guide output: text must have all lines; … matches the rest of a lin
   assert.throws(() => assertShown("text", "HTTP/1.1 404\n…", printed));
 });
 
-Deno.test("guide output: an amount with the digits of a status does not count as a shown error", () => {
+Deno.test("guide output: an amount that contains the digits of a status does not count as that status", () => {
   for (const shown of ['{ "status": 400 }', "HTTP/1.1 400 Bad Request", "It was 400."]) {
     assert.ok(showsStatus(shown, "400"), shown);
   }

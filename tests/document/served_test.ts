@@ -140,7 +140,7 @@ Deno.test("served document: HEAD over HTTP has the headers of GET and no body", 
 Deno.test("served document: ten thousand requests leak no memory", async () => {
   const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
     args: [
-      ...["run", "-q", "--no-lock", "-P=test", "--v8-flags=--expose-gc"],
+      ...["run", "-q", "-P=test", "--v8-flags=--expose-gc"],
       "tests/support/document/memory.ts",
     ],
     env: environment({}),

@@ -422,7 +422,7 @@ Deno.test("subscriber: two instances with failures deliver the events of each pa
   const deliveries = (async () => {
     while (!areWritesDone || await hasOpenJobs(otherInstance)) {
       await Promise.all([payments.app, otherInstance].map(runDueJobs));
-      // Advances the clock only while no job is running, because it could end a lease.
+      // Advances the clock only while no job is running: the lease of a running job could end.
       advance(areWritesDone ? HOUR_MS : 1_000);
     }
   })();
@@ -479,7 +479,6 @@ Deno.test("embedding: a subscriber gets its event again after a kill -9 of the p
         ...[
           "run",
           "-q",
-          "--no-lock",
           "--no-check",
           "-P=test",
           "tests/support/events/embedder.ts",

@@ -208,7 +208,7 @@ Deno.test("event list: pages, filters and both orders agree", async () => {
         (await page(app, { names, resourceId, limit: expected.length || 1 })).next,
         null,
       );
-      // The oldest events are deleted first, so all events that are left follow a deleted cursor.
+      // Events are pruned oldest first, so every event that is left comes after a pruned one.
       const deletedCursor = { names, resourceId, before: randomUUID() };
       assert.deepEqual((await page(app, deletedCursor)).ids, expected);
       assert.deepEqual((await page(app, { ...deletedCursor, order: "newest_first" })).ids, []);
@@ -234,7 +234,7 @@ Deno.test("event order: events of one transaction are read in the order in which
   );
 });
 
-Deno.test("event list: requires staff", async () => {
+Deno.test("event list: is forbidden for users", async () => {
   await using opened = await openAppWithWriters();
   const listing = listEvents(opened.app.deps, { ...STAFF, isStaff: false }, { ...ALL, limit: 10 });
   await assert.rejects(listing, { code: "forbidden", status: 403 });

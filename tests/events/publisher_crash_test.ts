@@ -16,6 +16,9 @@ const SERVER_KEY = "Mid-server-of-the-publisher-test";
 
 const CHARGE = { payment_type: "gopay", gross_amount: 7_000 };
 
+/** A stream stays open until its process is killed. Several processes can start before that. */
+const STREAM_TIMEOUT_MS = 10 * 60_000;
+
 /** How often the publishing process is killed. */
 const KILLS = 3;
 
@@ -31,7 +34,7 @@ async function startInstance(databaseUrl: string, gatewayUrl: string): Promise<S
     },
     // Not `deno task`, so that the signal kills the service itself.
     command: [
-      ...[Deno.execPath(), "run", "-q", "--no-lock", "--no-prompt"],
+      ...[Deno.execPath(), "run", "-q", "--no-prompt"],
       ...permissionFlags({ queue: "postgres", dataDir: "/nowhere" }, null, PROJECT),
       "main.ts",
     ],
@@ -109,7 +112,7 @@ Deno.test("event publisher: if its process is killed under load, another process
       await until("the stream ends or all events have arrived", () => {
         received.splice(before, Infinity, ...stream.messages);
         return hasEnded || isAll();
-      });
+      }, STREAM_TIMEOUT_MS);
       await stream.close();
       received.splice(before, Infinity, ...stream.messages);
     }

@@ -57,7 +57,7 @@ async function openCatchUp() {
   return {
     hold,
     write: () => writeEvent(sql),
-    /** A reader that has followed from the first event on. */
+    /** A reader that was connected before the first event. */
     otherReader,
     resume: () => follow(app, staff, { after: firstEvent }),
     async [Symbol.asyncDispose]() {

@@ -105,7 +105,7 @@ Deno.test("event stream: ends when its key is revoked; one query checks all keys
   await assertProblem(await app.as(keys[0]!, "/events/stream/"), 401, "unauthenticated");
 });
 
-Deno.test("event stream: if its key is revoked while the reader is behind, it fails with that reason", async () => {
+Deno.test("event stream: if its key is revoked while the reader is behind, the stream fails with the reason", async () => {
   await using app = await openApp({ databaseUrl, streamOptions: { keyCheckMs: 20 } });
   const key = await app.createKey({ userId: "ada" });
   const { body } = await app.as(key, "/events/stream/");
@@ -136,7 +136,7 @@ Deno.test("event stream: stays open while its key cannot be checked in the datab
   const key = await app.createKey();
   await using follower = await follow(app, key);
   isUnavailable = true;
-  // Checks run one after the other: after one has failed, none from before the outage is running.
+  // Checks run one after the other, so after a failed check all earlier checks have ended.
   await until("a check has failed", () => failedChecks >= 1);
   await revoke(app, key);
   const before = failedChecks;

@@ -44,7 +44,7 @@ Deno.test("event stream: sends events as `GET /events/` lists them, with id and 
   assert.deepEqual(listed.map(({ sequence }) => sequence), [1, 2]);
 });
 
-Deno.test("event stream: staff get all events, others their own only", async () => {
+Deno.test("event stream: staff get all events, users only their own", async () => {
   const { payments, app, staff } = await openWithStaff();
   await using _ = payments;
   const bob = await app.createKey({ userId: "bob" });

@@ -198,7 +198,7 @@ Deno.test("invoice: stays unpaid if a cheaper transaction created outside the se
   }
 });
 
-Deno.test("invoice created outside the service: its payment is visible to staff only", async () => {
+Deno.test("invoice created outside the service: its payment is visible to staff, but not to users", async () => {
   await using invoices = await openInvoices();
   invoices.connect();
   await invoices.create();

@@ -17,7 +17,7 @@ function startProcess(
 ): JobProcess {
   const process = new Deno.Command(Deno.execPath(), {
     args: [
-      ...["run", "-q", "--no-lock", "--no-check", "-P=test"],
+      ...["run", "-q", "--no-check", "-P=test"],
       ...["tests/support/jobs/job_process.ts", queue, databaseUrl, folder],
       ...payloads ? [JSON.stringify(payloads)] : [],
     ],

@@ -23,7 +23,7 @@ interface Process extends AsyncDisposable {
 async function startProcess(databaseUrl: string, task: string): Promise<Process> {
   const process = new Deno.Command(Deno.execPath(), {
     args: [
-      ...["run", "-q", "--no-lock", "--no-check", "-P=test"],
+      ...["run", "-q", "--no-check", "-P=test"],
       ...["tests/support/jobs/ticking_instance.ts", databaseUrl, task],
     ],
     cwd: PROJECT,

@@ -65,7 +65,7 @@ async function idsOf(response: Response): Promise<string[]> {
   return z.array(JobSchema).parse(JSON.parse(text)).map(({ id }) => id);
 }
 
-Deno.test("GET /jobs/{pk}/: returns the job to its owner and staff, 404 to others", async () => {
+Deno.test("GET /jobs/{pk}/: returns the job to its owner and staff, 404 to another user", async () => {
   await using jobs = await openJobs();
   const { app, alice, bob, staff } = jobs;
   const aliceJob = await jobs.insert({ user_id: "alice", payload: { input: "hidden" } });

@@ -76,6 +76,15 @@ async function openServices(queue: Queue) {
       started.push(service);
       return service;
     },
+    /**
+     * Starts a service and stops it with SIGSTOP, so that it takes no job yet. On a slow machine a start
+     * takes longer than the deadline of a gateway call, so nothing may hang meanwhile.
+     */
+    async startPaused(): Promise<Service> {
+      const service = await services.start();
+      service.signal("SIGSTOP");
+      return service;
+    },
     async kill(service: Service): Promise<void> {
       service.signal("SIGKILL");
       started.splice(started.indexOf(service), 1);
@@ -139,11 +148,12 @@ for (const queue of QUEUES) {
 Deno.test("postgres queue: if one of two services is killed, the other runs its jobs at once, although their leases have not expired", async () => {
   await using services = await openServices("postgres");
   const killedService = await services.start();
+  const otherService = await services.startPaused();
   await services.startHangingJobs(killedService, 12);
-  await services.start();
   await services.extendLeases();
   await services.kill(killedService);
   services.responses.release();
+  otherService.signal("SIGCONT");
   await until(
     "all jobs are done",
     async () => (await services.listJobs("succeeded")).length === 12,
@@ -154,9 +164,10 @@ Deno.test("postgres queue: if one of two services is killed, the other runs its 
 Deno.test("postgres queue: a service that was paused while another ran its job does not change the job", async () => {
   await using services = await openServices("postgres");
   const paused = await services.start();
+  const otherService = await services.startPaused();
   await services.startHangingJobs(paused, 1);
-  await services.start();
   paused.signal("SIGSTOP");
+  otherService.signal("SIGCONT");
   // The response waits in the connection of the paused service.
   services.responses.release();
   await until("the job is done", async () => (await services.listJobs("succeeded")).length === 1);

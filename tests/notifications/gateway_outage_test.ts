@@ -183,7 +183,7 @@ Deno.test("service process: if a chargeback notification is given up after days 
   const flags = permissionFlags({ queue: "postgres", dataDir: "/nowhere" }, null, PROJECT);
   const start = () =>
     startService({
-      command: [Deno.execPath(), "run", "--no-prompt", "--no-lock", ...flags, "main.ts"],
+      command: [Deno.execPath(), "run", "--no-prompt", ...flags, "main.ts"],
       settings: {
         HOST: "127.0.0.1",
         DATABASE_URL: databaseUrl,

@@ -372,7 +372,7 @@ Deno.test("notification: a charge that was marked as failed becomes paid if the 
   assert.equal(recovered.transaction_id, created.transaction_id);
 });
 
-Deno.test("notification: adopts a transaction created outside the service, visible to staff only", async () => {
+Deno.test("notification: adopts a transaction created outside the service, visible to staff, but not to users", async () => {
   await using payments = await openRelayed({ databaseUrl });
   const staff = await payments.app.createKey({ userId: "ops", isStaff: true });
   const order_id = `elsewhere-${randomUUID()}`;

@@ -61,7 +61,7 @@ const STATES: Record<string, { make(payments: TestPayments): Promise<string>; al
 
 const ACTIONS = ["cancel", "expire", "capture", "approve", "deny"];
 
-/** The `transaction_status` of those states above that are not named after it. */
+/** The `transaction_status` of each state whose name above differs from it. */
 const STATUS: Record<string, string> = { challenge: "capture", refused: "failure" };
 
 Deno.test("payment actions: these tests cover every payment status", () => {

@@ -210,7 +210,7 @@ Deno.test("payment list: settled_from and settled_to sort by settlement time, an
   ]);
 });
 
-Deno.test("payment list: fraud_status=challenge finds payments that wait for a review, and no longer after it", async () => {
+Deno.test("payment list: fraud_status=challenge finds payments that wait for a review, but not reviewed ones", async () => {
   await using payments = await openPayments();
   const staff = await payments.app.createKey({ userId: "carol", isStaff: true });
   const accepted = await payments.charge("card");
@@ -274,8 +274,9 @@ Deno.test("payment list: min_amount and max_amount are inclusive", async () => {
 
 Deno.test("payment list: min_amount is rejected without a customer or a range of at most 31 days", async () => {
   await using payments = await openPayments();
-  const message = "min_amount: needs created_from and created_to at most 31 days apart, or a " +
-    "customer (customer_email or customer_phone)";
+  const message =
+    "min_amount: needs created_from, at most 31 days before created_to (default: now), " +
+    "or a filter by customer, order, transaction, virtual account, invoice or subscription";
   const min_amount = "1000";
   assert.deepEqual(await errorsOf(payments, { min_amount }), [message]);
   assert.deepEqual(await errorsOf(payments, { min_amount, status: "pending" }), [message]);
@@ -341,7 +342,7 @@ Deno.test("payment list: a summary has the amounts, the settlement time and the 
   }
 });
 
-Deno.test("payment search: finds a payment by each of its ids and contacts, for its owner and staff only", async () => {
+Deno.test("payment search: finds a payment by each of its ids and contacts, for its owner and staff, but not for another user", async () => {
   await using payments = await openPayments({ databaseUrl: await createDatabase({ isNew: true }) });
   const bob = await payments.app.createKey({ userId: "bob" });
   const staff = await payments.app.createKey({ userId: "carol", isStaff: true });
@@ -393,7 +394,7 @@ Deno.test("payment search: rejects less than 4 characters and the combination wi
   }
 });
 
-/** Inserts payments of alice, `order-1` to `order-<count>`, from the oldest to the newest. */
+/** Inserts payments of alice; their order ids are the prefix and the numbers 1 to `count`. */
 async function insertOrders(payments: TestPayments, prefix: string, count: number): Promise<void> {
   await runSql(
     payments.databaseUrl,

@@ -54,7 +54,7 @@ Deno.test("refund list: is newest first, and shows the payment and its order", a
   assert.deepEqual(await read.json(), refunds[1]);
 });
 
-Deno.test("refund list: a user sees only refunds of the own payments, staff and viewers all and who requested them", async () => {
+Deno.test("refund list: a user sees only refunds of their own payments; staff and viewers see all refunds and who requested them", async () => {
   await using payments = await openRefunded();
   const { staff, viewer, bob, key } = payments;
   const refund = await payments.refund(await payments.paid(), 1_000);
@@ -168,7 +168,7 @@ Deno.test("refund list: if a payment gets its owner later, the owner sees its re
   assert.deepEqual((await payments.list()).map(({ amount }) => amount), ["4000.00"]);
 });
 
-Deno.test("refund list: refunds of the previous version get the owner of their payment", async () => {
+Deno.test("refund list: refunds that the previous version stored get the owner of their payment", async () => {
   await using payments = await openRefunded();
   const { id } = await payments.paid();
   const insert = (key: string) =>

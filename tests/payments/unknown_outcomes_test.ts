@@ -82,7 +82,7 @@ for (const operation of OPERATIONS) {
     await using payments = await openRelayed({ now: () => Date.now() + aheadMs });
     const { relay } = payments;
     for (const [caseName, replace] of Object.entries(UNUSABLE_RESPONSES)) {
-      // The charge was made, so it is kept: see unrecognized_status_test.ts.
+      // This outcome is known: the charge was made. unrecognized_status_test.ts tests this case.
       if (operation.name === "charge" && caseName === "an unknown state") continue;
       await t.step(caseName, async () => {
         const prepared = await operation.prepare(payments);

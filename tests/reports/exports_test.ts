@@ -265,7 +265,7 @@ Deno.test("export: is aborted, and makes room, if the reader reads nothing for t
   const caller = { userId: "a", isStaff: false, credential: "api_key", keyPrefix: null } as const;
   const stream = await exports.open(caller, {
     columns: ["id"],
-    hasMark: false,
+    hasByteOrderMark: false,
     readPage: () => Promise.resolve({ rows: [["1"]], next: null }),
   });
   assert.throws(() => exports.admit(caller), { code: "rate_limited" });
@@ -289,7 +289,7 @@ Deno.test("export: reads one page at a time, however many there are, and skips e
   let readPages = 0;
   const stream = await exports.open<number>(caller, {
     columns: ["id"],
-    hasMark: false,
+    hasByteOrderMark: false,
     readPage(after) {
       readPages++;
       const number = (after ?? 0) + 1;

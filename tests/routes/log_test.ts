@@ -98,7 +98,7 @@ Deno.test("service process: every line of its output is JSON if it is not printe
   const databaseUrl = await createDatabase({ template: null });
   const flags = permissionFlags({ queue: "postgres", dataDir: "/nowhere" }, null, PROJECT);
   const service = await startService({
-    command: [Deno.execPath(), "run", "-q", "--no-prompt", "--no-lock", ...flags, "main.ts"],
+    command: [Deno.execPath(), "run", "-q", "--no-prompt", ...flags, "main.ts"],
     settings: {
       HOST: "127.0.0.1",
       DATABASE_URL: databaseUrl,

@@ -26,7 +26,7 @@ browserTest("list: shows the states of payment and webhook separately", async (t
     return texts.slice(3, 5).map((text: string) => text.replaceAll(/\s+/g, " ").trim());
   };
   assert.deepEqual(await cells(page), ["pending", "delivered · 200 about “pending”"]);
-  // A delivered webhook has the normal text colour, which says nothing about the payment.
+  // The normal text colour, so that “delivered” does not look like a state of the payment.
   const colour = (selector: string) =>
     page.locator(selector).first().evaluate((element: Json) =>
       (globalThis as Json).getComputedStyle(element).color

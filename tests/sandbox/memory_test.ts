@@ -16,8 +16,8 @@ import { PROJECT } from "../support/project.ts";
 import { until } from "../support/until.ts";
 
 /**
- * Final records of each kind that stay in memory. The sandbox moves the others when they exceed
- * this limit by a quarter.
+ * How many final records of each kind stay in memory. If there are over a quarter more, the sandbox
+ * archives or deletes the surplus.
  */
 const LIMIT = 8;
 

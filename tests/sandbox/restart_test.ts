@@ -354,7 +354,7 @@ console.log(sandbox.url);
 `,
   );
   const process = new Deno.Command(Deno.execPath(), {
-    args: ["run", "-A", "--no-lock", "--no-check", "--config", join(PROJECT, "deno.json"), script],
+    args: ["run", "-A", "--no-check", "--config", join(PROJECT, "deno.json"), script],
     stdin: "null",
     stdout: "piped",
     stderr: "inherit",

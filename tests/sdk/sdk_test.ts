@@ -9,7 +9,7 @@ import { runInBrowser } from "../support/sdk_browser.ts";
 import { preparedFolder, type Service, startService } from "../support/service.ts";
 import { until } from "../support/until.ts";
 
-/** Operations for the gateway and for load balancers, which client programs do not need. */
+/** Operations for the gateway, load balancers and monitoring, which client programs do not need. */
 const NOT_IN_SDK = ["getLiveness", "getMetrics", "getReadiness", "receiveNotification"];
 
 /** Declares `process.env`, so that programs compile without Node's types. */

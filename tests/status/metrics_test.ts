@@ -37,7 +37,7 @@ Deno.test("metrics: export jobs, schedule, outbox, webhooks and notifications", 
     }),
   ];
   await app.database.query((sql) => insertJobs(sql, jobs));
-  // Not a task of the service, because the service would run its own task during the test.
+  // No task of the service, because the service would run it and change this row during the test.
   await app.database.query((sql) =>
     sql`
       insert into gateway.cron_runs (task, minute, started_at, finished_at, error)
@@ -54,7 +54,7 @@ Deno.test("metrics: export jobs, schedule, outbox, webhooks and notifications", 
       GATEWAY_BASE_URL: "http://127.0.0.1:2",
     },
     command: [
-      ...[Deno.execPath(), "run", "-q", "--no-lock", "--no-prompt"],
+      ...[Deno.execPath(), "run", "-q", "--no-prompt"],
       ...permissionFlags({ queue: "postgres", dataDir: "/nowhere" }, null, PROJECT),
       "main.ts",
     ],

@@ -95,7 +95,7 @@ Deno.test("metrics route: counts notifications by result, and calls to the gatew
   assert.deepEqual(grown, [1, 1, 1, 1]);
 });
 
-Deno.test("metrics route: shows the state of jobs, events, the loop, the pool and the build", async () => {
+Deno.test("metrics route: shows the state of jobs, events, the event loop, the connection pool and the build", async () => {
   await using payments = await openMeasured({ databaseUrl: await createDatabase({ isNew: true }) });
   await payments.post(
     "/charge/",

@@ -67,7 +67,7 @@ Deno.test("status: shows whether leases end when the instance loses its lock, or
   assert.equal((await withLock.status()).leases, "time");
 });
 
-Deno.test("status: other users than staff and viewers cannot read it", async () => {
+Deno.test("status: is forbidden for users", async () => {
   await using watched = await openWatched();
   const alice = await watched.app.createKey();
   await assertProblem(await watched.app.as(alice, "/status/"), 403, "forbidden");

@@ -14,7 +14,7 @@ const STAFF_KEY = `gk_${randomBytes(32).toString("base64url")}`;
 
 /** Not `deno task`, so that signals reach the service itself. */
 const COMMAND = [
-  ...[Deno.execPath(), "run", "-q", "--no-lock", "--no-prompt"],
+  ...[Deno.execPath(), "run", "-q", "--no-prompt"],
   ...["--allow-net", "--allow-env", "--allow-sys=homedir"],
   ...["--allow-read=db/migrations", "--ignore-read", "main.ts"],
 ];
@@ -143,7 +143,7 @@ Deno.test("telemetry: contains no card data from URLs", async () => {
     console.log(body.token_id);
   `;
   const { stdout } = await new Deno.Command(Deno.execPath(), {
-    args: ["eval", "-q", "--no-lock", "--ext=ts", program],
+    args: ["eval", "-q", "--ext=ts", program],
     env: environment({ ...collector.settings, OTEL_DENO_CONSOLE: "ignore" }),
     clearEnv: true,
     cwd: PROJECT,

@@ -335,7 +335,7 @@ Deno.test("subscription action: a retry with the same key completes an action wi
 
 Deno.test("subscription action: is not resent if the gateway rejects it", async () => {
   await using subscriptions = await openSubscriptions();
-  // The gateway rejects `enable` because the only cycle is over. The service does not know it yet.
+  // The gateway rejects `enable` because the only cycle is over, which the service does not know yet.
   const subscription = await subscriptions.create({ interval_unit: "day", max_interval: 1 });
   const { id } = subscription;
   await subscriptions.advance(DAY + 1);

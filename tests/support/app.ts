@@ -67,6 +67,8 @@ export interface TestAppOptions {
   wrapDatabase?: (database: Database) => Database;
   /** The address of the sandbox that the service's pages show. */
   sandboxUrl?: string;
+  /** Whether the console offers to sign in with one click, as in the embedded default. */
+  hasDevelopmentSignIn?: boolean;
   /** By default an instance without a lock: its leases end only when their time is over. */
   leaseHolder?: LeaseHolder;
 }
@@ -99,6 +101,9 @@ export const REAL_INSTALLATION = {
 
 /** Nothing listens on this port. `fetch` blocks some low ports, but not this one. */
 const NOWHERE = "http://127.0.0.1:2";
+
+/** Read once for each process. */
+let projectMigrations: Promise<Migration[]> | null = null;
 
 export async function openApp(options: TestAppOptions): Promise<TestApp> {
   const settings = parseConfig(options.env ?? REAL_INSTALLATION, "/nowhere");
@@ -159,11 +164,13 @@ export async function openApp(options: TestAppOptions): Promise<TestApp> {
     streams,
     background: gateway,
     config,
-    migrations: options.migrations ?? await loadMigrations(),
+    migrations: options.migrations ?? await (projectMigrations ??= loadMigrations()),
     load: options.load ?? createLoad(log),
     isDraining: options.isDraining ?? (() => false),
     developmentKey: null,
-    developmentStaffKey: null,
+    developmentStaffKey: options.hasDevelopmentSignIn
+      ? await createKey(opened, { userId: "developer", isStaff: true, name: null })
+      : null,
     sandboxUrl: options.sandboxUrl ?? null,
     resources: options.resources,
   });

@@ -11,7 +11,7 @@ import { DOWNLOAD_ENV, environment, type Service, startService } from "./service
  */
 const VERSIONS: Record<string, string> = { x86_64: "2.5.0", aarch64: "2.3.7" };
 
-/** Without writing files and running programs: Deno Deploy allows both, but keeps no changes. */
+/** No writing of files and no programs: Deno Deploy permits both, but keeps no changes. */
 const PERMISSIONS = ["--allow-net", "--allow-env", "--allow-read", "--allow-sys=homedir"];
 
 export interface Deployment extends AsyncDisposable {
@@ -24,7 +24,7 @@ export interface Deployment extends AsyncDisposable {
   start(settings?: Record<string, string>): Promise<Service>;
 }
 
-/** A copy of the project with the configuration that Deno Deploy reads. There is no KV. */
+/** A copy of the project whose configuration does not turn on Deno KV. */
 export async function createDeployment(): Promise<Deployment> {
   const folder = await createDataFolder();
   await copyProject(folder.path);

@@ -1,8 +1,8 @@
 /** Finds programs that not every machine has. */
 
 /**
- * Whether the program runs with these arguments. If not, prints that tests are skipped; `skipped` is
- * the start of that sentence, such as "its tests are".
+ * Whether the program runs with these arguments. If not, prints that tests are skipped; `skipped`
+ * names the tests in this message, such as "its tests are".
  */
 export async function hasProgram(
   program: string,

@@ -16,7 +16,7 @@ const page = (name: string, settings: Record<string, string>) =>
 /**
  * Runs `name.js` of a folder, and returns the first text that it prints. The service and the
  * sandbox allow no other origins, so the server of the page also forwards requests to them.
- * `settings` receives the origin of the page.
+ * `settings` is called with the origin of the page.
  */
 export async function runInBrowser(
   executablePath: string,

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { callService } from "./client.ts";
 import { createDataFolder, PROJECT } from "./project.ts";
 
-const START_TIMEOUT_MS = 60_000;
+const START_TIMEOUT_MS = 120_000;
 
 /**
  * For processes that may download. Behind a proxy that re-signs TLS, only the system's store contains
@@ -176,7 +176,7 @@ export async function preparedFolder(): Promise<{ path: string } & AsyncDisposab
   if (!prepared) return folder;
   const [home, preparedHome] = [postgresHome(folder.path), postgresHome(prepared)];
   await Deno.mkdir(home);
-  // As the service does: if the tests run as root, another user runs the programs.
+  // If the tests run as root, PostgreSQL runs as another user, who needs access to the folder.
   await Deno.chmod(home, 0o755);
   await copyAll(prepared, folder.path, ["postgres"]);
   await copyAll(preparedHome, home, ["programs"]);

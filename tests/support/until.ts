@@ -2,7 +2,8 @@
 
 import { setTimeout as delay } from "node:timers/promises";
 
-const TIMEOUT_MS = 30_000;
+/** Far longer than any test needs, because other processes may keep the machine busy. */
+const TIMEOUT_MS = 60_000;
 
 export async function until(
   what: string,

@@ -194,7 +194,7 @@ Deno.test("endpoint URL: rejects invalid URLs and schemes other than https, and 
   ];
   for (const [text, problem] of refused) assert.equal(await problemOf(text), problem, text);
   assert.equal(await problemOf(`https://example.com/${"a".repeat(1_980)}`), null);
-  // The stored URL has six characters for each ü (%C3%BC).
+  // The limit applies to the given URL; the stored one has six characters for each ü (%C3%BC).
   assert.equal(await problemOf(`https://example.com/${"ü".repeat(1_980)}`), null);
 });
 

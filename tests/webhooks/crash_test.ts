@@ -54,7 +54,7 @@ function holdStatements(text: RegExp): KillPoint {
 }
 
 const KILL_POINTS: [string, KillPoint][] = [
-  // Matches the statement that publishes events: the name of a channel is its parameter.
+  // Matches the statement that publishes events: one of its parameters is this channel's name.
   ["after the commit, before publication", holdStatements(/gateway_published_events/)],
   ["during publication, before its commit", ({ statements }) => {
     let publishing: number | null = null;

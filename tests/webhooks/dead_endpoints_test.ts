@@ -37,7 +37,7 @@ function countStatements() {
 
 Deno.test("webhook delivery: many dead endpoints leave database connections free for other work", async () => {
   const { counts, wrapDatabase } = countStatements();
-  await using webhooks = await openWebhooks({ wrapDatabase, posting: { timeoutMs: 300 } });
+  await using webhooks = await openWebhooks({ wrapDatabase, posting: { timeoutMs: 1_000 } });
   const { receiver, app } = webhooks;
   receiver.answer((webhook) =>
     // A third refuses, a third does not respond in time, and a third is healthy.

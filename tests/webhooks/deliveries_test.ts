@@ -334,7 +334,7 @@ Deno.test("secret rotation: both secrets sign for a day, then only the new one",
 });
 
 Deno.test("endpoint test: returns the result at once and stores nothing", async () => {
-  await using webhooks = await openWebhooks({ posting: { timeoutMs: 300 } });
+  await using webhooks = await openWebhooks({ posting: { timeoutMs: 1_000 } });
   const { receiver } = webhooks;
   const { id, secret } = await webhooks.endpoint({ event_names: ["invoice_paid"] });
   const before = await readRows(webhooks);

@@ -36,7 +36,7 @@ async function storedEndpoint({ app }: TestWebhooks, id: string): Promise<Json> 
   return row;
 }
 
-Deno.test("webhook endpoints: every operation requires staff and reveals no endpoint to others", async () => {
+Deno.test("webhook endpoints: every operation is forbidden for users, and its error reveals no endpoint", async () => {
   await using webhooks = await openWebhooks();
   const { app, key, staff } = webhooks;
   const { id } = await webhooks.endpoint();

@@ -351,7 +351,7 @@ Deno.test("webhook delivery: a resource with many events does not delay others",
   assert.deepEqual(receivedAgain, events);
 });
 
-/** Each payment has four events. All of them are more deliveries than one query fetches. */
+/** Each payment has four events. Together these are more deliveries than one query fetches. */
 const PAYMENTS = 50;
 
 Deno.test("webhook order: two instances send 200 events in order, one at a time per resource, although some first attempts fail", async () => {

@@ -18,7 +18,7 @@ export interface Browsing {
   /** Cookies by name. */
   readonly cookies: Map<string, string>;
   /** Opens a page and follows redirects. */
-  open(path: string): Promise<ConsolePage>;
+  open(path: string, headers?: HeadersInit): Promise<ConsolePage>;
   /** Sends the form with this action on the current page, with changed fields. */
   submit(action: RegExp, fields?: Record<string, string>): Promise<ConsolePage>;
   /** Sends any form, without a page. */
@@ -57,7 +57,8 @@ export function browse(app: TestApp, { origin = ORIGIN } = {}): Browsing {
       body: fields instanceof FormData || fields instanceof ReadableStream
         ? fields
         : new URLSearchParams(fields),
-      headers: { Origin: origin, ...Object.fromEntries(new Headers(headers)) },
+      // Names in lower case, so that another origin replaces the own one and is not added to it.
+      headers: { origin, ...Object.fromEntries(new Headers(headers)) },
     });
 
   return {
@@ -65,7 +66,7 @@ export function browse(app: TestApp, { origin = ORIGIN } = {}): Browsing {
       return page;
     },
     cookies,
-    open: (path) => send(path, { method: "GET" }),
+    open: (path, headers) => send(path, { method: "GET", headers }),
     post,
     async submit(action, fields = {}) {
       const form = formsOf(page.html).find((each) => action.test(each.action));
@@ -91,17 +92,16 @@ interface Form {
   fields: Record<string, string>;
 }
 
-/** The forms of a page with the values of their inputs. */
+/** The forms of a page with the values of their inputs, without boxes that are not checked. */
 export function formsOf(html: string): Form[] {
   return [...html.matchAll(/<form[^>]*action="([^"]+)"[^>]*>(.*?)<\/form>/gs)].map((
     [, action, inner],
   ) => ({
     action: action!,
     fields: Object.fromEntries(
-      [...inner!.matchAll(/<input[^>]*\bname="([^"]+)"[^>]*>/g)].map(([input, name]) => [
-        name!,
-        input.match(/\bvalue="([^"]*)"/)?.[1] ?? "",
-      ]),
+      [...inner!.matchAll(/<input[^>]*\bname="([^"]+)"[^>]*>/g)]
+        .filter(([input]) => !input.includes('type="checkbox"') || input.includes("checked"))
+        .map(([input, name]) => [name!, input.match(/\bvalue="([^"]*)"/)?.[1] ?? ""]),
     ),
   }));
 }

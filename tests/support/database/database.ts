@@ -20,8 +20,8 @@ export interface NewDatabase {
 }
 
 /**
- * Creates a database, or reuses one of a test that has ended, and returns its URL. No database is
- * deleted on its own: the whole server is deleted when all tests have ended.
+ * Creates a database, or reuses one of a test that has ended, and returns its URL. Single
+ * databases are not deleted: the whole server is deleted when all tests have ended.
  */
 export async function createDatabase(options: NewDatabase = {}): Promise<string> {
   if (Object.keys(options).length > 0) return await createNew(options);

@@ -199,7 +199,7 @@ export function breakingChanges(released: Json, current: Json): string[] {
     }
   }
 
-  /** A change in a component is reported once, at the place that encloses it least deeply. */
+  /** A change in a component is reported once, at the place that the fewest components enclose. */
   function schemaLines(): string[] {
     return [...Map.groupBy(schemas, ({ key }) => key).values()].map((same) => {
       const [first] = same.toSorted((a, b) => a.depth - b.depth);

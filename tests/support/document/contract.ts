@@ -29,7 +29,7 @@ const UNDECLARED_HEADERS = [
   "x-content-type-options",
 ];
 
-/** Pages for people, which are not in the document. */
+/** Pages for people, and the document itself: the document does not declare them. */
 const PAGES = /^\/($|(openapi\.json|reference|guides|console)(\/|$))/;
 
 /** The codes of responses for paths and methods that do not exist. */

@@ -32,7 +32,7 @@ const STRUCTURE = [
 ];
 /** Keywords without effect on requests and responses. */
 const ANNOTATIONS = ["description", "title", "example", "examples", "deprecated", "discriminator"];
-/** The keywords that are compared. A test checks that the document uses no others. */
+/** Keywords that are compared or have no effect. A test checks that the document uses no others. */
 export const KNOWN_KEYWORDS = [
   ...LOWER_BOUNDS,
   ...UPPER_BOUNDS,

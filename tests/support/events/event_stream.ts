@@ -151,7 +151,7 @@ export interface WrittenEvent {
   sequence?: number;
   /** The size of its data. */
   bytes?: number;
-  /** False: the publisher finds the event only when it looks for events the next time. */
+  /** False: the publisher is not notified, and finds the event only at its next poll. */
   isNotified?: boolean;
 }
 

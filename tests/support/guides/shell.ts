@@ -6,7 +6,7 @@ import { PROJECT } from "../project.ts";
 import { environment, type Service } from "../service.ts";
 import { inTime, until } from "../until.ts";
 
-const BLOCK_TIMEOUT_MS = 40_000;
+const BLOCK_TIMEOUT_MS = 90_000;
 
 export interface Shell extends AsyncDisposable {
   /** Returns the output, and the status codes of failed requests. */

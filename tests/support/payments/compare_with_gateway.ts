@@ -1,4 +1,4 @@
-/** Compares stored payments with the gateway's transactions: they must agree in every field. */
+/** Compares stored payments with the gateway's transactions: ids, status, amounts and refunds. */
 
 import assert from "node:assert/strict";
 import { formatMoney } from "../../../core/money.ts";

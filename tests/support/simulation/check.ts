@@ -53,7 +53,7 @@ export function checkResult(result: SimulationResult, rows: PaymentRows[]): void
 
 const PAID = ["settlement", "partial_refund", "partial_chargeback", "refund", "chargeback"];
 
-/** Was paid; may be refunded or charged back by now. */
+/** Whether a payment in this state was paid; it may have been refunded or charged back since. */
 function impliesPaid(status: string, fraud: string | null): boolean {
   return PAID.includes(status) || (status === "capture" && fraud !== "challenge");
 }

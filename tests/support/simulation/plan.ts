@@ -39,8 +39,8 @@ export interface Plan {
   /** The final check at the gateway. */
   sync: { at: Instance; by: "check_status" | "task" };
   /**
-   * If set, all notifications are delivered again after `sync`, sorted by these keys. They change
-   * nothing, unless `sync` cannot find the transaction (DANA).
+   * If set, all notifications are delivered again after `sync`, sorted by these keys. This changes
+   * nothing, unless `sync` could not find the transaction (DANA).
    */
   redeliveryOrder: number[] | null;
 }

@@ -133,7 +133,10 @@ export async function runPlan(
     }
   }
 
-  /** Read before the step, so that the choice of a notification does not depend on timing. */
+  /**
+   * The notifications so far, if the step delivers one. They are read before the step, so that the
+   * choice does not depend on timing.
+   */
   async function hooksFor(step: Step): Promise<Hook[]> {
     return partsOf(step).some((each) => each.do === "deliver")
       ? await simulation.hooks(orderId)

@@ -1,0 +1,71 @@
+/** The settings that people who operate the service look for, as text. None of them is a secret. */
+
+import type { Config } from "./config.ts";
+import type { SETTINGS } from "./settings.ts";
+
+type SettingName = keyof typeof SETTINGS.shape;
+
+/** The members that are read. A new setting may be a secret, so it is shown only if it is added here. */
+export type ShownConfig = Pick<
+  Config,
+  | "basePath"
+  | "databasePoolSize"
+  | "drainSeconds"
+  | "gateway"
+  | "invoicePayments"
+  | "jwt"
+  | "keep"
+  | "logGateway"
+  | "notificationConfirm"
+  | "queue"
+  | "rateLimit"
+  | "recheck"
+  | "streams"
+  | "webhookAllowPrivate"
+>;
+
+export interface ShownSetting {
+  name: SettingName;
+  /** Empty: none. */
+  value: string;
+}
+
+/** In the order of `docs/settings.md`. */
+export function describeSettings(config: ShownConfig): ShownSetting[] {
+  const { gateway, jwt, keep, rateLimit, recheck, streams } = config;
+  const values: [SettingName, string | number | boolean | readonly (string | number)[]][] = [
+    ["BASE_PATH", config.basePath],
+    ["DATABASE_POOL_SIZE", config.databasePoolSize],
+    ["GATEWAY_ENV", gateway.environment],
+    ["GATEWAY_BASE_URL", gateway.baseUrl],
+    ["GATEWAY_MAX_IN_FLIGHT", gateway.maxInFlight],
+    ["NOTIFICATION_CONFIRM", config.notificationConfirm],
+    ["INVOICE_PAYMENTS", config.invoicePayments],
+    ["QUEUE", config.queue],
+    ["KEEP_JOBS_DAYS", keep.jobs],
+    ["KEEP_NOTIFICATIONS_DAYS", keep.notifications],
+    ["KEEP_KEYS_DAYS", keep.keys],
+    ["KEEP_EVENTS_DAYS", keep.events],
+    ["KEEP_AUDIT_DAYS", keep.audit],
+    ["KEEP_HELD_DELIVERIES_DAYS", keep.deliveries],
+    ["RECHECK_MINUTES", recheck.minutes],
+    ["RECHECK_DAYS", recheck.days],
+    ["RECHECK_CARD_DAYS", recheck.cardDays],
+    ["RECHECK_PER_MINUTE", recheck.perMinute],
+    ["WEBHOOK_ALLOW_PRIVATE", config.webhookAllowPrivate],
+    ["LOG_GATEWAY", config.logGateway],
+    ["AUTH_JWT_ISSUER", jwt?.issuer ?? ""],
+    ["AUTH_JWT_AUDIENCE", jwt?.audience ?? ""],
+    ["AUTH_STAFF_CLAIM", jwt?.staffClaim ?? ""],
+    ["AUTH_VIEWER_CLAIM", jwt?.viewerClaim ?? ""],
+    ["RATE_LIMIT_PER_SECOND", rateLimit.perSecond],
+    ["RATE_LIMIT_BURST", rateLimit.burst],
+    ["STREAMS_PER_CALLER", streams.perCaller],
+    ["STREAMS_TOTAL", streams.total],
+    ["DRAIN_SECONDS", config.drainSeconds],
+  ];
+  return values.map(([name, value]) => ({
+    name,
+    value: Array.isArray(value) ? value.join(", ") : String(value),
+  }));
+}

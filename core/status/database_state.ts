@@ -1,0 +1,39 @@
+/** `readDatabaseState`: the version of the database, its migrations and connections. For staff and viewers. */
+
+import { type Database, type PoolUse, poolUse } from "../../db/database.ts";
+import { findPending, type Migration } from "../../db/migrations.ts";
+import { readServerVersion } from "../../db/status.ts";
+import { type Caller, requireReadAll } from "../auth/caller.ts";
+
+export interface DatabaseStateDeps {
+  database: Database;
+  migrations: Migration[];
+}
+
+export interface DatabaseState {
+  /** Of PostgreSQL, such as `18.1`. */
+  version: string;
+  /** The newest migration that this program knows; null: it knows none. */
+  newestMigration: string | null;
+  pendingMigrations: number;
+  /** Null: unknown. */
+  pool: PoolUse | null;
+}
+
+export async function readDatabaseState(
+  { database, migrations }: DatabaseStateDeps,
+  caller: Caller,
+): Promise<DatabaseState> {
+  requireReadAll(caller);
+  // Before the queries, which are calls themselves.
+  const pool = poolUse(database);
+  const use = pool && { ...pool };
+  const version = await database.query(readServerVersion, "read server version");
+  const pending = await database.query((sql) => findPending(sql, migrations), "find pending");
+  return {
+    version,
+    newestMigration: migrations.at(-1)?.name ?? null,
+    pendingMigrations: pending.length,
+    pool: use,
+  };
+}
