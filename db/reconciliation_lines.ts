@@ -241,11 +241,12 @@ export async function deleteLines(
 ): Promise<number | null> {
   const [row] = await sql<[{ last: number | null }]>`
     with page as materialized (
-      select line, result from gateway.reconciliation_lines
+      select line from gateway.reconciliation_lines
       where reconciliation_id = ${id} and line > ${after} order by line limit ${limit}
     ), deleted as (
-      delete from gateway.reconciliation_lines where reconciliation_id = ${id}
-        and line = any(array(select line from page where ${which === "all"} or result = 'matched'))
+      delete from gateway.reconciliation_lines
+      where reconciliation_id = ${id} and line > ${after}
+        and line <= (select max(line) from page) and (${which === "all"} or result = 'matched')
     )
     select max(line) as last from page`;
   return row.last;

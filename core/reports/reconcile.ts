@@ -15,11 +15,8 @@ import { compareLine } from "./compare_line.ts";
 
 export const RECONCILE = "reconcile";
 
-/** Lines that one transaction compares, and payments that one statement reads. */
+/** Lines that one transaction compares or deletes, and payments that one statement reads. */
 const BATCH = 500;
-
-/** Lines that one statement reads to delete those that agree. */
-const DELETE_BATCH = 2_000;
 
 /** The most checks that a file queues, without and with a confirmation, and their interval. */
 export const MAX_CHECKS = 1_000;
@@ -187,7 +184,7 @@ function dayOf(time: Date): string {
 /** Only the differences are kept. */
 async function deleteMatched({ deps: { database }, file: { id }, isOver }: Run): Promise<boolean> {
   for (let last: number | null = 0; !isOver();) {
-    const step: lines.DeleteStep = { which: "matched", after: last, limit: DELETE_BATCH };
+    const step: lines.DeleteStep = { which: "matched", after: last, limit: BATCH };
     last = await database.query((sql) => lines.deleteLines(sql, id, step), "delete matched");
     if (last === null) return true;
   }

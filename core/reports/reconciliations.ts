@@ -23,11 +23,8 @@ export { RECONCILIATION_STATUSES } from "../../db/reconciliations.ts";
 
 export const MAX_FILE_BYTES = 64 * 1024 * 1024;
 
-/** Lines that one statement stores. */
+/** Lines that one statement stores or deletes. */
 const BATCH = 500;
-
-/** Lines that one statement deletes. */
-const DELETE_BATCH = 2_000;
 
 /** Nearly three years; a report covers a day or a month. */
 const MAX_DAYS = 1_000;
@@ -91,7 +88,7 @@ async function deleteUpload({ database, log }: PaymentDeps, id: string): Promise
 /** Deletes a reconciliation with its lines, in small steps. */
 export async function deleteReconciliation(database: Database, id: string): Promise<void> {
   for (let last: number | null = lines.FIRST_LINE; last !== null;) {
-    const step: lines.DeleteStep = { which: "all", after: last, limit: DELETE_BATCH };
+    const step: lines.DeleteStep = { which: "all", after: last, limit: BATCH };
     last = await database.query((sql) => lines.deleteLines(sql, id, step), "delete lines");
   }
   await database.query((sql) => db.deleteReconciliation(sql, id), "delete reconciliation");
