@@ -188,6 +188,7 @@ export function createApp(options: AppDeps): App {
     `${basePath}/console/`,
     createConsole({
       ...notificationDeps,
+      invoicePayments: config.invoicePayments,
       exports,
       secrets,
       webhookRules,

@@ -2,7 +2,7 @@
 
 import postgres from "postgres";
 import { generateApiKey } from "../core/api_key.ts";
-import { updateStats } from "../core/reports/count_payments.ts";
+import { rebuildStats } from "../core/reports/count_payments.ts";
 import { openDatabase } from "../db/database.ts";
 import { createDataFolder } from "../tests/support/project.ts";
 import { connect, timed } from "./support/caller.ts";
@@ -30,17 +30,28 @@ await insertPayments();
 
 const database = openDatabase({ url, poolSize: 1 });
 const began = performance.now();
-await updateStats({ database, clock: Date.now }, Infinity);
+// The payments have no history, from which changes are counted.
+await rebuildStats({ database, clock: Date.now });
 const countMs = performance.now() - began;
 await database.close();
 console.log(row("count 1,000,000 payments", [`${(countMs / 1_000).toFixed(0)} s`]));
 
 using caller = await connect(service.url);
 const from = new Date(Date.now() - DAYS * 86_400_000).toISOString().slice(0, 10);
+const headers = { Authorization: `Bearer ${staff}` };
+const QUERIES = [
+  "",
+  "&group_by=payment_type",
+  "&group_by=bank",
+  "&group_by=payment_type&group_by=bank",
+  "&time_zone=Asia/Makassar",
+  "&time_zone=Asia/Makassar&group_by=bank",
+];
 let slowest = 0;
-for (const groups of ["", "&group_by=payment_type", "&group_by=bank"]) {
-  const headers = { Authorization: `Bearer ${staff}` };
-  const request = getRequest(`${service.url}stats/payments/?from=${from}${groups}`, headers)();
+for (const query of QUERIES) {
+  const path = `${service.url}stats/payments/?from=${from}${query}`;
+  await requireAllCounted(path);
+  const request = getRequest(path, headers)();
   const times: number[] = [];
   for (let call = 0; call < WARM_UP + MEASURED_CALLS; call++) {
     const ms = await timed(async () => {
@@ -50,10 +61,18 @@ for (const groups of ["", "&group_by=payment_type", "&group_by=bank"]) {
     if (call >= WARM_UP) times.push(ms);
   }
   slowest = Math.max(slowest, median(times));
-  console.log(row(`GET /stats/payments/, 90 days by day ${groups}`, [milliseconds(median(times))]));
+  console.log(row(`GET /stats/payments/, 90 days by day ${query}`, [milliseconds(median(times))]));
 }
 const remark = goal(`at most ${MAX_MS} ms`, slowest <= MAX_MS);
 console.log(row("the slowest of them, p50", [milliseconds(slowest)], remark));
+
+/** An empty table would be fast. */
+async function requireAllCounted(path: string): Promise<void> {
+  const response = await fetch(path, { headers });
+  const { rows } = await response.json();
+  const counted = rows.reduce((sum: number, { count }: { count: number }) => sum + count, 0);
+  if (counted !== PAYMENTS) throw new Error(`${counted} payments are counted`);
+}
 
 /**
  * Payments of six types, half of them with one of five banks, spread evenly over the days. Three of

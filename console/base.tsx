@@ -14,6 +14,7 @@ import type { ShownSetting } from "../core/config/describe.ts";
 import { ERROR_CODES, ServiceError } from "../core/errors.ts";
 import type { EventStreams } from "../core/events/streams.ts";
 import type { GatewayClient } from "../core/gateway/client.ts";
+import type { InvoiceDeps } from "../core/invoices/invoice_record.ts";
 import type { RetryDeps } from "../core/jobs/retry.ts";
 import type { NotificationDeps } from "../core/notifications/confirm.ts";
 import type { PaymentDeps } from "../core/payments/payment_record.ts";
@@ -37,6 +38,7 @@ import {
 export interface ConsoleDeps
   extends
     PaymentDeps,
+    InvoiceDeps,
     NotificationDeps,
     WebhookDeps,
     RetryDeps,
@@ -80,7 +82,8 @@ export interface ConsoleBase {
   page(c: ConsoleContext, html: Child, status?: 200 | 400 | 403 | 413): Response;
 }
 
-const MAX_FORM_BYTES = 16 * 1024;
+/** An invoice with long texts needs the most. */
+const MAX_FORM_BYTES = 64 * 1024;
 
 const HEADERS = {
   "Content-Security-Policy":

@@ -118,3 +118,18 @@ addEventListener("pageshow", (event) => {
   if (!event.persisted) return;
   for (const form of document.forms) delete form.dataset.sent;
 });
+
+document.documentElement.dataset.scripts = "on";
+
+/** Copies the text of the element that the button names. */
+document.addEventListener("click", async ({ target }) => {
+  const button = target.closest?.("[data-copy]");
+  if (!button) return;
+  const source = document.getElementById(button.dataset.copy);
+  getSelection().selectAllChildren(source);
+  // Without TLS, browsers have no clipboard; then the older command copies the selection.
+  const isCopied = navigator.clipboard
+    ? await navigator.clipboard.writeText(source.textContent).then(() => true, () => false)
+    : document.execCommand("copy");
+  if (isCopied) button.textContent = button.dataset.copied;
+});

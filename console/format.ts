@@ -30,6 +30,12 @@ export function jakartaTime(iso: string, locale: string): string {
   return `${format.format(new Date(iso))} WIB`;
 }
 
+/** A day without a time, such as `31 Dec 2026` for `2026-12-31`. */
+export function dayName(day: string, locale: string): string {
+  const format = new Intl.DateTimeFormat(locale, { dateStyle: "medium", timeZone: "UTC" });
+  return format.format(new Date(`${day}T00:00Z`));
+}
+
 /** Such as `16 Nov 2026 14:03:05 UTC`. */
 export function utcTime(iso: string): string {
   return new Date(iso).toUTCString().replace(/^\w+, /, "").replace("GMT", "UTC");

@@ -98,6 +98,8 @@ const Navigation: FC<{ view: View; path: string }> = ({ view, path }) => {
     "/": words.overviewPage.title,
     "/payments/": words.payments,
     "/refunds/": words.refundsPage,
+    "/invoices/": words.invoicesPage.title,
+    "/subscriptions/": words.subscriptionsPage.title,
     "/reports/": words.reportsPage.title,
     "/reconciliations/": words.reconciliationPage.title,
     "/events/": words.eventsPage.title,

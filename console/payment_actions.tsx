@@ -10,6 +10,7 @@ import {
   denyPayment,
   expirePayment,
 } from "../core/payments/actions.ts";
+import type { RequestKey, RequestResult } from "../core/idempotency/keys.ts";
 import type { PaymentDeps } from "../core/payments/payment_record.ts";
 import { refundPayment } from "../core/payments/refund.ts";
 import { PAYMENT_ACTIONS, type PaymentAction } from "../core/payments/states.ts";
@@ -19,11 +20,19 @@ import { fingerprintRequest } from "../routes/shared/idempotency.ts";
 import { parsePathId } from "../routes/shared/paths.ts";
 import { recordError } from "../routes/shared/problem.ts";
 import { type ConsoleBase, requireActor } from "./base.tsx";
-import { rupiah } from "./format.ts";
-import { FormToken, Frame } from "./frame.tsx";
-import { Facts, readFor } from "./payment.tsx";
+import {
+  type ActionForm,
+  actOnce,
+  ConfirmPage,
+  newForm,
+  readForm,
+  redirectAfter,
+  requireUnchanged,
+} from "./confirm.tsx";
+import { jakartaTime, methodName, rupiah } from "./format.ts";
+import { readFor } from "./payment.tsx";
 import { Status } from "./payments.tsx";
-import type { SignedInView } from "./session.ts";
+import type { SignedInView, View } from "./session.ts";
 
 export function addPaymentActions(base: ConsoleBase): void {
   const { deps, root, router, signedIn, formOf, page } = base;
@@ -34,16 +43,13 @@ export function addPaymentActions(base: ConsoleBase): void {
       const payment = await readFor(deps, view, parsePathId(c.req.param("id")));
       const isAllowed = payment.allowed_actions.includes(action);
       const form = {
-        idempotencyKey: crypto.randomUUID(),
+        ...newForm(shownOf(payment)),
         amount: amountLimit(payment, action),
         reason: "",
       };
       const error = isAllowed ? null : view.words.noActions;
-      return page(
-        c,
-        <ConfirmPage {...{ view, payment, action, form, error }} />,
-        isAllowed ? 200 : 400,
-      );
+      const html = <ActionPage {...{ view, payment, action, form, error }} />;
+      return page(c, html, isAllowed ? 200 : 400);
     });
 
     router.post(`/payments/:id/${action}/`, async (c) => {
@@ -52,22 +58,37 @@ export function addPaymentActions(base: ConsoleBase): void {
       requireActor(view.session);
       const id = parsePathId(c.req.param("id"));
       const form = {
-        idempotencyKey: String(sent.key ?? ""),
+        ...readForm(sent),
         amount: sent.amount === undefined ? null : String(sent.amount),
         reason: String(sent.reason ?? "").trim(),
       };
       try {
-        await act(deps, view.session.caller, id, action, form);
+        const input = inputOf(action, form);
+        const scope = scopeOf(`/payments/{pk}/${action}/`, id);
+        const requestKey = { key: form.idempotencyKey, ...fingerprintRequest(scope, input) };
+        const current = shownOf(await readFor(deps, view, id));
+        await requireUnchanged(deps, view, requestKey, { shown: form.shown, current });
+        const { isReplayed } = await actOnce(() =>
+          act(deps, view.session.caller, id, action, input, requestKey)
+        );
+        return redirectAfter(c, `${root}/payments/${id}/?done=${action}`, isReplayed);
       } catch (thrown) {
-        if (!(thrown instanceof ServiceError)) throw thrown;
-        const { detail, members } = recordError(thrown, c.env);
+        if (!(thrown instanceof ServiceError) || thrown.code === "not_found") throw thrown;
+        const { message, members } = recordError(thrown, c.env);
         const payment = await readFor(deps, view, id);
-        const error = members.outcome === "unknown" ? view.words.outcomeUnknown : detail ?? "";
-        return page(c, <ConfirmPage {...{ view, payment, action, form, error }} />, 400);
+        const error = members.outcome === "unknown" ? view.words.outcomeUnknown : message;
+        const next = { ...form, shown: shownOf(payment) };
+        return page(c, <ActionPage {...{ view, payment, action, error }} form={next} />, 400);
       }
-      return c.redirect(`${root}/payments/${id}/?done=${action}`, 303);
     });
   }
+}
+
+/** What a form says about the payment. */
+function shownOf(payment: PaymentView): string {
+  const { transaction_status, fraud_status, refund_amount, refunds } = payment;
+  const open = refunds.filter(({ status }) => status === "pending").length;
+  return `${transaction_status} ${fraud_status ?? "-"} ${refund_amount} ${open}`;
 }
 
 /** Does what the API does for the same action. */
@@ -76,24 +97,22 @@ async function act(
   caller: Caller,
   id: string,
   action: PaymentAction,
-  form: ActionForm,
-): Promise<void> {
-  const input = inputOf(action, form);
-  const scope = scopeOf(`/payments/{pk}/${action}/`, id);
-  const requestKey = { key: form.idempotencyKey, ...fingerprintRequest(scope, input) };
+  input: ActionInput,
+  requestKey: RequestKey,
+): Promise<RequestResult<unknown>> {
   switch (action) {
     case "cancel":
-      return void await cancelPayment(deps, caller, id, requestKey);
+      return await cancelPayment(deps, caller, id, requestKey);
     case "expire":
-      return void await expirePayment(deps, caller, id, requestKey);
+      return await expirePayment(deps, caller, id, requestKey);
     case "approve":
-      return void await approvePayment(deps, caller, id, requestKey);
+      return await approvePayment(deps, caller, id, requestKey);
     case "deny":
-      return void await denyPayment(deps, caller, id, requestKey);
+      return await denyPayment(deps, caller, id, requestKey);
     case "capture":
-      return void await capturePayment(deps, caller, id, input, requestKey);
+      return await capturePayment(deps, caller, id, input, requestKey);
     case "refund":
-      return void await refundPayment(deps, caller, id, { ...input, direct: false }, requestKey);
+      return await refundPayment(deps, caller, id, { ...input, direct: false }, requestKey);
   }
 }
 
@@ -102,7 +121,7 @@ interface ActionInput {
   reason?: string;
 }
 
-function inputOf(action: PaymentAction, { amount, reason }: ActionForm): ActionInput {
+function inputOf(action: PaymentAction, { amount, reason }: PaymentForm): ActionInput {
   if (action === "refund") return { amount: parseAmount(amount), ...reason && { reason } };
   return action === "capture" ? { amount: parseAmount(amount) } : {};
 }
@@ -113,89 +132,91 @@ function parseAmount(text: string | null): number {
   throw invalidField("amount", "must be a whole number of rupiah");
 }
 
-interface ActionForm {
-  /** Chosen when the form is rendered: a form that is sent twice acts once. */
-  idempotencyKey: string;
+interface PaymentForm extends ActionForm {
   /** In whole rupiah; null: the action has no amount. */
   amount: string | null;
   reason: string;
 }
 
-interface ConfirmProps {
+interface ActionProps {
   view: SignedInView;
   payment: PaymentView;
   action: PaymentAction;
-  form: ActionForm;
+  form: PaymentForm;
   error: string | null;
 }
 
-/** Asks before an action, and says what it does. Shown again with the error if the action fails. */
-const ConfirmPage: FC<ConfirmProps> = (props) => {
-  const { view, payment, action, form: { idempotencyKey, amount, reason }, error } = props;
-  const { root, words } = view;
-  const path = `/payments/${payment.id}/${action}/`;
+const ActionPage: FC<ActionProps> = ({ view, payment, action, form, error }) => {
+  const { words } = view;
+  const { amount, reason } = form;
+  const limit = amountLimit(payment, action);
   return (
-    <Frame view={view} title={words.actionNames[action]} path={path}>
-      <section class="card narrow">
-        <h1>{words.actionNames[action]}</h1>
-        {error && <p role="alert" class="error">{error}</p>}
-        <Facts
-          facts={{
-            [words.order]: payment.order_id,
-            [words.amount]: rupiah(payment.gross_amount),
-            [words.status]: <Status view={view} payment={payment} />,
-          }}
-        />
-        <p>{words.actionEffects[action]}</p>
-        <form method="post" action={root + path}>
-          <FormToken view={view} />
-          <input type="hidden" name="key" value={idempotencyKey} />
-          {amount !== null && (
-            <>
-              <label for="amount">
-                {action === "refund" ? words.amountToRefund : words.amountToCapture}
-              </label>
-              <input
-                id="amount"
-                name="amount"
-                inputmode="numeric"
-                pattern="[0-9]+"
-                required
-                value={amount}
-                aria-describedby="limit"
-              />
-              <p id="limit" class="help">
-                {words.atMost} {rupiah(`${amountLimit(payment, action)}`)}
-              </p>
-            </>
-          )}
-          {action === "refund" && (
-            <>
-              <label for="reason">{words.reason}</label>
-              <input
-                id="reason"
-                name="reason"
-                maxlength={255}
-                value={reason}
-                aria-describedby="why"
-              />
-              <p id="why" class="help">{words.reasonHelp}</p>
-            </>
-          )}
-          <div class="actions">
-            <button
-              type="submit"
-              class={action === "approve" || action === "capture" ? "primary" : "danger"}
-            >
-              {words.actionNames[action]}
-            </button>
-            <a class="button" href={`${root}/payments/${payment.id}/`}>{words.back}</a>
-          </div>
-        </form>
-      </section>
-    </Frame>
+    <ConfirmPage
+      view={view}
+      title={words.actionNames[action]}
+      path={`/payments/${payment.id}/${action}/`}
+      back={`/payments/${payment.id}/`}
+      error={error}
+      facts={{
+        [words.order]: payment.order_id,
+        [words.amount]: rupiah(payment.gross_amount),
+        [words.refunded]: Number(payment.refund_amount) > 0 ? rupiah(payment.refund_amount) : null,
+        [words.status]: <Status view={view} payment={payment} />,
+      }}
+      effects={effectsOf(view, payment, action)}
+      form={form}
+      isDangerous={action !== "approve" && action !== "capture"}
+    >
+      {limit !== null && (
+        <>
+          <label for="amount">
+            {action === "refund" ? words.amountToRefund : words.amountToCapture}
+          </label>
+          <input
+            id="amount"
+            name="amount"
+            inputmode="numeric"
+            pattern="[0-9]+"
+            required
+            value={amount ?? ""}
+            aria-describedby="limit"
+          />
+          <p id="limit" class="help">{words.atMost} {rupiah(limit)}</p>
+        </>
+      )}
+      {action === "refund" && (
+        <>
+          <label for="reason">{words.reason}</label>
+          <input id="reason" name="reason" maxlength={255} value={reason} aria-describedby="why" />
+          <p id="why" class="help">{words.reasonHelp}</p>
+        </>
+      )}
+    </ConfirmPage>
   );
 };
+
+/** What the action does to this payment, in its state. */
+function effectsOf({ words }: View, payment: PaymentView, action: PaymentAction): string[] {
+  const { effects } = words.paymentPage;
+  const { transaction_status: status, expiry_time } = payment;
+  const amount = rupiah(payment.gross_amount);
+  const limit = rupiah(amountLimit(payment, action) ?? "0");
+  switch (action) {
+    case "cancel":
+      if (status === "authorize") return effects.cancelAuthorized(amount);
+      return status === "capture" ? effects.cancelCaptured(amount) : effects.cancelPending(amount);
+    case "expire":
+      return effects.expire(amount, expiry_time && jakartaTime(expiry_time, words.locale));
+    case "refund":
+      return effects.refund(limit, methodName(payment.payment_type, payment.bank));
+    case "capture":
+      return effects.capture(limit);
+    case "approve":
+      return effects.approve(amount);
+    case "deny":
+      return effects.deny(amount);
+  }
+}
 
 /** What can be refunded or captured now, in whole rupiah; null: the action has no amount. */
 function amountLimit(payment: PaymentView, action: PaymentAction): string | null {

@@ -194,7 +194,7 @@ interface BoxesProps {
 }
 
 /** Several of these values. */
-const Boxes: FC<BoxesProps> = ({ name, label, chosen, options }) => (
+export const Boxes: FC<BoxesProps> = ({ name, label, chosen, options }) => (
   <fieldset class="boxes">
     <legend>{label}</legend>
     {options.map(([value, text]) => (

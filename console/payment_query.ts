@@ -146,7 +146,8 @@ function toApiQuery(query: PaymentQuery): Record<string, string | string[]> {
   return Object.fromEntries(Object.entries(all).filter(([, value]) => value.length > 0));
 }
 
-function startOfDay(day: string): string {
+/** The beginning of a day in Jakarta. */
+export function startOfDay(day: string): string {
   return `${day}T00:00:00+07:00`;
 }
 

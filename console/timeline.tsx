@@ -6,6 +6,9 @@ import { rupiah } from "./format.ts";
 import { Time } from "./frame.tsx";
 import type { View } from "./session.ts";
 
+/** Fewer than the API shows, so that a page stays small. */
+export const TIMELINE_LIMITS = { entries: 25, payments: 20 };
+
 export const Timeline: FC<{ view: View; timeline: TimelineView }> = ({ view, timeline }) => {
   const { words } = view;
   return (

@@ -1,4 +1,4 @@
-/** The hourly figures of payments: the statements that fill and read `gateway.payment_stats`. */
+/** The hourly and daily figures of payments: the statements that fill and read their tables. */
 
 import { NIL } from "uuid";
 import type { Sql } from "./database.ts";
@@ -65,7 +65,8 @@ export async function storeRebuilt(sql: Sql, to: string | null): Promise<void> {
  */
 export async function resetStats(sql: Sql): Promise<void> {
   await lockProgress(sql);
-  await sql`truncate gateway.payment_stats, gateway.counted_payments`;
+  await sql`truncate gateway.hourly_payment_stats, gateway.daily_payment_stats,
+    gateway.counted_payments`;
   await sql`
     update gateway.stats_progress set rebuilt_to = ${NIL}, as_of = null, next_position = null,
       next_xmax = null, position = least(position, greatest(0, coalesce(
@@ -98,7 +99,7 @@ export interface HourCount {
   gross: number;
   refunded: number;
   chargedBack: number;
-  /** The index of the range of `pay_times`; null: not paid, or not created in this hour. */
+  /** The range of the time to pay; null: not paid, or not created in this hour. */
   payTime: number | null;
 }
 
@@ -173,10 +174,10 @@ export async function storeCounts(
     on conflict (payment_id) do update set counts = excluded.counts`;
 }
 
-/** A change of the figures of one hour. */
+/** A change of the figures of one hour or day. */
 export interface StatsDelta {
   scope: string;
-  hour: Date;
+  start: Date;
   payment_type: string;
   bank: string;
   transaction_status: string;
@@ -185,44 +186,56 @@ export interface StatsDelta {
   gross_amount: number;
   refund_amount: number;
   chargeback_amount: number;
-  pay_times: number[];
+  pay_ranges: number[];
+  /** Of each range; negative: this many less than before. */
+  pay_counts: number[];
 }
 
-export async function addDeltas(sql: Sql, deltas: StatsDelta[]): Promise<void> {
-  const json = JSON.stringify(deltas);
-  await sql`
-    insert into gateway.payment_stats as old
-    select scope, hour, payment_type, bank, transaction_status, created_count, paid_count,
-      gross_amount, refund_amount, chargeback_amount, pay_times
-    from json_populate_recordset(null::gateway.payment_stats, ${json}::text::json)
-    on conflict (scope, hour, payment_type, bank, transaction_status) do update set
-      created_count = old.created_count + excluded.created_count,
-      paid_count = old.paid_count + excluded.paid_count,
-      gross_amount = old.gross_amount + excluded.gross_amount,
-      refund_amount = old.refund_amount + excluded.refund_amount,
-      chargeback_amount = old.chargeback_amount + excluded.chargeback_amount,
-      pay_times = array(
-        select a + b from unnest(old.pay_times, excluded.pay_times) with ordinality
-          pair (a, b, number) order by number)`;
+export type StatsTable = "hourly_payment_stats" | "daily_payment_stats";
+
+export async function addDeltas(sql: Sql, name: StatsTable, deltas: StatsDelta[]): Promise<void> {
+  const table = sql.unsafe(`gateway.${name}`);
+  const rowsOf = (rows: unknown[]) =>
+    sql`json_populate_recordset(null::${table}, ${JSON.stringify(rows)}::text::json)`;
+  const emptied = await sql`
+    with changed as (
+      insert into ${table} as old
+      select scope, start, payment_type, bank, transaction_status, created_count, paid_count,
+        gross_amount, refund_amount, chargeback_amount, pay_ranges, pay_counts
+      from ${rowsOf(deltas)}
+      on conflict (scope, start, payment_type, bank, transaction_status) do update set
+        created_count = old.created_count + excluded.created_count,
+        paid_count = old.paid_count + excluded.paid_count,
+        gross_amount = old.gross_amount + excluded.gross_amount,
+        refund_amount = old.refund_amount + excluded.refund_amount,
+        chargeback_amount = old.chargeback_amount + excluded.chargeback_amount,
+        (pay_ranges, pay_counts) = (
+          select coalesce(array_agg(range), '{}'), coalesce(array_agg(count), '{}') from (
+            select range, sum(count)::integer as count from (
+              select unnest(old.pay_ranges) as range, unnest(old.pay_counts) as count
+              union all select unnest(excluded.pay_ranges), unnest(excluded.pay_counts)
+            ) counts group by range having sum(count) <> 0
+          ) merged)
+      returning *
+    )
+    select scope, start, payment_type, bank, transaction_status from changed
+    where created_count = 0 and paid_count = 0 and gross_amount = 0 and refund_amount = 0
+      and chargeback_amount = 0`;
+  if (emptied.length === 0) return;
   // Deletes rows that are zero now: most payments leave the status in which they were created.
   await sql`
-    delete from gateway.payment_stats where ctid = any(array(
-      select zero.ctid
-      from json_populate_recordset(null::gateway.payment_stats, ${json}::text::json) delta
-      cross join lateral (
-        select ctid from gateway.payment_stats
-        where scope = delta.scope and hour = delta.hour and payment_type = delta.payment_type
-          and bank = delta.bank and transaction_status = delta.transaction_status
-          and created_count = 0 and paid_count = 0 and gross_amount = 0 and refund_amount = 0
-          and chargeback_amount = 0
-        limit 1
-      ) zero))`;
+    delete from ${table} old using ${rowsOf(emptied)} emptied
+    where (old.scope, old.start, old.payment_type, old.bank, old.transaction_status)
+      = (emptied.scope, emptied.start, emptied.payment_type, emptied.bank,
+        emptied.transaction_status)`;
 }
 
 /** The status of rows with the times to pay of all statuses. */
 export const ALL_STATUSES = "";
 
 export const STATS_INTERVALS = ["hour", "day", "week", "month"] as const;
+
+export type StatsInterval = (typeof STATS_INTERVALS)[number];
 
 export const STATS_GROUPS = ["payment_type", "bank", "transaction_status", "user_id"] as const;
 
@@ -231,16 +244,26 @@ export type StatsGroup = (typeof STATS_GROUPS)[number];
 export interface StatsQuery {
   /** Null: all users. */
   owner: string | null;
-  from: Date;
-  to: Date;
-  interval: (typeof STATS_INTERVALS)[number];
-  timeZone: string;
+  /** Disjoint parts of the requested time. */
+  parts: StatsPart[];
+  /** When the intervals begin, in order. The first one can begin before the requested time. */
+  starts: Date[];
   groups: readonly StatsGroup[];
+  /** The most rows. If there are more, they have no times to pay. */
   limit: number;
 }
 
+/** A time, and the table with its figures. */
+export interface StatsPart {
+  table: StatsTable;
+  from: Date;
+  /** Exclusive. */
+  to: Date;
+}
+
 export interface StatsRow {
-  start: Date;
+  /** The number of the interval: 1 is the first one. */
+  interval_number: number;
   payment_type: string;
   bank: string;
   transaction_status: string;
@@ -251,53 +274,79 @@ export interface StatsRow {
   refund_amount: number;
   chargeback_amount: number;
   /** Null if the rows are grouped by status, or if they are not wanted. */
-  pay_times: number[] | null;
+  pay_times: PayTimes | null;
 }
 
-/**
- * `ranges`: the length of `pay_times`; 0 if they are not wanted. Adds up each hour first, so that
- * each is truncated once.
- */
+export interface PayTimes {
+  pay_ranges: number[];
+  /** The payments in each of the ranges. */
+  pay_counts: number[];
+}
+
 export async function readStats(
   sql: Sql,
-  { owner, from, to, interval, timeZone, groups, limit }: StatsQuery,
-  ranges: number,
+  query: StatsQuery,
+  withPayTimes: boolean,
 ): Promise<StatsRow[]> {
+  const { groups, limit } = query;
   const columns = groups.map((name) => name === "user_id" ? "scope" : name);
   const groupColumns = sql.unsafe(columns.map((name) => `, ${name}`).join(""));
-  const isByUser = groups.includes("user_id") && owner === null;
-  const scope = owner === null ? ALL_USERS : scopeOf(owner);
-  const inRange = sql`hour >= ${from} and hour < ${to}
-        and ${isByUser ? sql`scope <> ${sql.unsafe("'*'")}` : sql`scope = ${scope}`}`;
-  const start = sql`date_trunc(${interval}, hour, ${timeZone}) as start`;
-  const sums = (of: string) =>
-    sql.unsafe(
-      Array.from({ length: ranges }, (_, index) => `sum(${of}[${index + 1}])`).join(", "),
-    );
-  const rows = sql<StatsRow[]>`
-    select ${start} ${groupColumns},
+  const rows = await sql<StatsRow[]>`
+    select ${intervalOf(sql, query)} ${groupColumns},
       sum(created_count)::bigint as created_count, sum(paid_count)::bigint as paid_count,
       sum(gross_amount)::bigint as gross_amount, sum(refund_amount)::bigint as refund_amount,
       sum(chargeback_amount)::bigint as chargeback_amount
     from (
-      select hour ${groupColumns}, sum(created_count) as created_count,
+      select start ${groupColumns}, sum(created_count) as created_count,
         sum(paid_count) as paid_count, sum(gross_amount) as gross_amount,
         sum(refund_amount) as refund_amount, sum(chargeback_amount) as chargeback_amount
-      from gateway.payment_stats
-      where ${inRange} and transaction_status <> ${ALL_STATUSES}
-      group by hour ${groupColumns}
-    ) hours
-    group by 1 ${groupColumns} order by 1 ${groupColumns} limit ${limit}`;
-  if (groups.includes("transaction_status") || ranges === 0) {
-    return (await rows).map((row) => ({ ...row, pay_times: null }));
+      from (${selectParts(sql, query, sql`transaction_status <> ${ALL_STATUSES}`)}) parts
+      group by start ${groupColumns}
+    ) times
+    group by 1 ${groupColumns} order by 1 ${groupColumns} limit ${limit + 1}`;
+  if (!withPayTimes || groups.includes("transaction_status") || rows.length > limit) {
+    return rows.map((row) => ({ ...row, pay_times: null }));
   }
-  const times = sql<StatsRow[]>`
-    select ${start} ${groupColumns}, array[${sums("pay_times")}]::bigint[] as pay_times
-    from gateway.payment_stats
-    where ${inRange} and transaction_status = ${ALL_STATUSES}
-    group by 1 ${groupColumns}`;
+  const times = await sql<(StatsRow & PayTimes)[]>`
+    select interval_number ${groupColumns}, array_agg(range) as pay_ranges,
+      array_agg(count) as pay_counts
+    from (
+      select interval_number ${groupColumns}, range, sum(count)::bigint as count
+      from (
+        select ${intervalOf(sql, query)} ${groupColumns}, unnest(pay_ranges) as range,
+          unnest(pay_counts) as count
+        from (${selectParts(sql, query, sql`transaction_status = ${ALL_STATUSES}`)}) parts
+      ) counts
+      group by interval_number ${groupColumns}, range
+    ) ranges
+    group by interval_number ${groupColumns}`;
   const keyOf = (row: StatsRow) =>
-    JSON.stringify([row.start, ...columns.map((name) => row[name as keyof StatsRow])]);
-  const timesOf = new Map((await times).map((row) => [keyOf(row), row.pay_times]));
-  return (await rows).map((row) => ({ ...row, pay_times: timesOf.get(keyOf(row)) ?? [] }));
+    JSON.stringify([row.interval_number, ...columns.map((name) => row[name as keyof StatsRow])]);
+  const timesOf = new Map(times.map((row) => [keyOf(row), row]));
+  const none = { pay_ranges: [], pay_counts: [] };
+  return rows.map((row) => ({ ...row, pay_times: timesOf.get(keyOf(row)) ?? none }));
+}
+
+/** The array is in a subquery, so that it is parsed once and not for each row. */
+function intervalOf(sql: Sql, { starts }: StatsQuery) {
+  const texts = starts.map((start) => start.toISOString());
+  return sql`width_bucket(start, (select ${
+    sql.array(texts)
+  }::text[]::timestamptz[])) as interval_number`;
+}
+
+function selectParts(
+  sql: Sql,
+  { owner, parts, groups }: StatsQuery,
+  condition: ReturnType<Sql>,
+) {
+  const isByUser = groups.includes("user_id") && owner === null;
+  const ofScope = isByUser
+    ? sql`scope <> ${sql.unsafe("'*'")}`
+    : sql`scope = ${owner === null ? ALL_USERS : scopeOf(owner)}`;
+  return parts.map(({ table, from, to }, index) =>
+    sql`${index > 0 ? sql`union all` : sql``}
+      select * from ${sql.unsafe(`gateway.${table}`)}
+      where start >= ${from} and start < ${to} and ${ofScope} and ${condition}`
+  );
 }

@@ -9,8 +9,11 @@ export interface FixedResponseOptions {
   contentType: string;
   cacheControl: string;
   /** Called at the first request for each encoding, and again only if it failed. */
-  text: () => string | Promise<string>;
+  text: () => Content | Promise<Content>;
 }
+
+/** Text, or the bytes of a picture. */
+type Content = string | Uint8Array<ArrayBuffer>;
 
 type Encoding = "gzip" | "identity";
 
@@ -54,7 +57,8 @@ async function createVariant(
   encoding: Encoding,
   { text, cacheControl }: FixedResponseOptions,
 ): Promise<Variant> {
-  const plain = new TextEncoder().encode(await text());
+  const content = await text();
+  const plain = typeof content === "string" ? new TextEncoder().encode(content) : content;
   const bytes = encoding === "gzip"
     ? new Uint8Array(await promisify(gzip)(plain, { level: 9 }))
     : plain;

@@ -4,7 +4,7 @@ import { type Context, Hono } from "hono";
 import { ServiceError } from "../core/errors.ts";
 import { VERSION } from "../openapi/document.ts";
 import { createFixedResponse } from "../openapi/fixed_response.ts";
-import { GUIDE_PATHS, renderGuide } from "./guides.ts";
+import { GUIDE_PATHS, PICTURES, renderGuide } from "./guides.ts";
 import { escapeHtml, PAGE_HEADERS, renderPage } from "./page.ts";
 
 export interface FrontDoorOptions {
@@ -32,6 +32,17 @@ export function createFrontDoor({ basePath, sandboxUrl }: FrontDoorOptions): Hon
       text: async () => (await import("./style.css", { with: { type: "text" } })).default,
     }),
   );
+
+  for (const [path, load] of Object.entries(PICTURES)) {
+    router.get(
+      `/guides/${path}/`,
+      createFixedResponse({
+        contentType: "image/png",
+        cacheControl: "no-cache",
+        text: async () => (await load()).default,
+      }),
+    );
+  }
 
   for (const path of GUIDE_PATHS) {
     router.get(path === "" ? "/guides/" : `/guides/${path}/`, async (c) => {

@@ -61,6 +61,16 @@ const GUIDES: Record<string, () => Promise<{ default: string }>> = {
     import("../docs/decisions/what-a-notification-may-change.md", { with: { type: "text" } }),
 };
 
+/** The pictures of the guides, by path in `docs/`. */
+export const PICTURES: Record<string, () => Promise<{ default: Uint8Array<ArrayBuffer> }>> = {
+  "pictures/console-event.png": () =>
+    import("../docs/pictures/console-event.png", { with: { type: "bytes" } }),
+  "pictures/console-overview.png": () =>
+    import("../docs/pictures/console-overview.png", { with: { type: "bytes" } }),
+  "pictures/console-payment.png": () =>
+    import("../docs/pictures/console-payment.png", { with: { type: "bytes" } }),
+};
+
 export interface Guide {
   title: string;
   html: string;
@@ -133,6 +143,11 @@ function extension(file: string, home: string): MarkedExtension {
           cells(token.header, "th")
         }</tr>` +
           `</thead><tbody>${rows}</tbody></table></div>\n`;
+      },
+      image({ href, text }: Tokens.Image) {
+        const path = join(dirname(file), href);
+        const alt = escapeHtml(text);
+        return path in PICTURES ? `<img src="${escapeHtml(home + path)}" alt="${alt}">` : alt;
       },
       link({ href, tokens }: Tokens.Link) {
         const content = this.parser.parseInline(tokens);

@@ -13,15 +13,18 @@ export async function startService(
     GATEWAY_BASE_URL: string;
     BOOTSTRAP_STAFF_KEY: string;
     WEBHOOK_ALLOW_PRIVATE?: string;
+    /** By default there is practically no limit. */
+    RATE_LIMIT_PER_SECOND?: string;
+    RATE_LIMIT_BURST?: string;
   },
 ): Promise<Program> {
   return await startProgram(log, ["task", "start"], {
-    ...settings,
     HOST: "127.0.0.1",
     PORT: "0",
     GATEWAY_SERVER_KEY: SERVER_KEY,
     RATE_LIMIT_PER_SECOND: "1000000",
     RATE_LIMIT_BURST: "1000000",
     DRAIN_SECONDS: "0",
+    ...settings,
   });
 }

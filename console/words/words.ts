@@ -1,9 +1,6 @@
 /** The texts of the console. */
 
-import type { AuditView } from "../../core/audit/read.ts";
 import type { Role } from "../../core/auth/caller.ts";
-import type { JobView } from "../../core/jobs/read.ts";
-import type { NotificationView } from "../../core/notifications/read.ts";
 import type { PaymentAction, PaymentStatus } from "../../core/payments/states.ts";
 import type {
   DifferenceResult,
@@ -12,13 +9,15 @@ import type {
 } from "../../core/reports/reconciliations.ts";
 import type { ReportColumn } from "../../core/reports/report_file.ts";
 import type { StatsView } from "../../core/reports/stats.ts";
-import type { PlannedTask } from "../../core/status/status.ts";
 import type { TimelineEntry } from "../../core/timelines.ts";
-import type { DeliveryView } from "../../core/webhooks/views.ts";
-import type { AttentionKind } from "../attention.ts";
-import type { Column, Field, List } from "../payment_query.ts";
+import type { OperationsWords } from "./operations.ts";
+import type { OverviewWords } from "./overview.ts";
+import type { PaymentsWords } from "./payments.ts";
+import type { InvoiceWords } from "./invoices.ts";
+import type { PaymentWords } from "./payment.ts";
+import type { SubscriptionWords } from "./subscriptions.ts";
 
-export interface Words {
+export interface Words extends OperationsWords {
   language: string;
   locale: string;
   console: string;
@@ -87,8 +86,6 @@ export interface Words {
   checkStatus: string;
   checked: string;
   actionNames: Record<PaymentAction, string>;
-  /** What an action does; for the confirmation. */
-  actionEffects: Record<PaymentAction, string>;
   /** After an action. */
   done: Record<PaymentAction, string>;
   amountToRefund: string;
@@ -98,6 +95,7 @@ export interface Words {
   back: string;
   viewersCannotAct: string;
   outcomeUnknown: string;
+  recordChanged: string;
   failed: string;
   notFound: string;
   signedIn: string;
@@ -106,7 +104,11 @@ export interface Words {
   key: string;
   thisSession: string;
   end: string;
+  paymentPage: PaymentWords;
   refundsPage: string;
+  invoicesPage: InvoiceWords;
+  filters: string;
+  subscriptionsPage: SubscriptionWords;
   notifications: string;
   webhooks: string;
   jobs: string;
@@ -147,6 +149,9 @@ export interface Words {
   role: string;
   userRole: string;
   never: string;
+  exportCsv: string;
+  overviewPage: OverviewWords;
+  paymentsPage: PaymentsWords;
   reportsPage: {
     title: string;
     empty: string;
@@ -223,175 +228,5 @@ export interface Words {
     net: string;
     download: string;
     moreDays: string;
-  };
-  /** On an error page that the browser loads again. */
-  retriedByItself: string;
-  eventsPage: {
-    title: string;
-    resource: string;
-    resourceId: string;
-    number: string;
-    cause: string;
-    notification: string;
-    noNotification: string;
-    payment: string;
-    data: string;
-    dataHelp: string;
-    noDeliveries: string;
-    all: string;
-    /** Below JSON that is not shown as a whole. */
-    shortened: string;
-  };
-  webhooksPage: {
-    add: string;
-    edit: string;
-    save: string;
-    enable: string;
-    disable: string;
-    remove: string;
-    removeEffect: string;
-    url: string;
-    urlHelp: string;
-    description: string;
-    events: string;
-    eventsHelp: string;
-    everyEvent: string;
-    noEndpoints: string;
-    failing: string;
-    oldSecretUntil: string;
-    reasons: Record<"requested" | "gone" | "failing", string>;
-    statuses: Record<DeliveryView["status"], string>;
-    response: string;
-    answer: string;
-    duration: string;
-    lastAttempt: string;
-    nextAttempt: string;
-    testResult: string;
-    done: Record<"saved" | "enabled" | "disabled" | "removed" | "existed", string>;
-  };
-  notificationsPage: {
-    reported: string;
-    payment: string;
-    noPayment: string;
-    statusCode: string;
-    sameOrder: string;
-    replayHelp: string;
-    payload: string;
-    payloadHelp: string;
-    statuses: Record<NotificationView["status"], string>;
-    meanings: Record<NotificationView["status"], string>;
-  };
-  jobsPage: {
-    updated: string;
-    statuses: Record<JobView["status"], string>;
-    schedule: string;
-    runs: string;
-    every: (minutes: number) => string;
-    lastRun: string;
-    nextRun: string;
-    runStatuses: Record<PlannedTask["status"], string>;
-    overdue: string;
-    overdueHelp: string;
-  };
-  statusPage: {
-    title: string;
-    service: string;
-    version: string;
-    started: string;
-    clock: string;
-    accurate: string;
-    inaccurate: string;
-    clockOffset: string;
-    loopDelay: string;
-    rejected: string;
-    takeover: string;
-    leases: Record<"lock" | "time", string>;
-    gateway: string;
-    gatewayStates: Record<"ok" | "recovering" | "down", string>;
-    reads: string;
-    writes: string;
-    environment: string;
-    address: string;
-    database: string;
-    schema: string;
-    pendingMigrations: string;
-    connections: string;
-    poolUse: (used: number, size: number) => string;
-    queue: string;
-    transport: string;
-    onTime: string;
-    what: string;
-    count: string;
-    oldest: string;
-    age: (seconds: number) => string;
-    backlog: {
-      title: string;
-      jobs: string;
-      events: string;
-      subscribers: string;
-      webhooks: string;
-      disabledEndpoints: string;
-      notifications: string;
-      failedNotifications: string;
-      unknownPayments: string;
-      unknownInvoices: string;
-      unknownSubscriptions: string;
-      unrecognized: string;
-    };
-    failures: string;
-    settings: string;
-    settingsHelp: string;
-  };
-  auditPage: {
-    title: string;
-    actor: string;
-    action: string;
-    resource: string;
-    resourceId: string;
-    request: string;
-    outcomes: Record<AuditView["outcome"], string>;
-    noneOnPage: string;
-  };
-  exportCsv: string;
-  overviewPage: {
-    title: string;
-    today: string;
-    yesterday: string;
-    lastWeek: string;
-    /** Followed by a time of day. */
-    comparison: string;
-    /** Followed by a time. */
-    asOf: string;
-    paid: string;
-    paidCount: string;
-    successRate: string;
-    chargebacks: string;
-    computing: string;
-    chart: string;
-    nothingPaid: string;
-    otherMethods: string;
-    day: string;
-    total: string;
-    showTable: string;
-    newest: string;
-    allPayments: string;
-    attention: string;
-    nothing: string;
-    /** After a number. */
-    orMore: string;
-    kinds: Record<AttentionKind, string>;
-  };
-  paymentsPage: {
-    filters: string;
-    chosen: string;
-    /** Before the filter that a link removes. */
-    remove: string;
-    apply: string;
-    columns: string;
-    amountHelp: string;
-    outcomeUnknown: string;
-    labels: Record<Field | List, string>;
-    columnNames: Record<Column, string>;
-    fraudStatuses: Record<string, string>;
   };
 }

@@ -42,6 +42,14 @@ export function canReadAll({ isStaff, isViewer }: Caller): boolean {
   return isStaff || isViewer === true;
 }
 
+/** For every change. */
+export function refuseViewers({ isViewer }: Caller): void {
+  if (!isViewer) return;
+  throw new ServiceError("forbidden", {
+    detail: "A viewer can only read stored data. Use a staff or user credential.",
+  });
+}
+
 /** For changes that only staff may make. */
 export function requireStaff({ isStaff }: Caller): void {
   if (isStaff) return;

@@ -389,10 +389,7 @@ function reportedState(
   };
 }
 
-/**
- * Of an unconfirmed notification, only the settlement time is used: these fields are not signed,
- * and a forged one could change how the customer pays.
- */
+/** Only the settlement time of an unconfirmed notification is used: the others could be forged. */
 function reportedFields(
   { isUnconfirmed }: GatewayReport,
   { fields }: ReportedTransaction,

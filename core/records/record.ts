@@ -9,7 +9,7 @@ import type { GatewayRefund } from "../../db/payments.ts";
 import type { Inserted, KeyUpdate, RecordInsert, RecordWrite } from "../../db/record_writes.ts";
 import type { OwnerFilter, Resource } from "../../db/records.ts";
 import type { SubscriptionCharge, WriteResult } from "../../db/side_effects.ts";
-import { actorOf, type Caller } from "../auth/caller.ts";
+import { actorOf, type Caller, refuseViewers } from "../auth/caller.ts";
 import type { Clock } from "../clock.ts";
 import type { GatewayClient } from "../gateway/client.ts";
 import type { KeyLifetime } from "../idempotency/keys.ts";
@@ -33,8 +33,12 @@ export interface RecordDeps extends KeyLifetime {
   actor?: string;
 }
 
-/** The dependencies for a request of this caller: its changes are stored with the caller as actor. */
+/**
+ * The dependencies for a request of this caller: its changes are stored with the caller as actor.
+ * Throws `forbidden` for a viewer, no matter which page or route the request comes from.
+ */
 export function actAs<Deps extends RecordDeps>(deps: Deps, caller: Caller): Deps {
+  refuseViewers(caller);
   return { ...deps, actor: actorOf(caller) };
 }
 

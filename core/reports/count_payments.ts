@@ -1,14 +1,14 @@
 /**
- * `update_stats`: counts the payments that have changed into the hourly figures. A payment is counted as
- * it is now, and what it was counted as before is subtracted. So a payment can be counted again at any
- * time, in any order and after a crash, and the sum stays correct.
+ * `update_stats`: counts the payments that have changed into the hourly and daily figures. A payment is
+ * counted as it is now, and what it was counted as before is subtracted. So a payment can be counted
+ * again at any time, in any order and after a crash, and the sum stays correct.
  */
 
 import type { Database, Sql } from "../../db/database.ts";
 import * as db from "../../db/stats.ts";
 import type { Clock } from "../clock.ts";
 import { chargebackAmount } from "../payments/views.ts";
-import { PAY_TIME_RANGES, payTimeRange } from "./pay_times.ts";
+import { payTimeRange } from "./pay_times.ts";
 
 /** The payments that one transaction counts. */
 const BATCH = 500;
@@ -94,7 +94,7 @@ async function countChanged({ database, clock }: StatsDeps, deadline: number): P
 
 async function countPayments(sql: Sql, ids: string[]): Promise<void> {
   if (ids.length === 0) return;
-  const deltas = new Map<string, db.StatsDelta>();
+  const deltas = { hourly: new Map<string, Delta>(), daily: new Map<string, Delta>() };
   const changed: { id: string; counts: db.PaymentCounts }[] = [];
   for (const payment of await db.readPayments(sql, ids)) {
     const counts = countsOf(payment);
@@ -104,10 +104,18 @@ async function countPayments(sql: Sql, ids: string[]): Promise<void> {
     changed.push({ id: payment.id, counts });
   }
   if (changed.length === 0) return;
-  // In the order of the primary key, like every other statement that locks several rows.
-  const sorted = [...deltas].sort(([a], [b]) => a < b ? -1 : 1).map(([, delta]) => delta);
-  await db.addDeltas(sql, sorted);
+  await db.addDeltas(sql, "hourly_payment_stats", sorted(deltas.hourly));
+  await db.addDeltas(sql, "daily_payment_stats", sorted(deltas.daily));
   await db.storeCounts(sql, changed);
+}
+
+/** In the order of the primary key, like every other statement that locks several rows. */
+function sorted(deltas: Map<string, Delta>): db.StatsDelta[] {
+  return [...deltas].sort(([a], [b]) => a < b ? -1 : 1).map(([, { payTimes, ...delta }]) => ({
+    ...delta,
+    pay_ranges: [...payTimes.keys()],
+    pay_counts: [...payTimes.values()],
+  }));
 }
 
 /** How a payment is counted. The order of the members is fixed, because the result is compared as text. */
@@ -142,6 +150,16 @@ export function countsOf(payment: db.CountedPayment): db.PaymentCounts {
 
 const HOUR_MS = 60 * 60_000;
 
+const DAY_MS = 24 * HOUR_MS;
+
+/** Jakarta has no daylight saving time. */
+const JAKARTA_OFFSET_MS = 7 * HOUR_MS;
+
+/** When the day of Jakarta begins that contains this time. */
+export function startOfJakartaDay(time: number): number {
+  return Math.floor((time + JAKARTA_OFFSET_MS) / DAY_MS) * DAY_MS - JAKARTA_OFFSET_MS;
+}
+
 /** The gateway may report a sum that is larger than the refunds that it lists. */
 function refundsOf(payment: db.CountedPayment): { amount: number; created_at: string }[] {
   const { refunds, refunded_amount, first_times, updated_at } = payment;
@@ -163,40 +181,56 @@ function chargebacksOf(payment: db.CountedPayment): { amount: number; time: stri
   return [{ amount: part, time: partial_chargeback }, { amount: amount - part, time: last }];
 }
 
+interface Delta extends Omit<db.StatsDelta, "pay_ranges" | "pay_counts"> {
+  /** Counts by range. */
+  payTimes: Map<number, number>;
+}
+
 /** Adds the counts of a payment, or subtracts them, in the scope of its user and in that of all users. */
-function add(deltas: Map<string, db.StatsDelta>, counts: db.PaymentCounts, sign: 1 | -1): void {
+function add(
+  { hourly, daily }: Record<"hourly" | "daily", Map<string, Delta>>,
+  counts: db.PaymentCounts,
+  sign: 1 | -1,
+): void {
   for (const scope of [db.ALL_USERS, db.scopeOf(counts.user_id)]) {
     for (const each of counts.hours) {
-      const delta = deltaOf(deltas, { ...counts, scope }, each.hour, []);
-      delta.created_count += sign * each.created;
-      delta.paid_count += sign * each.paid;
-      delta.gross_amount += sign * each.gross;
-      delta.refund_amount += sign * each.refunded;
-      delta.chargeback_amount += sign * each.chargedBack;
-      if (each.payTime === null) continue;
-      const all = { ...counts, scope, transaction_status: db.ALL_STATUSES };
-      const times = deltaOf(deltas, all, each.hour, new Array(PAY_TIME_RANGES).fill(0));
-      times.paid_count += sign;
-      times.pay_times[each.payTime]! += sign;
+      addHour(hourly, { ...counts, scope }, each.hour, each, sign);
+      addHour(daily, { ...counts, scope }, startOfJakartaDay(each.hour), each, sign);
     }
   }
 }
 
-function deltaOf(
-  deltas: Map<string, db.StatsDelta>,
-  counts: Omit<db.PaymentCounts, "hours" | "user_id"> & { scope: string },
-  time: number,
-  pay_times: number[],
-): db.StatsDelta {
+type DeltaKey = Omit<db.PaymentCounts, "hours" | "user_id"> & { scope: string };
+
+function addHour(
+  deltas: Map<string, Delta>,
+  counts: DeltaKey,
+  start: number,
+  each: db.HourCount,
+  sign: 1 | -1,
+): void {
+  const delta = deltaOf(deltas, counts, start);
+  delta.created_count += sign * each.created;
+  delta.paid_count += sign * each.paid;
+  delta.gross_amount += sign * each.gross;
+  delta.refund_amount += sign * each.refunded;
+  delta.chargeback_amount += sign * each.chargedBack;
+  if (each.payTime === null) return;
+  const times = deltaOf(deltas, { ...counts, transaction_status: db.ALL_STATUSES }, start);
+  times.paid_count += sign;
+  times.payTimes.set(each.payTime, (times.payTimes.get(each.payTime) ?? 0) + sign);
+}
+
+function deltaOf(deltas: Map<string, Delta>, counts: DeltaKey, time: number): Delta {
   const { scope, payment_type, transaction_status } = counts;
   const bank = counts.bank ?? "";
-  const hour = new Date(time);
-  const key = [scope, hour.toISOString(), payment_type, bank, transaction_status].join("\0");
+  const start = new Date(time);
+  const key = [scope, start.toISOString(), payment_type, bank, transaction_status].join("\0");
   const delta = deltas.get(key) ?? {
-    ...{ scope, hour, payment_type, bank, transaction_status },
+    ...{ scope, start, payment_type, bank, transaction_status },
     ...{ created_count: 0, paid_count: 0 },
     ...{ gross_amount: 0, refund_amount: 0, chargeback_amount: 0 },
-    pay_times,
+    payTimes: new Map<number, number>(),
   };
   deltas.set(key, delta);
   return delta;

@@ -1,28 +1,30 @@
 /**
  * How long customers take to pay, as a histogram: the histograms of several hours can be added up,
- * but medians cannot. Each range ends at 1.41 times the end of the previous one.
+ * but medians cannot. Each range ends at 1.1 times the end of the previous one.
  */
 
-/** The last range has no end; it begins at about 6.1 days. */
-export const PAY_TIME_RANGES = 40;
+import type { PayTimes } from "../../db/stats.ts";
+
+/** The last range has no end; it begins after more than 200 days. */
+const RANGES = 177;
 
 /** The end of range 0, in seconds. */
 const FIRST_END = 1;
 
-const FACTOR = Math.SQRT2;
+const FACTOR = 1.1;
 
 export function payTimeRange(seconds: number): number {
   if (seconds < FIRST_END) return 0;
   const range = 1 + Math.floor(Math.log(seconds / FIRST_END) / Math.log(FACTOR));
-  return Math.min(range, PAY_TIME_RANGES - 1);
+  return Math.min(range, RANGES - 1);
 }
 
 /** Assumes that the payments of a range are evenly spread over it; null if there are no payments. */
-export function medianSeconds(counts: readonly number[]): number | null {
-  const total = counts.reduce((sum, count) => sum + count, 0);
-  if (total === 0) return null;
+export function medianSeconds({ pay_ranges, pay_counts }: PayTimes): number | null {
+  const total = pay_counts.reduce((sum, count) => sum + count, 0);
+  const counts = pay_ranges.map((range, index) => ({ range, count: pay_counts[index]! }));
   let before = 0;
-  for (const [range, count] of counts.entries()) {
+  for (const { range, count } of counts.toSorted((a, b) => a.range - b.range)) {
     if (before + count < total / 2) {
       before += count;
       continue;

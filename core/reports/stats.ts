@@ -1,13 +1,20 @@
-/** `readPaymentStats`: figures of payments by time, from the hourly figures. */
+/** `readPaymentStats`: figures of payments by time, from the hourly and daily figures. */
 
 import type { Database } from "../../db/database.ts";
-import { findProgress, readStats, type StatsGroup, type StatsQuery } from "../../db/stats.ts";
+import {
+  findProgress,
+  readStats,
+  type StatsGroup,
+  type StatsInterval,
+  type StatsPart,
+} from "../../db/stats.ts";
 import { type Caller, canReadAll, requireReadAll } from "../auth/caller.ts";
 import type { Clock } from "../clock.ts";
 import { invalidField, ServiceError } from "../errors.ts";
 import { formatMoney } from "../money.ts";
 import { ownerFor } from "../records/read.ts";
-import { medianSeconds, PAY_TIME_RANGES } from "./pay_times.ts";
+import { startOfJakartaDay } from "./count_payments.ts";
+import { medianSeconds } from "./pay_times.ts";
 
 export { STATS_GROUPS, STATS_INTERVALS } from "../../db/stats.ts";
 
@@ -16,7 +23,7 @@ export interface StatsInput {
   from?: string;
   /** Exclusive; in the format of `from`. Missing: the end of the current hour. */
   to?: string;
-  interval: StatsQuery["interval"];
+  interval: StatsInterval;
   time_zone: string;
   group_by: readonly StatsGroup[];
 }
@@ -64,11 +71,12 @@ export async function readPaymentStats(
   if ((to.getTime() - from.getTime()) / HOUR_MS / INTERVAL_HOURS[interval] > MAX_INTERVALS) {
     throw invalidField("interval", `has more than ${MAX_INTERVALS} intervals; use a longer one`);
   }
-  const query = { owner: ownerFor(caller), from, to, interval, timeZone, groups };
+  const starts = listStarts(from, to, interval, timeZone);
+  const query = { owner: ownerFor(caller), parts: findParts(from, to, starts), starts, groups };
   const { as_of } = await database.query(findProgress, "find stats progress");
   if (as_of === null) throw notReady();
   const rows = await database.query(
-    (sql) => readStats(sql, { ...query, limit: MAX_ROWS + 1 }, withMedian ? PAY_TIME_RANGES : 0),
+    (sql) => readStats(sql, { ...query, limit: MAX_ROWS }, withMedian),
     "read stats",
   );
   if (rows.length > MAX_ROWS) {
@@ -82,7 +90,7 @@ export async function readPaymentStats(
     time_zone: timeZone,
     group_by: [...groups],
     rows: rows.map((row) => ({
-      start: row.start.toISOString(),
+      start: starts[row.interval_number - 1]!.toISOString(),
       ...groups.includes("payment_type") && { payment_type: row.payment_type },
       ...groups.includes("bank") && { bank: row.bank || null },
       ...groups.includes("transaction_status") && { transaction_status: row.transaction_status },
@@ -128,12 +136,12 @@ function notReady(): ServiceError {
 function requireZone(timeZone: string): void {
   try {
     new Intl.DateTimeFormat("en", { timeZone });
+    zonedTime(new Date(0), timeZone);
   } catch {
     throw invalidField("time_zone", "must be a time zone such as Asia/Jakarta, or UTC");
   }
 }
 
-/** The figures are stored by hours of UTC, so half hours cannot be told apart. */
 function parseHour(field: string, text: string, timeZone: string): Date {
   const time = parseTime(text, timeZone);
   if (time === null) {
@@ -144,15 +152,63 @@ function parseHour(field: string, text: string, timeZone: string): Date {
     );
   }
   if (time.getTime() % HOUR_MS === 0) return time;
-  throw invalidField(
-    text.length === 10 ? "time_zone" : field,
-    "must be a full hour of UTC; time zones with half hours are not supported",
+  if (isDay(text)) throw unsupportedZone();
+  throw invalidField(field, "must be a full hour of UTC, such as 2026-03-05T09:00:00+07:00");
+}
+
+/** The figures are stored by hours of UTC, so half hours cannot be told apart. */
+function unsupportedZone(): ServiceError {
+  return invalidField(
+    "time_zone",
+    "must differ from UTC by whole hours, because the figures are stored by hour; time zones such " +
+      "as Asia/Kolkata (5.5 hours) are not supported. Use UTC or Asia/Jakarta",
   );
+}
+
+/** When the intervals begin. The first one can begin before `from`. */
+function listStarts(from: Date, to: Date, interval: StatsInterval, timeZone: string): Date[] {
+  const starts: Date[] = [];
+  let start = startOf(interval, zonedTime(from, timeZone));
+  while (start.epochMilliseconds < to.getTime()) {
+    if (start.offsetNanoseconds / 1e6 % HOUR_MS !== 0) throw unsupportedZone();
+    starts.push(new Date(start.epochMilliseconds));
+    start = startOf(interval, start.add({ [`${interval}s`]: 1 }));
+  }
+  return starts;
+}
+
+function zonedTime(time: Date, timeZone: string): Temporal.ZonedDateTime {
+  return Temporal.Instant.fromEpochMilliseconds(time.getTime()).toZonedDateTimeISO(timeZone);
+}
+
+/** Weeks begin on Monday. */
+function startOf(interval: StatsInterval, time: Temporal.ZonedDateTime): Temporal.ZonedDateTime {
+  if (interval === "hour") return time;
+  if (interval === "week") return time.subtract({ days: time.dayOfWeek - 1 }).startOfDay();
+  return (interval === "month" ? time.with({ day: 1 }) : time).startOfDay();
+}
+
+/** Whole days are read from the daily figures if no interval begins within a day of Jakarta. */
+function findParts(from: Date, to: Date, starts: Date[]): StatsPart[] {
+  const isByDay = starts.every((start) => startOfJakartaDay(start.getTime()) === start.getTime());
+  const firstDay = new Date(startOfJakartaDay(from.getTime() + 24 * HOUR_MS - 1));
+  const lastDay = new Date(startOfJakartaDay(to.getTime()));
+  if (!isByDay || firstDay >= lastDay) return [{ table: "hourly_payment_stats", from, to }];
+  const parts: StatsPart[] = [
+    { table: "hourly_payment_stats", from, to: firstDay },
+    { table: "daily_payment_stats", from: firstDay, to: lastDay },
+    { table: "hourly_payment_stats", from: lastDay, to },
+  ];
+  return parts.filter(({ from, to }) => from < to);
+}
+
+function isDay(text: string): boolean {
+  return /^\d{4}-\d\d-\d\d$/.test(text);
 }
 
 function parseTime(text: string, timeZone: string): Date | null {
   try {
-    const milliseconds = /^\d{4}-\d\d-\d\d$/.test(text)
+    const milliseconds = isDay(text)
       ? Temporal.PlainDate.from(text).toZonedDateTime(timeZone).epochMilliseconds
       // In a query, a plus sign that is not percent-encoded is a space.
       : Temporal.Instant.from(text.replace(/ (?=\d\d:\d\d$)/, "+")).epochMilliseconds;

@@ -14,7 +14,7 @@ export type AuditRequest = (
 export function createAudit(recorder: AuditRecorder, basePath: string): AuditRequest {
   return function auditRequest(request, context, response) {
     const { caller, route, problem } = context;
-    if (caller === null || route === null) return;
+    if (caller === null || route === null || context.changesNothing) return;
     const { status } = response;
     const isRead = readsStoredData(request.method, route);
     const path = route.slice(basePath.length);

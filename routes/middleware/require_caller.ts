@@ -3,7 +3,7 @@
 import type { Context } from "hono";
 import type { AddressList } from "../../core/address_list.ts";
 import type { Authenticate } from "../../core/auth/authenticator.ts";
-import type { Caller } from "../../core/auth/caller.ts";
+import { type Caller, refuseViewers } from "../../core/auth/caller.ts";
 import { ServiceError } from "../../core/errors.ts";
 import type { AppEnv } from "../shared/router.ts";
 import { clientAddress, type RateLimit } from "./rate_limit.ts";
@@ -45,11 +45,7 @@ export function createRequireCaller(deps: RequireCallerDeps): RequireCaller {
       uncount();
       c.env.caller = caller;
       rateLimit.count(`user:${caller.userId}`);
-      if (caller.isViewer && !readsStoredData(c.req.method, c.env.route!)) {
-        throw new ServiceError("forbidden", {
-          detail: "A viewer can only read stored data. Use a staff or user credential.",
-        });
-      }
+      if (!readsStoredData(c.req.method, c.env.route!)) refuseViewers(caller);
     }
 
     /** Called before the look-up: wrong keys must not reach the database without a limit. */

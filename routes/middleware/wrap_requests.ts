@@ -37,6 +37,7 @@ export function wrapRequests(inner: Inner, { log, clock, audit }: WrapDeps): Fet
       caller: null,
       problem: null,
       subject: null,
+      changesNothing: false,
     };
     try {
       requireValidHost(request.headers.get("host"));

@@ -21,6 +21,8 @@ export interface RequestContext {
   problem: ProblemSummary | null;
   /** For the audit trail: what the request is about, if its path does not say. Set by the route. */
   subject: string | null;
+  /** For the audit trail: the request changes nothing, although it is a POST. Set by the route. */
+  changesNothing: boolean;
 }
 
 export interface ProblemSummary {

@@ -59,7 +59,7 @@ const StatsRowSchema = z.object({
   ),
   median_seconds_to_pay: z.number().nullable().openapi({
     description: "How long half of the customers took to pay, of the payments in `paid_count`; " +
-      "accurate to about 20%. Null if none was paid, and if `group_by` contains " +
+      "accurate to about 5%. Null if none was paid, and if `group_by` contains " +
       "`transaction_status`.",
     example: 95,
   }),
@@ -159,7 +159,8 @@ const statsRoute = createRoute({
       }),
       time_zone: text(60).default("Asia/Jakarta").openapi({
         description: "Where days, weeks and months begin at midnight: a name such as " +
-          "`Asia/Makassar`, or `UTC`. Its offset must be whole hours.",
+          "`Asia/Makassar`, or `UTC`. It must differ from UTC by whole hours, because the figures " +
+          "are stored by hour; `Asia/Kolkata`, for example, is a `validation_error`.",
         param: { examples: unsentExample("Asia/Makassar") },
       }),
       group_by: z.preprocess(

@@ -48,7 +48,26 @@ import {
 
 const path = "/subscriptions/";
 
+export const SUBSCRIPTION_TYPES = ["credit_card", "gopay"] as const;
+
 const SubscriptionPath = z.object({ pk: pathId("The subscription's `id`.") });
+
+/** The console's list has the same filters. */
+export const SubscriptionListQuery = z.object({
+  status: severalOf(
+    SUBSCRIPTION_STATUSES,
+    "SubscriptionStatus",
+    "Only subscriptions with this `status`.",
+    ["active"],
+  ),
+  name: textParameter("Only subscriptions with this name.", "coffee-club"),
+  payment_type: oneOf(SUBSCRIPTION_TYPES).optional().openapi({
+    description: "Only subscriptions of this payment type.",
+    param: { examples: unsentExample("gopay") },
+  }),
+  user_id: userParameter("subscriptions"),
+  ...filteredPaging,
+});
 
 const listRoute = createRoute({
   method: "get",
@@ -61,23 +80,7 @@ const listRoute = createRoute({
     "next page until it is absent; new subscriptions do not shift later pages. If a filter, " +
     "`limit` or `cursor` is invalid, the error is `validation_error`, and `errors` names the parameter.",
   tags: ["Subscriptions"],
-  request: {
-    query: z.object({
-      status: severalOf(
-        SUBSCRIPTION_STATUSES,
-        "SubscriptionStatus",
-        "Only subscriptions with this `status`.",
-        ["active"],
-      ),
-      name: textParameter("Only subscriptions with this name.", "coffee-club"),
-      payment_type: oneOf(["credit_card", "gopay"]).optional().openapi({
-        description: "Only subscriptions of this payment type.",
-        param: { examples: unsentExample("gopay") },
-      }),
-      user_id: userParameter("subscriptions"),
-      ...filteredPaging,
-    }),
-  },
+  request: { query: SubscriptionListQuery },
   responses: {
     200: {
       description: "A page of subscriptions",
@@ -241,7 +244,7 @@ const ActionPath = SubscriptionPath.extend({
   }),
 });
 
-const ACTIONS = {
+export const SUBSCRIPTION_VERBS = {
   disable: disableSubscription,
   enable: enableSubscription,
   cancel: cancelSubscription,
@@ -327,7 +330,12 @@ export function createSubscriptionRoutes(deps: RecordDeps): Router {
     const id = parsePathId(pk);
     const scope = scopeOf(actionPath, id).replace("{action_name}", action_name);
     const requestKey = requestKeyOf(c.req.valid("header"), scope, c.req.valid("json"));
-    const { body, isReplayed } = await ACTIONS[action_name](deps, callerOf(c), id, requestKey);
+    const { body, isReplayed } = await SUBSCRIPTION_VERBS[action_name](
+      deps,
+      callerOf(c),
+      id,
+      requestKey,
+    );
     return c.json(body, 200, replayHeader(isReplayed));
   });
   return router;

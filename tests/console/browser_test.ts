@@ -6,6 +6,12 @@ import type { GatewayJob } from "../../db/jobs.ts";
 import { findBrowser, launchBrowser } from "../support/browser.ts";
 import { addOperations } from "../support/console/operations.ts";
 import { openPayments, type TestPayments } from "../support/payments/payments.ts";
+import {
+  invoiceRequest,
+  parseInvoice,
+  parseSubscription,
+  subscriptionRequest,
+} from "../support/records/requests.ts";
 import { AXE } from "../support/tools.ts";
 
 const browserPath = findBrowser();
@@ -242,6 +248,9 @@ const PAGES = [
   "",
   "payments",
   "refunds",
+  "invoices",
+  "invoices/new",
+  "subscriptions",
   "notifications",
   "webhooks",
   "jobs",
@@ -277,18 +286,26 @@ Deno.test({
       return (await response.json()).id as string;
     }));
     await compareReport(payments, compared!);
-    const ids = { [payment.id]: "payment", [compared!]: "compared", [queued!]: "queued" };
-    const more = [
-      ...[`payments/${payment.id}`, `payments/${payment.id}/refund`],
-      ...[`reconciliations/${compared}`, `reconciliations/${queued}`],
+    const { invoice, subscription } = await createRecords(payments);
+    const pages = [
+      ...PAGES,
+      `payments/${payment.id}`,
+      `payments/${payment.id}/refund`,
+      `payments/${payment.id}/gateway`,
+      `invoices/${invoice}`,
+      `invoices/${invoice}/void`,
+      `subscriptions/${subscription}`,
+      `subscriptions/${subscription}/cancel`,
+      `reconciliations/${compared}`,
+      `reconciliations/${queued}`,
     ];
     for (const { width, height, colorScheme } of SCREENS) {
       const context = await browser.newContext({ viewport: { width, height }, colorScheme });
       const page = await context.newPage();
       await signIn(page, key);
-      for (const path of [...PAGES, ...operations, ...more]) {
+      for (const path of [...pages, ...operations]) {
         await page.goto(path === "" ? `${url}/` : `${url}/${path}/`);
-        const name = path.replace(/[0-9a-f]{8}-[0-9a-f-]{27}/, (id) => ids[id] ?? "one")
+        const name = path.replace(/[0-9a-f]{8}-[0-9a-f-]{27}/, "one")
           .replaceAll("/", "_") ||
           "overview";
         if (SCREENSHOTS) {
@@ -309,6 +326,78 @@ Deno.test({
       }
       await context.close();
     }
+  },
+});
+
+/** An invoice with two items, others for the list, and a subscription; their ids. */
+async function createRecords(payments: TestPayments) {
+  const items = [
+    { description: "Coffee beans, 1 kg", price: 75_000, quantity: 2 },
+    { description: "Delivery", price: 10_000, quantity: 1 },
+  ];
+  const ids: string[] = [];
+  for (const customer_name of ["Budi Utomo", "Siti Utami", "Toko Maju Jaya"]) {
+    const request = invoiceRequest({ customer_name, items, notes: "Thank you.\nSee you soon." });
+    const sent = await payments.post("/invoices/", request);
+    ids.push((await parseInvoice(sent, 201)).id);
+  }
+  await payments.post(`/invoices/${ids[1]}/void/`, { reason: "Ordered twice" });
+  const customer_details = { first_name: "Budi", email: "budi@example.com" };
+  const request = await subscriptionRequest(payments.sandbox, {
+    name: "coffee-club",
+    customer_details,
+  });
+  const created = await payments.post("/subscriptions/", request);
+  return { invoice: ids[0]!, subscription: (await parseSubscription(created, 201)).id };
+}
+
+Deno.test({
+  name:
+    "console in a browser: creates an invoice by hand, copies its link, and a reload creates no second one",
+  ignore: browserPath === null,
+  sanitizeResources: false,
+  async fn() {
+    await using opened = await openBrowser();
+    const { payments, browser, url, signIn } = opened;
+    const context = await browser.newContext({
+      permissions: ["clipboard-read", "clipboard-write"],
+    });
+    const page = await context.newPage();
+    await signIn(page, await payments.app.createKey({ isStaff: true }));
+    await page.getByRole("link", { name: "Invoices" }).click();
+    await page.getByText("No invoices were found").waitFor();
+    await page.getByRole("link", { name: "Create an invoice" }).click();
+    await page.getByLabel("Name").fill("Siti Utami");
+    await page.getByLabel("Email").fill("siti@example.com");
+    await page.getByLabel("Item", { exact: true }).first().fill("Coffee beans");
+    await page.getByLabel("Price").first().fill("75.000");
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { name: "Check the invoice" }).waitFor();
+    await page.goBack();
+    assert.equal(await page.getByLabel("Name").inputValue(), "Siti Utami");
+    await page.getByLabel("Quantity").first().fill("2");
+    await page.getByRole("button", { name: "Continue" }).click();
+    await page.getByText("invoice of Rp 150.000").waitFor();
+    await page.getByRole("button", { name: "Create an invoice" }).dblclick();
+    await page.getByText("The invoice was created").waitFor();
+    const link = await page.locator("#payment-link").textContent();
+    await page.getByRole("button", { name: "Copy the link" }).click();
+    await page.getByRole("button", { name: "Copied" }).waitFor();
+    assert.equal(await page.evaluate("navigator.clipboard.readText()"), link);
+
+    await page.reload();
+    await page.goto(`${url}/invoices/`);
+    await page.goBack();
+    await page.getByText("The invoice was created").waitFor();
+    await page.goForward();
+    assert.equal(await page.getByRole("link", { name: /^INV-/ }).count(), 1);
+
+    await page.getByRole("link", { name: /^INV-/ }).click();
+    await page.getByRole("link", { name: "Void the invoice" }).click();
+    await page.getByText("Siti Utami can no longer pay Rp 150.000").waitFor();
+    await page.getByRole("button", { name: "Void the invoice" }).dblclick();
+    await page.getByText("The invoice is void").waitFor();
+    await context.close();
   },
 });
 

@@ -103,9 +103,16 @@ Deno.test("console refund: rejects a form whose amount is more than what is left
   await stale.open(`/console/payments/${payment.id}/refund/`);
   await staff.open(`/console/payments/${payment.id}/refund/`);
   await staff.submit(/refund/, { amount: "30000" });
-  const { status, html } = await stale.submit(/refund/);
-  assert.equal(status, 400);
-  assert.match(html, /must be at most 14000/);
+  const form = formsOf(stale.page.html).find(({ action }) => action.endsWith("/refund/"))!;
+  for (const amount of ["44000", "14000", "5000"]) {
+    const { status, html } = await stale.post(form.action, { ...form.fields, amount });
+    assert.equal(status, 400);
+    assert.match(html, /has changed since the page was opened. Nothing was done/);
+    assert.match(html, /At most Rp 14\.000/);
+    assert.equal((await payments.read(payment.id)).refund_amount, "30000.00");
+  }
+  await stale.open(`/console/payments/${payment.id}/refund/`);
+  assert.match((await stale.submit(/refund/, { amount: "44000" })).html, /must be at most 14000/);
   assert.equal((await payments.read(payment.id)).refund_amount, "30000.00");
 });
 

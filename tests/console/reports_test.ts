@@ -107,9 +107,14 @@ Deno.test("console reports: long tables have pages", async () => {
   await using payments = await openPayments({ databaseUrl: await createDatabase({ isNew: true }) });
   await payments.app.database.query((sql) =>
     sql`
-      insert into gateway.payment_stats
-      select '*', now() - n * interval '1 day', 'gopay', '', 'settlement', 2, 1, n, 0, 0, '{}'
-      from generate_series(1, 120) n`
+      with days as (
+        insert into gateway.daily_payment_stats
+        select '*', date_trunc('day', now() - n * interval '1 day', 'Asia/Jakarta'), 'gopay', '',
+          'settlement', 2, 1, n, 0, 0, '{}', '{}'
+        from generate_series(1, 120) n
+        returning *
+      )
+      insert into gateway.hourly_payment_stats select * from days`
   );
   const staff = await openStaff(payments);
   await staff.open("/console/reports/?from=2020-01-01&interval=month&group=none");
@@ -144,10 +149,14 @@ Deno.test("console reports: the intervals of a period begin where those of the s
       const { database } = payments.app;
       await database.query((sql) =>
         sql`
-          insert into gateway.payment_stats
-          select '*', hour, 'gopay', '', 'settlement', 1, 1, 1, 0, 0, '{}'
-          from generate_series(timestamptz '2026-03-01', '2026-06-10', interval '1 hour') hour
-          on conflict do nothing`
+          with hours as (
+            insert into gateway.hourly_payment_stats
+            select '*', hour, 'gopay', '', 'settlement', 1, 1, 1, 0, 0, '{}', '{}'
+            from generate_series(timestamptz '2026-03-01', '2026-06-10', interval '1 hour') hour
+            on conflict do nothing returning *
+          )
+          insert into gateway.daily_payment_stats
+          select * from hours where start = date_trunc('day', start, 'Asia/Jakarta')`
       );
       const input = { ...range, time_zone, group_by: [] };
       const stats = await readPaymentStats(payments.app.deps, STAFF, input);

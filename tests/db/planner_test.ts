@@ -202,11 +202,11 @@ const STATEMENTS: Record<string, (sql: Sql) => Promise<unknown>> = {
   "read payments to count": (sql) => stats.readPayments(sql, [idOf(7), idOf(8)]),
   "store how payments are counted": (sql) =>
     stats.storeCounts(sql, [{ id: idOf(7), counts: COUNTS }]),
-  "add figures": (sql) => stats.addDeltas(sql, [DELTA]),
-  "read statistics": (sql) => stats.readStats(sql, STATS, 2),
-  "read statistics of a user": (sql) => stats.readStats(sql, { ...STATS, owner: "u1" }, 2),
+  "add figures": (sql) => stats.addDeltas(sql, "hourly_payment_stats", [DELTA]),
+  "read statistics": (sql) => stats.readStats(sql, STATS, true),
+  "read statistics of a user": (sql) => stats.readStats(sql, { ...STATS, owner: "u1" }, true),
   "read statistics by user and type": (sql) =>
-    stats.readStats(sql, { ...STATS, groups: ["user_id", "payment_type"] }, 2),
+    stats.readStats(sql, { ...STATS, groups: ["user_id", "payment_type"] }, true),
   "find outcomes of jobs": (sql) => findOutcomes(sql, [idOf(7), idOf(8)], NOW),
 };
 
@@ -246,7 +246,7 @@ const COUNTS: stats.PaymentCounts = {
 
 const DELTA: stats.StatsDelta = {
   scope: "u:u1",
-  hour: new Date("2026-01-01T07:00:00Z"),
+  start: new Date("2026-01-01T07:00:00Z"),
   payment_type: "qris",
   bank: "",
   transaction_status: "settlement",
@@ -255,15 +255,18 @@ const DELTA: stats.StatsDelta = {
   gross_amount: 1,
   refund_amount: 0,
   chargeback_amount: 0,
-  pay_times: [],
+  pay_ranges: [],
+  pay_counts: [],
 };
 
 const STATS: stats.StatsQuery = {
   owner: null,
-  from: new Date("2026-01-01T00:00:00Z"),
-  to: new Date("2026-01-01T10:00:00Z"),
-  interval: "day",
-  timeZone: "Asia/Jakarta",
+  parts: [{
+    table: "hourly_payment_stats",
+    from: new Date("2026-01-01T00:00:00Z"),
+    to: new Date("2026-01-01T10:00:00Z"),
+  }],
+  starts: [new Date("2026-01-01T00:00:00Z")],
   groups: [],
   limit: 10,
 };
@@ -356,9 +359,9 @@ function insertRows(from: number, to: number): string {
       case when i % 1000 = 0 then 'amount_differs' else 'missing_here' end, ${id}, ${id} ${rows};
     insert into gateway.reconciliation_lines (reconciliation_id, line, kind, amount, payment_id)
     select '${REPORT}'::uuid, 100000 + i, 'refund', 1000, '${idOf(7)}'::uuid ${rows};
-    insert into gateway.payment_stats
+    insert into gateway.hourly_payment_stats
     select scope, timestamptz '2026-01-01' + i * interval '1 hour', 'qris', '', status, 1, 1, 1, 0,
-      0, '{1,0}'
+      0, '{0}', '{1}'
     from generate_series(${from}, ${to}) i, unnest(array['*', 'u:u1', 'u:u2']) scope,
       unnest(array['', 'settlement']) status;
     insert into gateway.counted_payments select ${id}, '{}' ${rows};
@@ -411,7 +414,7 @@ Deno.test("planner settings: statements that were planned on small tables read f
       "audit",
       "reconciliations",
       "reconciliation_lines",
-      "payment_stats",
+      "hourly_payment_stats",
       "counted_payments",
     ],
   ];

@@ -105,3 +105,19 @@ Deno.test("guides: an unknown page gets a problem document, and the stylesheet i
   const again = await app.request("/guides/style.css", { headers: { "If-None-Match": etag } });
   assert.equal(again.status, 304);
 });
+
+Deno.test("guides: every picture in docs/ is small and served, and its page shows it", async () => {
+  await using app = await openApp({ databaseUrl });
+  const folder = `${PROJECT}/docs/pictures`;
+  const html = await readPage(await app.request("/guides/console/", BROWSER));
+  for await (const { name } of Deno.readDir(folder)) {
+    const bytes = await Deno.readFile(`${folder}/${name}`);
+    assert.ok(bytes.length <= 60_000, `${name} has ${bytes.length} bytes`);
+    const response = await app.fetchUnchecked(
+      new Request(`http://localhost/guides/pictures/${name}`),
+    );
+    assert.equal(response.headers.get("content-type"), "image/png", name);
+    assert.deepEqual(new Uint8Array(await response.arrayBuffer()), bytes);
+    assert.ok(html.includes(`<img src="/guides/pictures/${name}" alt="`), name);
+  }
+});

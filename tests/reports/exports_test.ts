@@ -9,6 +9,8 @@ import { serveApp } from "../support/events/event_stream.ts";
 import type { Json } from "../support/gateway/sandbox.ts";
 import { openPayments, parsePayment, type TestPayments } from "../support/payments/payments.ts";
 import { assertProblem } from "../support/problem.ts";
+import { PROJECT } from "../support/project.ts";
+import { environment } from "../support/service.ts";
 import { until } from "../support/until.ts";
 
 async function readCsv(response: Response): Promise<Record<string, string>[]> {
@@ -18,15 +20,20 @@ async function readCsv(response: Response): Promise<Record<string, string>[]> {
 }
 
 /** Inserts pending payments of a user, oldest first; returns their ids, newest first. */
-async function insertPayments({ app }: TestPayments, count: number, userId = "alice") {
+async function insertPayments(
+  { app }: TestPayments,
+  count: number,
+  userId = "alice",
+  orderPrefix = "o",
+) {
   const now = new Date();
   const ids = Array.from({ length: count }, () => newId(now));
   await app.database.query((sql) =>
     sql`
       insert into gateway.payments (id, user_id, order_id, payment_type, gross_amount, currency,
         transaction_status, sent_at, created_at, updated_at)
-      select id, ${userId}, 'o-' || number, 'gopay', 10000 + number, 'IDR', 'pending', now(), now(),
-        now()
+      select id, ${userId}, ${orderPrefix}::text || '-' || number, 'gopay', 10000 + number, 'IDR',
+        'pending', now(), now(), now()
       from unnest(${sql.array(ids)}::uuid[]) with ordinality wanted (id, number)`
   );
   return ids.toReversed();
@@ -220,6 +227,71 @@ Deno.test("payment export: resets the connection if a page cannot be read", asyn
   await assert.rejects(response.text());
   const failures = payments.app.logged().filter(({ event }) => event === "export_failed");
   assert.equal(failures.length, 1);
+});
+
+Deno.test("payment export: a failure cuts the chunked body, and an HTTP client of any kind notices", async () => {
+  let readsUntilFailure = Infinity;
+  await using payments = await openPayments({
+    wrapDatabase: (database): Database => ({
+      ...database,
+      query(work, name) {
+        if (name === "read export" && --readsUntilFailure === 0) throw new Error("disk on fire");
+        return database.query(work, name);
+      },
+    }),
+  });
+  await insertPayments(payments, 3 * EXPORT_PAGE);
+  await using server = serveApp(payments.app);
+  /** All bytes of the response. */
+  const download = async () => {
+    const { hostname, port } = new URL(server.url);
+    using connection = await Deno.connect({ hostname, port: Number(port) });
+    const request = `GET /exports/payments/ HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n` +
+      `Authorization: Bearer ${payments.key}\r\n\r\n`;
+    await connection.write(new TextEncoder().encode(request));
+    const decoder = new TextDecoder();
+    const buffer = new Uint8Array(65_536);
+    let text = "";
+    for (;;) {
+      const n = await connection.read(buffer).catch(() => null);
+      if (n === null) return text;
+      text += decoder.decode(buffer.subarray(0, n), { stream: true });
+    }
+  };
+  const whole = await download();
+  assert.match(whole, /^HTTP\/1\.1 200[^]*transfer-encoding: chunked/);
+  assert.ok(whole.endsWith("\r\n0\r\n\r\n"), "a complete file ends with the last chunk");
+  readsUntilFailure = 2;
+  const cut = await download();
+  assert.match(cut, /^HTTP\/1\.1 200/);
+  assert.ok(!cut.endsWith("\r\n0\r\n\r\n"), "a cut file has no last chunk");
+  assert.ok(cut.length < whole.length);
+});
+
+Deno.test("payment export: uses as much memory after 50,000 rows as after 5,000", async () => {
+  const count = 50_000;
+  await using payments = await openPayments();
+  for (let inserted = 0; inserted < count; inserted += 2_000) {
+    await insertPayments(payments, 2_000, "alice", `o-${inserted}`);
+  }
+  const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
+    args: [
+      ...["run", "-q", "--no-lock", "-P=test", "--v8-flags=--expose-gc"],
+      "tests/support/reports/export_memory.ts",
+      ...[payments.databaseUrl, payments.key, String(count)],
+    ],
+    env: environment({}),
+    clearEnv: true,
+    cwd: PROJECT,
+    stdin: "null",
+  }).output();
+  assert.equal(code, 0, new TextDecoder().decode(stderr));
+  const { rows, usedBytes } = JSON.parse(new TextDecoder().decode(stdout));
+  assert.equal(rows, count);
+  assert.equal(usedBytes.length, 10);
+  // A row that stays in memory takes some hundred bytes.
+  const perRow = (usedBytes.at(-1) - usedBytes[0]) / (count * 9 / 10);
+  assert.ok(perRow < 20, `${perRow} bytes per row: ${usedBytes}`);
 });
 
 Deno.test("payment export: a reader that stops reading holds no connection and no further page", async () => {

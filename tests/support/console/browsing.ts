@@ -92,16 +92,31 @@ interface Form {
   fields: Record<string, string>;
 }
 
-/** The forms of a page with the values of their inputs, without boxes that are not checked. */
+/** The forms of a page with the values of their fields, without boxes that are not checked. */
 export function formsOf(html: string): Form[] {
   return [...html.matchAll(/<form[^>]*action="([^"]+)"[^>]*>(.*?)<\/form>/gs)].map((
     [, action, inner],
   ) => ({
     action: action!,
-    fields: Object.fromEntries(
-      [...inner!.matchAll(/<input[^>]*\bname="([^"]+)"[^>]*>/g)]
+    fields: Object.fromEntries([
+      ...[...inner!.matchAll(/<input[^>]*\bname="([^"]+)"[^>]*>/g)]
         .filter(([input]) => !input.includes('type="checkbox"') || input.includes("checked"))
-        .map(([input, name]) => [name!, input.match(/\bvalue="([^"]*)"/)?.[1] ?? ""]),
-    ),
+        .map(([input, name]) => [name!, unescape(input.match(/\bvalue="([^"]*)"/)?.[1] ?? "")]),
+      ...[...inner!.matchAll(/<textarea[^>]*\bname="([^"]+)"[^>]*>([^<]*)</g)]
+        .map(([, name, text]) => [name!, unescape(text!)]),
+    ]),
   }));
+}
+
+/** The text of escaped HTML. */
+export function unescape(html: string): string {
+  return html.replaceAll("&lt;", "<").replaceAll("&gt;", ">").replaceAll("&quot;", '"')
+    .replaceAll("&#39;", "'").replaceAll("&amp;", "&");
+}
+
+/** The same session in another tab. */
+export function openTab(app: TestApp, { cookies }: Browsing): Browsing {
+  const tab = browse(app);
+  for (const [name, value] of cookies) tab.cookies.set(name, value);
+  return tab;
 }

@@ -1,0 +1,101 @@
+/**
+ * Latency of one caller's charges while another client of the same address floods the service with
+ * wrong API keys and notifications without a signature. `--rate=2000` sets its requests per second.
+ */
+
+import { setTimeout as delay } from "node:timers/promises";
+import { generateApiKey } from "../core/api_key.ts";
+import { createDataFolder } from "../tests/support/project.ts";
+import { connect, timed } from "./support/caller.ts";
+import { median, milliseconds, percentile, row } from "./support/figures.ts";
+import { post } from "./support/load.ts";
+import { startPostgres } from "./support/postgres.ts";
+import { startProgram } from "./support/program.ts";
+import { SERVER_KEY, startService } from "./support/service.ts";
+
+const RATE = Number(
+  Deno.args.find((each) => each.startsWith("--rate="))?.slice("--rate=".length) ?? 527,
+);
+const WARM_UP_MS = 5_000;
+const PHASE_MS = 8_000;
+/** The caller stays below its own rate limit. */
+const PAUSE_MS = 10;
+
+await using folder = await createDataFolder();
+await using server = await startPostgres(folder.path);
+const databaseUrl = await server.createDatabase("flood");
+await using sandbox = await startProgram(`${folder.path}/sandbox.log`, [
+  ...["run", "--allow-net", "--ignore-env", "--ignore-read", "sandbox/main.ts"],
+  ...["--port", "0", "--memory", "--server-key", SERVER_KEY],
+]);
+const apiKey = generateApiKey();
+await using service = await startService(`${folder.path}/service.log`, {
+  DATABASE_URL: databaseUrl,
+  GATEWAY_BASE_URL: sandbox.url.replace(/\/$/, ""),
+  BOOTSTRAP_STAFF_KEY: apiKey,
+  // The defaults.
+  RATE_LIMIT_PER_SECOND: "100",
+  RATE_LIMIT_BURST: "200",
+});
+using caller = await connect(service.url);
+
+await measureCharges(WARM_UP_MS);
+console.log(row("charges of one caller", ["p50", "p99"]));
+// In both orders, because the service becomes faster while it runs.
+const alone = [await measure("without the flood")];
+const flooded = [await measureFlooded(), await measureFlooded()];
+alone.push(await measure("without the flood"));
+const ratio = median(flooded.flat()) / median(alone.flat());
+console.log(row("with the flood, compared with without", [ratio.toFixed(2)]));
+
+async function measure(name: string): Promise<number[]> {
+  const times = await measureCharges(PHASE_MS);
+  console.log(row(name, [median(times), percentile(times, 99)].map(milliseconds)));
+  return times;
+}
+
+async function measureFlooded(): Promise<number[]> {
+  // Longer than the measurement by a second at both ends.
+  const seconds = PHASE_MS / 1_000 + 2;
+  const flooder = new Deno.Command(Deno.execPath(), {
+    args: [
+      ...["run", "-q", "--no-lock", "--allow-net", "bench/support/flooder.ts"],
+      ...[service.url, String(RATE), String(seconds)],
+    ],
+    stdin: "null",
+    stdout: "piped",
+  }).spawn();
+  const lines = flooder.stdout.pipeThrough(new TextDecoderStream());
+  const reader = lines.getReader();
+  await reader.read();
+  await delay(1_000);
+  const times = await measure(`with ${RATE} bad requests per second`);
+  let text = "";
+  for (let part = await reader.read(); !part.done; part = await reader.read()) text += part.value;
+  await flooder.status;
+  const { statuses, seconds: taken } = JSON.parse(text);
+  const counts = Object.entries<number>(statuses);
+  const total = counts.reduce((sum, [, count]) => sum + count, 0);
+  const responses = counts.map(([status, count]) => `${count} × ${status}`).join(", ");
+  console.log(row("  responses to the flood", [responses], `${Math.round(total / taken)}/s`));
+  return times;
+}
+
+/** The latency of each charge. */
+async function measureCharges(ms: number): Promise<number[]> {
+  const times: number[] = [];
+  for (const end = performance.now() + ms; performance.now() < end;) {
+    const request = post(`${service.url}charge/`, { Authorization: `Bearer ${apiKey}` }, {
+      payment_type: "gopay",
+      gross_amount: 10_000,
+    });
+    times.push(
+      await timed(async () => {
+        const head = await caller.send(request);
+        if (!head.startsWith("HTTP/1.1 201")) throw new Error(`Expected 201: ${head}`);
+      }),
+    );
+    await delay(PAUSE_MS);
+  }
+  return times;
+}

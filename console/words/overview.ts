@@ -1,0 +1,102 @@
+/** The texts of the overview. */
+
+import type { AttentionKind } from "../attention.ts";
+
+export interface OverviewWords {
+  title: string;
+  today: string;
+  yesterday: string;
+  lastWeek: string;
+  /** Followed by a time of day. */
+  comparison: string;
+  /** Followed by a time. */
+  asOf: string;
+  paid: string;
+  paidCount: string;
+  successRate: string;
+  chargebacks: string;
+  computing: string;
+  chart: string;
+  nothingPaid: string;
+  otherMethods: string;
+  day: string;
+  total: string;
+  showTable: string;
+  newest: string;
+  allPayments: string;
+  attention: string;
+  nothing: string;
+  /** After a number. */
+  orMore: string;
+  kinds: Record<AttentionKind, string>;
+}
+
+export const OVERVIEW_IN_ENGLISH: OverviewWords = {
+  title: "Overview",
+  today: "Today",
+  yesterday: "Yesterday",
+  lastWeek: "A week ago",
+  comparison: "Each day from midnight to",
+  asOf: "Figures of",
+  paid: "Paid",
+  paidCount: "Paid payments",
+  successRate: "Success rate",
+  chargebacks: "Chargebacks",
+  computing: "The figures are being computed from all payments. They appear here in a few minutes.",
+  chart: "Paid by method, last 30 days",
+  nothingPaid: "Nothing was paid in the last 30 days.",
+  otherMethods: "Other methods",
+  day: "Day",
+  total: "Total",
+  showTable: "Show as a table",
+  newest: "Newest payments",
+  allPayments: "All payments",
+  attention: "Needs attention",
+  nothing: "Nothing needs attention.",
+  orMore: "or more",
+  kinds: {
+    gatewayDown: "The gateway does not respond",
+    challenged: "Card payments to review",
+    unansweredPayments: "Payments with an unknown outcome",
+    pendingRefunds: "Refunds with an unknown outcome",
+    differences: "Differences in gateway reports",
+    failingEndpoints: "Failing webhook endpoints",
+    failedNotifications: "Failed notifications",
+    failedJobs: "Failed jobs",
+  },
+};
+
+export const OVERVIEW_IN_INDONESIAN: OverviewWords = {
+  title: "Ringkasan",
+  today: "Hari ini",
+  yesterday: "Kemarin",
+  lastWeek: "Seminggu lalu",
+  comparison: "Setiap hari dari tengah malam sampai pukul",
+  asOf: "Data per",
+  paid: "Dibayar",
+  paidCount: "Pembayaran lunas",
+  successRate: "Tingkat keberhasilan",
+  chargebacks: "Chargeback",
+  computing: "Angka sedang dihitung dari semua pembayaran. Hasilnya tampil dalam beberapa menit.",
+  chart: "Dibayar per metode, 30 hari terakhir",
+  nothingPaid: "Tidak ada pembayaran lunas dalam 30 hari terakhir.",
+  otherMethods: "Metode lain",
+  day: "Hari",
+  total: "Total",
+  showTable: "Tampilkan sebagai tabel",
+  newest: "Pembayaran terbaru",
+  allPayments: "Semua pembayaran",
+  attention: "Perlu perhatian",
+  nothing: "Tidak ada yang perlu perhatian.",
+  orMore: "atau lebih",
+  kinds: {
+    gatewayDown: "Gateway tidak merespons",
+    challenged: "Pembayaran kartu yang perlu ditinjau",
+    unansweredPayments: "Pembayaran yang hasilnya belum diketahui",
+    pendingRefunds: "Pengembalian yang hasilnya belum diketahui",
+    differences: "Selisih dalam laporan gateway",
+    failingEndpoints: "Endpoint webhook yang gagal",
+    failedNotifications: "Notifikasi yang gagal",
+    failedJobs: "Pekerjaan yang gagal",
+  },
+};

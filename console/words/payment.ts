@@ -1,0 +1,164 @@
+/** The texts of the page of a payment that other pages do not have. */
+
+export interface PaymentWords {
+  amounts: string;
+  chargedBack: string;
+  unknownChargeback: string;
+  store: string;
+  paid: string;
+  invoice: string;
+  subscription: string;
+  metadata: string;
+  /** The charge was not confirmed. */
+  chargeUnknown: string;
+  /** A refund was not confirmed. */
+  refundUnknown(amount: string): string;
+  /** What an action does; for the confirmation. */
+  effects: {
+    cancelPending(amount: string): string[];
+    cancelAuthorized(amount: string): string[];
+    cancelCaptured(amount: string): string[];
+    expire(amount: string, expiry: string | null): string[];
+    refund(limit: string, method: string): string[];
+    capture(limit: string): string[];
+    approve(amount: string): string[];
+    deny(amount: string): string[];
+  };
+  answers: string;
+  showAnswers: string;
+  answersHelp: string;
+  currentAnswer: string;
+  askGateway: string;
+  noTransaction: string;
+  notificationsHere: string;
+  noNotifications: string;
+}
+
+export const PAYMENT_IN_ENGLISH: PaymentWords = {
+  amounts: "Amounts",
+  chargedBack: "Charged back",
+  unknownChargeback: "The gateway has not reported the amount yet",
+  store: "Store",
+  paid: "Paid",
+  invoice: "Invoice",
+  subscription: "Subscription",
+  metadata: "Metadata",
+  chargeUnknown:
+    "The gateway has not confirmed this charge, so it is not known whether the customer can pay. " +
+    "The service asks the gateway automatically, the first time after one minute, and shows the " +
+    "result here. Do not charge the customer again before that.",
+  refundUnknown: (amount) =>
+    `The gateway has not confirmed a refund of ${amount}. The service asks the gateway ` +
+    "automatically and shows the result here. Do not refund this amount again before that.",
+  effects: {
+    cancelPending: (amount) => [
+      `The customer can no longer pay ${amount}.`,
+      "A cancelled payment cannot be opened again. Create a new one instead.",
+    ],
+    cancelAuthorized: (amount) => [
+      `The bank releases the reserved ${amount}. The card is not charged.`,
+      "This cannot be undone.",
+    ],
+    cancelCaptured: (amount) => [
+      `The card payment of ${amount} is reversed before it is settled. The customer pays nothing, ` +
+      "and you get nothing.",
+      "This cannot be undone.",
+    ],
+    expire: (amount, expiry) => [
+      expiry === null
+        ? `The customer can no longer pay ${amount}. The payment expires now.`
+        : `The customer can no longer pay ${amount}. The payment expires now instead of on ${expiry}.`,
+      "An expired payment cannot be opened again. Create a new one instead.",
+    ],
+    refund: (limit, method) => [
+      `The amount below goes back to the customer (${method}). You can refund ${limit} or a part ` +
+      "of it.",
+      "A refund cannot be undone.",
+    ],
+    capture: (limit) => [
+      `The card is charged with the amount below. ${limit} or a part of it is possible.`,
+      "The rest of the authorization is released and cannot be captured later.",
+    ],
+    approve: (amount) => [
+      `The card payment of ${amount} is accepted, although the fraud detection has challenged it.`,
+      "If it is a fraud, the bank can take the amount back from you.",
+    ],
+    deny: (amount) => [
+      `The card payment of ${amount} is rejected. The card is not charged.`,
+      "This cannot be undone.",
+    ],
+  },
+  answers: "Gateway answers",
+  showAnswers: "Show",
+  answersHelp: "As the gateway sent them, without signatures, tokens and card numbers.",
+  currentAnswer: "Current answer",
+  askGateway: "Ask the gateway now",
+  noTransaction: "The gateway has no transaction of this payment.",
+  notificationsHere: "Notifications",
+  noNotifications: "The gateway has sent no notification for this order, or it was deleted.",
+};
+
+export const PAYMENT_IN_INDONESIAN: PaymentWords = {
+  amounts: "Jumlah",
+  chargedBack: "Chargeback",
+  unknownChargeback: "Gateway belum melaporkan jumlahnya",
+  store: "Toko",
+  paid: "Dibayar",
+  invoice: "Invoice",
+  subscription: "Langganan",
+  metadata: "Metadata",
+  chargeUnknown:
+    "Gateway belum mengonfirmasi tagihan ini, jadi belum diketahui apakah pelanggan dapat " +
+    "membayar. Layanan menanyakannya secara otomatis, pertama kali setelah satu menit, dan " +
+    "menampilkan hasilnya di sini. Jangan menagih pelanggan lagi sebelum itu.",
+  refundUnknown: (amount) =>
+    `Gateway belum mengonfirmasi pengembalian ${amount}. Layanan menanyakannya secara otomatis ` +
+    "dan menampilkan hasilnya di sini. Jangan mengembalikan jumlah ini lagi sebelum itu.",
+  effects: {
+    cancelPending: (amount) => [
+      `Pelanggan tidak dapat lagi membayar ${amount}.`,
+      "Pembayaran yang dibatalkan tidak dapat dibuka lagi. Buatlah pembayaran baru.",
+    ],
+    cancelAuthorized: (amount) => [
+      `Bank melepaskan ${amount} yang ditahan. Kartu tidak ditagih.`,
+      "Ini tidak dapat dibatalkan.",
+    ],
+    cancelCaptured: (amount) => [
+      `Pembayaran kartu sebesar ${amount} dibatalkan sebelum diselesaikan. Pelanggan tidak ` +
+      "membayar apa pun, dan Anda tidak menerima apa pun.",
+      "Ini tidak dapat dibatalkan.",
+    ],
+    expire: (amount, expiry) => [
+      expiry === null
+        ? `Pelanggan tidak dapat lagi membayar ${amount}. Pembayaran berakhir sekarang.`
+        : `Pelanggan tidak dapat lagi membayar ${amount}. Pembayaran berakhir sekarang, bukan ` +
+          `pada ${expiry}.`,
+      "Pembayaran yang berakhir tidak dapat dibuka lagi. Buatlah pembayaran baru.",
+    ],
+    refund: (limit, method) => [
+      `Jumlah di bawah kembali ke pelanggan (${method}). Anda dapat mengembalikan ${limit} atau ` +
+      "sebagian darinya.",
+      "Pengembalian tidak dapat dibatalkan.",
+    ],
+    capture: (limit) => [
+      `Kartu ditagih sebesar jumlah di bawah. ${limit} atau sebagian darinya dapat ditagih.`,
+      "Sisa otorisasi dilepaskan dan tidak dapat ditagih nanti.",
+    ],
+    approve: (amount) => [
+      `Pembayaran kartu sebesar ${amount} diterima, walaupun dicurigai oleh deteksi penipuan.`,
+      "Jika ternyata penipuan, bank dapat menarik kembali jumlah itu dari Anda.",
+    ],
+    deny: (amount) => [
+      `Pembayaran kartu sebesar ${amount} ditolak. Kartu tidak ditagih.`,
+      "Ini tidak dapat dibatalkan.",
+    ],
+  },
+  answers: "Jawaban gateway",
+  showAnswers: "Tampilkan",
+  answersHelp: "Seperti yang dikirim gateway, tanpa tanda tangan, token, dan nomor kartu.",
+  currentAnswer: "Jawaban sekarang",
+  askGateway: "Tanya gateway sekarang",
+  noTransaction: "Gateway tidak memiliki transaksi untuk pembayaran ini.",
+  notificationsHere: "Notifikasi",
+  noNotifications: "Gateway tidak mengirim notifikasi untuk pesanan ini, atau sudah dihapus.",
+};

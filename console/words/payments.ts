@@ -1,0 +1,111 @@
+/** The texts of the page of payments. */
+
+import type { Column, Field, List } from "../payment_query.ts";
+
+export interface PaymentsWords {
+  filters: string;
+  chosen: string;
+  /** Before the filter that a link removes. */
+  remove: string;
+  apply: string;
+  columns: string;
+  amountHelp: string;
+  outcomeUnknown: string;
+  labels: Record<Field | List, string>;
+  columnNames: Record<Column, string>;
+  fraudStatuses: Record<string, string>;
+}
+
+export const PAYMENTS_IN_ENGLISH: PaymentsWords = {
+  filters: "Filters and columns",
+  chosen: "Filters in use",
+  remove: "Remove",
+  apply: "Apply",
+  columns: "Columns",
+  amountHelp: "To filter by amount, also choose at most 31 days, or a customer.",
+  outcomeUnknown: "Not known",
+  labels: {
+    q: "Search",
+    from: "Created from",
+    to: "Created until",
+    settled_from: "Settled from",
+    settled_to: "Settled until",
+    min_amount: "Amount from (Rp)",
+    max_amount: "Amount to (Rp)",
+    order_id: "Order id",
+    transaction_id: "Transaction id",
+    va_number: "Virtual account",
+    customer_email: "Email",
+    customer_phone: "Phone",
+    fraud_status: "Fraud check",
+    user_id: "User",
+    invoice_id: "Invoice id",
+    subscription_id: "Subscription id",
+    outcome: "Outcome",
+    status: "Status",
+    payment_type: "Method",
+  },
+  columnNames: {
+    amount: "Amount",
+    refunded: "Refunded",
+    net: "Net",
+    status: "Status",
+    fraud: "Fraud check",
+    order: "Order",
+    customer: "Customer",
+    name: "Name",
+    method: "Method",
+    created: "Created",
+    settled: "Settled",
+    user: "User",
+    id: "ID",
+  },
+  fraudStatuses: { accept: "Accepted", challenge: "Challenged", deny: "Denied" },
+};
+
+export const PAYMENTS_IN_INDONESIAN: PaymentsWords = {
+  filters: "Saringan dan kolom",
+  chosen: "Saringan yang dipakai",
+  remove: "Hapus",
+  apply: "Terapkan",
+  columns: "Kolom",
+  amountHelp: "Untuk menyaring jumlah, pilih juga paling banyak 31 hari, atau satu pelanggan.",
+  outcomeUnknown: "Belum diketahui",
+  labels: {
+    q: "Cari",
+    from: "Dibuat dari",
+    to: "Dibuat sampai",
+    settled_from: "Diselesaikan dari",
+    settled_to: "Diselesaikan sampai",
+    min_amount: "Jumlah dari (Rp)",
+    max_amount: "Jumlah sampai (Rp)",
+    order_id: "ID pesanan",
+    transaction_id: "ID transaksi",
+    va_number: "Virtual account",
+    customer_email: "Email",
+    customer_phone: "Telepon",
+    fraud_status: "Deteksi penipuan",
+    user_id: "Pengguna",
+    invoice_id: "ID invoice",
+    subscription_id: "ID langganan",
+    outcome: "Hasil",
+    status: "Status",
+    payment_type: "Metode",
+  },
+  columnNames: {
+    amount: "Jumlah",
+    refunded: "Dikembalikan",
+    net: "Bersih",
+    status: "Status",
+    fraud: "Deteksi penipuan",
+    order: "Pesanan",
+    customer: "Pelanggan",
+    name: "Nama",
+    method: "Metode",
+    created: "Dibuat",
+    settled: "Diselesaikan",
+    user: "Pengguna",
+    id: "ID",
+  },
+  fraudStatuses: { accept: "Diterima", challenge: "Dicurigai", deny: "Ditolak" },
+};

@@ -1,0 +1,264 @@
+import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import { voidInvoice } from "../../core/invoices/void.ts";
+import { cancelPayment } from "../../core/payments/actions.ts";
+import { cancelSubscription } from "../../core/subscriptions/actions.ts";
+import { formsOf, signInTo } from "../support/console/browsing.ts";
+import { createDatabase } from "../support/database/database.ts";
+import { openRelayed, type RelayedPayments } from "../support/gateway/relay.ts";
+import {
+  type Invoice,
+  invoiceRequest,
+  parseInvoice,
+  parseSubscription,
+  type Subscription,
+  subscriptionRequest,
+} from "../support/records/requests.ts";
+import type { Payment } from "../support/payments/payments.ts";
+
+const databaseUrl = await createDatabase();
+
+const PROBE = `"'><script>alert(1)</script><img src=x onerror=alert(2)>`;
+
+interface Records {
+  payment: Payment;
+  invoice: Invoice;
+  subscription: Subscription;
+}
+
+async function createRecords(payments: RelayedPayments, more: object = {}): Promise<Records> {
+  const { post, sandbox } = payments;
+  const sent = await post("/invoices/", invoiceRequest(more));
+  const created = await post("/subscriptions/", await subscriptionRequest(sandbox));
+  return {
+    payment: await payments.charge("bca"),
+    invoice: await parseInvoice(sent, 201),
+    subscription: await parseSubscription(created, 201),
+  };
+}
+
+/** The forms of payments, invoices and subscriptions. */
+function pathsOf({ payment, invoice, subscription }: Records): string[] {
+  return [
+    `/console/payments/${payment.id}/gateway/`,
+    "/console/invoices/new/",
+    `/console/invoices/${invoice.id}/void/`,
+    `/console/invoices/${invoice.id}/check-status/`,
+    ...["disable", "enable", "cancel", "check-status"].map((action) =>
+      `/console/subscriptions/${subscription.id}/${action}/`
+    ),
+  ];
+}
+
+/** The fields of these forms, as their pages would have them. */
+function fieldsOf(
+  path: string,
+  token: string,
+  { invoice, subscription }: Records,
+): Record<string, string> {
+  const { status, amount, interval, interval_unit } = subscription;
+  return {
+    token,
+    key: randomUUID(),
+    shown: path.includes("/subscriptions/")
+      ? `${status} ${amount} ${interval} ${interval_unit}`
+      : `${invoice.status} ${invoice.total_amount}`,
+    step: "create",
+    customer_name: "Forged",
+    due_date: "2099-12-31",
+    "items.0.description": "Forged",
+    "items.0.price": "1000",
+    "items.0.quantity": "1",
+    amount: "1000",
+  };
+}
+
+/** Fails unless the gateway was sent nothing since then, and the records are the same. */
+async function assertUnchanged(
+  payments: RelayedPayments,
+  { payment, invoice, subscription }: Records,
+  asked: number,
+): Promise<void> {
+  assert.equal(payments.relay.asked().length, asked, "the gateway was asked nothing");
+  assert.deepEqual(await payments.read(payment.id), payment);
+  assert.deepEqual(
+    await parseInvoice(await payments.get(`/invoices/${invoice.id}/`), 200),
+    invoice,
+  );
+  assert.deepEqual(
+    await parseSubscription(await payments.get(`/subscriptions/${subscription.id}/`), 200),
+    subscription,
+  );
+}
+
+Deno.test("console forms: a viewer changes no payment, invoice or subscription, also by forged requests", async () => {
+  await using payments = await openRelayed({ databaseUrl });
+  const records = await createRecords(payments);
+  const { app } = payments;
+  const viewer = await signInTo(app, await app.createKey({ isViewer: true }));
+  const asked = payments.relay.asked().length;
+  for (const [name, { id }] of Object.entries(records)) {
+    const { status, html } = await viewer.open(`/console/${name}s/${id}/`);
+    assert.equal(status, 200);
+    assert.match(html, /Viewers change nothing/);
+    const actions = formsOf(html).map(({ action }) => action);
+    assert.deepEqual(actions, ["/console/sign-out/", "/console/preferences/"], name);
+  }
+  const { html } = await viewer.open("/console/invoices/");
+  assert.doesNotMatch(html, /\/invoices\/new\//);
+  const { token } = formsOf(html)[0]!.fields;
+  for (const path of pathsOf(records)) {
+    const sent = await viewer.post(path, fieldsOf(path, token!, records));
+    assert.equal(sent.status, 403, path);
+  }
+  for (const path of ["/console/invoices/new/", `/console/invoices/${records.invoice.id}/void/`]) {
+    assert.equal((await viewer.open(path)).status, 403, path);
+  }
+  await assertUnchanged(payments, records, asked);
+});
+
+Deno.test("console forms: from another origin, without an origin, or without their token they are refused", async () => {
+  await using payments = await openRelayed({ databaseUrl });
+  const records = await createRecords(payments);
+  const { app } = payments;
+  const staff = await signInTo(app, await app.createKey({ isStaff: true }));
+  const other = await signInTo(app, await app.createKey({ isStaff: true }));
+  const { token } = formsOf(staff.page.html)[0]!.fields;
+  const foreign = formsOf(other.page.html)[0]!.fields.token!;
+  const asked = payments.relay.asked().length;
+  for (const path of pathsOf(records)) {
+    const fields = fieldsOf(path, token!, records);
+    for (const Origin of ["https://evil.example", "null", ""]) {
+      const sent = await staff.post(path, fields, { Origin });
+      assert.equal(sent.status, 403, `${path} from ${Origin}`);
+    }
+    for (const wrong of ["", "x", token!.slice(1), foreign]) {
+      assert.equal((await staff.post(path, { ...fields, token: wrong })).status, 403, path);
+    }
+  }
+  await assertUnchanged(payments, records, asked);
+});
+
+Deno.test("console forms: a form without its key or without what it has shown does nothing", async () => {
+  await using payments = await openRelayed({ databaseUrl });
+  const records = await createRecords(payments);
+  const { app } = payments;
+  const staff = await signInTo(app, await app.createKey({ isStaff: true }));
+  const { token } = formsOf(staff.page.html)[0]!.fields;
+  const asked = payments.relay.asked().length;
+  const paths = [
+    `/console/payments/${records.payment.id}/cancel/`,
+    `/console/payments/${records.payment.id}/expire/`,
+    ...pathsOf(records).filter((path) => /void|disable|cancel/.test(path)),
+  ];
+  for (const path of paths) {
+    for (const key of ["", "x", "a".repeat(300)]) {
+      const sent = await staff.post(path, { token: token!, key, shown: "" });
+      assert.equal(sent.status, 400, path);
+    }
+    const sent = await staff.post(path, { token: token!, key: randomUUID() });
+    assert.equal(sent.status, 400, path);
+    assert.match(sent.html, /has changed since the page was opened/);
+  }
+  await assertUnchanged(payments, records, asked);
+});
+
+Deno.test("core: a viewer's change is refused, no matter where the call comes from", async () => {
+  await using payments = await openRelayed({ databaseUrl });
+  const records = await createRecords(payments);
+  const viewer = {
+    userId: "rina",
+    isStaff: false,
+    isViewer: true,
+    credential: "api_key" as const,
+    keyPrefix: "gk_12345678",
+  };
+  const { deps } = payments.app;
+  const asked = payments.relay.asked().length;
+  const refused = { code: "forbidden" };
+  await assert.rejects(cancelPayment(deps, viewer, records.payment.id, null), refused);
+  await assert.rejects(voidInvoice(deps, viewer, records.invoice.id, undefined, null), refused);
+  await assert.rejects(cancelSubscription(deps, viewer, records.subscription.id, null), refused);
+  await assertUnchanged(payments, records, asked);
+});
+
+Deno.test("console: text of customers, callers and the gateway is shown as text on every page", async () => {
+  await using payments = await openRelayed({ databaseUrl });
+  const { app, post, sandbox } = payments;
+  const staff = await signInTo(app, await app.createKey({ isStaff: true }));
+  const probe = PROBE.slice(0, 40);
+  const invoice = await parseInvoice(
+    await post("/invoices/", {
+      customer_name: probe,
+      customer_id: PROBE.slice(0, 36),
+      customer_email: `"><b>@example.com`,
+      due_date: "2099-12-31",
+      invoice_number: probe.slice(0, 30) + randomUUID().slice(0, 8),
+      notes: PROBE,
+      items: [{ description: PROBE, price: 1000, quantity: 1 }],
+    }),
+    201,
+  );
+  const subscription = await parseSubscription(
+    await post(
+      "/subscriptions/",
+      await subscriptionRequest(sandbox, {
+        customer_details: { first_name: PROBE.slice(0, 50), email: `"><b>@example.com` },
+      }),
+    ),
+    201,
+  );
+  const payment = await payments.charge("bca", {
+    customer_details: { first_name: PROBE.slice(0, 30), email: "a@example.com" },
+    item_details: [{ name: PROBE.slice(0, 50), price: 44_000, quantity: 1 }],
+    metadata: { note: PROBE },
+  });
+  const query = encodeURIComponent(PROBE);
+  const paths = [
+    "/console/invoices/",
+    `/console/invoices/?customer_email=${query}&status=${query}&from=${query}`,
+    `/console/invoices/${invoice.id}/`,
+    `/console/invoices/${invoice.id}/?done=${query}`,
+    `/console/invoices/${invoice.id}/void/`,
+    "/console/subscriptions/",
+    `/console/subscriptions/?name=${query}&payment_type=${query}&user_id=${query}`,
+    `/console/subscriptions/${subscription.id}/`,
+    `/console/subscriptions/${subscription.id}/?done=${query}`,
+    `/console/subscriptions/${subscription.id}/cancel/`,
+    `/console/payments/${payment.id}/`,
+    `/console/payments/${payment.id}/gateway/`,
+    `/console/payments/${payment.id}/cancel/`,
+  ];
+  const pages = [];
+  for (const path of paths) pages.push(await staff.open(path));
+
+  // The gateway's own texts: a link that is no web address, and an error message.
+  payments.relay.intercept = async (_request, pass) => {
+    const response = await pass();
+    const answer = JSON.stringify(await response.json());
+    const changed = { ...JSON.parse(answer), status_message: PROBE, error_messages: [PROBE] };
+    return Response.json({ ...changed, validation_messages: [PROBE] }, { status: response.status });
+  };
+  await staff.open(`/console/payments/${payment.id}/gateway/`);
+  pages.push(await staff.submit(/gateway/));
+  payments.relay.intercept = () =>
+    Response.json({ error_messages: [PROBE], status_message: PROBE }, { status: 400 });
+  await staff.open(`/console/subscriptions/${subscription.id}/cancel/`);
+  pages.push(await staff.submit(/cancel/));
+  await staff.open(`/console/invoices/${invoice.id}/void/`);
+  pages.push(await staff.submit(/void/, { reason: PROBE }));
+  await staff.open("/console/invoices/new/");
+  const entered = { customer_name: PROBE, notes: PROBE, "items.0.description": PROBE };
+  pages.push(await staff.submit(/new/, { ...entered, step: "review" }));
+  await staff.open("/console/invoices/new/");
+  const valid = { ...entered, customer_name: probe, "items.0.price": "1000" };
+  pages.push(await staff.submit(/new/, { ...valid, step: "review" }));
+  pages.push(await staff.submit(/new/, { step: "create" }));
+
+  for (const { html, path } of pages) {
+    assert.match(html, /<\/html>/, path);
+    assert.doesNotMatch(html, /<script>|<img|<b>/, path);
+    assert.equal(html.match(/<script/g)!.length, 1, path);
+    assert.doesNotMatch(html, /style=|javascript:| on\w+="/, path);
+  }
+});
