@@ -11,6 +11,7 @@ const BENCHMARKS = [
   "payment_lists",
   "console",
   "stats",
+  "reconciliation",
   "exports",
   "reads",
   "notifications",

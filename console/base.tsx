@@ -79,7 +79,7 @@ export interface ConsoleBase {
   signedIn(c: ConsoleContext): Promise<SignedInView>;
   /** The fields of a form; throws if no page of this console has sent it. */
   formOf(c: ConsoleContext, session: OpenSession | null): Promise<Form>;
-  page(c: ConsoleContext, html: Child, status?: 200 | 400 | 403): Response;
+  page(c: ConsoleContext, html: Child, status?: 200 | 400 | 403 | 413): Response;
 }
 
 /** An invoice with long texts needs the most. */
@@ -92,6 +92,11 @@ const HEADERS = {
   "Referrer-Policy": "same-origin",
   "X-Frame-Options": "DENY",
 };
+
+/** This form has a large file. Its route limits and reads it itself. */
+function isUpload({ req }: ConsoleContext, root: string): boolean {
+  return req.method === "POST" && req.path.replace(/\/?$/, "/") === `${root}/reconciliations/`;
+}
 
 /** After this time a page that could not be shown is loaded again. */
 const RETRY_SECONDS = 5;
@@ -113,15 +118,13 @@ export function createBase(deps: ConsoleDeps): ConsoleBase {
     c.env.route = `${root}/`;
     await next();
   });
-  router.use(
-    "*",
-    bodyLimit({
-      maxSize: MAX_FORM_BYTES,
-      onError: () => {
-        throw new ServiceError("payload_too_large");
-      },
-    }),
-  );
+  const limitForm = bodyLimit({
+    maxSize: MAX_FORM_BYTES,
+    onError: () => {
+      throw new ServiceError("payload_too_large");
+    },
+  });
+  router.use("*", (c, next) => isUpload(c, root) ? next() : limitForm(c, next));
   router.post("*", async (c, next) => {
     requireSameOrigin(c);
     await next();

@@ -1,4 +1,4 @@
-/** A chart of stacked columns as SVG, with a legend, and with a table of the same figures. */
+/** A chart of stacked columns as SVG, with a legend, and on request with a table of the same figures. */
 
 // @ts-types="@types/d3-scale"
 import { scaleBand, scaleLinear } from "d3-scale";
@@ -25,16 +25,21 @@ const LABELS = 26;
 
 const TICKS = 4;
 
-/** Every seventh column has a label, counted from the last one. */
-const LABEL_EVERY = 7;
+/** More columns would be thinner than a pixel on a telephone, and the page too large. */
+export const MAX_COLUMNS = 62;
+
+/** Columns between two labels, counted from the last column: a week, if there is room for that. */
+function labelStep(columns: number): number {
+  return columns > 31 ? Math.ceil(columns / 5) : 7;
+}
 
 interface ChartProps {
   view: SignedInView;
   /** Unique on the page. */
   id: string;
   title: string;
-  /** What a column is, such as "Day". */
-  columnName: string;
+  /** What a column is, such as "Day", in the table; absent: the page has a table of its own. */
+  columnName?: string;
   /** The label of each column. */
   columns: string[];
   /** At most `MAX_SERIES`, the lowest in the stack first. */
@@ -42,7 +47,7 @@ interface ChartProps {
 }
 
 export const StackedChart: FC<ChartProps> = (props) => {
-  const { view, id, title, columns, series } = props;
+  const { view, id, title, columnName, columns, series } = props;
   const rows = columns.map((_, index) => series.map(({ values }) => Number(values[index])));
   const highest = Math.max(...rows.map((row) => row.reduce((sum, value) => sum + value, 0)));
   const x = scaleBand<number>().domain(columns.keys()).range([0, 100]).padding(0.25);
@@ -88,7 +93,7 @@ export const StackedChart: FC<ChartProps> = (props) => {
                   />
                 );
               })}
-              {(columns.length - 1 - index) % LABEL_EVERY === 0 && (
+              {(columns.length - 1 - index) % labelStep(columns.length) === 0 && (
                 <text
                   x={percent(x(index)! + x.bandwidth() / 2)}
                   y={HEIGHT + 20}
@@ -101,12 +106,14 @@ export const StackedChart: FC<ChartProps> = (props) => {
           ))}
         </svg>
       </div>
-      <ChartTable {...props} />
+      {columnName !== undefined && <ChartTable {...props} columnName={columnName} />}
     </>
   );
 };
 
-const ChartTable: FC<ChartProps> = ({ view, id, columnName, columns, series }) => {
+const ChartTable: FC<ChartProps & { columnName: string }> = (
+  { view, id, columnName, columns, series },
+) => {
   const { showTable, total } = view.words.overviewPage;
   const titles = [columnName, ...series.map(({ name }) => name), total];
   return (

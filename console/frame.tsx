@@ -100,6 +100,8 @@ const Navigation: FC<{ view: View; path: string }> = ({ view, path }) => {
     "/refunds/": words.refundsPage,
     "/invoices/": words.invoicesPage.title,
     "/subscriptions/": words.subscriptionsPage.title,
+    "/reports/": words.reportsPage.title,
+    "/reconciliations/": words.reconciliationPage.title,
     "/events/": words.eventsPage.title,
     "/webhooks/": words.webhooks,
     "/notifications/": words.notifications,

@@ -12,10 +12,12 @@ import {
   pruneTable,
   storePruneCursor,
 } from "../db/prune.ts";
+import { findOldReconciliation } from "../db/reconciliations.ts";
 import type { Clock } from "./clock.ts";
 import type { RetentionDays } from "./config/config.ts";
 import { oldestValidKey } from "./idempotency/keys.ts";
 import { firstIdAt } from "./ids.ts";
+import { deleteReconciliation } from "./reports/reconciliations.ts";
 
 export interface PruneDeps {
   database: Database;
@@ -33,11 +35,15 @@ export async function prune(
   deps: PruneDeps,
   batches = BATCHES,
 ): Promise<Record<keyof RetentionDays, number>> {
-  const deleted = { jobs: 0, notifications: 0, events: 0, audit: 0, keys: 0, deliveries: 0 };
+  const deleted: Record<keyof RetentionDays, number> = {
+    ...{ jobs: 0, notifications: 0, events: 0, audit: 0, keys: 0, deliveries: 0 },
+    reconciliations: 0,
+  };
   // First, because an event is kept while one of its deliveries is pending.
   deleted.deliveries = await expireDeliveries(deps, batches);
   for (const table of PRUNED_TABLES) deleted[table] = await pruneAll(deps, table, batches);
   deleted.keys = await pruneAllKeys(deps, batches);
+  deleted.reconciliations = await pruneReconciliations(deps, batches);
   return deleted;
 }
 
@@ -96,6 +102,31 @@ async function pruneAllKeys({ database, clock, keep }: PruneDeps, batches: typeo
     const done = await database.query((sql) => pruneKeys(sql, range), "prune keys");
     deleted += done;
     if (done < batches.rows) break;
+  }
+  return deleted;
+}
+
+/** An upload takes minutes. One that is older was interrupted by a crash. */
+const MAX_UPLOAD_DAYS = 1;
+
+/** Reports with their lines, and interrupted uploads. */
+async function pruneReconciliations(
+  { database, clock, keep }: PruneDeps,
+  batches: typeof BATCHES,
+): Promise<number> {
+  const now = clock();
+  const age = {
+    end: firstIdAt(daysBefore(now, keep.reconciliations)),
+    abandonedEnd: firstIdAt(daysBefore(now, MAX_UPLOAD_DAYS)),
+  };
+  let deleted = 0;
+  for (; deleted < batches.max; deleted++) {
+    const id = await database.query(
+      (sql) => findOldReconciliation(sql, age),
+      "find old reconciliation",
+    );
+    if (id === null) break;
+    await deleteReconciliation(database, id);
   }
   return deleted;
 }

@@ -1,5 +1,6 @@
 /** The console in English. */
 
+import { ENGLISH_REPORTS } from "./english_reports.ts";
 import { OPERATIONS_IN_ENGLISH } from "./operations_english.ts";
 import { OVERVIEW_IN_ENGLISH } from "./overview.ts";
 import { PAYMENTS_IN_ENGLISH } from "./payments.ts";
@@ -10,6 +11,7 @@ import type { Words } from "./words.ts";
 
 export const ENGLISH: Words = {
   ...OPERATIONS_IN_ENGLISH,
+  ...ENGLISH_REPORTS,
   language: "English",
   locale: "en-GB",
   console: "Console",

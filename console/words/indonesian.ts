@@ -1,5 +1,6 @@
 /** The console in Bahasa Indonesia. */
 
+import { INDONESIAN_REPORTS } from "./indonesian_reports.ts";
 import { OPERATIONS_IN_INDONESIAN } from "./operations_indonesian.ts";
 import { OVERVIEW_IN_INDONESIAN } from "./overview.ts";
 import { PAYMENTS_IN_INDONESIAN } from "./payments.ts";
@@ -10,6 +11,7 @@ import type { Words } from "./words.ts";
 
 export const INDONESIAN: Words = {
   ...OPERATIONS_IN_INDONESIAN,
+  ...INDONESIAN_REPORTS,
   language: "Bahasa Indonesia",
   locale: "id-ID",
   console: "Konsol",

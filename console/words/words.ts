@@ -2,6 +2,13 @@
 
 import type { Role } from "../../core/auth/caller.ts";
 import type { PaymentAction, PaymentStatus } from "../../core/payments/states.ts";
+import type {
+  DifferenceResult,
+  DifferenceView,
+  ReconciliationView,
+} from "../../core/reports/reconciliations.ts";
+import type { ReportColumn } from "../../core/reports/report_file.ts";
+import type { StatsView } from "../../core/reports/stats.ts";
 import type { TimelineEntry } from "../../core/timelines.ts";
 import type { OperationsWords } from "./operations.ts";
 import type { OverviewWords } from "./overview.ts";
@@ -145,4 +152,81 @@ export interface Words extends OperationsWords {
   exportCsv: string;
   overviewPage: OverviewWords;
   paymentsPage: PaymentsWords;
+  reportsPage: {
+    title: string;
+    empty: string;
+    interval: string;
+    intervals: Record<StatsView["interval"], string>;
+    byInterval: Record<StatsView["interval"], string>;
+    groupBy: string;
+    groups: Record<StatsView["group_by"][number] | "none", string>;
+    zone: string;
+    show: string;
+    /** When an interval begins. */
+    begin: string;
+    payments: string;
+    paid: string;
+    successRate: string;
+    gross: string;
+    refunded: string;
+    chargedBack: string;
+    net: string;
+    noBank: string;
+    noUser: string;
+    other: string;
+    download: string;
+    noChart: string;
+    totals: string;
+    moreGroups: string;
+    asOf: string;
+    explanation: string;
+  };
+  reconciliationPage: {
+    title: string;
+    purpose: string;
+    empty: string;
+    upload: string;
+    uploading: string;
+    file: string;
+    fileHelp: string;
+    options: string;
+    columnsHelp: string;
+    columns: Record<ReportColumn, string>;
+    confirmChecks: string;
+    tooLarge: string;
+    interrupted: string;
+    known: string;
+    period: string;
+    noDays: string;
+    lines: string;
+    differences: string;
+    by: string;
+    statuses: Record<ReconciliationView["status"], string>;
+    agrees: string;
+    differs: string;
+    report: string;
+    comparing: string;
+    comparedLines: string;
+    reload: string;
+    comparisonFailed: string;
+    results: Record<DifferenceResult | "matched", string>;
+    meanings: Record<DifferenceResult, string>;
+    queuedChecks: string;
+    noDifferences: string;
+    line: string;
+    kind: string;
+    kinds: Record<DifferenceView["kind"], string>;
+    inFile: string;
+    here: string;
+    check: string;
+    checked: string;
+    byDay: string;
+    day: string;
+    noDay: string;
+    gross: string;
+    fee: string;
+    net: string;
+    download: string;
+    moreDays: string;
+  };
 }

@@ -50,6 +50,8 @@ export interface RetentionDays {
   events: number;
   /** What callers changed and tried to change. */
   audit: number;
+  /** Reports of the gateway that were compared, and their differences. */
+  reconciliations: number;
   /** Pending deliveries to disabled webhook endpoints. */
   deliveries: number;
 }
@@ -164,6 +166,7 @@ export function parseConfig(env: Environment, folder: string): Config {
       keys: settings.KEEP_KEYS_DAYS ?? 1,
       events: settings.KEEP_EVENTS_DAYS ?? 400,
       audit: settings.KEEP_AUDIT_DAYS ?? 400,
+      reconciliations: settings.KEEP_RECONCILIATIONS_DAYS ?? 400,
       deliveries: settings.KEEP_HELD_DELIVERIES_DAYS ?? settings.KEEP_EVENTS_DAYS ?? 400,
     },
     recheck: {

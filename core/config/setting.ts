@@ -1,7 +1,7 @@
 /** One setting: its documentation, and how its text is parsed. */
 
 import { z } from "zod";
-import { wholeNumber } from "./parsers.ts";
+import { trueOrFalse, wholeNumber } from "./parsers.ts";
 
 export interface SettingInfo {
   description: string;
@@ -31,4 +31,8 @@ export function textSetting(info: SettingInfo) {
 
 export function daysSetting(info: SettingInfo) {
   return setting(info, "must be a number of days, 1 to 36500", wholeNumber(1, 36_500));
+}
+
+export function booleanSetting(info: SettingInfo) {
+  return setting(info, "must be true or false", trueOrFalse);
 }

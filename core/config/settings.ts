@@ -9,12 +9,11 @@ import {
   baseUrl,
   isEncryptedOrLoopback,
   matching,
-  trueOrFalse,
   url,
   wholeNumber,
   wholeNumbers,
 } from "./parsers.ts";
-import { daysSetting, setting, type SettingInfo, textSetting } from "./setting.ts";
+import { booleanSetting, daysSetting, setting, type SettingInfo, textSetting } from "./setting.ts";
 
 export const DEFAULT_PORT = 8000;
 export const DEFAULT_SANDBOX_PORT = 8001;
@@ -204,6 +203,11 @@ export const SETTINGS = z.object({
     default: "`400`",
     example: "90",
   }),
+  KEEP_RECONCILIATIONS_DAYS: daysSetting({
+    description: "Days to keep reconciled reports and their differences (`GET /reconciliations/`)",
+    default: "`400`",
+    example: "90",
+  }),
   KEEP_HELD_DELIVERIES_DAYS: daysSetting({
     description: "Days until events that wait for a disabled webhook endpoint expire",
     default: "the value of `KEEP_EVENTS_DAYS`",
@@ -250,24 +254,16 @@ export const SETTINGS = z.object({
     "must be a whole number, 0 to 6000",
     wholeNumber(0, 6_000),
   ),
-  WEBHOOK_ALLOW_PRIVATE: setting(
-    {
-      description: "`true` allows webhook endpoints on private networks and without TLS",
-      default: "`true` in the embedded default, else `false`",
-      example: "true",
-    },
-    "must be true or false",
-    trueOrFalse,
-  ),
-  LOG_GATEWAY: setting(
-    {
-      description: "`true` logs requests to the gateway and its responses, with secrets masked",
-      default: "`false`",
-      example: "true",
-    },
-    "must be true or false",
-    trueOrFalse,
-  ),
+  WEBHOOK_ALLOW_PRIVATE: booleanSetting({
+    description: "`true` allows webhook endpoints on private networks and without TLS",
+    default: "`true` in the embedded default, else `false`",
+    example: "true",
+  }),
+  LOG_GATEWAY: booleanSetting({
+    description: "`true` logs requests to the gateway and its responses, with secrets masked",
+    default: "`false`",
+    example: "true",
+  }),
   AUTH_JWKS_URL: setting(
     {
       description: "Accept JWTs signed by a key of the JWK set at this URL",
@@ -372,17 +368,13 @@ export const SETTINGS = z.object({
     "must be a whole number, 0 to 300",
     wholeNumber(0, 300),
   ),
-  DENO_DEPLOY: setting(
-    {
-      description:
-        "Set by the platform Deno Deploy; do not set it yourself. If `true`, the service " +
-        "[follows the rules of that platform](production.md#on-deno-deploy)",
-      default: "`false`",
-      example: "true",
-    },
-    "must be true or false",
-    trueOrFalse,
-  ),
+  DENO_DEPLOY: booleanSetting({
+    description:
+      "Set by the platform Deno Deploy; do not set it yourself. If `true`, the service " +
+      "[follows the rules of that platform](production.md#on-deno-deploy)",
+    default: "`false`",
+    example: "true",
+  }),
 });
 
 export type Settings = z.output<typeof SETTINGS>;

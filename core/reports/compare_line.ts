@@ -1,6 +1,6 @@
 /** Compares a line of a report with the payment or refund that it is about. */
 
-import type { ComparedLine, FileLine, LineCandidate } from "../../db/reconciliations.ts";
+import type { ComparedLine, FileLine, LineCandidate } from "../../db/reconciliation_lines.ts";
 import { chargebackAmount } from "../payments/views.ts";
 
 type Outcome = Omit<ComparedLine, keyof FileLine>;

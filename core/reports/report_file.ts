@@ -2,6 +2,7 @@
 
 import { parse } from "csv-parse";
 import { Readable } from "node:stream";
+import type { FileLine } from "../../db/reconciliation_lines.ts";
 import { type FieldError, invalidField, ServiceError } from "../errors.ts";
 import { MAX_AMOUNT } from "../money.ts";
 
@@ -18,31 +19,14 @@ const HEADERS = {
   time: ["settlementtime", "transactiontime", "settlementdate", "time", "date"],
 };
 
+export { LINE_KINDS } from "../../db/reconciliation_lines.ts";
+
 export const REPORT_COLUMNS = Object.keys(HEADERS) as ReportColumn[];
 
 export type ReportColumn = keyof typeof HEADERS;
 
 /** Headers that the caller has named. */
 export type ColumnNames = Partial<Record<ReportColumn, string>>;
-
-export const LINE_KINDS = ["settlement", "refund", "chargeback", "status"] as const;
-
-export interface ReportLine {
-  /** As in an editor: the header is line 1. */
-  line: number;
-  /** `status`: the line only states the status of a transaction. */
-  kind: (typeof LINE_KINDS)[number];
-  order_id: string | null;
-  transaction_id: string | null;
-  refund_key: string | null;
-  status: string | null;
-  /** Whole rupiah; never negative. */
-  amount: number;
-  fee_cents: number | null;
-  net_cents: number | null;
-  /** The day in Jakarta, such as `2026-03-05`. */
-  day: string | null;
-}
 
 /** After this many errors, the rest of the file is not read. */
 const MAX_ERRORS = 20;
@@ -57,7 +41,7 @@ const MAX_LINE_BYTES = 64 * 1024;
 export async function* readReport(
   file: ReadableStream<Uint8Array>,
   names: ColumnNames,
-): AsyncGenerator<ReportLine, void> {
+): AsyncGenerator<FileLine, void> {
   const errors: FieldError[] = [];
   const fail = (line: number, message: string) => {
     errors.push({ field: `line ${line}`, message });
@@ -204,7 +188,7 @@ function readLine(
   record: string[],
   columns: Map<ReportColumn, number>,
   line: number,
-): ReportLine | string {
+): FileLine | string {
   const cell = (column: ReportColumn) => {
     const index = columns.get(column);
     // Exports put an apostrophe before text that a spreadsheet would run.
@@ -252,7 +236,7 @@ function shorten(text: string | null): string {
 /** The statuses of transactions whose money was not moved. */
 const UNPAID = ["pending", "authorize", "deny", "cancel", "expire", "failure"];
 
-function kindOf(type: string | null, amount: number): ReportLine["kind"] | null {
+function kindOf(type: string | null, amount: number): FileLine["kind"] | null {
   if (type === null) return amount < 0 ? "refund" : "settlement";
   const name = type.toLowerCase().replaceAll(/[ -]+/g, "_");
   if (name.includes("chargeback")) return "chargeback";

@@ -8,115 +8,28 @@ import type { PaymentDeps } from "../../core/payments/payment_record.ts";
 import {
   DIFFERENCES,
   listDifferences,
+  listReconciliations,
   MAX_FILE_BYTES,
   readReconciliation,
-  RECONCILIATION_STATUSES,
-  type ReconciliationView,
   tooLarge,
   uploadReport,
-} from "../../core/reports/reconcile.ts";
-import { type ColumnNames, LINE_KINDS, REPORT_COLUMNS } from "../../core/reports/report_file.ts";
-import { type Examples, id, money, nullableText, timestamp } from "../../core/response_fields.ts";
+} from "../../core/reports/reconciliations.ts";
+import { type ColumnNames, REPORT_COLUMNS } from "../../core/reports/report_file.ts";
 import { unsentExample } from "../../openapi/components.ts";
 import { linkHeader, NEXT_PAGE, paging } from "../shared/page.ts";
 import { basePathOf, locationHeader, parsePathId, pathId } from "../shared/paths.ts";
 import { CHANGE_ERRORS, COMMON_ERRORS, problems } from "../shared/problem_responses.ts";
 import { callerOf, createRouter, type Router } from "../shared/router.ts";
+import {
+  DIFFERENCE_PAGE,
+  DifferenceSchema,
+  RECONCILIATION_PAGE,
+  RECONCILIATIONS,
+  ReconciliationSchema,
+  ReconciliationSummarySchema,
+} from "./schemas.ts";
 
 const path = "/reconciliations/";
-
-const count = (description: string) =>
-  z.int().openapi({ format: "int64", description, example: 3 });
-
-const ReconciliationSchema = z.object({
-  id,
-  job_id: z.uuid().openapi({
-    description: "The job that compares the file; `GET /jobs/{pk}/` shows its progress.",
-    example: "0197a3c4-7b1e-7c55-8a3d-3c1f0e9b5d20",
-  }),
-  status: z.enum(RECONCILIATION_STATUSES).openapi("ReconciliationStatus", {
-    description: [
-      "- `queued`: the file is stored",
-      "- `running`: its lines are being compared",
-      "- `succeeded`: see `results`",
-    ].join("\n"),
-    example: "succeeded",
-  }),
-  lines: count("Lines of the file, without the header."),
-  first_day: z.iso.date().nullable().openapi({
-    description: "The first day in the file (Jakarta); null if the file has no times.",
-    example: "2026-03-05",
-  }),
-  last_day: z.iso.date().nullable().openapi({
-    description: "The last day in the file (Jakarta); null if the file has no times.",
-    example: "2026-03-05",
-  }),
-  results: z.object({
-    matched: count("Lines that agree."),
-    amount_differs: count("Lines whose amount differs."),
-    status_differs: count("Lines whose payment or refund has another state here."),
-    missing_here: count("Lines without a payment or refund here."),
-    missing_there: count(
-      "Payments that were settled on the days of the file, but are not in it; null if the file " +
-        "has no times.",
-    ).nullable(),
-  }).nullable().openapi({ description: "Null until `status` is `succeeded`." }),
-  days: z.array(z.object({
-    date: z.iso.date().nullable().openapi({
-      description: "A day in Jakarta; null: lines without a time.",
-      example: "2026-03-05",
-    }),
-    lines: count("Lines of the day."),
-    gross_amount: money("Settlements minus refunds and chargebacks.", "194000.00"),
-    fee: money("Sum of the fees in the file.", "1760.00"),
-    net_amount: money("Sum of the net amounts in the file.", "192240.00"),
-  })).nullable().openapi({ description: "Sums of the file; null until it is compared." }),
-  queued_checks: count("Payments with a difference that are checked at the gateway."),
-  created_at: timestamp("When the file was uploaded."),
-  finished_at: timestamp("When it was compared; null until then.").nullable(),
-}).openapi("Reconciliation", {
-  description: "A report of the gateway, compared with the payments here.",
-});
-
-const QUEUED: ReconciliationView = {
-  id: "0197a3c2-5f4e-7d61-9f0b-2c64d1b0a7e5",
-  job_id: "0197a3c4-7b1e-7c55-8a3d-3c1f0e9b5d20",
-  status: "queued",
-  lines: 3,
-  first_day: "2026-03-05",
-  last_day: "2026-03-05",
-  results: null,
-  days: null,
-  queued_checks: 0,
-  created_at: "2026-03-06T02:15:00.000Z",
-  finished_at: null,
-};
-
-const SUCCEEDED: ReconciliationView = {
-  ...QUEUED,
-  status: "succeeded",
-  results: {
-    matched: 2,
-    amount_differs: 1,
-    status_differs: 0,
-    missing_here: 0,
-    missing_there: 0,
-  },
-  days: [{
-    date: "2026-03-05",
-    lines: 3,
-    gross_amount: "194000.00",
-    fee: "1760.00",
-    net_amount: "192240.00",
-  }],
-  queued_checks: 1,
-  finished_at: "2026-03-06T02:15:01.000Z",
-};
-
-const EXAMPLES = {
-  compared: { summary: "Compared, with one difference", value: SUCCEEDED },
-  queued: { summary: "Stored, and not compared yet", value: QUEUED },
-} satisfies Examples<ReconciliationView>;
 
 const FILE_EXAMPLE = "order_id,transaction_id,gross_amount,fee,net_amount,settlement_time\r\n" +
   "order-1017,be03df7d-2f97-4c8c-a53c-8959f1b67295,150000.00,880.00,149120.00,2026-03-05 10:12:09\r\n";
@@ -168,7 +81,7 @@ const uploadRoute = createRoute({
     200: {
       description: "The same file was uploaded before",
       headers: locationHeader("reconciliation", path),
-      content: { "application/json": { schema: ReconciliationSchema, examples: EXAMPLES } },
+      content: { "application/json": { schema: ReconciliationSchema, examples: RECONCILIATIONS } },
     },
     202: {
       description: "The file is stored, and will be compared",
@@ -176,11 +89,37 @@ const uploadRoute = createRoute({
       content: {
         "application/json": {
           schema: ReconciliationSchema,
-          examples: { report: EXAMPLES.queued },
+          examples: { report: RECONCILIATIONS.queued },
         },
       },
     },
     ...problems("payload_too_large", "unsupported_media_type", ...CHANGE_ERRORS),
+  },
+});
+
+const listRoute = createRoute({
+  method: "get",
+  path,
+  operationId: "listReconciliations",
+  summary: "List reconciliations",
+  description:
+    "Returns the reports that were uploaded, newest first, with their results. They are " +
+    "deleted after the retention period. Follow `Link` for the next page until it is absent. " +
+    "Staff and viewers only; for other callers, the error is `forbidden`.",
+  tags: ["Reports"],
+  request: { query: z.object(paging) },
+  responses: {
+    200: {
+      description: "A page of reconciliations",
+      headers: NEXT_PAGE,
+      content: {
+        "application/json": {
+          schema: z.array(ReconciliationSummarySchema),
+          examples: RECONCILIATION_PAGE,
+        },
+      },
+    },
+    ...problems("forbidden", ...COMMON_ERRORS),
   },
 });
 
@@ -198,69 +137,11 @@ const readRoute = createRoute({
   responses: {
     200: {
       description: "The reconciliation",
-      content: { "application/json": { schema: ReconciliationSchema, examples: EXAMPLES } },
+      content: { "application/json": { schema: ReconciliationSchema, examples: RECONCILIATIONS } },
     },
     ...problems("not_found", "forbidden", ...COMMON_ERRORS),
   },
 });
-
-const DifferenceSchema = z.object({
-  line: z.int().nullable().openapi({
-    description: "The line of the file; the header is line 1. Null for `missing_there`.",
-    example: 3,
-  }),
-  result: z.enum(DIFFERENCES as [DifferenceResult, ...DifferenceResult[]]).openapi({
-    description: "What differs, as in `results` of the reconciliation.",
-    example: "amount_differs",
-  }),
-  kind: z.enum(LINE_KINDS).openapi({
-    description: "What the line is about; `status`: it only states a status.",
-    example: "settlement",
-  }),
-  order_id: nullableText.openapi({
-    description: "The order id in the file.",
-    example: "order-1017",
-  }),
-  transaction_id: nullableText.openapi({
-    description: "The transaction id in the file.",
-    example: "be03df7d-2f97-4c8c-a53c-8959f1b67295",
-  }),
-  amount: money("The amount in the file; null for `missing_there`.", "149000.00").nullable(),
-  status: nullableText.openapi({ description: "The status in the file.", example: null }),
-  date: z.iso.date().nullable().openapi({
-    description: "The day in Jakarta.",
-    example: "2026-03-05",
-  }),
-  payment_id: z.uuid().nullable().openapi({
-    description: "The payment here.",
-    example: "0197a3c2-5f4e-7d61-9f0b-2c64d1b0a7e5",
-  }),
-  refund_id: z.uuid().nullable().openapi({ description: "The refund here.", example: null }),
-  known_amount: money("The amount here.", "150000.00").nullable(),
-  known_status: nullableText.openapi({ description: "The status here.", example: "settlement" }),
-}).openapi("ReconciliationDifference", { description: "A line that does not agree." });
-
-type DifferenceResult = Exclude<(typeof DIFFERENCES)[number], "matched">;
-
-const DIFFERENCE_PAGE = {
-  page: {
-    summary: "One difference",
-    value: [{
-      line: 3,
-      result: "amount_differs",
-      kind: "settlement",
-      order_id: "order-1017",
-      transaction_id: "be03df7d-2f97-4c8c-a53c-8959f1b67295",
-      amount: "149000.00",
-      status: null,
-      date: "2026-03-05",
-      payment_id: "0197a3c2-5f4e-7d61-9f0b-2c64d1b0a7e5",
-      refund_id: null,
-      known_amount: "150000.00",
-      known_status: "settlement",
-    }],
-  },
-} satisfies Examples<z.output<typeof DifferenceSchema>[]>;
 
 const differencesRoute = createRoute({
   method: "get",
@@ -275,7 +156,7 @@ const differencesRoute = createRoute({
   request: {
     params,
     query: z.object({
-      result: oneOf(DIFFERENCES as [DifferenceResult, ...DifferenceResult[]]).optional().openapi({
+      result: oneOf(DIFFERENCES).optional().openapi({
         description: "Only differences with this `result`.",
         param: { examples: unsentExample("missing_here") },
       }),
@@ -321,6 +202,13 @@ export function createReconciliationRoutes(deps: PaymentDeps): Router {
       ? c.json(reconciliation, 202, { Location })
       : c.json(reconciliation, 200, { Location });
   });
+  router.openapi(listRoute, async (c) => {
+    const { cursor, limit } = c.req.valid("query");
+    const page = { limit, before: cursor ?? null };
+    const { reconciliations, next } = await listReconciliations(deps, callerOf(c), page);
+    const Link = linkHeader(basePathOf(c, path) + path, { limit }, next);
+    return c.json(reconciliations, 200, Link);
+  });
   router.openapi(readRoute, async (c) => {
     const id = parsePathId(c.req.valid("param").pk);
     return c.json(await readReconciliation(deps, callerOf(c), id), 200);
@@ -331,9 +219,7 @@ export function createReconciliationRoutes(deps: PaymentDeps): Router {
     const filter = { result: result ?? null, after: cursor ?? null, limit };
     const { differences, next } = await listDifferences(deps, callerOf(c), id, filter);
     const url = `${basePathOf(c, "/reconciliations/:pk/differences/")}${path}${id}/differences/`;
-    return c.json(differences as z.output<typeof DifferenceSchema>[], 200, {
-      ...linkHeader(url, { result, limit }, next, (line) => line),
-    });
+    return c.json(differences, 200, linkHeader(url, { result, limit }, next, (line) => line));
   });
   return router;
 }

@@ -9,6 +9,7 @@ import {
   getPaymentStats,
   getReconciliation,
   listReconciliationDifferences,
+  listReconciliations,
 } from "#api/sdk";
 import type {
   CreateReconciliationData,
@@ -17,9 +18,11 @@ import type {
   ExportRefundsData,
   GetPaymentStatsData,
   ListReconciliationDifferencesData,
+  ListReconciliationsData,
   PaymentStats,
   Reconciliation,
   ReconciliationDifference,
+  ReconciliationSummary,
 } from "#api/types";
 import { type CallOptions, dataOf, toRequestOptions } from "./call.ts";
 import { Pager } from "./pager.ts";
@@ -106,6 +109,21 @@ export class Reports {
         query,
         ...toRequestOptions(options),
       }),
+    );
+  }
+
+  /** The reports that were uploaded, newest first. Staff and viewers only. */
+  reconciliations(
+    query: ListReconciliationsData["query"] = {},
+    options?: CallOptions,
+  ): Pager<ReconciliationSummary> {
+    const { cursor: first, ...filter } = query;
+    return new Pager((cursor = first) =>
+      listReconciliations({
+        client: this.#client,
+        query: { ...filter, cursor },
+        ...toRequestOptions(options),
+      })
     );
   }
 

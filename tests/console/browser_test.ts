@@ -1,5 +1,8 @@
 import assert from "node:assert/strict";
+import { Buffer } from "node:buffer";
 import { updateStats } from "../../core/reports/count_payments.ts";
+import { createReconcile } from "../../core/reports/reconcile.ts";
+import type { GatewayJob } from "../../db/jobs.ts";
 import { findBrowser, launchBrowser } from "../support/browser.ts";
 import { addOperations } from "../support/console/operations.ts";
 import { openPayments, type TestPayments } from "../support/payments/payments.ts";
@@ -186,6 +189,61 @@ Deno.test({
   },
 });
 
+/** Compares a report, as a worker does. */
+async function compareReport({ app }: TestPayments, id: string): Promise<void> {
+  const { signal } = new AbortController();
+  const job = { subject_id: id } as GatewayJob;
+  await createReconcile(app.deps).run(job, { signal, stopping: signal });
+}
+
+Deno.test({
+  name:
+    "console in a browser: uploads a report with progress, names its columns, and shows the differences",
+  ignore: browserPath === null,
+  sanitizeResources: false,
+  async fn() {
+    await using opened = await openBrowser();
+    const { payments, browser, url, signIn } = opened;
+    const paid = await payments.paid("gopay");
+    const page = await browser.newPage();
+    const problems: string[] = [];
+    page.on("pageerror", (error: Error) => problems.push(error.message));
+    await signIn(page, await payments.app.createKey({ isStaff: true }));
+    await page.goto(`${url}/reconciliations/`);
+    const file = (text: string) => ({
+      name: "report.csv",
+      mimeType: "text/csv",
+      buffer: Buffer.from(text),
+    });
+    const lines = `${paid.order_id};43000;2026-03-05\n<b>x</b>;1000;2026-03-05\n`.repeat(20_000);
+    await page.getByLabel("Report (CSV)").setInputFiles(file(`No;Nominal;Tanggal\n${lines}`));
+    const upload = page.getByRole("button", { name: "Upload a report" });
+    await upload.click();
+    await page.getByText("name the column of").waitFor();
+    // The form still has the file, and offers its headers.
+    await page.getByText("Column names and options").click();
+    assert.deepEqual(
+      await page.evaluate('[...document.querySelectorAll("#headers option")].map((o) => o.value)'),
+      ["No", "Nominal", "Tanggal"],
+    );
+    await page.getByLabel("Order id").fill("No");
+    await page.getByLabel("Amount", { exact: true }).fill("Nominal");
+    await page.getByLabel("Time").fill("Tanggal");
+    const progress = page.getByRole("progressbar");
+    await Promise.all([progress.waitFor(), upload.click()]);
+    await page.getByRole("heading", { name: "Comparing the report" }).waitFor();
+    const [id] = page.url().match(/[0-9a-f-]{36}/);
+    await compareReport(payments, id);
+    // The page finds out by itself.
+    await page.getByText("Has differences").waitFor();
+    await page.getByRole("link", { name: "Other amount 20,000" }).click();
+    await page.getByRole("link", { name: paid.order_id }).first().waitFor();
+    await page.getByRole("button", { name: "Check at the gateway" }).first().click();
+    await page.getByText(`Checked at the gateway. ${paid.order_id}: Paid, Rp 44.000.`).waitFor();
+    assert.deepEqual(problems, []);
+  },
+});
+
 const PAGES = [
   "",
   "payments",
@@ -201,6 +259,8 @@ const PAGES = [
   "events",
   "audit",
   "status",
+  "reports",
+  "reconciliations",
 ];
 
 Deno.test({
@@ -216,6 +276,16 @@ Deno.test({
     await updateStats(payments.app.deps);
     const operations = await addOperations(payments);
     const key = await payments.app.createKey({ isStaff: true });
+    const reports = [`${payment.order_id},43000,2026-03-05`, "A-1,1000,2026-03-06"];
+    const [compared, queued] = await Promise.all(reports.map(async (line) => {
+      const response = await payments.app.as(key, "/reconciliations/", {
+        method: "POST",
+        body: `order_id,amount,time\n${line}\n`,
+        headers: { "Content-Type": "text/csv" },
+      });
+      return (await response.json()).id as string;
+    }));
+    await compareReport(payments, compared!);
     const { invoice, subscription } = await createRecords(payments);
     const pages = [
       ...PAGES,
@@ -226,6 +296,8 @@ Deno.test({
       `invoices/${invoice}/void`,
       `subscriptions/${subscription}`,
       `subscriptions/${subscription}/cancel`,
+      `reconciliations/${compared}`,
+      `reconciliations/${queued}`,
     ];
     for (const { width, height, colorScheme } of SCREENS) {
       const context = await browser.newContext({ viewport: { width, height }, colorScheme });
@@ -233,7 +305,8 @@ Deno.test({
       await signIn(page, key);
       for (const path of [...pages, ...operations]) {
         await page.goto(path === "" ? `${url}/` : `${url}/${path}/`);
-        const name = path.replaceAll("/", "_").replace(/[0-9a-f]{8}-[0-9a-f-]{27}/, "one") ||
+        const name = path.replace(/[0-9a-f]{8}-[0-9a-f-]{27}/, "one")
+          .replaceAll("/", "_") ||
           "overview";
         if (SCREENSHOTS) {
           await page.screenshot({

@@ -14,6 +14,9 @@ import { listPaidPayments } from "../../db/paid_checks.ts";
 import { listNotifications } from "../../db/notifications.ts";
 import { listPayments, listUnanswered } from "../../db/payment_lists.ts";
 import { searchPayments } from "../../db/payment_search.ts";
+import * as lines from "../../db/reconciliation_lines.ts";
+import * as reconciliations from "../../db/reconciliations.ts";
+import * as stats from "../../db/stats.ts";
 import {
   findPayment,
   listDuePayments,
@@ -162,7 +165,110 @@ const STATEMENTS: Record<string, (sql: Sql) => Promise<unknown>> = {
     listAuditEntries(sql, { ...ANY_AUDIT, outcome: "changed" }),
   "scan charges of a user": (sql) => scanCharges(sql, ANY_AUDIT, "u1", 100),
   "scan charges": (sql) => scanCharges(sql, ANY_AUDIT, null, 100),
+  "list reconciliations": (sql) =>
+    reconciliations.listReconciliations(sql, { before: null, limit: 10 }),
+  "find a reconciliation": (sql) => reconciliations.findReconciliation(sql, idOf(7)),
+  "find a reconciliation of a file": (sql) => reconciliations.findByFile(sql, new Uint8Array(32)),
+  "find an old reconciliation": (sql) =>
+    reconciliations.findOldReconciliation(sql, { end: idOf(1), abandonedEnd: MAX }),
+  "list lines of a report": (sql) => lines.listLines(sql, REPORT, 100, 10),
+  "find candidates of lines": (sql) =>
+    lines.findCandidates(sql, [
+      { ...LINE, line: 1, order_id: "o7", transaction_id: "t7" },
+      { ...LINE, line: 2, order_id: "o8" },
+    ]),
+  "list refunds that lines use": (sql) => lines.listUsedRefunds(sql, REPORT, [idOf(7), idOf(8)]),
+  "store results of lines": (sql) => lines.storeResults(sql, REPORT, [COMPARED]),
+  "list settled payments of a report": (sql) =>
+    lines.listSettled(
+      sql,
+      REPORT,
+      { settlement_time: "2026-03-03T00:00:00Z", payment_id: NIL },
+      NOW,
+      10,
+    ),
+  "list payments with differences": (sql) => lines.listDifferent(sql, REPORT, NIL, 10),
+  "delete lines that agree": (sql) =>
+    lines.deleteLines(sql, REPORT, { which: "matched", after: 0, limit: 10 }),
+  "list differences": (sql) =>
+    lines.listDifferences(sql, REPORT, { result: null, after: null, limit: 10 }),
+  "list differences of a rare result": (sql) =>
+    lines.listDifferences(sql, REPORT, { result: "amount_differs", after: null, limit: 10 }),
+  "delete lines of a report": (sql) =>
+    lines.deleteLines(sql, REPORT, { which: "all", after: 200_000, limit: 10 }),
+  "find the progress of statistics": stats.findProgress,
+  "list payments to count": (sql) => stats.listPaymentIds(sql, idOf(7), 10),
+  "list changed payments to count": (sql) => stats.listChanged(sql, 7, 10),
+  "read payments to count": (sql) => stats.readPayments(sql, [idOf(7), idOf(8)]),
+  "store how payments are counted": (sql) =>
+    stats.storeCounts(sql, [{ id: idOf(7), counts: COUNTS }]),
+  "add figures": (sql) => stats.addDeltas(sql, "hourly_payment_stats", [DELTA]),
+  "read statistics": (sql) => stats.readStats(sql, STATS, true),
+  "read statistics of a user": (sql) => stats.readStats(sql, { ...STATS, owner: "u1" }, true),
+  "read statistics by user and type": (sql) =>
+    stats.readStats(sql, { ...STATS, groups: ["user_id", "payment_type"] }, true),
   "find outcomes of jobs": (sql) => findOutcomes(sql, [idOf(7), idOf(8)], NOW),
+};
+
+/** The report with all lines, and one of its lines. */
+const REPORT = idOf(1);
+
+const LINE: lines.FileLine = {
+  line: 1,
+  kind: "settlement",
+  order_id: null,
+  transaction_id: null,
+  refund_key: null,
+  status: null,
+  amount: 1_000,
+  fee_cents: null,
+  net_cents: null,
+  day: null,
+};
+
+const COMPARED: lines.ComparedLine = {
+  ...LINE,
+  line: 9,
+  result: "missing_here",
+  payment_id: idOf(9),
+  refund_id: null,
+  known_amount: null,
+  known_status: null,
+};
+
+const COUNTS: stats.PaymentCounts = {
+  user_id: "u1",
+  payment_type: "qris",
+  bank: null,
+  transaction_status: "settlement",
+  hours: [],
+};
+
+const DELTA: stats.StatsDelta = {
+  scope: "u:u1",
+  start: new Date("2026-01-01T07:00:00Z"),
+  payment_type: "qris",
+  bank: "",
+  transaction_status: "settlement",
+  created_count: 1,
+  paid_count: 1,
+  gross_amount: 1,
+  refund_amount: 0,
+  chargeback_amount: 0,
+  pay_ranges: [],
+  pay_counts: [],
+};
+
+const STATS: stats.StatsQuery = {
+  owner: null,
+  parts: [{
+    table: "hourly_payment_stats",
+    from: new Date("2026-01-01T00:00:00Z"),
+    to: new Date("2026-01-01T10:00:00Z"),
+  }],
+  starts: [new Date("2026-01-01T00:00:00Z")],
+  groups: [],
+  limit: 10,
 };
 
 const ANY_REFUND = {
@@ -243,6 +349,22 @@ function insertRows(from: number, to: number): string {
     select ${id}, 'u' || i % 3, 's' || i,
       case when i % 1000 = 0 then 'gopay' else 'credit_card' end, 1, 'IDR', 1, 'month',
       case when i % 1000 = 1 then 'inactive' else 'active' end, now(), now(), now() ${rows};
+    insert into gateway.reconciliations (id, user_id, status, summary, is_confirmed, file_hash,
+      created_at)
+    select ${id}, 'u', 'succeeded', '{}', false, sha256(i::text::bytea), timestamptz '2026-03-06'
+    ${rows};
+    insert into gateway.reconciliation_lines (reconciliation_id, line, kind, amount, result,
+      payment_id, refund_id)
+    select '${REPORT}'::uuid, i, 'refund', 1000,
+      case when i % 1000 = 0 then 'amount_differs' else 'missing_here' end, ${id}, ${id} ${rows};
+    insert into gateway.reconciliation_lines (reconciliation_id, line, kind, amount, payment_id)
+    select '${REPORT}'::uuid, 100000 + i, 'refund', 1000, '${idOf(7)}'::uuid ${rows};
+    insert into gateway.hourly_payment_stats
+    select scope, timestamptz '2026-01-01' + i * interval '1 hour', 'qris', '', status, 1, 1, 1, 0,
+      0, '{0}', '{1}'
+    from generate_series(${from}, ${to}) i, unnest(array['*', 'u:u1', 'u:u2']) scope,
+      unnest(array['', 'settlement']) status;
+    insert into gateway.counted_payments select ${id}, '{}' ${rows};
     insert into gateway.audit (id, actor, user_id, action, resource_id, outcome, status, request_id,
       created_at)
     select ${id}, case when i % 1000 = 0 then 'jwt:rare' else 'jwt:u' end, 'u', 'POST /keys/', ${id},
@@ -290,6 +412,10 @@ Deno.test("planner settings: statements that were planned on small tables read f
       "invoices",
       "subscriptions",
       "audit",
+      "reconciliations",
+      "reconciliation_lines",
+      "hourly_payment_stats",
+      "counted_payments",
     ],
   ];
   for (const table of tables) {

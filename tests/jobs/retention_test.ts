@@ -82,6 +82,25 @@ async function addAudit({ database }: TestApp, created: Date): Promise<void> {
   );
 }
 
+/** With two lines. */
+async function addReconciliation(
+  { database }: TestApp,
+  created: Date,
+  status = "succeeded",
+): Promise<string> {
+  const id = newId(created);
+  await database.query((sql) =>
+    sql`
+      with lines as (
+        insert into gateway.reconciliation_lines (reconciliation_id, line, kind, amount, result)
+        select ${id}, line, 'settlement', 1000, 'missing_here' from generate_series(1, 2) line
+      )
+      insert into gateway.reconciliations (id, user_id, status, is_confirmed, created_at)
+      values (${id}, 'alice', ${status}, false, ${created})`
+  );
+  return id;
+}
+
 async function addEvent(
   { database }: TestApp,
   created: Date,
@@ -300,6 +319,7 @@ Deno.test("prune: KEEP_* settings change how long rows are kept", async () => {
       KEEP_NOTIFICATIONS_DAYS: "8",
       KEEP_EVENTS_DAYS: "9",
       KEEP_AUDIT_DAYS: "10",
+      KEEP_RECONCILIATIONS_DAYS: "11",
       KEEP_KEYS_DAYS: "2",
       KEEP_HELD_DELIVERIES_DAYS: "5",
     },
@@ -311,13 +331,52 @@ Deno.test("prune: KEEP_* settings change how long rows are kept", async () => {
     await addEvent(app, daysAgo(days.events));
     await addAudit(app, daysAgo(days.audit));
     await addKey(app, daysAgo(days.keys));
+    await addReconciliation(app, daysAgo(days.reconciliations));
   };
-  await add({ jobs: 6.9, notifications: 7.9, events: 8.9, audit: 9.9, keys: 1.9 });
+  const days = { jobs: 7, notifications: 8, events: 9, audit: 10, reconciliations: 11, keys: 2 };
+  const changed = (by: number) =>
+    Object.fromEntries(Object.entries(days).map(([name, age]) => [name, age + by])) as typeof days;
+  await add(changed(-0.1));
   const none = { jobs: 0, notifications: 0, events: 0, audit: 0, keys: 0, deliveries: 0 };
-  assert.deepEqual(await prune(app.deps), none);
-  await add({ jobs: 7.1, notifications: 8.1, events: 9.1, audit: 10.1, keys: 2.1 });
+  assert.deepEqual(await prune(app.deps), { ...none, reconciliations: 0 });
+  await add(changed(0.1));
   const oneOfEach = { jobs: 1, notifications: 1, events: 1, audit: 1, keys: 1, deliveries: 0 };
-  assert.deepEqual(await prune(app.deps), oneOfEach);
+  assert.deepEqual(await prune(app.deps), { ...oneOfEach, reconciliations: 1 });
+});
+
+Deno.test("prune: deletes old reconciliations and interrupted uploads with their lines, in small steps", async () => {
+  const steps: unknown[] = [];
+  const wrapDatabase = (database: Database): Database => ({
+    ...database,
+    async query(work, name) {
+      const done = await database.query(work, name);
+      if (name === "delete lines") steps.push(done);
+      return done;
+    },
+  });
+  await using opened = await openWithFixedClock({ wrapDatabase });
+  const { app, url } = opened;
+  const large = await addReconciliation(app, daysAgo(500));
+  await runSql(
+    url,
+    `insert into gateway.reconciliation_lines (reconciliation_id, line, kind, amount)
+      select '${large}', line, 'settlement', 1 from generate_series(3, 4500) line`,
+  );
+  await addReconciliation(app, daysAgo(401), "running");
+  await addReconciliation(app, daysAgo(1.1), "uploading");
+  const kept = [
+    await addReconciliation(app, daysAgo(399)),
+    await addReconciliation(app, daysAgo(0.9), "uploading"),
+  ];
+  assert.equal((await prune(app.deps)).reconciliations, 3);
+  assert.deepEqual(await idsIn(url, "reconciliations"), kept);
+  const left = await runSql(
+    url,
+    "select distinct reconciliation_id as id from gateway.reconciliation_lines order by 1",
+  );
+  assert.deepEqual(left.map(({ id }) => id), kept);
+  const ofLarge = Array.from({ length: 9 }, (_, index) => (index + 1) * 500);
+  assert.deepEqual(steps, [...ofLarge, null, 2, null, 2, null], "the last line of each");
 });
 
 Deno.test("prune: each statement deletes at most 500 rows", async () => {
@@ -439,7 +498,11 @@ Deno.test("prune: does not read rows that are kept", async () => {
        select id, 'order-1', 'settlement', '200', '1.00', 'processed', '{}', created_at
        from gateway.jobs;
      insert into gateway.idempotency_keys (user_id, scope, key, body_hash, lease_until, created_at)
-       select 'alice', 'POST /charge/', id, '\\x00', created_at, created_at from gateway.jobs`,
+       select 'alice', 'POST /charge/', id, '\\x00', created_at, created_at from gateway.jobs;
+     insert into gateway.reconciliations (id, user_id, status, is_confirmed, created_at)
+       select id, 'alice', case when right(id::text, 3) = '000' then 'uploading' else 'succeeded' end,
+         false, created_at
+       from gateway.jobs`,
   );
   for (let i = 0; i < 3; i++) {
     await addJob(app, { created: daysAgo(31) });
@@ -447,6 +510,7 @@ Deno.test("prune: does not read rows that are kept", async () => {
     await addNotification(app, daysAgo(401));
     await addAudit(app, daysAgo(401));
     await addKey(app, daysAgo(2));
+    await addReconciliation(app, daysAgo(401));
   }
   await runSql(url, "analyze");
   const rowsOfFullScan = await rowsRead(
@@ -474,6 +538,7 @@ Deno.test("prune: does not read rows that are kept", async () => {
     audit: 3,
     keys: 3,
     deliveries: 0,
+    reconciliations: 3,
   });
   assert.ok(read < 200, `${read} rows were read`);
 });

@@ -1,9 +1,14 @@
 import assert from "node:assert/strict";
 import { newId } from "../../core/ids.ts";
 import { PostponeJob } from "../../core/jobs/task.ts";
+import { prune } from "../../core/prune.ts";
 import { createReconcile } from "../../core/reports/reconcile.ts";
 import { parseCents } from "../../core/reports/report_file.ts";
+import type { Database, Sql } from "../../db/database.ts";
 import type { GatewayJob } from "../../db/jobs.ts";
+import { loadMigrations } from "../../db/migrations.ts";
+import { runSql } from "../support/database/database.ts";
+import type { TestAppOptions } from "../support/app.ts";
 import type { Json } from "../support/gateway/sandbox.ts";
 import { openPayments, type Payment, type TestPayments } from "../support/payments/payments.ts";
 import { assertProblem } from "../support/problem.ts";
@@ -12,8 +17,8 @@ interface TestReports extends TestPayments {
   staff: string;
 }
 
-async function openReports(): Promise<TestReports> {
-  const payments = await openPayments();
+async function openReports(options: Partial<TestAppOptions> = {}): Promise<TestReports> {
+  const payments = await openPayments(options);
   const staff = await payments.app.createKey({ userId: "carol", isStaff: true });
   return Object.assign(payments, { staff });
 }
@@ -199,6 +204,18 @@ const BAD_FILES: Record<string, [Body, RegExp]> = {
   "has an invalid time": [`${HEADER}A,t,10,1,2026-02-30\n`, /line 2 .*invalid time/],
   "has a line without ids": [`${HEADER},,10,1,2026-03-05\n`, /line 2 has no order id/],
   "has control characters in an id": [`${HEADER}A\u0007,t,10,1,2026-03-05\n`, /invalid id/],
+  "has more than 1,000 days": [
+    HEADER + Array.from({ length: 1_001 }, (_, index) => {
+      const day = new Date(Date.UTC(2020, 0, 1 + index)).toISOString().slice(0, 10);
+      return `A,t,1000,1,${day}\n`;
+    }).join(""),
+    /more than 1000 days/,
+  ],
+  "has amounts that are too large to add up": [
+    "order_id,amount,net,time\n" +
+    `A,1000,${"9".repeat(13)}.00,2026-03-05\n`.repeat(10),
+    /line 11: the amounts of one day are too large/,
+  ],
   "has several bad lines": [`${HEADER}A,t,x,1,\nB,t,1,1,\nC,t,y,1,\n`, /line 2 .*line 4/s],
 };
 
@@ -324,4 +341,129 @@ Deno.test("reconciliation: queues at most 1,000 checks unless they are confirmed
   const confirmed = await reconcile(reports, file + "x,y,1\n", "?confirm_checks=true");
   assert.equal(confirmed.queued_checks, 1_200);
   assert.equal((await queuedChecks(reports)).length, 1_200, "no payment is checked twice");
+});
+
+Deno.test("reconciliation: a search for missing payments that is interrupted continues, and counts each once", async () => {
+  await using reports = await openReports();
+  await insertDifferent(reports, 1_200);
+  await reports.app.database.query((sql) =>
+    sql`update gateway.payments set settlement_time = now() where order_id like 'o-%'`
+  );
+  const response = await upload(reports, `order_id,amount,time\nx,1000,${today()}\n`);
+  const { id } = await response.json();
+  let checks = 0;
+  const stopping = {
+    get aborted() {
+      return ++checks > 4;
+    },
+  } as AbortSignal;
+  await assert.rejects(runJob(reports, id, stopping), PostponeJob);
+  const [stored] = await reports.app.database.query((sql) =>
+    sql`select summary from gateway.reconciliations where id = ${id}`
+  );
+  assert.equal(stored!.summary.results.missing_there, 1_000, "interrupted");
+  await runJob(reports, id);
+  const result = await (await reports.get(`/reconciliations/${id}/`, reports.staff)).json();
+  assert.equal(result.results.missing_there, 1_200);
+  const rows = await reports.app.database.query((sql) =>
+    sql`select count(distinct payment_id) from gateway.reconciliation_lines`
+  );
+  assert.equal(rows[0]!.count, 1_200);
+});
+
+/** Index entries and rows that the connection has read. */
+async function readSoFar(sql: Sql): Promise<number> {
+  const [row] = await sql`
+    select sum(pg_stat_get_xact_tuples_returned(oid) + pg_stat_get_xact_tuples_fetched(oid))::int
+      as count
+    from pg_class where relnamespace = 'gateway'::regnamespace`;
+  return row!.count;
+}
+
+Deno.test("reconciliation: of a large file, no call of the database reads more than a part", async () => {
+  const lines = 30_000;
+  const read = new Map<string, number>();
+  const wrapDatabase = (database: Database): Database => {
+    const counted: Database["query"] = (work, name = "") =>
+      database.transaction(async (sql) => {
+        const before = await readSoFar(sql);
+        const result = await work(sql);
+        const count = await readSoFar(sql) - before;
+        read.set(name, Math.max(count, read.get(name) ?? 0));
+        return result;
+      }, name);
+    return { ...database, query: counted, transaction: counted };
+  };
+  await using reports = await openReports({ wrapDatabase });
+  const file = "order_id,amount,time\n" + `same,1000,${today()}\n`.repeat(lines);
+  const result = await reconcile(reports, file);
+  assert.equal(result.results.missing_here, lines);
+  assert.deepEqual(
+    [result.days[0].lines, result.days[0].gross_amount],
+    [lines, `${lines * 1_000}.00`],
+  );
+  assert.equal((await upload(reports, file)).status, 200, "the second upload is deleted");
+  const broken = await upload(reports, `${file}same,free,${today()}\n`);
+  await assertProblem(broken, 400, "validation_error");
+  await prune({ ...reports.app.deps, clock: () => Date.now() + 500 * 86_400_000 });
+  assert.ok(read.has("delete lines") && read.has("compare lines") && read.has("delete matched"));
+  const large = [...read].filter(([, count]) => count > lines / 2);
+  assert.deepEqual(large, []);
+  const left = await reports.app.database.query((sql) =>
+    sql`select from gateway.reconciliation_lines limit 1`
+  );
+  assert.equal(left.length, 0, "nothing is left");
+});
+
+Deno.test("reconciliations: lists them newest first and in pages, for staff and viewers only", async () => {
+  await using reports = await openReports();
+  const viewer = await reports.app.createKey({ userId: "dave", isViewer: true });
+  const first = await reconcile(reports, "order_id,amount,fee\nA-1,1000,5\n");
+  const second = await (await upload(reports, "order_id,amount\nA-2,1000\n")).json();
+  const { differences: _, days: __, ...summary } = first;
+  const all = await (await reports.get("/reconciliations/", viewer)).json();
+  assert.deepEqual(all.map(({ id }: Json) => id), [second.id, first.id]);
+  assert.deepEqual(all[1], summary);
+  assert.deepEqual([all[0].status, all[0].results, all[0].user_id], ["queued", null, "carol"]);
+  const page = await reports.get("/reconciliations/?limit=1", reports.staff);
+  assert.deepEqual((await page.json()).map(({ id }: Json) => id), [second.id]);
+  const next = page.headers.get("link")!.match(/<(.+)>/)![1]!;
+  const last = await reports.get(next, reports.staff);
+  assert.deepEqual((await last.json()).map(({ id }: Json) => id), [first.id]);
+  assert.equal(last.headers.get("link"), null);
+  await assertProblem(await reports.get("/reconciliations/"), 403, "forbidden");
+  const invalid = await reports.get("/reconciliations/?cursor=x", viewer);
+  await assertProblem(invalid, 400, "validation_error");
+});
+
+Deno.test("migration 0031: a file that an earlier version has stored and not compared yet gets its sums", async () => {
+  await using reports = await openReports();
+  const file = "order_id,amount,type,fee,net,time\nA,5000,,10.50,4989.50,2026-03-05\n" +
+    "B,1000,refund,,,2026-03-05\nC,700,pending,,,2026-03-04\nD,1,,,,\n";
+  const { id } = await (await upload(reports, file)).json();
+  const { database } = reports.app;
+  const summary = async () => {
+    const [row] = await database.query((sql) =>
+      sql`select summary from gateway.reconciliations where id = ${id}`
+    );
+    return row!.summary;
+  };
+  const { results, ...sums } = await summary();
+  await database.query((sql) =>
+    sql`
+      with interrupted as (
+        insert into gateway.reconciliation_lines (reconciliation_id, line, kind, amount, result)
+        values (${id}, -1, 'settlement', 1, 'missing_there')
+      ), compared as (
+        update gateway.reconciliation_lines set result = 'missing_here'
+        where reconciliation_id = ${id} and line = 2
+      )
+      update gateway.reconciliations set summary = null where id = ${id}`
+  );
+  const migration = (await loadMigrations()).find(({ name }) => name.startsWith("0031"))!;
+  await runSql(reports.databaseUrl, migration.sql.replaceAll(/create index[^;]*;/g, ""));
+  assert.deepEqual(await summary(), { results: { ...results, missing_here: 1 }, ...sums });
+  await runJob(reports, id);
+  const ended = await (await reports.get(`/reconciliations/${id}/`, reports.staff)).json();
+  assert.equal(ended.status, "succeeded");
 });

@@ -22,8 +22,11 @@ export interface Browsing {
   /** Sends the form with this action on the current page, with changed fields. */
   submit(action: RegExp, fields?: Record<string, string>): Promise<ConsolePage>;
   /** Sends any form, without a page. */
-  post(path: string, fields: Record<string, string>, headers?: HeadersInit): Promise<ConsolePage>;
+  post(path: string, fields: FormFields, headers?: HeadersInit): Promise<ConsolePage>;
 }
+
+/** A form with a file is `FormData`, or the bytes of one. */
+export type FormFields = Record<string, string> | FormData | ReadableStream<Uint8Array>;
 
 export function browse(app: TestApp, { origin = ORIGIN } = {}): Browsing {
   const cookies = new Map<string, string>();
@@ -51,7 +54,9 @@ export function browse(app: TestApp, { origin = ORIGIN } = {}): Browsing {
   const post: Browsing["post"] = (path, fields, headers = {}) =>
     send(path, {
       method: "POST",
-      body: new URLSearchParams(fields),
+      body: fields instanceof FormData || fields instanceof ReadableStream
+        ? fields
+        : new URLSearchParams(fields),
       // Names in lower case, so that another origin replaces the own one and is not added to it.
       headers: { origin, ...Object.fromEntries(new Headers(headers)) },
     });

@@ -1,0 +1,296 @@
+/**
+ * Reports of the gateway that are compared with the payments here: uploads and deletes them, and reads
+ * their results. `reconcile.ts` compares them.
+ */
+
+import { createHash } from "node:crypto";
+import { codeOf, type Database, UNIQUE_VIOLATION } from "../../db/database.ts";
+import { insertJobs } from "../../db/jobs.ts";
+import * as lines from "../../db/reconciliation_lines.ts";
+import * as db from "../../db/reconciliations.ts";
+import { type Caller, requireReadAll, requireStaff } from "../auth/caller.ts";
+import { invalidField, ServiceError } from "../errors.ts";
+import { newId } from "../ids.ts";
+import { formatMoney } from "../money.ts";
+import { newJob } from "../outbox.ts";
+import { readPage } from "../page.ts";
+import type { PaymentDeps } from "../payments/payment_record.ts";
+import { RECONCILE } from "./reconcile.ts";
+import { type ColumnNames, readReport } from "./report_file.ts";
+
+export { type DifferenceResult, DIFFERENCES } from "../../db/reconciliations.ts";
+export { RECONCILIATION_STATUSES } from "../../db/reconciliations.ts";
+
+export const MAX_FILE_BYTES = 64 * 1024 * 1024;
+
+/** Lines that one statement stores or deletes. */
+const BATCH = 500;
+
+/** Nearly three years; a report covers a day or a month. */
+const MAX_DAYS = 1_000;
+
+export interface UploadOptions {
+  columns: ColumnNames;
+  /** More than `MAX_CHECKS` checks may be queued. */
+  isConfirmed: boolean;
+}
+
+/** `isNew` is false if the same file was uploaded before with the same columns. */
+export async function uploadReport(
+  deps: PaymentDeps,
+  caller: Caller,
+  file: ReadableStream<Uint8Array>,
+  { columns, isConfirmed }: UploadOptions,
+): Promise<{ reconciliation: ReconciliationView; isNew: boolean }> {
+  requireStaff(caller);
+  const { database, clock } = deps;
+  const created_at = new Date(clock());
+  const id = newId(created_at);
+  const begin = { id, user_id: caller.userId, is_confirmed: isConfirmed, created_at };
+  await database.query((sql) => db.beginUpload(sql, begin), "begin upload");
+  try {
+    const upload = await storeLines(deps, id, file, columns);
+    const known = await database.query((sql) => db.findByFile(sql, upload.hash), "find file");
+    if (known) {
+      await deleteUpload(deps, id);
+      return { reconciliation: view(known), isNew: false };
+    }
+    const job = newJob(RECONCILE, { id, user_id: caller.userId }, { reconciliation_id: id }, {
+      runAt: created_at,
+      now: created_at,
+    });
+    const jobs = await database.transaction(async (sql) => {
+      await db.endUpload(sql, id, { ...upload, jobId: job.id });
+      return await insertJobs(sql, [job]);
+    }, "end upload");
+    for (const each of jobs) deps.jobQueue.enqueue(each);
+    return { reconciliation: view(await findOrThrow(deps, id)), isNew: true };
+  } catch (error) {
+    await deleteUpload(deps, id);
+    if (codeOf(error) !== UNIQUE_VIOLATION) throw error;
+    throw new ServiceError("unavailable", {
+      detail: "The same file was uploaded at the same time. Send it again to get its result.",
+      headers: { "Retry-After": "1" },
+      isExpected: true,
+    });
+  }
+}
+
+/** Deletes an upload that is not used. If that fails, `prune` deletes it later. */
+async function deleteUpload({ database, log }: PaymentDeps, id: string): Promise<void> {
+  try {
+    await deleteReconciliation(database, id);
+  } catch (error) {
+    log.error("upload_not_deleted", error, { reconciliation_id: id });
+  }
+}
+
+/** Deletes a reconciliation with its lines, in small steps. */
+export async function deleteReconciliation(database: Database, id: string): Promise<void> {
+  for (let last: number | null = lines.FIRST_LINE; last !== null;) {
+    const step: lines.DeleteStep = { which: "all", after: last, limit: BATCH };
+    last = await database.query((sql) => lines.deleteLines(sql, id, step), "delete lines");
+  }
+  await database.query((sql) => db.deleteReconciliation(sql, id), "delete reconciliation");
+}
+
+async function storeLines(
+  { database }: PaymentDeps,
+  id: string,
+  file: ReadableStream<Uint8Array>,
+  columns: ColumnNames,
+) {
+  const hash = createHash("sha256").update(JSON.stringify(Object.entries(columns).sort()));
+  let size = 0;
+  const counted = file.pipeThrough(
+    new TransformStream<Uint8Array, Uint8Array>({
+      transform(chunk, controller) {
+        size += chunk.byteLength;
+        if (size > MAX_FILE_BYTES) throw tooLarge();
+        hash.update(chunk);
+        controller.enqueue(chunk);
+      },
+    }),
+  );
+  let batch: lines.FileLine[] = [];
+  let lineCount = 0;
+  const days = new Map<string | null, db.DaySums>();
+  const store = async () => {
+    const stored = batch;
+    batch = [];
+    await database.query((sql) => lines.insertLines(sql, id, stored), "insert lines");
+  };
+  for await (const line of readReport(counted, columns)) {
+    lineCount++;
+    addToDay(days, line);
+    batch.push(line);
+    if (batch.length === BATCH) await store();
+  }
+  if (batch.length > 0) await store();
+  const dates = [...days.keys()].filter((day) => day !== null).sort();
+  const summary: db.ReconciliationSummary = {
+    results: Object.fromEntries(db.LINE_RESULTS.map((result) => [result, 0])) as Record<
+      db.LineResult,
+      number
+    >,
+    // Lines without a time come last.
+    days: [...dates, null].flatMap((day) => days.get(day) ?? []),
+    searched: null,
+  };
+  const [firstDay = null, lastDay = null] = [dates[0], dates.at(-1)];
+  return { hash: hash.digest(), lineCount, firstDay, lastDay, summary };
+}
+
+/** Which amounts of a line count as positive or negative. */
+const SIGNS = { settlement: 1, refund: -1, chargeback: -1, status: 0 };
+
+function addToDay(days: Map<string | null, db.DaySums>, line: lines.FileLine): void {
+  const { day: date, kind, amount, fee_cents, net_cents } = line;
+  const sums = days.get(date) ?? { date, lines: 0, gross: 0, fee_cents: 0, net_cents: 0 };
+  days.set(date, sums);
+  if (days.size > MAX_DAYS) {
+    throw invalidField("body", `has more than ${MAX_DAYS} days; send it in parts`);
+  }
+  sums.lines++;
+  sums.gross += SIGNS[kind] * amount;
+  sums.fee_cents += fee_cents ?? 0;
+  sums.net_cents += net_cents ?? 0;
+  if ([sums.gross, sums.fee_cents, sums.net_cents].every(Number.isSafeInteger)) return;
+  throw invalidField("body", `line ${line.line}: the amounts of one day are too large to add up`);
+}
+
+export function tooLarge(): ServiceError {
+  return new ServiceError("payload_too_large", {
+    detail: `Maximum size of a report is ${MAX_FILE_BYTES / 1024 / 1024} MiB. Send it in parts.`,
+  });
+}
+
+export type ReconciliationView = ReturnType<typeof view>;
+
+function view(reconciliation: db.Reconciliation) {
+  const { results, days } = reconciliation.summary!;
+  const { queued_checks, created_at, finished_at, ...summary } = viewSummary({
+    ...reconciliation,
+    results,
+  });
+  return {
+    ...summary,
+    days: reconciliation.status !== "succeeded" ? null : days.map((day) => ({
+      date: day.date,
+      lines: day.lines,
+      gross_amount: formatMoney(day.gross),
+      fee: formatCents(day.fee_cents),
+      net_amount: formatCents(day.net_cents),
+    })),
+    queued_checks,
+    created_at,
+    finished_at,
+  };
+}
+
+export type ReconciliationSummaryView = ReturnType<typeof viewSummary>;
+
+function viewSummary(reconciliation: db.ListedReconciliation) {
+  const { status, results, first_day } = reconciliation;
+  return {
+    id: reconciliation.id,
+    job_id: reconciliation.job_id!,
+    user_id: reconciliation.user_id,
+    status: status as (typeof db.RECONCILIATION_STATUSES)[number],
+    lines: reconciliation.line_count,
+    first_day,
+    last_day: reconciliation.last_day,
+    results: status !== "succeeded" ? null : {
+      ...results,
+      missing_there: first_day === null ? null : results.missing_there,
+    },
+    queued_checks: reconciliation.queued_checks,
+    created_at: reconciliation.created_at.toISOString(),
+    finished_at: reconciliation.finished_at?.toISOString() ?? null,
+  };
+}
+
+function formatCents(cents: number): string {
+  const digits = String(Math.abs(cents)).padStart(3, "0");
+  return `${cents < 0 ? "-" : ""}${digits.slice(0, -2)}.${digits.slice(-2)}`;
+}
+
+async function findOrThrow({ database }: PaymentDeps, id: string): Promise<db.Reconciliation> {
+  const found = await database.query(
+    (sql) => db.findReconciliation(sql, id),
+    "find reconciliation",
+  );
+  if (!found) throw new ServiceError("not_found");
+  return found;
+}
+
+export async function readReconciliation(
+  deps: PaymentDeps,
+  caller: Caller,
+  id: string,
+): Promise<ReconciliationView> {
+  requireReadAll(caller);
+  return view(await findOrThrow(deps, id));
+}
+
+export interface ReconciliationPage {
+  reconciliations: ReconciliationSummaryView[];
+  /** The `before` of the next page; null on the last page. */
+  next: string | null;
+}
+
+/** Newest first. */
+export async function listReconciliations(
+  { database }: PaymentDeps,
+  caller: Caller,
+  { before, limit }: { before: string | null; limit: number },
+): Promise<ReconciliationPage> {
+  requireReadAll(caller);
+  const { rows, next } = await readPage(
+    limit,
+    (limit) =>
+      database.query(
+        (sql) => db.listReconciliations(sql, { before, limit }),
+        "list reconciliations",
+      ),
+  );
+  return { reconciliations: rows.map(viewSummary), next };
+}
+
+export type DifferenceView = ReturnType<typeof viewDifference>;
+
+function viewDifference(line: lines.ComparedLine) {
+  return {
+    line: line.line > 0 ? line.line : null,
+    result: line.result as db.DifferenceResult,
+    kind: line.kind,
+    order_id: line.order_id,
+    transaction_id: line.transaction_id,
+    amount: line.line > 0 ? formatMoney(line.amount) : null,
+    status: line.status,
+    date: line.day,
+    payment_id: line.payment_id,
+    refund_id: line.refund_id,
+    known_amount: line.known_amount === null ? null : formatMoney(line.known_amount),
+    known_status: line.known_status,
+  };
+}
+
+/** In the order of the file; payments that are missing in it come first. */
+export async function listDifferences(
+  deps: PaymentDeps,
+  caller: Caller,
+  id: string,
+  { limit, ...filter }: lines.DifferenceFilter,
+): Promise<{ differences: DifferenceView[]; next: string | null }> {
+  requireReadAll(caller);
+  const { status } = await findOrThrow(deps, id);
+  if (status !== "succeeded") return { differences: [], next: null };
+  const rows = await deps.database.query(
+    (sql) => lines.listDifferences(sql, id, { ...filter, limit: limit + 1 }),
+    "list differences",
+  );
+  const page = rows.slice(0, limit);
+  const next = rows.length > limit ? String(page.at(-1)!.line) : null;
+  return { differences: page.map(viewDifference), next };
+}

@@ -1,0 +1,276 @@
+/** The lines of reconciled files: the statements that store, compare, read and delete them. */
+
+import type { Sql } from "./database.ts";
+import type { GatewayPayment, GatewayRefund } from "./payments.ts";
+import type { DifferenceResult, LineResult, SettledPosition } from "./reconciliations.ts";
+
+export const LINE_KINDS = ["settlement", "refund", "chargeback", "status"] as const;
+
+/** A line of a report. */
+export interface FileLine {
+  /** As in an editor: the header is line 1. */
+  line: number;
+  /** `status`: the line only states the status of a transaction. */
+  kind: (typeof LINE_KINDS)[number];
+  order_id: string | null;
+  transaction_id: string | null;
+  refund_key: string | null;
+  status: string | null;
+  /** Whole rupiah; never negative. */
+  amount: number;
+  fee_cents: number | null;
+  net_cents: number | null;
+  /** The day in Jakarta, such as `2026-03-05`. */
+  day: string | null;
+}
+
+const COLUMNS = `line, kind, order_id, transaction_id, refund_key, status, amount, fee_cents,
+  net_cents, day::text`;
+
+/** A line and what the service has stored. A payment that is missing in the file has a negative number. */
+export interface ComparedLine extends FileLine {
+  result: LineResult;
+  payment_id: string | null;
+  refund_id: string | null;
+  known_amount: number | null;
+  known_status: string | null;
+}
+
+export async function insertLines(
+  sql: Sql,
+  id: string,
+  lines: readonly (FileLine | ComparedLine)[],
+): Promise<void> {
+  const rows = lines.map((line) => ({ ...line, reconciliation_id: id }));
+  await sql`
+    insert into gateway.reconciliation_lines
+    select * from json_populate_recordset(
+      null::gateway.reconciliation_lines, ${JSON.stringify(rows)}::text::json)`;
+}
+
+export async function listLines(
+  sql: Sql,
+  id: string,
+  after: number,
+  limit: number,
+): Promise<FileLine[]> {
+  return await sql<FileLine[]>`
+    select ${sql.unsafe(COLUMNS)}
+    from gateway.reconciliation_lines where reconciliation_id = ${id} and line > ${after}
+    order by line limit ${limit}`;
+}
+
+type LinePayment = Pick<
+  GatewayPayment,
+  | "id"
+  | "order_id"
+  | "transaction_id"
+  | "transaction_status"
+  | "gross_amount"
+  | "captured_amount"
+  | "refunded_amount"
+  | "chargeback_amount"
+>;
+
+/** A payment that a line may be about. */
+export interface LineCandidate extends LinePayment {
+  line: number;
+  refunds: Pick<GatewayRefund, "id" | "refund_key" | "amount" | "status">[];
+}
+
+/**
+ * The payment of each line: by its transaction id, or by its order id if the line has no transaction id.
+ * Several payments can have the same order id; the one that was paid is chosen.
+ */
+export async function findCandidates(
+  sql: Sql,
+  lines: readonly FileLine[],
+): Promise<LineCandidate[]> {
+  const wanted = lines.map(({ line, order_id, transaction_id }) => ({
+    line,
+    order_id,
+    transaction_id,
+  }));
+  return await sql<LineCandidate[]>`
+    select wanted.line, payment.id, payment.order_id, payment.transaction_id,
+      payment.transaction_status, payment.gross_amount, payment.captured_amount,
+      payment.refunded_amount, payment.chargeback_amount,
+      coalesce((select json_agg(json_build_object('id', refund.id,
+          'refund_key', refund.refund_key, 'amount', refund.amount, 'status', refund.status)
+          order by (refund.created_at, refund.id))
+        from gateway.refunds refund where refund.payment_id = payment.id), '[]') as refunds
+    from json_to_recordset(${JSON.stringify(wanted)}::text::json) as wanted(
+      line integer, order_id text, transaction_id text)
+    cross join lateral (
+      select * from (
+        select * from gateway.payments known where known.transaction_id = wanted.transaction_id
+        union all
+        select * from gateway.payments known
+        where wanted.transaction_id is null and known.order_id = wanted.order_id
+      ) candidate
+      order by (captured_amount is null), id desc limit 1
+    ) payment`;
+}
+
+/** The refunds that earlier lines of the file are about. */
+export async function listUsedRefunds(
+  sql: Sql,
+  id: string,
+  paymentIds: readonly string[],
+): Promise<string[]> {
+  const rows = await sql<{ refund_id: string }[]>`
+    select refund_id from gateway.reconciliation_lines
+    where reconciliation_id = ${id} and payment_id = any(${sql.array([...paymentIds])}::uuid[])
+      and refund_id is not null`;
+  return rows.map(({ refund_id }) => refund_id);
+}
+
+/**
+ * Finds each line by the primary key. A plain join reads all lines of the file for each of these, until
+ * PostgreSQL has statistics of a new file.
+ */
+export async function storeResults(
+  sql: Sql,
+  id: string,
+  lines: readonly ComparedLine[],
+): Promise<void> {
+  await sql`
+    update gateway.reconciliation_lines line set result = compared.result,
+      payment_id = compared.payment_id, refund_id = compared.refund_id,
+      known_amount = compared.known_amount, known_status = compared.known_status
+    from (
+      select found.ctid as place, each.* from json_populate_recordset(
+        null::gateway.reconciliation_lines, ${JSON.stringify(lines)}::text::json) each
+      cross join lateral (
+        select ctid from gateway.reconciliation_lines
+        where reconciliation_id = ${id} and line = each.line limit 1
+      ) found
+    ) compared
+    where line.ctid = compared.place`;
+}
+
+interface SettledPayment extends LinePayment {
+  settlement_time: Date;
+  /** The same in microseconds, for `SettledPosition`. */
+  exact_time: string;
+  is_missing: boolean;
+}
+
+/**
+ * Payments settled in a period, a page of them in the order of time, whether or not they are missing. The
+ * driver would round a parameter of the type `timestamptz` to milliseconds.
+ */
+export async function listSettled(
+  sql: Sql,
+  id: string,
+  after: SettledPosition,
+  end: Date,
+  limit: number,
+): Promise<SettledPayment[]> {
+  return await sql<SettledPayment[]>`
+    select settled.settlement_time, payment.id, payment.order_id,
+      to_char(settled.settlement_time at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')
+        as exact_time,
+      payment.transaction_id, payment.transaction_status, payment.gross_amount,
+      payment.captured_amount, payment.refunded_amount, payment.chargeback_amount,
+      payment.captured_amount is not null and (
+        select line from gateway.reconciliation_lines
+        where reconciliation_id = ${id} and payment_id = settled.payment_id
+        order by reconciliation_id, payment_id limit 1) is null as is_missing
+    from (
+      select settlement_time, payment_id from gateway.payment_filters
+      where (settlement_time, payment_id)
+          > (${after.settlement_time}::text::timestamptz, ${after.payment_id}::uuid)
+        and settlement_time < ${end} and settlement_time is not null
+      order by settlement_time, payment_id limit ${limit}
+    ) settled
+    cross join lateral (
+      select * from gateway.payments where id = settled.payment_id limit 1
+    ) payment
+    order by settled.settlement_time, settled.payment_id`;
+}
+
+/**
+ * Payments with differences, for checks at the gateway: a page of them, in the order of their ids. Lines
+ * that agree must be deleted before. Reads one index entry for each payment, however many lines it has.
+ */
+export async function listDifferent(
+  sql: Sql,
+  id: string,
+  after: string,
+  limit: number,
+): Promise<{ id: string; user_id: string | null }[]> {
+  return await sql`
+    with recursive different as (
+      select (
+        select payment_id from gateway.reconciliation_lines
+        where reconciliation_id = ${id} and payment_id > ${after}
+        order by reconciliation_id, payment_id limit 1) as payment_id
+      union all
+      select (
+        select payment_id from gateway.reconciliation_lines
+        where reconciliation_id = ${id} and payment_id > different.payment_id
+        order by reconciliation_id, payment_id limit 1)
+      from different where payment_id is not null
+    )
+    select payment.id, payment.user_id from (
+      select payment_id from different where payment_id is not null limit ${limit}
+    ) wanted
+    cross join lateral (
+      select * from gateway.payments where id = wanted.payment_id limit 1
+    ) payment
+    order by payment.id`;
+}
+
+export interface DeleteStep {
+  which: "all" | "matched";
+  /** Where the previous step has ended. */
+  after: number;
+  /** How many lines are read. */
+  limit: number;
+}
+
+/**
+ * Deletes the next lines, or those of them that agree. Returns the last of the next lines; null: there is
+ * none. Begins after the lines that are deleted already, because PostgreSQL would read them again.
+ */
+export async function deleteLines(
+  sql: Sql,
+  id: string,
+  { which, after, limit }: DeleteStep,
+): Promise<number | null> {
+  const [row] = await sql<[{ last: number | null }]>`
+    with page as materialized (
+      select line from gateway.reconciliation_lines
+      where reconciliation_id = ${id} and line > ${after} order by line limit ${limit}
+    ), deleted as (
+      delete from gateway.reconciliation_lines
+      where reconciliation_id = ${id} and line > ${after}
+        and line <= (select max(line) from page) and (${which === "all"} or result = 'matched')
+    )
+    select max(line) as last from page`;
+  return row.last;
+}
+
+export interface DifferenceFilter {
+  result: DifferenceResult | null;
+  /** The last line of the previous page. */
+  after: number | null;
+  limit: number;
+}
+
+export async function listDifferences(
+  sql: Sql,
+  id: string,
+  { result, after, limit }: DifferenceFilter,
+): Promise<ComparedLine[]> {
+  return await sql<ComparedLine[]>`
+    select ${sql.unsafe(COLUMNS)}, result, payment_id, refund_id, known_amount, known_status
+    from gateway.reconciliation_lines
+    where reconciliation_id = ${id} and line > ${after ?? FIRST_LINE} and result <> 'matched'
+      ${result === null ? sql`` : sql`and result = ${result}`}
+    order by line limit ${limit}`;
+}
+
+/** Before all lines. Payments that are missing in the file have negative numbers. */
+export const FIRST_LINE = -2_147_483_648;

@@ -1,0 +1,173 @@
+/** How the API shows reconciliations and their differences, with examples. */
+
+import { z } from "@hono/zod-openapi";
+import {
+  DIFFERENCES,
+  RECONCILIATION_STATUSES,
+  type ReconciliationSummaryView,
+  type ReconciliationView,
+} from "../../core/reports/reconciliations.ts";
+import { LINE_KINDS } from "../../core/reports/report_file.ts";
+import { type Examples, id, money, nullableText, timestamp } from "../../core/response_fields.ts";
+
+const count = (description: string) =>
+  z.int().openapi({ format: "int64", description, example: 3 });
+
+export const ReconciliationSchema = z.object({
+  id,
+  job_id: z.uuid().openapi({
+    description: "The job that compares the file; `GET /jobs/{pk}/` shows its progress.",
+    example: "0197a3c4-7b1e-7c55-8a3d-3c1f0e9b5d20",
+  }),
+  user_id: z.string().openapi({ description: "Who uploaded the file.", example: "carol" }),
+  status: z.enum(RECONCILIATION_STATUSES).openapi("ReconciliationStatus", {
+    description: [
+      "- `queued`: the file is stored",
+      "- `running`: its lines are being compared",
+      "- `succeeded`: see `results`",
+    ].join("\n"),
+    example: "succeeded",
+  }),
+  lines: count("Lines of the file, without the header."),
+  first_day: z.iso.date().nullable().openapi({
+    description: "The first day in the file (Jakarta); null if the file has no times.",
+    example: "2026-03-05",
+  }),
+  last_day: z.iso.date().nullable().openapi({
+    description: "The last day in the file (Jakarta); null if the file has no times.",
+    example: "2026-03-05",
+  }),
+  results: z.object({
+    matched: count("Lines that agree."),
+    amount_differs: count("Lines whose amount differs."),
+    status_differs: count("Lines whose payment or refund has another state here."),
+    missing_here: count("Lines without a payment or refund here."),
+    missing_there: count(
+      "Payments that were settled on the days of the file, but are not in it; null if the file " +
+        "has no times.",
+    ).nullable(),
+  }).nullable().openapi({ description: "Null until `status` is `succeeded`." }),
+  days: z.array(z.object({
+    date: z.iso.date().nullable().openapi({
+      description: "A day in Jakarta; null: lines without a time.",
+      example: "2026-03-05",
+    }),
+    lines: count("Lines of the day."),
+    gross_amount: money("Settlements minus refunds and chargebacks.", "194000.00"),
+    fee: money("Sum of the fees in the file.", "1760.00"),
+    net_amount: money("Sum of the net amounts in the file.", "192240.00"),
+  })).nullable().openapi({ description: "Sums of the file; null until it is compared." }),
+  queued_checks: count("Payments with a difference that are checked at the gateway."),
+  created_at: timestamp("When the file was uploaded."),
+  finished_at: timestamp("When it was compared; null until then.").nullable(),
+}).openapi("Reconciliation", {
+  description: "A report of the gateway, compared with the payments here.",
+});
+
+export const ReconciliationSummarySchema = ReconciliationSchema.omit({ days: true })
+  .openapi("ReconciliationSummary", {
+    description: "A reconciliation in a list, without the sums by day.",
+  });
+
+const QUEUED: ReconciliationView = {
+  id: "0197a3c2-5f4e-7d61-9f0b-2c64d1b0a7e5",
+  job_id: "0197a3c4-7b1e-7c55-8a3d-3c1f0e9b5d20",
+  user_id: "carol",
+  status: "queued",
+  lines: 3,
+  first_day: "2026-03-05",
+  last_day: "2026-03-05",
+  results: null,
+  days: null,
+  queued_checks: 0,
+  created_at: "2026-03-06T02:15:00.000Z",
+  finished_at: null,
+};
+
+const SUCCEEDED: ReconciliationView = {
+  ...QUEUED,
+  status: "succeeded",
+  results: {
+    matched: 2,
+    amount_differs: 1,
+    status_differs: 0,
+    missing_here: 0,
+    missing_there: 0,
+  },
+  days: [{
+    date: "2026-03-05",
+    lines: 3,
+    gross_amount: "194000.00",
+    fee: "1760.00",
+    net_amount: "192240.00",
+  }],
+  queued_checks: 1,
+  finished_at: "2026-03-06T02:15:01.000Z",
+};
+
+export const RECONCILIATIONS = {
+  compared: { summary: "Compared, with one difference", value: SUCCEEDED },
+  queued: { summary: "Stored, and not compared yet", value: QUEUED },
+} satisfies Examples<ReconciliationView>;
+
+const { days: _, ...SUMMARY } = SUCCEEDED;
+
+export const RECONCILIATION_PAGE = {
+  page: { summary: "One reconciliation", value: [SUMMARY] },
+} satisfies Examples<ReconciliationSummaryView[]>;
+
+export const DifferenceSchema = z.object({
+  line: z.int().nullable().openapi({
+    description: "The line of the file; the header is line 1. Null for `missing_there`.",
+    example: 3,
+  }),
+  result: z.enum(DIFFERENCES).openapi({
+    description: "What differs, as in `results` of the reconciliation.",
+    example: "amount_differs",
+  }),
+  kind: z.enum(LINE_KINDS).openapi({
+    description: "What the line is about; `status`: it only states a status.",
+    example: "settlement",
+  }),
+  order_id: nullableText.openapi({
+    description: "The order id in the file.",
+    example: "order-1017",
+  }),
+  transaction_id: nullableText.openapi({
+    description: "The transaction id in the file.",
+    example: "be03df7d-2f97-4c8c-a53c-8959f1b67295",
+  }),
+  amount: money("The amount in the file; null for `missing_there`.", "149000.00").nullable(),
+  status: nullableText.openapi({ description: "The status in the file.", example: null }),
+  date: z.iso.date().nullable().openapi({
+    description: "The day in Jakarta.",
+    example: "2026-03-05",
+  }),
+  payment_id: z.uuid().nullable().openapi({
+    description: "The payment here.",
+    example: "0197a3c2-5f4e-7d61-9f0b-2c64d1b0a7e5",
+  }),
+  refund_id: z.uuid().nullable().openapi({ description: "The refund here.", example: null }),
+  known_amount: money("The amount here.", "150000.00").nullable(),
+  known_status: nullableText.openapi({ description: "The status here.", example: "settlement" }),
+}).openapi("ReconciliationDifference", { description: "A line that does not agree." });
+
+export const DIFFERENCE_PAGE = {
+  page: {
+    summary: "One difference",
+    value: [{
+      line: 3,
+      result: "amount_differs",
+      kind: "settlement",
+      order_id: "order-1017",
+      transaction_id: "be03df7d-2f97-4c8c-a53c-8959f1b67295",
+      amount: "149000.00",
+      status: null,
+      date: "2026-03-05",
+      payment_id: "0197a3c2-5f4e-7d61-9f0b-2c64d1b0a7e5",
+      refund_id: null,
+      known_amount: "150000.00",
+      known_status: "settlement",
+    }],
+  },
+} satisfies Examples<z.output<typeof DifferenceSchema>[]>;
