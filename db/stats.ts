@@ -4,7 +4,7 @@ import { NIL } from "uuid";
 import type { Sql } from "./database.ts";
 import type { GatewayPayment } from "./payments.ts";
 
-/** All users; `0027_payment_stats.sql` explains the other scopes. */
+/** All users; `0032_daily_stats.sql` explains the other scopes. */
 export const ALL_USERS = "*";
 
 export function scopeOf(userId: string | null): string {
