@@ -1,32 +1,22 @@
 import assert from "node:assert/strict";
-import { findBrowser, launchBrowser } from "../support/browser.ts";
-import { runSql } from "../support/database/database.ts";
+import { BROWSER, openConsole } from "../support/console/browser.ts";
 import { addOperations } from "../support/console/operations.ts";
-import { openPayments } from "../support/payments/payments.ts";
-
-const browserPath = findBrowser();
+import { runSql } from "../support/database/database.ts";
+import { CHALLENGED_CARD } from "../support/gateway/sandbox.ts";
 
 Deno.test({
   name:
     "console in a browser: follows events live, sends a webhook again, replays a notification, and a double click adds one endpoint",
-  ignore: browserPath === null,
+  ignore: BROWSER === null,
   sanitizeResources: false,
   async fn() {
-    await using payments = await openPayments();
+    await using opened = await openConsole();
+    const { payments, browser, url, signIn } = opened;
     const [eventPath, , , , , notificationPath] = await addOperations(payments);
-    await using server = Deno.serve(
-      { port: 0, hostname: "127.0.0.1", onListen() {} },
-      (request, { remoteAddr }) => payments.app.fetchUnchecked(request, { remoteAddr }),
-    );
-    await using browser = await launchBrowser(browserPath!);
     const page = await browser.newPage();
     const problems: string[] = [];
     page.on("pageerror", (error: Error) => problems.push(String(error)));
-    const url = `http://127.0.0.1:${server.addr.port}/console`;
-    await page.goto(`${url}/sign-in/`);
-    await page.getByLabel("API key or JWT").fill(await payments.app.createKey({ isStaff: true }));
-    await page.getByRole("button", { name: "Sign in", exact: true }).click();
-    await page.getByRole("button", { name: "Sign out" }).waitFor();
+    await signIn(page, await payments.app.createKey({ isStaff: true }));
 
     await Promise.all([page.waitForResponse(/\/live\//), page.goto(`${url}/events/`)]);
     await page.getByText("Event: Any").click();
@@ -58,7 +48,27 @@ Deno.test({
     );
     assert.equal(rows.length, 1);
     assert.deepEqual(problems, []);
-    await page.close();
-    await payments.app.streams[Symbol.asyncDispose]();
+  },
+});
+
+Deno.test({
+  name:
+    "console in a browser: the overview leads to a challenged card payment, which is approved by a click",
+  ignore: BROWSER === null,
+  sanitizeResources: false,
+  async fn() {
+    await using opened = await openConsole();
+    const { payments, browser, signIn } = opened;
+    const token_id = await payments.sandbox.token(CHALLENGED_CARD);
+    const payment = await payments.charge("card", { token_id });
+    const page = await browser.newPage();
+    await signIn(page, await payments.app.createKey({ isStaff: true }));
+    await page.getByRole("link", { name: "Card payments to review" }).click();
+    await page.getByRole("link", { name: payment.order_id }).click();
+    await page.getByText("Needs a review").first().waitFor();
+    await page.getByRole("link", { name: "Approve", exact: true }).click();
+    await page.getByRole("button", { name: "Approve", exact: true }).click();
+    await page.getByText("The payment is approved").waitFor();
+    assert.equal((await payments.read(payment.id)).is_paid, true);
   },
 });

@@ -3,9 +3,9 @@ import { Buffer } from "node:buffer";
 import { updateStats } from "../../core/reports/count_payments.ts";
 import { createReconcile } from "../../core/reports/reconcile.ts";
 import type { GatewayJob } from "../../db/jobs.ts";
-import { findBrowser, launchBrowser } from "../support/browser.ts";
+import { BROWSER, openConsole, type Page } from "../support/console/browser.ts";
 import { addOperations } from "../support/console/operations.ts";
-import { openPayments, type TestPayments } from "../support/payments/payments.ts";
+import { type TestPayments } from "../support/payments/payments.ts";
 import {
   invoiceRequest,
   parseInvoice,
@@ -13,8 +13,6 @@ import {
   subscriptionRequest,
 } from "../support/records/requests.ts";
 import { AXE } from "../support/tools.ts";
-
-const browserPath = findBrowser();
 
 /** A folder for screenshots; none are taken if it is not set. */
 const SCREENSHOTS = Deno.env.get("SCREENSHOT_DIR");
@@ -25,43 +23,13 @@ const SCREENS = [
   { width: 2560, height: 1300, colorScheme: "dark" },
 ] as const;
 
-// deno-lint-ignore no-explicit-any -- a package that is imported by name has no types
-type Page = any;
-
-async function openBrowser() {
-  const payments = await openPayments();
-  const server = Deno.serve(
-    { port: 0, hostname: "127.0.0.1", onListen() {} },
-    (request, { remoteAddr }) => payments.app.fetchUnchecked(request, { remoteAddr }),
-  );
-  const browser = await launchBrowser(browserPath!);
-  const url = `http://127.0.0.1:${server.addr.port}/console`;
-  return {
-    payments,
-    browser,
-    url,
-    async signIn(page: Page, key: string) {
-      await page.goto(`${url}/`);
-      await page.getByLabel("API key or JWT").fill(key);
-      await page.getByRole("button", { name: "Sign in", exact: true }).click();
-      await page.getByRole("heading", { name: "Overview" }).waitFor();
-    },
-    async [Symbol.asyncDispose]() {
-      await browser.close();
-      await payments.app.streams[Symbol.asyncDispose]();
-      await server.shutdown();
-      await payments[Symbol.asyncDispose]();
-    },
-  };
-}
-
 Deno.test({
   name:
     "console in a browser: finds a payment by email, refunds a part, and shows a payment change without a reload",
-  ignore: browserPath === null,
+  ignore: BROWSER === null,
   sanitizeResources: false,
   async fn() {
-    await using opened = await openBrowser();
+    await using opened = await openConsole();
     const { payments, browser, signIn } = opened;
     const email = { customer_details: { first_name: "Siti", email: "siti@example.com" } };
     const paid = await payments.paid("gopay", email);
@@ -114,10 +82,10 @@ async function openLive(page: Page, url: string): Promise<void> {
 
 Deno.test({
   name: "console in a browser: the overview shows a new payment and its change without a reload",
-  ignore: browserPath === null,
+  ignore: BROWSER === null,
   sanitizeResources: false,
   async fn() {
-    await using opened = await openBrowser();
+    await using opened = await openConsole();
     const { payments, browser, signIn } = opened;
     await payments.paid("gopay");
     await updateStats(payments.app.deps);
@@ -137,10 +105,10 @@ Deno.test({
 
 Deno.test({
   name: "console in a browser: live payments keep the filters that the user has not applied yet",
-  ignore: browserPath === null,
+  ignore: BROWSER === null,
   sanitizeResources: false,
   async fn() {
-    await using opened = await openBrowser();
+    await using opened = await openConsole();
     const { payments, browser, url, signIn } = opened;
     const page = await browser.newPage();
     await signIn(page, await payments.app.createKey({ isStaff: true }));
@@ -171,10 +139,10 @@ Deno.test({
 
 Deno.test({
   name: "console in a browser: on a narrow screen the navigation is a menu, also without scripts",
-  ignore: browserPath === null,
+  ignore: BROWSER === null,
   sanitizeResources: false,
   async fn() {
-    await using opened = await openBrowser();
+    await using opened = await openConsole();
     const { payments, browser, signIn } = opened;
     const viewport = { width: 390, height: 800 };
     const context = await browser.newContext({ viewport, javaScriptEnabled: false });
@@ -199,10 +167,10 @@ async function compareReport({ app }: TestPayments, id: string): Promise<void> {
 Deno.test({
   name:
     "console in a browser: uploads a report with progress, names its columns, and shows the differences",
-  ignore: browserPath === null,
+  ignore: BROWSER === null,
   sanitizeResources: false,
   async fn() {
-    await using opened = await openBrowser();
+    await using opened = await openConsole();
     const { payments, browser, url, signIn } = opened;
     const paid = await payments.paid("gopay");
     const page = await browser.newPage();
@@ -265,10 +233,10 @@ const PAGES = [
 
 Deno.test({
   name: "console in a browser: every page is accessible and fits on narrow and wide screens",
-  ignore: browserPath === null,
+  ignore: BROWSER === null,
   sanitizeResources: false,
   async fn() {
-    await using opened = await openBrowser();
+    await using opened = await openConsole();
     const { payments, browser, url, signIn } = opened;
     const { source } = (await import(AXE)).default;
     const payment = await payments.paid("gopay");
@@ -354,10 +322,10 @@ async function createRecords(payments: TestPayments) {
 Deno.test({
   name:
     "console in a browser: creates an invoice by hand, copies its link, and a reload creates no second one",
-  ignore: browserPath === null,
+  ignore: BROWSER === null,
   sanitizeResources: false,
   async fn() {
-    await using opened = await openBrowser();
+    await using opened = await openConsole();
     const { payments, browser, url, signIn } = opened;
     const context = await browser.newContext({
       permissions: ["clipboard-read", "clipboard-write"],

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { permissionFlags } from "../../commands/prepare.ts";
 import { generateApiKey } from "../../core/api_key.ts";
-import { findBrowser, launchBrowser } from "../support/browser.ts";
+import { launchBrowser } from "../support/browser.ts";
 import { callService } from "../support/client.ts";
+import { BROWSER, openConsole, signInByPage } from "../support/console/browser.ts";
 import { signInTo } from "../support/console/browsing.ts";
 import { createDatabase } from "../support/database/database.ts";
 import { throughProxy } from "../support/database/tcp_proxy.ts";
@@ -13,19 +14,7 @@ import { createDataFolder, PROJECT } from "../support/project.ts";
 import { startService } from "../support/service.ts";
 import { until } from "../support/until.ts";
 
-const browserPath = findBrowser();
-
 const SERVER_KEY = "SB-Mid-server-of-the-restart";
-
-// deno-lint-ignore no-explicit-any -- a package that is imported by name has no types
-type Page = any;
-
-async function signIn(page: Page, url: string, key: string): Promise<void> {
-  await page.goto(`${url}/console/sign-in/`);
-  await page.getByLabel("API key or JWT").fill(key);
-  await page.getByRole("button", { name: "Sign in", exact: true }).click();
-  await page.getByRole("button", { name: "Sign out" }).waitFor();
-}
 
 Deno.test("console: while the database is away, every page says so without details; then the session goes on", async () => {
   const databaseUrl = await createDatabase({ isNew: true });
@@ -63,37 +52,31 @@ Deno.test("console: while the database is away, every page says so without detai
 
 Deno.test({
   name: "console in a browser: a page that failed because the database was away recovers by itself",
-  ignore: browserPath === null,
+  ignore: BROWSER === null,
   sanitizeResources: false,
   async fn() {
     const databaseUrl = await createDatabase({ isNew: true });
     const { proxy, url } = throughProxy(databaseUrl);
     await using _ = proxy;
-    await using payments = await openPayments({ databaseUrl: url });
+    await using opened = await openConsole({ databaseUrl: url });
+    const { payments, browser, signIn } = opened;
     const payment = await payments.charge("bca");
-    await using server = Deno.serve(
-      { port: 0, hostname: "127.0.0.1", onListen() {} },
-      (request, { remoteAddr }) => payments.app.fetchUnchecked(request, { remoteAddr }),
-    );
-    await using browser = await launchBrowser(browserPath!);
     const page = await browser.newPage();
-    const address = `http://127.0.0.1:${server.addr.port}`;
-    await signIn(page, address, await payments.app.createKey({ isStaff: true }));
+    await signIn(page, await payments.app.createKey({ isStaff: true }));
     proxy.cut();
-    await page.goto(`${address}/console/audit/`);
+    await page.goto(`${opened.url}/audit/`);
     await page.getByText("temporarily unavailable").waitFor();
     proxy.restore();
     await page.getByRole("heading", { name: "Audit" }).waitFor();
-    await page.goto(`${address}/console/payments/`);
+    await page.goto(`${opened.url}/payments/`);
     await page.getByText(payment.order_id).waitFor();
-    await payments.app.streams[Symbol.asyncDispose]();
   },
 });
 
 Deno.test({
   name:
     "console in a browser: after a restart of the service, an open page connects again and updates, and the session holds",
-  ignore: browserPath === null,
+  ignore: BROWSER === null,
   sanitizeResources: false,
   async fn() {
     await using sandbox = await openSandbox({ serverKey: SERVER_KEY });
@@ -111,10 +94,10 @@ Deno.test({
     const flags = permissionFlags({ queue: "postgres", dataDir: folder.path }, null, PROJECT);
     const command = [Deno.execPath(), "run", "--no-prompt", ...flags, "main.ts"];
     const start = () => startService({ command, settings });
-    await using browser = await launchBrowser(browserPath!);
+    await using browser = await launchBrowser(BROWSER!);
     const page = await browser.newPage();
     let service = await start();
-    await signIn(page, service.url, key);
+    await signInByPage(page, `${service.url}/console`, key);
     await page.goto(`${service.url}/console/payments/`);
     await page.getByText(await charge(service.url, key)).waitFor();
     await page.evaluate("window.isSamePage = true");

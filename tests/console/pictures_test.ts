@@ -1,9 +1,6 @@
 import { updateStats } from "../../core/reports/count_payments.ts";
-import { findBrowser, launchBrowser } from "../support/browser.ts";
+import { BROWSER, openConsole } from "../support/console/browser.ts";
 import { addOperations } from "../support/console/operations.ts";
-import { openPayments } from "../support/payments/payments.ts";
-
-const browserPath = findBrowser();
 
 /** A folder for the pictures of `docs/console.md`, such as `docs/pictures`; none are taken if it is not set. */
 const FOLDER = Deno.env.get("SCREENSHOT_DIR");
@@ -12,10 +9,11 @@ const CUSTOMERS = ["siti@example.com", "budi@example.com", "dewi@example.com"];
 
 Deno.test({
   name: "console in a browser: takes the pictures of the guide",
-  ignore: browserPath === null || FOLDER === undefined,
+  ignore: BROWSER === null || FOLDER === undefined,
   sanitizeResources: false,
   async fn() {
-    await using payments = await openPayments();
+    await using opened = await openConsole();
+    const { payments, browser, url, signIn } = opened;
     for (const [index, email] of CUSTOMERS.entries()) {
       const details = {
         order_id: `order-${1890 + index}`,
@@ -29,19 +27,10 @@ Deno.test({
     await payments.post(`/payments/${refunded.id}/refund/`, { amount: 10_000, reason: "Late" });
     const [event] = await addOperations(payments);
     await updateStats(payments.app.deps);
-    await using server = Deno.serve(
-      { port: 0, hostname: "127.0.0.1", onListen() {} },
-      (request, { remoteAddr }) => payments.app.fetchUnchecked(request, { remoteAddr }),
-    );
-    await using browser = await launchBrowser(browserPath!);
     const viewport = { width: 1040, height: 540 };
     const context = await browser.newContext({ viewport, colorScheme: "light" });
     const page = await context.newPage();
-    const url = `http://127.0.0.1:${server.addr.port}/console`;
-    await page.goto(`${url}/sign-in/`);
-    await page.getByLabel("API key or JWT").fill(await payments.app.createKey({ isStaff: true }));
-    await page.getByRole("button", { name: "Sign in", exact: true }).click();
-    await page.getByRole("button", { name: "Sign out" }).waitFor();
+    await signIn(page, await payments.app.createKey({ isStaff: true }));
     const pictures = {
       overview: "",
       payment: `payments/${refunded.id}/`,
@@ -57,7 +46,5 @@ Deno.test({
         clip: { ...clip, height },
       });
     }
-    await page.close();
-    await payments.app.streams[Symbol.asyncDispose]();
   },
 });

@@ -1,0 +1,40 @@
+/** The console in a real browser, in front of a service with a sandbox. */
+
+import { findBrowser, launchBrowser } from "../browser.ts";
+import { openPayments } from "../payments/payments.ts";
+
+/** Null: no browser is installed. */
+export const BROWSER = findBrowser();
+
+// deno-lint-ignore no-explicit-any -- a package that is imported by name has no types
+export type Page = any;
+
+export async function openConsole(options?: Parameters<typeof openPayments>[0]) {
+  const payments = await openPayments(options);
+  const server = Deno.serve(
+    { port: 0, hostname: "127.0.0.1", onListen() {} },
+    (request, { remoteAddr }) => payments.app.fetchUnchecked(request, { remoteAddr }),
+  );
+  const browser = await launchBrowser(BROWSER!);
+  const url = `http://127.0.0.1:${server.addr.port}/console`;
+  return {
+    payments,
+    browser,
+    /** Without a slash at the end. */
+    url,
+    signIn: (page: Page, key: string) => signInByPage(page, url, key),
+    async [Symbol.asyncDispose]() {
+      await browser.close();
+      await payments.app.streams[Symbol.asyncDispose]();
+      await server.shutdown();
+      await payments[Symbol.asyncDispose]();
+    },
+  };
+}
+
+export async function signInByPage(page: Page, url: string, key: string): Promise<void> {
+  await page.goto(`${url}/`);
+  await page.getByLabel("API key or JWT").fill(key);
+  await page.getByRole("button", { name: "Sign in", exact: true }).click();
+  await page.getByRole("heading", { name: "Overview" }).waitFor();
+}
