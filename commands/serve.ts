@@ -16,7 +16,7 @@ import { createLoad, measureLoad } from "../core/load.ts";
 import { createLog, type Log } from "../core/log.ts";
 import { registerMetrics } from "../core/status/metrics.ts";
 import { createEvents, type Events } from "../core/subscribers/subscribe.ts";
-import { isWriteAfterClose } from "../db/connection_errors.ts";
+import { isStrayDriverError } from "../db/connection_errors.ts";
 import { type Database, openDatabase } from "../db/database.ts";
 import { openInstanceLock } from "../db/instance_lock.ts";
 import { loadMigrations } from "../db/migrations.ts";
@@ -240,14 +240,15 @@ async function ensureBootstrapKey(database: Database, config: Config, log: Log):
 
 /** An error in background code of one request must not stop the service. */
 function logUncaughtErrors(log: Log): void {
+  const logError = (name: string, error: unknown) =>
+    isStrayDriverError(error) ? log.info("database_connection_lost") : log.error(name, error);
   globalThis.addEventListener("unhandledrejection", (event) => {
     event.preventDefault();
-    log.error("unhandled_rejection", event.reason);
+    logError("unhandled_rejection", event.reason);
   });
   globalThis.addEventListener("error", (event) => {
     event.preventDefault();
-    if (isWriteAfterClose(event.error)) log.info("database_connection_lost");
-    else log.error("uncaught_error", event.error);
+    logError("uncaught_error", event.error);
   });
 }
 

@@ -34,9 +34,19 @@ export function codeOf(error: unknown): string {
 }
 
 /**
- * The driver writes to a connection that was closed in the same moment, and throws outside of any promise
- * (porsager/postgres#1154). The statement still fails, at its deadline at the latest.
+ * Errors that the driver throws outside of any promise that a caller waits for, when a connection is
+ * lost at a certain moment. The statement of the caller still fails, at its deadline at the latest.
  */
-export function isWriteAfterClose(error: unknown): boolean {
+export function isStrayDriverError(error: unknown): boolean {
+  return isWriteAfterClose(error) || isLostTypesRequest(error);
+}
+
+/** A connection was closed at the moment when the driver wrote to it (porsager/postgres#1154). */
+function isWriteAfterClose(error: unknown): boolean {
   return error instanceof TypeError && /\bnextWrite\b/.test(error.stack ?? "");
+}
+
+/** A new connection was lost while the driver requested the array types, whose promise it does not keep. */
+function isLostTypesRequest(error: unknown): boolean {
+  return error instanceof Error && "query" in error && /\btyparray\b/.test(String(error.query));
 }
