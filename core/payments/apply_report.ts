@@ -1,6 +1,6 @@
 /** Applies the gateway's reports to payments. No other code changes the state of a payment. */
 
-import { codeOf, UNIQUE_VIOLATION } from "../../db/database.ts";
+import { constraintOf } from "../../db/database.ts";
 import type { NewJob } from "../../db/jobs.ts";
 import type { GatewayNotification } from "../../db/notifications.ts";
 import type { GatewayPayment, GatewayRefund } from "../../db/payments.ts";
@@ -235,7 +235,7 @@ async function changeOrThrowConflict(
   try {
     return await changePayment(deps, known, decideChange);
   } catch (cause) {
-    if (codeOf(cause) !== UNIQUE_VIOLATION) throw cause;
+    if (constraintOf(cause) !== "payments_transaction_id_key") throw cause;
     const error = new GatewayAPIError(
       "The gateway reported a transaction that belongs to another payment",
       { failure: "answered", outcome: "unknown" },

@@ -7,7 +7,7 @@ Deno.test("release-document task: stores the document of a version, and rejects 
   await using folder = await createDataFolder();
   const inside = (path: string) => join(folder.path, path);
   await Deno.mkdir(inside("openapi/released"), { recursive: true });
-  for (const name of ["deno.json", "openapi/released/release.ts"]) {
+  for (const name of ["deno.json", "deno.lock", "openapi/released/release.ts"]) {
     await Deno.copyFile(join(PROJECT, name), inside(name));
   }
   const release = async (version: string, title: string) => {
