@@ -1,16 +1,7 @@
 /** What needs attention, with the page of the console that shows exactly that. */
 
 import type { Attention } from "../core/status/attention.ts";
-
-export type AttentionKind =
-  | "gatewayDown"
-  | "challenged"
-  | "unansweredPayments"
-  | "pendingRefunds"
-  | "differences"
-  | "failingEndpoints"
-  | "failedNotifications"
-  | "failedJobs";
+import type { AttentionKind } from "./words/overview.ts";
 
 export interface AttentionEntry {
   kind: AttentionKind;

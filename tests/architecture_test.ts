@@ -276,7 +276,7 @@ Deno.test("architecture: no two folders import each other", () => {
 
 Deno.test(`architecture: no file of the programs has more than ${MAX_LINES} lines`, () => {
   const longFiles = programs.map(({ path, text }) => ({ path, lines: text.split("\n").length - 1 }))
-    .filter(({ path, lines }) => path.endsWith(".ts") && lines > MAX_LINES);
+    .filter(({ path, lines }) => /\.tsx?$/.test(path) && lines > MAX_LINES);
   assertNone(
     longFiles.map(({ path, lines }) => `${path}: ${lines}`),
     `Split these files by topic, to at most ${MAX_LINES} lines each:`,

@@ -1,6 +1,15 @@
 /** The texts of the overview. */
 
-import type { AttentionKind } from "../attention.ts";
+/** The kinds of what needs attention. */
+export type AttentionKind =
+  | "gatewayDown"
+  | "challenged"
+  | "unansweredPayments"
+  | "pendingRefunds"
+  | "differences"
+  | "failingEndpoints"
+  | "failedNotifications"
+  | "failedJobs";
 
 export interface OverviewWords {
   title: string;

@@ -1,6 +1,41 @@
 /** The texts of the page of payments. */
 
-import type { Column, Field, List } from "../payment_query.ts";
+/** The filters. */
+type Label =
+  | "q"
+  | "from"
+  | "to"
+  | "settled_from"
+  | "settled_to"
+  | "min_amount"
+  | "max_amount"
+  | "order_id"
+  | "transaction_id"
+  | "va_number"
+  | "customer_email"
+  | "customer_phone"
+  | "fraud_status"
+  | "user_id"
+  | "invoice_id"
+  | "subscription_id"
+  | "outcome"
+  | "status"
+  | "payment_type";
+
+type Column =
+  | "amount"
+  | "refunded"
+  | "net"
+  | "status"
+  | "fraud"
+  | "order"
+  | "customer"
+  | "name"
+  | "method"
+  | "created"
+  | "settled"
+  | "user"
+  | "id";
 
 export interface PaymentsWords {
   filters: string;
@@ -11,7 +46,7 @@ export interface PaymentsWords {
   columns: string;
   amountHelp: string;
   outcomeUnknown: string;
-  labels: Record<Field | List, string>;
+  labels: Record<Label, string>;
   columnNames: Record<Column, string>;
   fraudStatuses: Record<string, string>;
 }
