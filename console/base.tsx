@@ -16,7 +16,7 @@ import type { EventStreams } from "../core/events/streams.ts";
 import type { GatewayClient } from "../core/gateway/client.ts";
 import type { InvoiceDeps } from "../core/invoices/invoice_record.ts";
 import type { RetryDeps } from "../core/jobs/retry.ts";
-import type { NotificationDeps } from "../core/notifications/confirm.ts";
+import type { NotificationDeps } from "../core/notifications/receive.ts";
 import type { PaymentDeps } from "../core/payments/payment_record.ts";
 import type { Exports } from "../core/reports/export_stream.ts";
 import type { DatabaseStateDeps } from "../core/status/database_state.ts";

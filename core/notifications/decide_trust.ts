@@ -3,7 +3,7 @@
 import type { GatewayPayment } from "../../db/payments.ts";
 import type { Transaction } from "../gateway/responses.ts";
 import { parseMoney } from "../money.ts";
-import { previewTransition } from "../payments/apply_report.ts";
+import { previewTransition } from "../payments/decide_change.ts";
 import { impliesPaid, isStatus, type PaymentStatus } from "../payments/states.ts";
 import { amountOf } from "../payments/transaction.ts";
 import type { SignedNotification } from "./parse.ts";

@@ -12,7 +12,7 @@ import {
   findNotifiedPayment,
   type NotificationDeps,
   recordNotification,
-} from "./confirm.ts";
+} from "./receive.ts";
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;

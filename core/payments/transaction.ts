@@ -137,33 +137,6 @@ export function amountOf(answer: Transaction): number | null {
   return text === null ? null : parseMoney(text) ?? NaN;
 }
 
-export function withoutNulls(fields: Partial<GatewayFields>): Partial<GatewayFields> {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null));
-}
-
-/** The fields that the payment does not have yet. */
-export function missingFields(
-  current: GatewayPayment,
-  fields: Partial<GatewayFields>,
-): Partial<GatewayFields> {
-  const isMissing = (name: string) => current[name as keyof GatewayFields] === null;
-  return Object.fromEntries(
-    Object.entries(withoutNulls(fields)).filter(([name]) => isMissing(name)),
-  );
-}
-
-/** The amount of a partial chargeback; null: not reported, or more than was paid. */
-export function partialChargeback(
-  { gross_amount, captured_amount }: GatewayPayment,
-  { status, chargebackTotal }: ReportedTransaction,
-  refunded: number,
-): number | null {
-  if (status !== "partial_chargeback" || chargebackTotal === null) return null;
-  const isPossible = chargebackTotal > 0 &&
-    chargebackTotal <= (captured_amount ?? gross_amount) - refunded;
-  return isPossible ? chargebackTotal : null;
-}
-
 /** Whether the response to a charge is about this order and has a transaction, in any status. */
 export function answersCharge(payment: GatewayPayment, answer: Transaction): boolean {
   return Boolean(answer.transaction_id) && Boolean(answer.transaction_status) &&
