@@ -211,7 +211,7 @@ Deno.test("charge: rejects an item whose price times quantity has more than 13 d
       ITEM,
     ],
   });
-  const message = "price times quantity must be at most 9999999999999";
+  const message = "price times quantity must be between -9999999999999 and 9999999999999";
   assert.deepEqual(errors, { "item_details.0": message, "item_details.1": message });
 });
 
