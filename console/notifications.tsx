@@ -131,7 +131,7 @@ const Result: FC<NotificationProps> = ({ view, notification: { status } }) => (
   <Label tone={TONES[status]}>{view.words.notificationsPage.statuses[status]}</Label>
 );
 
-/** The gateway chooses the text: only an amount is shown as one. */
+/** The text comes from the gateway: it is formatted as rupiah only if it is a number. */
 function amountOf({ gross_amount }: NotificationView): string {
   return /^\d+(\.\d+)?$/.test(gross_amount) ? rupiah(gross_amount) : gross_amount;
 }
