@@ -157,9 +157,9 @@ const createKeyRoute = createRoute({
   description:
     "Creates an API key for a user or a viewer, and returns it. The key is shown only once: store " +
     "it at once. Staff keys cannot be created here, only with the command `keys create --staff`.\n\n" +
-    "An `Idempotency-Key` has no effect, because the service stores no key that it could return " +
-    "again. If you get no response, list the keys, revoke the new one, and create another. Staff " +
-    "only; other callers get `forbidden`.",
+    "An `Idempotency-Key` has no effect, because the service stores only a hash of the API key, " +
+    "and cannot return the key again. If you get no response, list the keys, revoke the new one, " +
+    "and create another. Staff only; other callers get `forbidden`.",
   tags: ["Keys"],
   request: {
     body: {

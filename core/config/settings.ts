@@ -179,7 +179,7 @@ export const SETTINGS = z.object({
     (text) => text === "kv" || text === "postgres" ? text : undefined,
   ),
   KEEP_JOBS_DAYS: daysSetting({
-    description: "Days to keep finished jobs; at least as long as `KEEP_KEYS_DAYS`",
+    description: "Days to keep finished jobs; if `KEEP_KEYS_DAYS` is higher, that counts",
     default: "`30`",
     example: "7",
   }),

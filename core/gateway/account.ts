@@ -97,7 +97,7 @@ export function createAccountGuard({ database, log, account }: AccountGuardDeps)
         observed = merchantId;
         if (bound === merchantId && state !== "other") state = "same";
         if (bound !== merchantId) {
-          refuse(`The gateway names merchant ${merchantId}, the database belongs to ${bound}`);
+          refuse(`The key belongs to merchant ${merchantId}, the database to merchant ${bound}`);
         }
       } catch (error) {
         // The next response is compared again.

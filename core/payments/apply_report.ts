@@ -48,7 +48,7 @@ export async function applyReport(
     deps.log.error("unrecognized_status", error, { payment_id: payment.id });
   }
   if (isMismatch) {
-    const error = new Error("The gateway reports another transaction or amount than the payment's");
+    const error = new Error("The reported transaction or amount differs from the payment's");
     deps.log.error("report_does_not_match", error, { payment_id: payment.id });
   }
   const notification = report.notification && withResult(report.notification, payment, step);

@@ -69,7 +69,7 @@ export async function readPaymentStats(
     : parseHour("from", range.from, timeZone);
   if (from >= to) throw invalidField("to", "must be later than from");
   if ((to.getTime() - from.getTime()) / HOUR_MS / INTERVAL_HOURS[interval] > MAX_INTERVALS) {
-    throw invalidField("interval", `has more than ${MAX_INTERVALS} intervals; use a longer one`);
+    throw invalidField("interval", `gives more than ${MAX_INTERVALS} intervals; use a longer one`);
   }
   const starts = listStarts(from, to, interval, timeZone);
   const query = { owner: ownerFor(caller), parts: findParts(from, to, starts), starts, groups };
@@ -153,7 +153,7 @@ function parseHour(field: string, text: string, timeZone: string): Date {
   }
   if (time.getTime() % HOUR_MS === 0) return time;
   if (isDay(text)) throw unsupportedZone();
-  throw invalidField(field, "must be a full hour of UTC, such as 2026-03-05T09:00:00+07:00");
+  throw invalidField(field, "must be a full hour in UTC, such as 2026-03-05T02:00:00Z");
 }
 
 /** The figures are stored by hours of UTC, so half hours cannot be told apart. */

@@ -90,7 +90,7 @@ function checkText(text: string, limits: JsonLimits): string {
 /** Names every limit, because the scan stops at the first one that is exceeded. */
 export function tooComplex({ structure }: JsonLimits): string {
   return `must have at most ${structure} structural characters ({ } [ ] : ,), ${MAX_LARGE_MEMBERS} ` +
-    `members in objects of more than ${LARGE_OBJECT} members, ${MAX_ESCAPES} escape sequences, and ` +
+    `members after the first ${LARGE_OBJECT} of an object, ${MAX_ESCAPES} escape sequences, and ` +
     `${MAX_LONG_NUMBERS} fractions of more than 15 digits`;
 }
 

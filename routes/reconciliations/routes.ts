@@ -58,7 +58,7 @@ const uploadRoute = createRoute({
       columns: z.string("must be sent only once").max(2_000, "must be at most 2000 characters")
         .transform(parseColumns).optional().openapi({
           type: "string",
-          description: "The headers of columns that are not found by themselves, as JSON: " +
+          description: "The headers of columns that the service does not recognize, as JSON: " +
             `\`{"amount": "Nominal"}\`. Names: ${REPORT_COLUMNS.join(", ")}.`,
           param: { examples: unsentExample('{"amount": "Nominal"}') },
         }),

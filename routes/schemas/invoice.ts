@@ -7,8 +7,8 @@ import { id, money, nullableText, timestamp } from "../../core/response_fields.t
 
 export const InvoiceStatusSchema = z.enum(INVOICE_STATUSES).openapi("InvoiceStatus", {
   description: [
-    "- `pending`: not confirmed by the gateway yet; the service resends the creation for 5 minutes, " +
-    "and then waits for a notification",
+    "- `pending`: not confirmed by the gateway yet; the service resends the request for 5 " +
+    "minutes, and then waits for a notification",
     "- `draft`: created, but not published",
     "- `sent`: published; awaiting payment",
     "- `partial`: partially paid",

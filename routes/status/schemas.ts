@@ -155,8 +155,8 @@ export const StatusSchema = z.object({
     oldest_received_seconds: seconds("Age of the oldest of these in seconds."),
     failed: count(
       "Notifications that could not be confirmed: the gateway did not respond for 7 days, or its " +
-        "response was not usable. The service checks their payments again. Replay a notification " +
-        `that has no payment with \`POST /notifications/{pk}/replay/\`. ${BOUND}`,
+        "response was not usable. The service checks their payments again. If a notification " +
+        `has no payment, replay it with \`POST /notifications/{pk}/replay/\`. ${BOUND}`,
     ),
   }).openapi({ description: "Notifications from the gateway." }),
   unanswered: z.object({

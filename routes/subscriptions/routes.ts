@@ -198,8 +198,8 @@ const updateRoute = createRoute({
     "`invalid_state` with the `subscription_status`. If the gateway rejects the new values, the " +
     "error is `gateway_validation`, and nothing is changed.\n\n" +
     "With `outcome: unknown` the gateway did not confirm whether it made the change: resend the " +
-    "same request with the same `Idempotency-Key`. If the gateway made the change, the next " +
-    "check also finds the new name, amount or interval.",
+    "same request with the same `Idempotency-Key`. If you do not, and the gateway made " +
+    "the change, the service finds the new name, amount or interval at its next check.",
   tags: ["Subscriptions"],
   request: {
     params: SubscriptionPath,

@@ -12,7 +12,7 @@ const nullableId = (description: string, example: string | null) =>
 
 export const TimelineTransitionSchema = z.object({
   from_status: nullableText.openapi({
-    description: "Status before the transition; null if it was created.",
+    description: "Status before the transition; null if the record was created by it.",
     example: "pending",
   }),
   to_status: z.string().openapi({
