@@ -45,8 +45,8 @@ export function viewOf(c: Context<AppEnv>, basePath: string): View {
 }
 
 /**
- * Null: the request has none. With TLS only the cookie that is bound to the host counts, because a page
- * of another host of the same domain can set the other one.
+ * Null: the request has none. A form that was sent with TLS must have the cookie that is bound to
+ * the host, because a page of another host of the same domain can set the other one.
  */
 export function sessionTokenOf(c: Context<AppEnv>): string | null {
   const bound = getCookie(c, SECURE_SESSION);
@@ -117,7 +117,7 @@ function originOf(c: Context<AppEnv>): URL | null {
   return URL.parse(c.req.header("origin") ?? "");
 }
 
-/** A proxy may end TLS, so the page's address decides, not the connection. */
+/** A proxy may end TLS, so the page's address decides. False for a GET, which does not send it. */
 function isSecure(c: Context<AppEnv>): boolean {
   return originOf(c)?.protocol === "https:";
 }
