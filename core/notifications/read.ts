@@ -37,7 +37,7 @@ export function viewNotification(notification: GatewayNotification) {
   };
 }
 
-/** A missing member: any value. */
+/** A missing member matches any value. */
 export interface NotificationFilter extends NotificationConditions {
   /** Inclusive. */
   created_from?: Date;
