@@ -30,7 +30,7 @@ export const PLANNER_SETTINGS = {
   jit: "off",
 } as const;
 
-/** Below the deadline of callers, so that the server cancels a slow statement before they give up. */
+/** Below `DEADLINE_MS`, so that the server cancels a slow statement before its caller gives up. */
 const STATEMENT_TIMEOUT_MS = 1_500;
 
 /** After this time the server ends the transaction of a frozen instance and releases its locks. */

@@ -47,7 +47,7 @@ async function createHome(
 ): Promise<void> {
   if (!home.startsWith(dataDir)) {
     showProgress(
-      `PostgreSQL runs as another user than root, who cannot access ${dataDir}: using ${home}`,
+      `PostgreSQL does not run as root, and its user cannot access ${dataDir}: using ${home}`,
     );
     await Deno.mkdir(dirname(home), { recursive: true });
     await Deno.chmod(dirname(home), 0o755);
