@@ -105,7 +105,7 @@ export interface ScannedCharges {
   scannedTo: string | null;
 }
 
-/** How many payments a page reads. Payments that no caller created here are skipped. */
+/** How many payments a page reads at most. Payments that no caller created are skipped. */
 const MAX_SCANNED = 2_000;
 
 /**

@@ -104,7 +104,7 @@ export function rangeWalk(sql: Sql, range: IndexRange, isFiltered: boolean): Wal
   };
 }
 
-/** Fewer than `MAX_EXAMINED`, because up to this many entries are read of each range. */
+/** Fewer than `MAX_EXAMINED`, because a page reads up to this many entries of each range. */
 const MAX_EXAMINED_OF_SEVERAL = 100;
 
 /**

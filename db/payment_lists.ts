@@ -228,8 +228,8 @@ function rangesOfTypes(sql: Sql, types: readonly string[], statuses: readonly st
 }
 
 /**
- * A CTE with each of the statuses and each type that a payment of that status has. The gateway can
- * add types, so the CTE finds them in the index, one after the other.
+ * A CTE with each pair of one of these statuses and a type that payments of that status have. The
+ * gateway can add types, so the CTE finds them in the index, one after the other.
  */
 function rangesOfStatuses(sql: Sql, statuses: readonly string[], owner: OwnerFilter) {
   const [ownerColumn, ownerValue] = owner === null

@@ -28,7 +28,7 @@ export interface DaySums {
   net_cents: number;
 }
 
-/** A payment in the order of settlement. */
+/** The place of a payment in the order of settlement. */
 export interface SettledPosition {
   /** RFC 3339, in microseconds. */
   settlement_time: string;

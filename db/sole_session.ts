@@ -22,7 +22,7 @@ export interface SoleSessionOptions {
   work(sql: postgres.Sql): Promise<boolean>;
   /** The shortest pause between two calls, unless there is more to do at once. */
   pauseMs: number;
-  /** How long it then waits for a notification at most. */
+  /** The longest wait for a notification, after `pauseMs`. */
   pollMs: number;
   /** The connection or the work failed; both are retried. */
   onError(error: unknown): void;
