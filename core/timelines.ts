@@ -111,10 +111,10 @@ export async function readTimeline(
     recordId !== null && orders.has(recordId) ? recordId : null;
   // Each list is reversed, so that it is in the order in which its rows were written.
   const entries = [
-    ...newest(transitions).map((each) => transitionEntry(each, paymentOf, canSeeAll)),
-    ...newest(refunds).map((each) => refundEntry(each, orders.get(each.payment_id)!, caller)),
-    ...newest(notifications).map((each) => notificationEntry(each, paymentOf, canSeeAll)),
-    ...newest(events).map((each) => eventEntry(each, paymentOf, canSeeAll)),
+    ...lastInOrder(transitions).map((each) => transitionEntry(each, paymentOf, canSeeAll)),
+    ...lastInOrder(refunds).map((each) => refundEntry(each, orders.get(each.payment_id)!, caller)),
+    ...lastInOrder(notifications).map((each) => notificationEntry(each, paymentOf, canSeeAll)),
+    ...lastInOrder(events).map((each) => eventEntry(each, paymentOf, canSeeAll)),
   ];
   return {
     resource,
@@ -124,7 +124,7 @@ export async function readTimeline(
     entries: entries.sort(compareEntries),
   };
 
-  function newest<Row>(rows: Row[]): Row[] {
+  function lastInOrder<Row>(rows: Row[]): Row[] {
     return rows.slice(0, limits.entries).reverse();
   }
 }

@@ -144,7 +144,7 @@ export async function listUnansweredOfOrder(
 }
 
 /** Whether a payment that is linked to the invoice was paid at or after `since`. */
-export async function hasPaymentOfInvoice(
+export async function isInvoicePaidSince(
   sql: Sql,
   invoiceId: string,
   since: Date,

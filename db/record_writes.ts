@@ -26,7 +26,7 @@ export interface Inserted {
   /** False: the key is in use. */
   isClaimed: boolean;
   /** False: the order id is in use, or the key is. */
-  isOrderIdFree: boolean;
+  isInserted: boolean;
 }
 
 /** How records of a table are inserted. */
@@ -102,7 +102,7 @@ async function insertRecords<R extends { id: string }>(
   const [result] = await statement.run<{ claimed: string[]; inserted: string[] }>(sql, text);
   return inserts.map(({ record, key }) => ({
     isClaimed: key === null || result!.claimed.includes(record.id),
-    isOrderIdFree: result!.inserted.includes(record.id),
+    isInserted: result!.inserted.includes(record.id),
   }));
 }
 

@@ -3,7 +3,7 @@
 import { resolve } from "node:path";
 import type { AddressList } from "../address_list.ts";
 import { withDefaultSslMode } from "./database_url.ts";
-import { ConfigError, type ConfigProblem, findConflicts } from "./problems.ts";
+import { ConfigError, type ConfigProblem, findProblems } from "./problems.ts";
 import {
   DEFAULT_PORT,
   DEFAULT_SANDBOX_PORT,
@@ -136,7 +136,7 @@ export function parseConfig(env: Environment, folder: string): Config {
     hasExample: true,
   }));
   const invalid = new Set(problems.map(({ name }) => name));
-  problems.push(...findConflicts(env).filter(({ name }) => !invalid.has(name)));
+  problems.push(...findProblems(env).filter(({ name }) => !invalid.has(name)));
   if (!parsed.success || problems.length > 0) {
     throw new ConfigError(problems, env.DENO_DEPLOY === "true");
   }

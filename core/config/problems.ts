@@ -46,7 +46,7 @@ export class ConfigError extends Error {
 }
 
 /** Settings that are missing, and settings that conflict with each other. */
-export function findConflicts(env: Environment): ConfigProblem[] {
+export function findProblems(env: Environment): ConfigProblem[] {
   const { DATABASE_URL, GATEWAY_SERVER_KEY, HOST, AUTH_JWKS_URL, AUTH_JWT_SECRET } = env;
   const problems: ConfigProblem[] = [];
   const addProblem = (name: SettingName, problem: string) =>

@@ -58,7 +58,7 @@ const AT_GATEWAY: Record<string, InvoiceStatus> = {
 };
 
 /** Translates the gateway's status to ours; null: the service does not know that status. */
-export function statusAtGateway(
+export function statusFromGateway(
   reported: string | null,
   dueAt: Date,
   now: Date,
