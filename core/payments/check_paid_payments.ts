@@ -28,7 +28,7 @@ const SOURCE = "check_paid_payments";
 /** A run ends before the next one starts. */
 const RUN_MS = 50_000;
 
-/** Only a few of the background calls that can run at a time, so that other work is not delayed. */
+/** Less than the limit of concurrent background calls, so that other work is not delayed. */
 const CONCURRENT_CHECKS = 2;
 
 /** Progress is stored after this many checks. After a crash, at most these are repeated. */

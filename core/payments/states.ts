@@ -27,7 +27,7 @@ export const FORWARD: Record<PaymentStatus, readonly PaymentStatus[]> = {
   chargeback: [],
 };
 
-/** If the customer paid in the last second, the gateway can still report these payments as paid. */
+/** If the customer paid at the last moment, the gateway can still report these payments as paid. */
 const REVIVABLE = new Set<PaymentStatus>(["expire", "cancel", "deny", "failure"]);
 
 const PAID = new Set<PaymentStatus>(["settlement", "partial_refund", "partial_chargeback"]);
