@@ -46,7 +46,7 @@ export interface PostResult {
 
 /** Disposing aborts the running requests. */
 export interface Poster extends AsyncDisposable {
-  /** A failure of the receiver is returned; `PostAborted` is thrown if this service aborts. */
+  /** Returns a failure of the receiver. Throws `PostAborted` if this service aborts the request. */
   post(post: Post, signal?: AbortSignal): Promise<PostResult>;
 }
 

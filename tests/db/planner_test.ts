@@ -101,7 +101,7 @@ const STATEMENTS: Record<string, (sql: Sql) => Promise<unknown>> = {
     }),
   "search payments": (sql) =>
     searchPayments(sql, { owner: "u1", text: "o77", email: null, phone: "0812", limit: 10 }),
-  "list events of a time": (sql) =>
+  "list events of a rare name since a time": (sql) =>
     listEvents(sql, {
       ...ALL_EVENTS,
       names: ["rare"],
