@@ -30,7 +30,7 @@ const SEED = Number(Deno.env.get("LOST_NOTIFICATIONS_SEED") ?? 1);
 const HOUR_MINUTES = 60;
 const DAY_MINUTES = 24 * HOUR_MINUTES;
 
-/** The time after the day in which the schedule brings every record to its final state. */
+/** After the day, the schedule has this time to bring every record to its final state. */
 const FINISH_MINUTES = 40 * HOUR_MINUTES;
 
 /** 1:00 UTC is 8:00 in Jakarta, so that 16 hours of the day are left there. */

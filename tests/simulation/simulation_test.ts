@@ -163,6 +163,6 @@ function describeFailures(failures: Failure[]): string {
     `seed=${plan.seed}: ${error instanceof Error ? error.message : error}`,
     describePlan(plan),
     `To repeat it: SIMULATION_SEED=${plan.seed} deno task test tests/simulation/simulation_test.ts`,
-    ...otherSeeds.length > 0 ? [`Failed at the same time: ${otherSeeds.join(", ")}`] : [],
+    ...otherSeeds.length > 0 ? [`Other seeds that failed: ${otherSeeds.join(", ")}`] : [],
   ].join("\n");
 }
