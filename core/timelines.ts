@@ -22,7 +22,7 @@ import { findOwn, ownerFor } from "./records/read.ts";
 import type { RecordDeps } from "./records/record.ts";
 import { subscriptionKind } from "./subscriptions/subscription_record.ts";
 
-/** The maximum number of entries of each type, and of payments; a timeline has the newest ones. */
+/** A timeline has the newest entries, at most this many of each type, of the newest payments. */
 const LIMITS = { entries: 500, payments: 100 };
 
 /** Entries with the same time have this order: a notification causes a transition and its events. */
@@ -31,7 +31,10 @@ const TYPES = ["notification", "refund", "transition", "event"] as const;
 export interface TimelineEntry {
   at: string;
   type: (typeof TYPES)[number];
-  /** The payment that the entry is about; null: the invoice or subscription itself. */
+  /**
+   * The payment that the entry is about. Null: it is about the invoice or subscription itself, or a
+   * notification matched no payment.
+   */
   payment_id: string | null;
   transition: TransitionView | null;
   refund: RefundDetailsView | null;

@@ -34,8 +34,9 @@ export function codeOf(error: unknown): string {
 }
 
 /**
- * Errors that the driver throws outside of any promise that a caller waits for, when a connection is
- * lost at a certain moment. The statement of the caller still fails, at its deadline at the latest.
+ * Whether this is an error that the driver throws where no caller can catch it, because a
+ * connection was lost at a certain moment. The caller's statement still fails, at its deadline at
+ * the latest.
  */
 export function isStrayDriverError(error: unknown): boolean {
   return isWriteAfterClose(error) || isLostTypesRequest(error);

@@ -116,7 +116,7 @@ export const invoiceWrites = batchedUpdate<GatewayInvoice>(
 /** The unique index of invoice numbers. Failed invoices are not part of it. */
 export const INVOICE_NUMBER_INDEX = "invoices_by_number";
 
-/** An invoice with its items, selected from `invoice`. */
+/** The columns of an invoice, and its items; the query must name the table `invoice`. */
 const WHOLE_INVOICE = `invoice.*,
       coalesce((select json_agg(item order by item.position)
         from gateway.invoice_items item where item.invoice_id = invoice.id), '[]') as items`;
@@ -172,7 +172,10 @@ export interface InvoiceFilter extends InvoiceConditions, ListBounds {
   limit: number;
 }
 
-/** Newest first; by due date, latest first, if `isByDueDate`. `list_walk.ts` describes the filters. */
+/**
+ * Newest first, or latest due date first if `isByDueDate`. `list_walk.ts` explains how a filtered
+ * list is read.
+ */
 export async function listInvoices(
   sql: Sql,
   filter: InvoiceFilter,

@@ -75,7 +75,7 @@ const SUBSCRIPTION_COLUMNS = {
   sent_at: fixed<Date>(),
   /** When it was last checked at the gateway. Only `recordCheck` and `claimCheck` update it. */
   checked_at: fixed<Date | null>(),
-  /** Null: it is not checked again. The time has no effect: the longest unchecked come first. */
+  /** Null: it is not checked again. Any other value is ignored: `checked_at` decides the order. */
   check_at: mutable<Date | null>(),
   /** The actor that created it (`core/auth/caller.ts`); null: no caller did. */
   created_by: fixed<string | null>(),
@@ -149,7 +149,7 @@ export interface SubscriptionFilter extends SubscriptionConditions, ListBounds {
   limit: number;
 }
 
-/** Newest first. `list_walk.ts` describes the filters. */
+/** Newest first. `list_walk.ts` explains how a filtered list is read. */
 export async function listSubscriptions(
   sql: Sql,
   filter: SubscriptionFilter,

@@ -1,4 +1,7 @@
-/** An example charge of each payment type, for the OpenAPI document; each one can be sent. */
+/**
+ * An example charge of each payment type, for the OpenAPI document. Each one can be sent, but the
+ * card needs a new `token_id`.
+ */
 
 const customer_details = {
   first_name: "Budi",
