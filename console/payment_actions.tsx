@@ -126,7 +126,7 @@ function inputOf(action: PaymentAction, { amount, reason }: PaymentForm): Action
   return action === "capture" ? { amount: parseAmount(amount) } : {};
 }
 
-/** Requires an amount: the API's default, all that is left, may have changed in the meantime. */
+/** The form always sends an amount: "the rest" may have changed since the page was shown. */
 function parseAmount(text: string | null): number {
   if (/^[1-9]\d{0,12}$/.test(text ?? "")) return Number(text);
   throw invalidField("amount", "must be a whole number of rupiah");

@@ -45,8 +45,8 @@ export function viewOf(c: Context<AppEnv>, basePath: string): View {
 }
 
 /**
- * Null: the request has no session cookie. For a form that was sent over TLS, only the `__Host-`
- * cookie counts, because another host of the same domain can set the other cookie.
+ * Null: the request has none. A form that was sent with TLS must have the cookie that is bound to
+ * the host, because a page of another host of the same domain can set the other one.
  */
 export function sessionTokenOf(c: Context<AppEnv>): string | null {
   const bound = getCookie(c, SECURE_SESSION);
@@ -117,7 +117,7 @@ function originOf(c: Context<AppEnv>): URL | null {
   return URL.parse(c.req.header("origin") ?? "");
 }
 
-/** Uses the page's address, because a proxy may end TLS. False for GET, which lacks `Origin`. */
+/** A proxy may end TLS, so the page's address decides. False for a GET, which does not send it. */
 function isSecure(c: Context<AppEnv>): boolean {
   return originOf(c)?.protocol === "https:";
 }

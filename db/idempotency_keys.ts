@@ -79,7 +79,7 @@ export async function claimKey(sql: Sql, key: ClaimedKey, keysSince: Date): Prom
 }
 
 export interface FoundKey extends IdempotencyKey {
-  /** Whether the lock of the instance that runs the request is free. */
+  /** True: no reply is stored, and the instance that held the key has ended: its lock is free. */
   is_holder_gone: boolean;
 }
 

@@ -5,7 +5,7 @@ import type { Sql } from "./database.ts";
 import { paymentOf } from "./payment_statements.ts";
 import type { PaymentStatus } from "./payments.ts";
 
-/** Payments of one type, some time after they were paid. */
+/** Paid payments of one type that are checked again after the same delay (`after_seconds`). */
 export interface Cohort {
   payment_type: string;
   after_seconds: number;

@@ -273,10 +273,10 @@ export async function listDifferences(
   return await sql<ComparedLine[]>`
     select ${sql.unsafe(COLUMNS)}, result, payment_id, refund_id, known_amount, known_status
     from gateway.reconciliation_lines
-    where reconciliation_id = ${id} and line > ${after ?? FIRST_LINE} and result <> 'matched'
+    where reconciliation_id = ${id} and line > ${after ?? BEFORE_FIRST_LINE} and result <> 'matched'
       ${result === null ? sql`` : sql`and result = ${result}`}
     order by line limit ${limit}`;
 }
 
 /** Below all line numbers. Payments that are missing in the file have negative line numbers. */
-export const FIRST_LINE = -2_147_483_648;
+export const BEFORE_FIRST_LINE = -2_147_483_648;

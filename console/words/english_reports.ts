@@ -61,7 +61,7 @@ export const ENGLISH_REPORTS: Pick<Words, "reportsPage" | "reconciliationPage"> 
       net: "Net amount",
       time: "Time",
     },
-    confirmChecks: "Check the differences at the gateway even if there are more than 1,000",
+    confirmChecks: "Check up to 100,000 payments with differences at the gateway, instead of 1,000",
     tooLarge: "The file is larger than 64 MiB. Upload it in parts.",
     interrupted: "The connection was interrupted. Upload the file again.",
     known: "This file was uploaded before. This is its result.",
@@ -112,6 +112,6 @@ export const ENGLISH_REPORTS: Pick<Words, "reportsPage" | "reconciliationPage"> 
     fee: "Fees",
     net: "Net",
     download: "Download as CSV",
-    moreDays: "The file has all days.",
+    moreDays: "The CSV file has all days.",
   },
 };

@@ -1,6 +1,7 @@
 /**
- * Guards the binding of the database to one gateway account. With the key of another account, the
- * gateway finds none of the transactions, and the service would conclude that no charge was made.
+ * Makes sure that the server key belongs to the same gateway account as the database. With the key
+ * of another account, the gateway finds none of the transactions, and the service would conclude
+ * that no charge was made.
  */
 
 import type { Database } from "../../db/database.ts";

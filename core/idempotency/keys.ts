@@ -167,11 +167,11 @@ function isSameRequest({ body_hash }: IdempotencyKey, { bodyHash }: RequestKey):
  * The longest time that a lease can still last. A lease that lasts longer was set by a wrong clock
  * and is ignored. The 10 minutes allow for an instance whose clock is a little ahead of ours.
  */
-const LATEST_LEASE_MS = LEASE_MS + 10 * 60_000;
+const MAX_REMAINING_MS = LEASE_MS + 10 * 60_000;
 
 function isLeased({ lease_until }: HeldKey, now: Date): boolean {
   const remainingMs = lease_until.getTime() - now.getTime();
-  return remainingMs > 0 && remainingMs <= LATEST_LEASE_MS;
+  return remainingMs > 0 && remainingMs <= MAX_REMAINING_MS;
 }
 
 /** Whether an earlier request used the key. Claims nothing. */

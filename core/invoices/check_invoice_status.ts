@@ -2,7 +2,7 @@
 
 import { findInvoice, type GatewayInvoice } from "../../db/invoices.ts";
 import type { GatewayJob } from "../../db/jobs.ts";
-import { hasPaymentOfInvoice } from "../../db/payment_statements.ts";
+import { isInvoicePaidSince } from "../../db/payment_statements.ts";
 import { isTransactionNotFound } from "../gateway/errors.ts";
 import { PostponeJob, type Task } from "../jobs/task.ts";
 import { adoptTransaction, canAdopt } from "../payments/adopt.ts";
@@ -65,7 +65,7 @@ async function checkInvoice(
 
 async function isPaidSince({ database }: InvoiceDeps, id: string, since: Date): Promise<boolean> {
   return await database.query(
-    (sql) => hasPaymentOfInvoice(sql, id, since),
+    (sql) => isInvoicePaidSince(sql, id, since),
     "find payment of invoice",
   );
 }

@@ -43,7 +43,7 @@ export const invoiceKind: RecordKind<GatewayInvoice, InvoiceView> = {
     ...set,
     ...transition && { status: transition.to.status as InvoiceStatus },
   }),
-  isHistoric: (before, after) => before.status !== after.status,
+  belongsInHistory: (before, after) => before.status !== after.status,
   followUps(before, after, { now }) {
     // The gateway says that an invoice was paid, but not by which transaction: a check finds it.
     const isPaidNow = before.status !== "paid" && after.status === "paid";

@@ -57,8 +57,8 @@ const AT_GATEWAY: Record<string, InvoiceStatus> = {
   cancelled: "void",
 };
 
-/** The status for the gateway's status; null: the gateway's status is not known here. */
-export function statusAtGateway(
+/** Translates the gateway's status to ours; null: the service does not know that status. */
+export function statusFromGateway(
   reported: string | null,
   dueAt: Date,
   now: Date,

@@ -86,7 +86,7 @@ const SIGNED_AMOUNT = /^[1-9]\d{0,12}\.\d\d$/;
 
 /**
  * The gateway signs order id, code and amount as one text without separators: `A` + `200` + `12005.00`
- * equals `A2001` + `200` + `5.00`. A customer who chooses order ids could use the signature of one
+ * equals `A2001` + `200` + `5.00`. A caller who chooses order ids could use the signature of one
  * order for another. True: the text could belong to another order, so the signature proves nothing.
  */
 export function isAmbiguous(orderId: string, statusCode: string, grossAmount: string): boolean {

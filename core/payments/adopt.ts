@@ -1,4 +1,4 @@
-/** Adopts transactions that were created outside the service: by a payment link or a subscription. */
+/** Adopts transactions that were created outside the service, such as those of payment links. */
 
 import { batched } from "../../db/batched.ts";
 import { paymentLookups } from "../../db/payment_statements.ts";
@@ -79,7 +79,7 @@ async function insertAdopted(
   };
 }
 
-/** The response has an order id, a transaction id and an amount (`canAdopt`). */
+/** Expects a response with an order id, a transaction id and an amount (`canAdopt`). */
 function adoptedPayment(answer: Transaction, now: Date): GatewayPayment {
   const input = {
     order_id: answer.order_id!,

@@ -118,7 +118,7 @@ export async function findByOrder(
   }
 }
 
-/** `outcome`: the outcome of the action, for the error that is thrown if the check fails. */
+/** Checks the payment for an action. If the check fails, the error has the action's `outcome`. */
 export async function checkForAction(
   deps: PaymentDeps,
   payment: GatewayPayment,

@@ -1,6 +1,6 @@
 /**
- * Decides how a report of the gateway, or its refusal, changes a payment. The functions only compute:
- * `apply_report.ts` writes the changes.
+ * Decides how a payment changes after a report of the gateway, or after its charge was refused or
+ * given up. The functions only compute: `apply_report.ts` writes the changes.
  */
 
 import type { NewJob } from "../../db/jobs.ts";
@@ -54,7 +54,8 @@ export interface GatewayReport {
   notification?: GatewayNotification;
   /**
    * The report is a notification that was trusted without a status request. It is applied only if
-   * the payment has not changed since then, and never changes the fields that say how to pay.
+   * the payment has not changed since it was read. It never changes the fields that say how to
+   * pay.
    */
   isUnconfirmed?: boolean;
   /** A check that is still needed after this report. */
@@ -194,7 +195,7 @@ function capturedAmount({ gross_amount }: GatewayPayment, reported: ReportedTran
   return Math.min(reported.amount ?? gross_amount, gross_amount);
 }
 
-/** A payment is one transaction. Once its id is known, reports about other transactions are ignored. */
+/** Once the transaction of a payment is known, reports about other transactions are ignored. */
 function hasSameTransaction(payment: GatewayPayment, reported: ReportedTransaction): boolean {
   return payment.transaction_id === null || reported.id === payment.transaction_id;
 }
@@ -256,7 +257,7 @@ function reportedState(
   };
 }
 
-/** Only the settlement time of an unconfirmed notification is used: the others could be forged. */
+/** Of an unconfirmed report's fields only the settlement time is used: others could be forged. */
 function reportedFields(
   { isUnconfirmed }: GatewayReport,
   { fields }: ReportedTransaction,
@@ -279,7 +280,7 @@ function missingFields(
   );
 }
 
-/** The amount of a partial chargeback; null: not reported, or more than was paid. */
+/** The amount of a partial chargeback; null: not reported, or more than is left after refunds. */
 function partialChargeback(
   { gross_amount, captured_amount }: GatewayPayment,
   { status, chargebackTotal }: ReportedTransaction,

@@ -76,7 +76,7 @@ export const paymentKind: records.RecordKind<GatewayPayment, PaymentView> = {
     },
     refunds: replaceChanged(current.refunds, refunds),
   }),
-  isHistoric: (before, after) =>
+  belongsInHistory: (before, after) =>
     before.transaction_status !== after.transaction_status ||
     before.refunded_amount !== after.refunded_amount ||
     before.chargeback_amount !== after.chargeback_amount ||

@@ -217,7 +217,7 @@ export async function sendRefund(
   return await applyRefund(deps, request, payment, answer.body);
 }
 
-/** The amount stays reserved until the gateway lists the refund in a status or a notification. */
+/** The amount stays reserved until a status response or a notification lists the refund. */
 async function storePendingRefund(
   deps: PaymentDeps,
   request: RefundRequest,

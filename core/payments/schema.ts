@@ -18,7 +18,7 @@ export const PaymentStatusSchema = z.enum(PAYMENT_STATUSES).openapi("PaymentStat
     "- `settlement`: paid",
     "- `deny`: declined by the bank",
     "- `failure`: rejected by the gateway, or not created by it",
-    "- `cancel`: cancelled before it was paid, or a card payment before it was settled",
+    "- `cancel`: cancelled before it was paid or, for a card, before settlement",
     "- `expire`: not paid in time",
     "- `partial_refund`, `refund`: refunded in part or in full",
     "- `partial_chargeback`, `chargeback`: reversed in part or in full by the customer's bank " +
@@ -228,8 +228,8 @@ export const PaymentSchema = z.object({
     example: ["cancel", "expire"],
   }),
   is_paid: z.boolean().openapi({
-    description: "True once the payment is captured or settled; safe to ship. False again after " +
-      "a full refund or chargeback.",
+    description: "True once the payment is settled, or captured and not under fraud review; safe " +
+      "to ship. False again after a full refund or a full chargeback.",
     example: false,
   }),
   is_pending: z.boolean().openapi({
@@ -237,7 +237,7 @@ export const PaymentSchema = z.object({
     example: true,
   }),
   is_failed: z.boolean().openapi({
-    description: "True if it was declined, rejected or cancelled. After a chargeback, both " +
+    description: "True if it was declined, rejected or cancelled. After a full chargeback, both " +
       "`is_paid` and `is_failed` are false.",
     example: false,
   }),

@@ -47,7 +47,7 @@ export interface ReportedTransaction {
   refunds: ListedRefund[];
   /** The sum of all refunds, which a status response contains even if it does not list them. */
   refundTotal: number | null;
-  /** The sum of all chargebacks; the gateway does not document that it reports it. */
+  /** The sum of all chargebacks; the gateway's documentation does not mention this value. */
   chargebackTotal: number | null;
   fields: GatewayFields;
 }

@@ -98,7 +98,7 @@ export function buildWrite<R extends GatewayRecord>(
       ...change.jobs ?? [],
       ...kind.followUps(current, record, { now, notificationId: notification?.id ?? null }),
     ],
-    history: transition && kind.isHistoric(current, record)
+    history: transition && kind.belongsInHistory(current, record)
       ? [{
         resource: kind.resource,
         resource_id: record.id,

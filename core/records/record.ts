@@ -69,7 +69,7 @@ export interface RecordKind<R extends GatewayRecord, View extends object = objec
   /** Applies the change, but not to `event_count` and `updated_at`, which every change sets. */
   apply(current: R, change: Change<R>): R;
   /** Whether the change gets a history row. */
-  isHistoric(before: R, after: R): boolean;
+  belongsInHistory(before: R, after: R): boolean;
   /** Jobs for other records that this change affects. */
   followUps(before: R, after: R, cause: ChangeCause): NewJob[];
   /** The job that finds out the result of a call with an unknown outcome. */

@@ -30,7 +30,7 @@ export interface StatsInput {
 }
 
 export interface StatsOptions {
-  /** False: `median_seconds_to_pay` is null. It takes most of the time. */
+  /** False: `median_seconds_to_pay` is null. Computing it takes most of the time. */
   withMedian?: boolean;
 }
 
@@ -112,7 +112,7 @@ export async function readPaymentStats(
   };
 }
 
-/** Until when all changes are counted; null: the first count is not finished. For staff and viewers. */
+/** Until when changes are counted; null while all payments are counted. For staff and viewers. */
 export async function readStatsTime(
   { database }: { database: Database },
   caller: Caller,
@@ -156,10 +156,10 @@ function parseHour(field: string, text: string, timeZone: string): Date {
   }
   if (time.getTime() % HOUR_MS === 0) return time;
   if (isDay(text)) throw unsupportedZone();
-  throw invalidField(field, "must be a full hour in UTC, such as 2026-03-05T02:00:00Z");
+  throw invalidField(field, "must be a full hour in UTC, too, such as 2026-03-05T09:00:00+07:00");
 }
 
-/** The figures are stored by hours of UTC, so half hours cannot be told apart. */
+/** The figures are stored by hours of UTC, so no interval can begin at a half hour. */
 function unsupportedZone(): ServiceError {
   return invalidField(
     "time_zone",

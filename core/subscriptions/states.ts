@@ -37,7 +37,7 @@ export function actionTo(status: SubscriptionStatus): SubscriptionAction | null 
  * `inactive` does not change one that was disabled or cancelled here. A cancelled subscription stays
  * cancelled.
  */
-export function reportedAs(
+export function statusAfterReport(
   status: SubscriptionStatus,
   reported: "active" | "inactive",
 ): SubscriptionStatus {

@@ -42,7 +42,7 @@ export const subscriptionKind: RecordKind<GatewaySubscription, SubscriptionView>
     ...set,
     ...transition && { status: transition.to.status as SubscriptionStatus },
   }),
-  isHistoric: (before, after) => before.status !== after.status,
+  belongsInHistory: (before, after) => before.status !== after.status,
   followUps: () => [],
   checkJob: checkSubscriptionJob,
   problems,

@@ -61,7 +61,7 @@ const StatsRowSchema = z.object({
     "14100000.00",
   ),
   median_seconds_to_pay: z.number().nullable().openapi({
-    description: "Median time that customers took to pay, for the payments in `paid_count`; " +
+    description: "Median time from creation to payment, of the payments in `paid_count`; " +
       "accurate to about 5%. Null if none was paid, and if `group_by` contains " +
       "`transaction_status`.",
     example: 95,
@@ -70,14 +70,14 @@ const StatsRowSchema = z.object({
 
 const StatsSchema = z.object({
   as_of: timestamp("All changes until this time are included."),
-  from: timestamp("Start of the time range."),
-  to: timestamp("End of the time range (exclusive)."),
+  from: timestamp("Start of the range. The `start` of the first row can be earlier."),
+  to: timestamp("End of the range (exclusive)."),
   interval: z.enum(STATS_INTERVALS).openapi({
     description: "The length of an interval.",
     example: "day",
   }),
   time_zone: z.string().openapi({
-    description: "Time zone that decides when days, weeks and months begin.",
+    description: "Days, weeks and months begin at midnight in this time zone.",
     example: "Asia/Jakarta",
   }),
   group_by: z.array(z.enum(STATS_GROUPS)).openapi({
@@ -139,9 +139,9 @@ const statsRoute = createRoute({
   description:
     "Returns figures of your payments by hour, day, week or month; staff and viewers get those of " +
     "all users. Counts belong to the interval in which the payments were created. Amounts belong " +
-    "to the interval in which they were paid, refunded or charged back: a later refund does not " +
-    "change the amounts of an earlier month. If a bank reverses a payment, its amount is removed " +
-    "from the interval in which it was paid.\n\n" +
+    "to the interval in which they were paid, refunded or charged back: the amounts of a past " +
+    "month do not change when one of its payments is refunded. If a bank reverses a payment, its " +
+    "amount is removed from the interval in which it was paid.\n\n" +
     "The figures are updated every minute, and include all changes until `as_of`. For single " +
     "payments, use `GET /exports/payments/`. While the service counts all payments for the first " +
     "time, the error is `unavailable`. Invalid parameters, more than 1,000 intervals or more than " +
@@ -150,11 +150,11 @@ const statsRoute = createRoute({
   request: {
     query: z.object({
       from: text(40).optional().openapi({
-        description: `Start of the time range; default: 30 days before \`to\`. ${TIME_RULE}`,
+        description: `Start of the range; default: 30 days before \`to\`. ${TIME_RULE}`,
         param: { examples: unsentExample("2026-03-05") },
       }),
       to: text(40).optional().openapi({
-        description: `End of the time range (exclusive); default: now. ${TIME_RULE}`,
+        description: `End of the range (exclusive); default: end of the current hour. ${TIME_RULE}`,
         param: { examples: unsentExample("2026-03-06") },
       }),
       interval: oneOf(STATS_INTERVALS).default("day").openapi({
@@ -162,7 +162,7 @@ const statsRoute = createRoute({
         param: { examples: unsentExample("day") },
       }),
       time_zone: text(60).default("Asia/Jakarta").openapi({
-        description: "Time zone that decides when days, weeks and months begin: a name such as " +
+        description: "Days, weeks and months begin at midnight in this time zone: a name such as " +
           "`Asia/Makassar`, or `UTC`. It must differ from UTC by whole hours, because the figures " +
           "are stored by hour; `Asia/Kolkata`, for example, is a `validation_error`.",
         param: { examples: unsentExample("Asia/Makassar") },

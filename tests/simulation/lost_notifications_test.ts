@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { statusAtGateway } from "../../core/invoices/states.ts";
+import { statusFromGateway } from "../../core/invoices/states.ts";
 import type { Database } from "../../db/database.ts";
 import { createRandom, seededState } from "../../sandbox/engine/random.ts";
 import { openApp } from "../support/app.ts";
@@ -186,7 +186,7 @@ async function checkInvoice(
   const [{ due_at }] = await app.database.query((sql) =>
     sql<[{ due_at: Date }]>`select due_at from gateway.invoices where id = ${record.id}`
   );
-  assert.equal(invoice.status, statusAtGateway(status, due_at, new Date(app.deps.clock())));
+  assert.equal(invoice.status, statusFromGateway(status, due_at, new Date(app.deps.clock())));
   assert.equal(invoice.status, finalStatus);
   assert.deepEqual(await events(record.id), eventNames);
 }
