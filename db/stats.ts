@@ -336,12 +336,12 @@ async function readPayTimes(sql: Sql, query: StatsQuery): Promise<Map<string, Pa
       const key = keyOf(query, part, interval);
       const times: PayTimes = all.get(key) ?? new Map();
       all.set(key, times);
-      for (const [row, ranges] of part.pay_ranges.entries()) {
-        for (const [index, range] of ranges.entries()) {
-          const count = part.pay_counts[row]![index]!;
-          times.set(range, (times.get(range) ?? 0) + sign * count);
-        }
-      }
+      part.pay_ranges.forEach((ranges, row) => {
+        const counts = part.pay_counts[row]!;
+        ranges.forEach((range, index) => {
+          times.set(range, (times.get(range) ?? 0) + sign * counts[index]!);
+        });
+      });
     }
   }
   return all;
