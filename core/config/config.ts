@@ -48,7 +48,7 @@ export interface RetentionDays {
   notifications: number;
   keys: number;
   events: number;
-  /** What callers changed and tried to change. */
+  /** The audit trail: requests that changed something, were refused, or exported a file. */
   audit: number;
   /** Comparisons of the gateway's report files with the payments, and the differences found. */
   reconciliations: number;
