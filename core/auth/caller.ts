@@ -19,7 +19,7 @@ export interface Caller {
   credential: "api_key" | "jwt";
   /** The part of the API key that may be shown; null with a JWT. */
   keyPrefix: string | null;
-  /** When the JWT or the console session expires, in milliseconds; absent if an API key was sent. */
+  /** When the JWT or console session expires, in milliseconds; absent if an API key was sent. */
   expiresAt?: number;
 }
 

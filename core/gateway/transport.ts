@@ -23,7 +23,7 @@ export interface Exchange {
   url: string;
   requestHeaders: Record<string, string>;
   requestText: string | null;
-  /** Null without a response; `failure` then says why. */
+  /** Null without a response; `failure` then says why. With a response, `failure` is `answered`. */
   status: number | null;
   responseText: string | null;
   failure: FailureKind;
