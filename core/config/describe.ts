@@ -1,11 +1,11 @@
-/** The settings that people who operate the service look for, as text. None of them is a secret. */
+/** Returns the settings that an operator may read, as text, without secrets. */
 
 import type { Config } from "./config.ts";
 import type { SETTINGS } from "./settings.ts";
 
 type SettingName = keyof typeof SETTINGS.shape;
 
-/** The members that are read. A new setting may be a secret, so it is shown only if it is added here. */
+/** The shown parts of the configuration. A new part may be a secret: add it here to show it. */
 export type ShownConfig = Pick<
   Config,
   | "basePath"

@@ -106,7 +106,7 @@ function leaseEnd(now: Date): Date {
   return new Date(now.getTime() + LEASE_MS);
 }
 
-/** Claims the key for a request that changes an existing record. */
+/** Claims the key for a request that changes an existing record, or calls `resumeOrReplay`. */
 export async function claimOrResume(
   deps: KeyDeps,
   caller: Caller,
@@ -124,7 +124,10 @@ export async function claimOrResume(
   return await resumeOrReplay(deps, caller, requestKey);
 }
 
-/** Returns the reply of a finished request, or takes over the key of one that no longer runs. */
+/**
+ * Returns the reply of a finished request, or takes over the key of a request that no longer runs.
+ * Throws if the request with the key is still in progress, or had another body.
+ */
 export async function resumeOrReplay(
   deps: KeyDeps,
   caller: Caller,

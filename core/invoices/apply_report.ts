@@ -34,7 +34,7 @@ export interface AppliedInvoiceReport {
   isReportStale: boolean;
 }
 
-/** Applies what is new in the report; changes nothing if it contains nothing new. */
+/** Applies what is new in the report, and sets the next check. Ignores a stale report. */
 export async function applyReport(
   deps: RecordDeps,
   known: GatewayInvoice,

@@ -1,4 +1,4 @@
-/** `check_invoice_status`: checks one invoice at the gateway, and finds the payment that paid it. */
+/** `check_invoice_status`: checks an invoice at the gateway; if it is paid, finds its payment. */
 
 import { findInvoice, type GatewayInvoice } from "../../db/invoices.ts";
 import type { GatewayJob } from "../../db/jobs.ts";

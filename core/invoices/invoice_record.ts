@@ -25,7 +25,7 @@ export const problems = createProblems<GatewayInvoice>(
   ({ status }) => ({ invoice_status: status }),
 );
 
-/** The job that finds out the result of a call with an unknown outcome. */
+/** A job that checks the invoice in a minute, for example after a call with an unknown outcome. */
 export function checkInvoiceLaterJob(invoice: JobSubject, now: Date): NewJob {
   const runAt = new Date(now.getTime() + UNANSWERED_CHECK_MS);
   return newJob(CHECK_INVOICE_STATUS, invoice, { invoice_id: invoice.id }, { runAt, now });

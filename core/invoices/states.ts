@@ -17,7 +17,7 @@ const FORWARD: Record<InvoiceStatus, readonly InvoiceStatus[]> = {
   partial: ["overdue", "paid", "void"],
   // The due date can be moved at the gateway.
   overdue: ["sent", "partial", "paid", "void"],
-  // The customer paid before the invoice was voided.
+  // A customer who started to pay before the void can still finish the payment.
   void: ["paid"],
   paid: [],
   failed: [],

@@ -1,7 +1,4 @@
-/**
- * An example charge of each payment type, for the OpenAPI document. Each one can be sent, but the
- * card needs a new `token_id`.
- */
+/** A valid example charge of each payment type, for the OpenAPI document. */
 
 const customer_details = {
   first_name: "Budi",
