@@ -18,7 +18,10 @@ export interface RefundMerge extends MergedRefunds {
   acceptedOnly: MergedRefunds;
 }
 
-/** Sets stored refunds to `succeeded` if the gateway lists them, and adds refunds made elsewhere. */
+/**
+ * Sets stored refunds to `succeeded` if the gateway lists them or has just accepted them, and adds
+ * refunds made elsewhere.
+ */
 export function mergeRefunds(
   current: GatewayPayment,
   listed: ListedRefund[],
