@@ -23,5 +23,5 @@ export interface Example<T> {
   value: T;
 }
 
-/** By name. If operations use the same example under the same name, the document contains it once. */
+/** Examples by name. If operations share a name and its example, the document contains it once. */
 export type Examples<T> = Record<string, Example<T>>;

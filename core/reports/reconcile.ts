@@ -1,7 +1,7 @@
 /**
- * The job that compares a report of the gateway with the payments here. The file changes no payment:
- * for each payment that differs, a check at the gateway is queued. The check uses the ids in the
- * database, not those in the file.
+ * The job that compares a report of the gateway with the payments here. The file changes no
+ * payment: for each payment that differs, a check at the gateway is queued. The check uses the ids
+ * in the database, not those in the file.
  */
 
 import { MAX, NIL } from "uuid";

@@ -250,7 +250,7 @@ function kindOf(type: string | null, amount: number): FileLine["kind"] | null {
     : null;
 }
 
-/** Reads `44000.00`, `44,000.00`, `44.000,00`, `-880.5`; null: invalid, too precise or too large. */
+/** Reads `44000.00`, `44,000.00`, `44.000,00`, `-880.5`; null: invalid, or too many digits. */
 export function parseCents(text: string | null): number | null {
   if (text === null) return null;
   const sign = text.startsWith("-") ? -1 : 1;

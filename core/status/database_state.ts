@@ -11,7 +11,7 @@ export interface DatabaseStateDeps {
 }
 
 export interface DatabaseState {
-  /** Of PostgreSQL, such as `18.1`. */
+  /** The version of PostgreSQL, such as `18.1`. */
   version: string;
   /** The newest migration that this program knows; null: it knows none. */
   newestMigration: string | null;

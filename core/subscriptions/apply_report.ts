@@ -138,7 +138,7 @@ export async function applyCharge(
       eventData: { notification_id: notificationId, payment_id: id },
     }));
   } catch (error) {
-    // Another instance recorded the charge first.
+    // Another check recorded the charge first.
     if (codeOf(error) === UNIQUE_VIOLATION) return known;
     throw error;
   }
