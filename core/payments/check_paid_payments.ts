@@ -97,7 +97,7 @@ interface Run {
   wait: Wait;
 }
 
-/** Whether other checks are waiting. If so, the run ends: its checks have the lowest priority. */
+/** Whether checks by jobs wait for too long. If so, the run ends: its checks are less urgent. */
 async function isBusy({ database, clock }: PaidChecksDeps): Promise<boolean> {
   const waitingSince = new Date(clock() - BUSY_MS);
   const waiting = await database.query(

@@ -1,4 +1,4 @@
-/** `check_pending_payments`: enqueues a check of each payment that is due for one. */
+/** `check_pending_payments`: enqueues a job for each payment whose check is due. */
 
 import { listDuePayments } from "../../db/payment_statements.ts";
 import { enqueueChecks, type EnqueueDeps } from "../jobs/enqueue_checks.ts";

@@ -334,7 +334,7 @@ export function withResult(
   return { ...notification, payment_id: payment.id, status, error_message };
 }
 
-/** For the log and for the notification that reported the status. */
+/** The error text for the log and for the notification that reported the status. */
 export function describeUnrecognized({ unrecognized_status }: GatewayPayment): string {
   return `The gateway reports the status "${unrecognized_status}", which the service does not ` +
     "know. The payment keeps its status and is checked again.";

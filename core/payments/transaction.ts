@@ -152,7 +152,7 @@ export function isAboutPayment(payment: GatewayPayment, answer: Transaction): bo
     Boolean(answer.transaction_status);
 }
 
-/** Whether a response is about the transaction of this payment, and its status is known. */
+/** Whether a response is about the transaction of this payment, in a status the service knows. */
 export function matchesPayment(payment: GatewayPayment, answer: Transaction): boolean {
   return isAboutPayment(payment, answer) && isStatus(answer.transaction_status);
 }

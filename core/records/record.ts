@@ -46,7 +46,7 @@ export interface GatewayRecord {
   id: string;
   /** Null: the record has no owner, so only staff and viewers can see it. */
   user_id: string | null;
-  /** When to check the record at the gateway if no report has arrived by then. */
+  /** When to check the record at the gateway if no report arrives before; null: no check. */
   check_at: Date | null;
   /** The caller that created the record; null: no caller created it. */
   created_by: string | null;

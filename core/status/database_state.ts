@@ -16,7 +16,7 @@ export interface DatabaseState {
   /** The newest migration that this program knows; null: it knows none. */
   newestMigration: string | null;
   pendingMigrations: number;
-  /** Null: unknown. */
+  /** The use of the connection pool; null: unknown. */
   pool: PoolUse | null;
 }
 

@@ -1,4 +1,4 @@
-/** The bodies of the requests that create or change a subscription, and the types inferred. */
+/** The bodies of the requests that create or change a subscription, and their types. */
 
 import { z } from "@hono/zod-openapi";
 import { INTERVAL_UNITS } from "../../db/subscriptions.ts";

@@ -145,7 +145,7 @@ function startLimit(timeoutMs: number, signals: AbortSignal[]) {
   }
   return {
     signal: limit.signal,
-    /** Set if the time is up. */
+    /** The error text if the time is up; otherwise null. */
     problem: () => problem,
     throwIfAborted() {
       if (limit.signal.aborted && problem === null) throw new PostAborted("The post was aborted");
