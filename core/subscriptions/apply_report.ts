@@ -35,7 +35,7 @@ export interface AppliedSubscriptionReport {
   isReportStale: boolean;
 }
 
-/** Applies what is new in the report; changes nothing if it contains nothing new. */
+/** Applies the report, unless it is stale. Sets the next check even if nothing else is new. */
 export async function applyReport(
   deps: RecordDeps,
   known: GatewaySubscription,
