@@ -132,7 +132,7 @@ export async function readTimeline(
   }
 }
 
-/** Throws `not_found` for a record of another user. */
+/** The payments in the timeline, newest first. Throws `not_found` for a record of another user. */
 async function findPayments(
   deps: RecordDeps,
   caller: Caller,

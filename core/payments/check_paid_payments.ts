@@ -52,11 +52,11 @@ export interface PaidChecksResult {
    * responded that it does not know the transaction, the check is not repeated.
    */
   failed: number;
-  /** For how long the next payment has been due; 0: none is due. */
+  /** For how long the next payment has been due; 0: none is due, or these checks are disabled. */
   behind_seconds: number;
 }
 
-/** Runs every minute, and makes at most `RECHECK_PER_MINUTE` checks, spread over the minute. */
+/** Runs every minute, and makes at most `RECHECK_PER_MINUTE` checks, spread over the run. */
 export async function checkPaidPayments(
   deps: PaidChecksDeps,
   wait: Wait = delay,
@@ -97,7 +97,7 @@ interface Run {
   wait: Wait;
 }
 
-/** Whether other checks are waiting. If so, the run ends: its checks have the lowest priority. */
+/** Whether checks by jobs wait for too long. If so, the run ends: its checks are less urgent. */
 async function isBusy({ database, clock }: PaidChecksDeps): Promise<boolean> {
   const waitingSince = new Date(clock() - BUSY_MS);
   const waiting = await database.query(

@@ -151,7 +151,7 @@ export interface ReportedState extends State {
 /**
  * - `forward`: to a later state of the table `FORWARD`; states may be skipped;
  * - `revived`: from an ended, unpaid state to another state, usually a paid one;
- * - `same`: the same state with new information (first response, accepted challenge, a refund);
+ * - `same`: the same state with new information, such as the first response or a refund;
  * - `duplicate`: nothing new;
  * - `stale`: the report may be older than the known state, or does not match the payment;
  * - `unrecognized`: the service does not know the reported status, so the known state is kept.

@@ -1,6 +1,6 @@
 /**
- * Reports of the gateway that are compared with the payments here: uploads and deletes them, and reads
- * their results. `reconcile.ts` compares them.
+ * Stores and deletes the gateway's reports that are compared with the payments here, and reads the
+ * results. `reconcile.ts` compares the reports.
  */
 
 import { createHash } from "node:crypto";

@@ -1,4 +1,4 @@
-/** `readPaymentStats`: figures of payments by time, from the hourly and daily figures. */
+/** `readPaymentStats`: payment statistics by interval, from the stored hourly and daily figures. */
 
 import type { Database } from "../../db/database.ts";
 import {
@@ -112,7 +112,7 @@ export async function readPaymentStats(
   };
 }
 
-/** Until when changes are counted; null while all payments are counted. For staff and viewers. */
+/** Up to when changes are counted; null until all payments are counted. For staff and viewers. */
 export async function readStatsTime(
   { database }: { database: Database },
   caller: Caller,
@@ -156,7 +156,7 @@ function parseHour(field: string, text: string, timeZone: string): Date {
   }
   if (time.getTime() % HOUR_MS === 0) return time;
   if (isDay(text)) throw unsupportedZone();
-  throw invalidField(field, "must be a full hour in UTC, too, such as 2026-03-05T09:00:00+07:00");
+  throw invalidField(field, "must be a full hour in UTC, such as 2026-03-05T09:00:00+07:00");
 }
 
 /** The figures are stored by hours of UTC, so no interval can begin at a half hour. */
@@ -192,9 +192,10 @@ function startOf(interval: StatsInterval, time: Temporal.ZonedDateTime): Tempora
 }
 
 /**
- * There are far fewer rows by day than by hour. So each edge of an interval is rounded to the nearest
- * midnight in Jakarta, and the days between the rounded edges are read. Only the hours between an edge
- * and its midnight are read, too: they move from the interval on one side of the edge to the other.
+ * There are far fewer rows by day than by hour. So each edge of an interval is rounded to the
+ * nearest midnight in Jakarta, and the days between the rounded edges are read. In addition, the
+ * hours between an edge and its midnight are read: they move from the interval on one side of the
+ * edge to the other.
  */
 function findParts(edges: Date[]): StatsPart[] {
   const midnights = edges.map((edge) => new Date(startOfJakartaDay(edge.getTime() + 12 * HOUR_MS)));
