@@ -1,6 +1,6 @@
 /** Waiting with time limits: a pause, a wait with a timeout, and work with a time limit. */
 
-/** Rejects with the signal's reason if the signal is aborted first. */
+/** Resolves after this time; rejects with the signal's reason if the signal is aborted first. */
 export async function sleep(ms: number, signal: AbortSignal): Promise<void> {
   // Not `node:timers/promises`: nearly every sleep here is aborted, and Node creates an error with a
   // stack trace for each of them.
@@ -15,8 +15,8 @@ export async function sleep(ms: number, signal: AbortSignal): Promise<void> {
 }
 
 /**
- * Resolves when the time is up, or earlier if a signal is aborted or `earlier` resolves. Like
- * `unlessAborted`, it keeps no memory afterwards.
+ * Resolves when the time is up, or earlier if a signal is aborted or `earlier` resolves. Leaves no
+ * listeners on the signals, but each call takes memory until `earlier` is settled.
  */
 export async function pause(
   ms: number,
@@ -36,7 +36,7 @@ export async function pause(
 
 /**
  * Like the promise, but rejects with the signal's reason if the signal is aborted first. Unlike
- * `Promise.race` with a promise that stays pending for long, it keeps no memory afterwards.
+ * `Promise.race` with a promise of the abort, it leaves nothing on a signal that lives for long.
  */
 export async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   const { promise: aborted, reject } = Promise.withResolvers<never>();

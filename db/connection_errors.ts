@@ -46,7 +46,7 @@ function isWriteAfterClose(error: unknown): boolean {
   return error instanceof TypeError && /\bnextWrite\b/.test(error.stack ?? "");
 }
 
-/** A new connection was lost while the driver read array types: it does not catch this error. */
+/** A new connection was lost while the driver read array types; the driver does not catch this. */
 function isLostTypesRequest(error: unknown): boolean {
   return error instanceof Error && "query" in error && /\btyparray\b/.test(String(error.query));
 }

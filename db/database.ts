@@ -15,7 +15,7 @@ export { codeOf, meansLostConnection };
 /** The driver's tagged template, of the pool or of a transaction. */
 export type Sql = postgres.ISql;
 
-/** Traces show the parameter `name`, such as `insert payment`. */
+/** The parameter `name`, such as `insert payment`, is the name of the call in traces. */
 export interface Database {
   /** Runs statements, each in its own transaction. */
   query<T>(work: (sql: Sql) => Promise<T>, name?: string): Promise<T>;
@@ -45,8 +45,8 @@ export interface DatabaseOptions {
   url: string;
   poolSize: number;
   /**
-   * Whether the URL leads to a connection pooler; default: none. Poolers refuse the settings as
-   * start-up parameters, so each transaction applies them. In transaction mode no statement is
+   * The kind of connection pooler that the URL leads to; default: none. Poolers refuse the settings
+   * as start-up parameters, so each transaction applies them. In transaction mode no statement is
    * prepared, because each transaction may run in another session.
    */
   pooling?: Exclude<Pooling, "statement">;
@@ -277,7 +277,7 @@ function meansUnavailable(error: unknown): boolean {
 /**
  * Without a pooler, a server that rejects a new connection, for example because it has too many, does
  * not affect the other connections of the pool. Through a pooler, a failed connection for `reserve`
- * is missing in the driver's pool from then on.
+ * is missing in the driver's pool from then on, so the pool is replaced.
  */
 function needsNewPool(error: unknown, isPooled: boolean): boolean {
   return meansLostConnection(error) && (isPooled || !/^(28|3D|53)/.test(codeOf(error)));

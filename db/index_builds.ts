@@ -76,8 +76,9 @@ const REPLACED_INDEXES = [
 ];
 
 /**
- * Drops replaced indexes, so that new rows no longer write them. Writers are not blocked. Throws if an
- * open transaction uses the table for too long; the index then stays until the next call.
+ * Drops replaced indexes, so that inserts no longer have to update them. Writers are not blocked.
+ * Throws if an open transaction uses the table for too long; the index then stays until the next
+ * call.
  */
 export async function dropReplacedIndexes(url: string): Promise<void> {
   const sql = postgres(url, { max: 1, connect_timeout: 5, onnotice: () => {} });
