@@ -56,7 +56,7 @@ export async function listRefunds(sql: Sql, filter: RefundFilter): Promise<Refun
     order by refund.id desc`;
 }
 
-/** Without unused conditions: each one would lower the number of rows that PostgreSQL expects. */
+/** Only the filters that are set: each condition changes how many rows PostgreSQL expects. */
 function matches(sql: Sql, filter: RefundFilter) {
   const { owner, paymentId, statuses, createdFrom, createdTo, minAmount, maxAmount } = filter;
   const when = (isSet: boolean, condition: () => postgres.PendingQuery<postgres.Row[]>) =>

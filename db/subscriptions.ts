@@ -77,7 +77,7 @@ const SUBSCRIPTION_COLUMNS = {
   checked_at: fixed<Date | null>(),
   /** Null: it is not checked again. The time has no effect: the longest unchecked come first. */
   check_at: mutable<Date | null>(),
-  /** The actor that created it (`core/auth/caller.ts`); null: no caller did. */
+  /** The actor that created it (`core/auth/caller.ts`); null: stored by an earlier version. */
   created_by: fixed<string | null>(),
   event_count: mutable<number>(),
   /** Incremented by every update. */
