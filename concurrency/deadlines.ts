@@ -35,8 +35,8 @@ export async function pause(
 }
 
 /**
- * Like the promise, but rejects with the signal's reason if the signal is aborted first. Unlike
- * `Promise.race` with a promise of the abort, it leaves nothing on a signal that lives for long.
+ * Like the promise, but rejects with the signal's reason if the signal is aborted first. Removes
+ * its listener afterwards, so it can be called often with the same signal.
  */
 export async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   const { promise: aborted, reject } = Promise.withResolvers<never>();

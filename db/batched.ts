@@ -32,7 +32,7 @@ const MAX_ITEMS = 64;
 /** While one batch runs, a second one starts when this many items wait. */
 const OVERLAP_ITEMS = 16;
 
-/** The longest wait of a batch for as many items as the last one had. */
+/** How long a batch waits at most to become as large as the last one. */
 const GATHER_MS = 2;
 
 /** If a batch takes longer, for example because a row is locked, the next batch runs in parallel. */
@@ -125,7 +125,8 @@ function createBatcher<Item, Result>(
 
   function scheduleParallel(): void {
     if (waiting.length === 0) return;
-    // Also runs calls with keys of the running batch: without a connection, it may never end.
+    // Also runs calls with keys of the running batch: if that batch lost its connection, it may
+    // never end.
     parallelTimer ??= setTimeout(() => runInNoTrace(), PARALLEL_AFTER_MS);
   }
 

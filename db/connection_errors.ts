@@ -34,8 +34,9 @@ export function codeOf(error: unknown): string {
 }
 
 /**
- * Errors that the driver throws outside of any promise that a caller waits for, when a connection is
- * lost at a certain moment. The statement of the caller still fails, at its deadline at the latest.
+ * Errors that the driver throws outside of any promise that a caller waits for, when a connection
+ * is lost at one of the two moments described below. The statement of the caller still fails, at
+ * its deadline at the latest.
  */
 export function isStrayDriverError(error: unknown): boolean {
   return isWriteAfterClose(error) || isLostTypesRequest(error);

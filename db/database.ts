@@ -24,7 +24,10 @@ export interface Database {
   close(): Promise<void>;
 }
 
-/** The database did not respond in time or could not be reached; the cause says which. */
+/**
+ * The database did not respond in time, could not be reached, or rejected the statement for now,
+ * for example because it is read-only. `cause` is the error of the driver, if there is one.
+ */
 export class DatabaseUnavailable extends Error {
   override name = "DatabaseUnavailable";
 }
@@ -141,7 +144,7 @@ export interface PoolUse {
 
 const poolUses = new WeakMap<Database, PoolUse>();
 
-/** Null: this is not a pool itself, but an object around one. */
+/** How much of the pool is in use; null: `database` is not a pool, but an object around one. */
 export function poolUse(database: Database): PoolUse | null {
   return poolUses.get(database) ?? null;
 }

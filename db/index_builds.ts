@@ -40,7 +40,7 @@ export function parseIndexBuild(statement: string): IndexBuild | null {
   return { name: name!, table: table!, isUnique: unique !== undefined, definition: definition! };
 }
 
-/** An empty table needs no concurrent build: a plain `create index` takes no time there. */
+/** False: a plain `create index` takes no time, so the index needs no concurrent build. */
 export async function hasRows(sql: Sql, { table }: IndexBuild): Promise<boolean> {
   const [found] = await sql`select to_regclass(${table}) as name`;
   if (!found?.name) return false;

@@ -47,7 +47,7 @@ export interface IndexRange {
   start: Position | null;
 }
 
-/** `timestamptz` also has infinite values, but JavaScript's dates do not. */
+/** Used if a range has no bound by time, because JavaScript's dates have no infinite values. */
 const FIRST_TIME = new Date("0001-01-01T00:00:00Z");
 const LAST_TIME = new Date("9999-12-31T23:59:59Z");
 

@@ -1,4 +1,4 @@
-/** Finds paid payments that are due for another check, by the time of payment. */
+/** Finds paid payments that are due for another check, a fixed time after they were paid. */
 
 import { MAX, NIL } from "uuid";
 import type { Sql } from "./database.ts";

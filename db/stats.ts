@@ -93,7 +93,7 @@ export async function listChanged(
 
 /** What one payment adds to an hour. */
 export interface HourCount {
-  /** In milliseconds. */
+  /** The start of the hour, in milliseconds. */
   hour: number;
   created: number;
   paid: number;

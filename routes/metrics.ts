@@ -24,7 +24,8 @@ const metricsRoute = createRoute({
     "notifications by result, calls to the gateway by operation, jobs, webhook deliveries, events, " +
     "the event loop, the database pool and the build. Prometheus can also read them with the " +
     "token of the setting `METRICS_TOKEN` instead of an API key. While the database is down, the " +
-    "metrics that are read from it are missing. Staff and viewers only; other callers get `forbidden`.",
+    "metrics that are read from it are missing. Staff and viewers only; other callers get " +
+    "`forbidden`.",
   tags: ["Health"],
   responses: {
     200: {

@@ -14,12 +14,12 @@ export const NOBODY_USER: ServerUser = { uid: 65534, gid: 65534 };
  */
 const USER_FOR_ROOT: Record<string, ServerUser | null> = { linux: NOBODY_USER, darwin: null };
 
-/** For the server's files, if root runs the service and `nobody` cannot access the data folder. */
+/** Has the server's files if root runs the service and `nobody` cannot access the data folder. */
 export const SHARED_FOLDER = "/var/lib/payment-gateway";
 
 /**
- * For the programs of the server. On macOS, a server without a locale starts a thread while it reads the
- * locale, and then refuses to start. `run_server.sh` sets the same variable.
+ * The environment of the server's programs. On macOS, a server without a locale starts a thread
+ * while it reads the locale, and then refuses to start. `run_server.sh` sets the same variable.
  */
 export const SERVER_ENVIRONMENT = { LC_ALL: "C" };
 
