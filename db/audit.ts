@@ -101,7 +101,7 @@ export type ChargeRow = Pick<
 
 export interface ScannedCharges {
   charges: (Omit<ChargeRow, "created_at"> & { created_at: string })[];
-  /** If there may be more charges: the oldest payment that was read. Null: all were read. */
+  /** If there may be more charges: the id of the oldest payment that was read. Null: no more. */
   scannedTo: string | null;
 }
 
@@ -110,7 +110,8 @@ const MAX_SCANNED = 2_000;
 
 /**
  * The payments that callers created, newest first. There is no index by actor, because every charge
- * would write it: the payments of the actor's user are read instead, at most `MAX_SCANNED`.
+ * would have to update it. The caller passes the actor's user as `owner` instead, and at most
+ * `MAX_SCANNED` payments of that user are read.
  */
 export async function scanCharges(
   sql: Sql,

@@ -97,7 +97,8 @@ export async function findKey(
 
 /**
  * Takes over the key of a request that no longer runs; of several concurrent calls, one succeeds.
- * Returns what the interrupted request has stored; null: another call has the key.
+ * Returns what the interrupted request has stored; null: another call has taken the key over, or a
+ * reply is stored.
  */
 export async function takeOverKey(
   sql: Sql,

@@ -22,7 +22,7 @@ export interface InstanceLockOptions {
   url: string;
   /** Another instance has ended, by a stop or a crash. Called in one of the remaining instances. */
   onInstanceGone(): void;
-  /** The lock is lost or cannot be taken; it is retried. Called once until the lock is held again. */
+  /** The lock is lost or not available; the instance keeps trying. Called once until it is held. */
   onLost(error: unknown): void;
   /** Defaults to a random number. */
   token?: number;

@@ -28,8 +28,8 @@ const COLUMNS = `line, kind, order_id, transaction_id, refund_key, status, amoun
   net_cents, day::text`;
 
 /**
- * A line and what the service has stored. A payment that is missing in the file has a line, too,
- * with a negative line number.
+ * A line, and the payment or refund that the service has stored for it. A payment that is missing
+ * in the file gets a line, too, with a negative line number.
  */
 export interface ComparedLine extends FileLine {
   result: LineResult;
@@ -129,8 +129,8 @@ export async function listUsedRefunds(
 }
 
 /**
- * Finds each line by the primary key. As long as PostgreSQL has no statistics of a new file, a
- * plain join would read all lines of the file for each result.
+ * Stores the results of lines. Finds each line by the primary key: as long as PostgreSQL has no
+ * statistics of a new file, a plain join would read all lines of the file for each result.
  */
 export async function storeResults(
   sql: Sql,

@@ -58,7 +58,7 @@ export interface Reconciliation {
   last_day: string | null;
   is_confirmed: boolean;
   queued_checks: number;
-  /** Null while the file is uploaded. */
+  /** Null until the upload of the file has ended. */
   summary: ReconciliationSummary | null;
   created_at: Date;
   finished_at: Date | null;

@@ -14,7 +14,7 @@ export function scopeOf(userId: string | null): string {
 
 export interface StatsProgress {
   position: number;
-  /** While all payments are counted: the id of the last one counted so far; otherwise null. */
+  /** While a rebuild counts all payments: the id of the last one counted so far; otherwise null. */
   rebuilt_to: string | null;
   as_of: Date | null;
   /** All transactions that ran when `next_position` was stored have ended. */
@@ -80,7 +80,7 @@ export async function listPaymentIds(sql: Sql, after: string, limit: number): Pr
   return rows.map(({ id }) => id);
 }
 
-/** The records of the next entries of the history. */
+/** The entries of the history after this id, oldest first, with the records that they are about. */
 export async function listChanged(
   sql: Sql,
   after: number,
@@ -93,7 +93,7 @@ export async function listChanged(
 
 /** What one payment adds to an hour. */
 export interface HourCount {
-  /** In milliseconds. */
+  /** The start of the hour, in milliseconds. */
   hour: number;
   created: number;
   paid: number;
@@ -132,11 +132,11 @@ export interface CountedPayment extends
   refunds: { amount: number; created_at: string }[];
   /** When the payment first had each of `DATED_STATUSES`; empty if it has none of them now. */
   first_times: Partial<Record<string, string>>;
-  /** As it is counted so far. */
+  /** How the payment is counted so far; null: it is not counted yet. */
   counts: PaymentCounts | null;
 }
 
-/** Statuses whose first time is needed. */
+/** Statuses for which the time of the first transition is needed. */
 const DATED_STATUSES = ["refund", "partial_refund", "chargeback", "partial_chargeback"];
 
 export async function readPayments(sql: Sql, ids: readonly string[]): Promise<CountedPayment[]> {
@@ -188,7 +188,7 @@ export interface StatsDelta {
   refund_amount: number;
   chargeback_amount: number;
   pay_ranges: number[];
-  /** Of each range; negative: this many less than before. */
+  /** The change of the count of each of `pay_ranges`; negative: fewer than before. */
   pay_counts: number[];
 }
 
@@ -319,12 +319,12 @@ interface PartPayTimes
   extends
     Pick<StatsRow, "payment_type" | "bank" | "scope">,
     Pick<StatsPart, "added_to" | "subtracted_from"> {
-  /** Of each row of the part. */
+  /** One list for each row of the part. */
   pay_ranges: number[][];
   pay_counts: number[][];
 }
 
-/** By interval and group. Adding up the ranges in SQL takes several times as long. */
+/** The times to pay by interval and group. Adding them up in SQL takes several times as long. */
 async function readPayTimes(sql: Sql, query: StatsQuery): Promise<Map<string, PayTimes>> {
   const lists = sql`json_agg(pay_ranges) as pay_ranges, json_agg(pay_counts) as pay_counts`;
   const isOfAllStatuses = sql`transaction_status = ${ALL_STATUSES}`;
@@ -370,7 +370,7 @@ function selectParts(
   const ofScope = isByUser
     ? sql`scope <> ${sql.unsafe("'*'")}`
     : sql`scope = ${owner === null ? ALL_USERS : scopeOf(owner)}`;
-  // With the scope, which is the same in all rows, a part without rows has no groups.
+  // Always grouped by the scope: without any group, a part without rows would give a row of nulls.
   const groupColumns = sql.unsafe([...new Set(["scope", ...columnsOf(query)])].join(", "));
   const selectFrom = (table: StatsTable) => {
     const ofTable = JSON.stringify(parts.filter((part) => part.table === table));
