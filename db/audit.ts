@@ -131,7 +131,8 @@ export async function scanCharges(
     ), charge as (
       select * from scanned
       where created_by is not null and (${actor}::text is null or created_by = ${actor})
-        and (${outcome}::text is null or is_refused = (${outcome} = 'refused'))
+        and (${outcome}::text is null
+          or ${outcome} = case when is_refused then 'refused' else 'changed' end)
       order by id desc limit ${limit}
     )
     select coalesce((select json_agg(charge order by charge.id desc) from charge), '[]') as charges,

@@ -47,6 +47,7 @@ export function describeSettings(config: ShownConfig): ShownSetting[] {
     ["KEEP_KEYS_DAYS", keep.keys],
     ["KEEP_EVENTS_DAYS", keep.events],
     ["KEEP_AUDIT_DAYS", keep.audit],
+    ["KEEP_RECONCILIATIONS_DAYS", keep.reconciliations],
     ["KEEP_HELD_DELIVERIES_DAYS", keep.deliveries],
     ["RECHECK_MINUTES", recheck.minutes],
     ["RECHECK_DAYS", recheck.days],
