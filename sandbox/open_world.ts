@@ -174,7 +174,10 @@ type Tables = Pick<
   | "webhooks"
 >;
 
-/** Maximum number of final webhooks; a busy sandbox creates several for each transaction. */
+/**
+ * Maximum number of final webhooks in memory and archive: a busy sandbox creates several for each
+ * transaction.
+ */
 const MAX_WEBHOOKS = 20_000;
 const FINAL_IN_MEMORY = { withArchive: 1_000, alone: 10_000 };
 
