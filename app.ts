@@ -65,7 +65,7 @@ export interface AppDeps {
   leaseHolder: LeaseHolder;
   migrations: Migration[];
   gateway: GatewayClient;
-  /** The same gateway with its own concurrency limit, for work that no caller waits for. */
+  /** The same gateway with its own limit, so that checks of notifications do not delay callers. */
   background: GatewayClient;
   /** Receives the jobs that requests create. */
   jobQueue: JobQueue;
@@ -77,7 +77,7 @@ export interface AppDeps {
   /** Sends webhooks. */
   poster: Poster;
   log: Log;
-  /** Records what callers change. */
+  /** Records what callers change, try to change, and export. */
   audit: AuditRecorder;
   clock: Clock;
   clockCheck: ClockCheck;
