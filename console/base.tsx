@@ -11,7 +11,7 @@ import { findSession, type OpenSession } from "../core/auth/console_sessions.ts"
 import type { KeyDeps } from "../core/auth/manage_keys.ts";
 import type { RetentionDays } from "../core/config/config.ts";
 import type { ShownSetting } from "../core/config/describe.ts";
-import { ERROR_CODES, ServiceError } from "../core/errors.ts";
+import { ServiceError } from "../core/errors.ts";
 import type { EventStreams } from "../core/events/streams.ts";
 import type { GatewayClient } from "../core/gateway/client.ts";
 import type { InvoiceDeps } from "../core/invoices/invoice_record.ts";
@@ -26,6 +26,7 @@ import { clientAddress, type RateLimit } from "../routes/middleware/rate_limit.t
 import { EventNameSchema } from "../routes/schemas/event_name.ts";
 import { recordError } from "../routes/shared/problem.ts";
 import type { AppEnv } from "../routes/shared/router.ts";
+import { explain } from "./explain.ts";
 import { ProblemPage } from "./problem.tsx";
 import {
   requireOwnForm,
@@ -129,17 +130,17 @@ export function createBase(deps: ConsoleDeps): ConsoleBase {
     requireSameOrigin(c);
     await next();
   });
-  router.notFound((c) => {
-    throw new ServiceError("not_found", { detail: viewOf(c, basePath).words.notFound });
-  });
   router.onError((thrown, c) => {
     if (thrown instanceof SignInRequired) return c.redirect(`${root}/sign-in/`, 303);
-    const { code, status, detail = null, headers } = recordError(thrown, c.env);
-    const { title } = ERROR_CODES[code];
+    const error = recordError(thrown, c.env);
+    const { code, status, headers } = error;
     const { requestId } = c.env;
     // The service recovers by itself. Only a page that was read may be loaded again.
     const isRetried = code === "unavailable" && c.req.method === "GET";
-    const props = { view: viewOf(c, basePath), title, detail, requestId, isRetried };
+    const view = viewOf(c, basePath);
+    const { from, to } = view.words;
+    const labels = { from, to, created_from: from, created_to: to };
+    const props = { view, text: explain(view, error, labels), requestId, isRetried };
     return c.html(`<!doctype html>${<ProblemPage {...props} />}`, status as 400, {
       ...HEADERS,
       ...headers,

@@ -6,6 +6,7 @@ import { OVERVIEW_IN_ENGLISH } from "./overview.ts";
 import { PAYMENTS_IN_ENGLISH } from "./payments.ts";
 import { INVOICES_IN_ENGLISH } from "./invoices.ts";
 import { PAYMENT_IN_ENGLISH } from "./payment.ts";
+import { PROBLEMS_IN_ENGLISH } from "./problems.ts";
 import { SUBSCRIPTIONS_IN_ENGLISH } from "./subscriptions.ts";
 import type { Words } from "./words.ts";
 
@@ -126,6 +127,8 @@ export const ENGLISH: Words = {
     "and send the form again if you still want to.",
   failed: "This did not work",
   notFound: "This page does not exist.",
+  problems: PROBLEMS_IN_ENGLISH,
+  message: (english) => english,
   signedIn: "Signed in",
   lastUsed: "Last used",
   ends: "Ends",

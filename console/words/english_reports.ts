@@ -64,6 +64,7 @@ export const ENGLISH_REPORTS: Pick<Words, "reportsPage" | "reconciliationPage"> 
     confirmChecks: "Check more than 1,000 differences at the gateway, if there are as many",
     tooLarge: "The file is larger than 64 MiB. Upload it in parts.",
     interrupted: "The connection was interrupted. Upload the file again.",
+    nothingUsed: "Nothing of the file was used.",
     known: "This file was uploaded before. This is its result.",
     period: "Period",
     noDays: "Without dates",

@@ -5,7 +5,9 @@ import { OPERATIONS_IN_INDONESIAN } from "./operations_indonesian.ts";
 import { OVERVIEW_IN_INDONESIAN } from "./overview.ts";
 import { PAYMENTS_IN_INDONESIAN } from "./payments.ts";
 import { INVOICES_IN_INDONESIAN } from "./invoices.ts";
+import { translateToIndonesian } from "./messages.ts";
 import { PAYMENT_IN_INDONESIAN } from "./payment.ts";
+import { PROBLEMS_IN_INDONESIAN } from "./problems.ts";
 import { SUBSCRIPTIONS_IN_INDONESIAN } from "./subscriptions.ts";
 import type { Words } from "./words.ts";
 
@@ -127,6 +129,8 @@ export const INDONESIAN: Words = {
     "ditampilkan sekarang, lalu kirim formulir lagi jika masih diinginkan.",
   failed: "Ini tidak berhasil",
   notFound: "Halaman ini tidak ada.",
+  problems: PROBLEMS_IN_INDONESIAN,
+  message: translateToIndonesian,
   signedIn: "Masuk",
   lastUsed: "Terakhir digunakan",
   ends: "Berakhir",
