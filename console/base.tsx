@@ -23,10 +23,11 @@ import type { DatabaseStateDeps } from "../core/status/database_state.ts";
 import type { StatusDeps } from "../core/status/status.ts";
 import type { WebhookDeps } from "../core/webhooks/endpoints.ts";
 import { clientAddress, type RateLimit } from "../routes/middleware/rate_limit.ts";
+import { rejectsNext, RETRY_AFTER_SECONDS } from "../routes/middleware/shed_load.ts";
 import { EventNameSchema } from "../routes/schemas/event_name.ts";
 import { recordError } from "../routes/shared/problem.ts";
 import type { AppEnv } from "../routes/shared/router.ts";
-import { explain } from "./explain.ts";
+import { ConsoleProblem, explain } from "./explain.ts";
 import { ProblemPage } from "./problem.tsx";
 import {
   requireOwnForm,
@@ -94,6 +95,32 @@ const HEADERS = {
   "X-Frame-Options": "DENY",
 };
 
+/**
+ * Like the API's `/status/`, the page of the status is served under any load, and so is what leads to it and
+ * what every page needs. Sign-ins have a limit of their own.
+ */
+const SERVED_UNDER_LOAD = [
+  "/status/",
+  "/sign-in/",
+  "/sign-out/",
+  "/preferences/",
+  "/console.css/",
+  "/console.js/",
+  "/upload.js/",
+];
+
+function isServedUnderLoad({ req }: ConsoleContext, root: string): boolean {
+  return SERVED_UNDER_LOAD.some((path) => req.path.replace(/\/?$/, "/") === root + path);
+}
+
+function overloaded(c: ConsoleContext, basePath: string): ConsoleProblem {
+  return new ConsoleProblem("unavailable", {
+    detail: viewOf(c, basePath).words.problems.overloaded,
+    headers: { "Retry-After": String(RETRY_AFTER_SECONDS) },
+    isExpected: true,
+  });
+}
+
 /** This form has a large file. Its route limits and reads it itself. */
 function isUpload({ req }: ConsoleContext, root: string): boolean {
   return req.method === "POST" && req.path.replace(/\/?$/, "/") === `${root}/reconciliations/`;
@@ -117,6 +144,8 @@ export function createBase(deps: ConsoleDeps): ConsoleBase {
 
   router.use("*", async (c, next) => {
     c.env.route = `${root}/`;
+    // Before the look-up of the session, which needs a query.
+    if (!isServedUnderLoad(c, root) && rejectsNext(deps.load)) throw overloaded(c, basePath);
     await next();
   });
   const limitForm = bodyLimit({

@@ -6,6 +6,7 @@ export interface ProblemWords {
   /** Codes without a text are shown with the core's own text, which is English. */
   texts: Partial<Record<ErrorCode, string>>;
   foreignForm: string;
+  overloaded: string;
 }
 
 /** The core says more about these problems: its detail follows the text. */
@@ -55,6 +56,7 @@ export const PROBLEMS_IN_ENGLISH: ProblemWords = {
       "happens again, give your operators the request id below.",
     unavailable: "The service is temporarily unavailable. Try again in a few seconds.",
   },
+  overloaded: "The service is overloaded. Nothing was done. Try again in a few seconds.",
   foreignForm: "The form is too old or comes from another site. Load the page again.",
 };
 
@@ -93,5 +95,6 @@ export const PROBLEMS_IN_INDONESIAN: ProblemWords = {
       "lagi. Jika terulang, berikan ID permintaan di bawah ini kepada tim operasional.",
     unavailable: "Layanan sedang tidak tersedia. Coba lagi dalam beberapa detik.",
   },
+  overloaded: "Layanan kelebihan beban. Tidak ada yang dilakukan. Coba lagi dalam beberapa detik.",
   foreignForm: "Formulir ini terlalu lama atau berasal dari situs lain. Muat ulang halaman.",
 };
