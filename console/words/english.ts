@@ -5,6 +5,7 @@ import { OPERATIONS_IN_ENGLISH } from "./operations_english.ts";
 import { OVERVIEW_IN_ENGLISH } from "./overview.ts";
 import { PAYMENTS_IN_ENGLISH } from "./payments.ts";
 import { INVOICES_IN_ENGLISH } from "./invoices.ts";
+import { KEYS_IN_ENGLISH } from "./keys.ts";
 import { PAYMENT_IN_ENGLISH } from "./payment.ts";
 import { PROBLEMS_IN_ENGLISH } from "./problems.ts";
 import { SUBSCRIPTIONS_IN_ENGLISH } from "./subscriptions.ts";
@@ -187,6 +188,7 @@ export const ENGLISH: Words = {
   userRole: "User",
   never: "Never",
   exportCsv: "Export as CSV",
+  keysPage: KEYS_IN_ENGLISH,
   overviewPage: OVERVIEW_IN_ENGLISH,
   paymentsPage: PAYMENTS_IN_ENGLISH,
 };

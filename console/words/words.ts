@@ -14,6 +14,7 @@ import type { OperationsWords } from "./operations.ts";
 import type { OverviewWords } from "./overview.ts";
 import type { PaymentsWords } from "./payments.ts";
 import type { InvoiceWords } from "./invoices.ts";
+import type { KeysWords } from "./keys.ts";
 import type { PaymentWords } from "./payment.ts";
 import type { ProblemWords } from "./problems.ts";
 import type { SubscriptionWords } from "./subscriptions.ts";
@@ -154,6 +155,7 @@ export interface Words extends OperationsWords {
   userRole: string;
   never: string;
   exportCsv: string;
+  keysPage: KeysWords;
   overviewPage: OverviewWords;
   paymentsPage: PaymentsWords;
   reportsPage: {

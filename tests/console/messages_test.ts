@@ -47,6 +47,13 @@ Deno.test("console in Bahasa Indonesia: the errors of forms are in Bahasa Indone
     return await staff.submit(action, fields);
   }
 
+  const keys = (fields: Record<string, string>) =>
+    send("keys", /keys/, { user_id: "shop", role: "user", name: "", ...fields });
+  assertIndonesian(await keys({ user_id: "" }), /Pengguna: tidak boleh kosong/);
+  assertIndonesian(await keys({ name: "a\tb" }), /Nama: tidak boleh berisi karakter kontrol/);
+  assertIndonesian(await keys({ name: "x".repeat(256) }), /Nama: paling banyak 255 karakter/);
+  assertIndonesian(await keys({ role: "boss" }), /Peran: harus salah satu dari user, viewer/);
+
   const invoice = (fields: Record<string, string>) =>
     send("invoices/new", /new/, {
       step: "create",
