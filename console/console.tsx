@@ -6,6 +6,7 @@ import { parsePathId } from "../routes/shared/paths.ts";
 import type { AppEnv } from "../routes/shared/router.ts";
 import { type ConsoleBase, type ConsoleDeps, createBase } from "./base.tsx";
 import { addAudit } from "./audit.tsx";
+import { addDifferences } from "./differences.tsx";
 import { addEvents } from "./events.tsx";
 import { ConsoleProblem } from "./explain.ts";
 import { addInvoice } from "./invoice.tsx";
@@ -52,6 +53,7 @@ export function createConsole(deps: ConsoleDeps): Hono<AppEnv> {
   addReports(base);
   addReconciliations(base);
   addReconciliation(base);
+  addDifferences(base);
   addEvents(base);
   addNotifications(base);
   addWebhookForms(base);

@@ -220,6 +220,19 @@ export interface Words extends OperationsWords {
     meanings: Record<DifferenceResult, string>;
     queuedChecks: string;
     noDifferences: string;
+    /** The label of the choice between `states`. */
+    show: string;
+    states: Record<"open" | "done" | "all", string>;
+    noneOf: Record<"open" | "done", string>;
+    allDone: string;
+    markDone: string;
+    reopen: string;
+    /** Followed by a user and a time. */
+    doneBy: string;
+    resolved(order: string): string;
+    reopened(order: string): string;
+    alreadyDone(order: string, user: string, time: string): string;
+    alreadyOpen(order: string): string;
     line: string;
     kind: string;
     kinds: Record<DifferenceView["kind"], string>;
