@@ -93,7 +93,10 @@ async function navigation(): Promise<string[]> {
   return [...nav.matchAll(/href="\/([^"]+)"/g)].map(([, path]) => path!);
 }
 
-/** Payments spread evenly over the days, and some of everything else. Returns the newest payment's id. */
+/**
+ * Inserts payments, spread evenly over the days, and refunds, notifications, jobs and statistics.
+ * Returns the id of the newest payment.
+ */
 async function insertRows(): Promise<string> {
   const sql = postgres(url, { max: 1, onnotice: () => {} });
   await sql`
@@ -138,7 +141,8 @@ async function insertRows(): Promise<string> {
     select uuidv7(), 'check_payment_status', '{}',
       case when n % 500 = 0 then 'failed' else 'succeeded' end, 1, null, now(), now(), now()
     from generate_series(1, ${PAYMENTS / 10}::int) n`;
-  // The task counts each payment, which would take minutes. Figures of single users are not read.
+  // The service's task would take minutes to count the payments. Only the statistics of all users
+  // (`*`) are inserted, because the measured pages read no others.
   for (const [table, unit] of [["hourly_payment_stats", "hour"], ["daily_payment_stats", "day"]]) {
     await sql`
       insert into ${sql(`gateway.${table}`)}

@@ -1,7 +1,7 @@
 /**
  * The memory of the service while it exports 1,000,000 payments to a fast reader, and to a slow reader
  * at the same time; then the heap of a process that exports them again, after garbage collections.
- * `--payments=100000` sets their number.
+ * `--payments=100000` sets the number of payments.
  */
 
 import { setTimeout as delay } from "node:timers/promises";
@@ -118,7 +118,7 @@ async function exportAll(): Promise<{ rows: number; memory: number[] }> {
   return { rows, memory: samples.filter((each) => each.length > 0).map(median) };
 }
 
-/** After each tenth of an export. */
+/** The used memory, in bytes, after each tenth of an export. */
 async function measureHeap(): Promise<number[]> {
   const { stdout } = await new Deno.Command(Deno.execPath(), {
     args: [

@@ -50,7 +50,7 @@ export async function reachDatabase(
         withoutSecrets(url)
       }), and ` +
         "DATABASE_DIRECT_URL is missing. Set it to the URL of the same database without the pooler: " +
-        "migrations, notifications and locks need sessions of their own.",
+        "migrations, LISTEN and locks need sessions of their own.",
     );
   }
   return { url, pooling, directUrl: url };

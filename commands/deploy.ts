@@ -79,7 +79,7 @@ export function listenEarly({ host, port }: Pick<Config, "host" | "port">, log: 
   };
 }
 
-/** Responds 503 until the instance is stopped. Changed settings are a new deployment. */
+/** Responds 503 until the instance is stopped. A change of settings starts a new deployment. */
 export async function serveWithoutSettings(
   error: ConfigError,
   log: Log,

@@ -1,4 +1,4 @@
-/** The filters of a list of records: in its URL, as a folded form, and which are in use. */
+/** The filters of a list of records: reads them from its URL, shows their form and those in use. */
 
 import type { Child, FC } from "hono/jsx";
 import type { z } from "@hono/zod-openapi";

@@ -65,7 +65,7 @@ export const Json: FC<{ view: View; value: unknown }> = ({ view, value }) => {
   );
 };
 
-/** A text of another system in a table: its beginning. */
+/** The beginning of a text of another system, for a table. */
 export function shorten(text: string, max = 160): string {
   return text.length > max ? `${text.slice(0, max).toWellFormed()}…` : text;
 }
@@ -125,7 +125,7 @@ function parseDay(field: string, text: string): Date {
 interface FiltersProps {
   view: View;
   path: string;
-  /** The fields of days; null: the list has none. */
+  /** The chosen days; null: the list has no filter by day. */
   days: DayRange | null;
   children?: Child;
 }

@@ -37,7 +37,7 @@ import type { SignedInView, View } from "./session.ts";
 
 const PATH = "/reconciliations/";
 
-/** Days that the page shows; the file has all. */
+/** Days that the page shows; the CSV file has all. */
 const MAX_DAYS = 62;
 
 export function addReconciliation(base: ConsoleBase): void {
@@ -77,7 +77,7 @@ export function addReconciliation(base: ConsoleBase): void {
   });
 }
 
-/** Null: its retention is over. */
+/** Null: the job was deleted after its retention period. */
 async function findJob(deps: PaymentDeps, caller: Caller, id: string): Promise<JobView | null> {
   try {
     return await readJob(deps, caller, id);
@@ -234,7 +234,7 @@ const ResultPage: FC<ResultProps> = (props) => {
   );
 };
 
-/** The counts; those of differences are links that filter them. */
+/** The counts. Each count of differences is a link to the list of only these. */
 const Results: FC<StatusProps & { filter: DifferenceFilter }> = (
   { view, reconciliation, filter },
 ) => {

@@ -114,7 +114,7 @@ function labelsOf({ words: { webhooksPage } }: SignedInView): FieldLabels {
 }
 
 interface EndpointFormValues {
-  /** Of the endpoint to create, so that a form that is sent twice creates one. */
+  /** The id of the endpoint to create, so that a form that is sent twice creates only one. */
   id: string;
   /** The `updated_at` of the endpoint to edit, so that an old form does not undo later changes. */
   shownAt: string;
@@ -180,7 +180,7 @@ function invalid(issues: { path: PropertyKey[]; message: string }[]): ServiceErr
 
 interface EndpointFormProps {
   view: SignedInView;
-  /** Null: it is created. */
+  /** Null: the form creates an endpoint. */
   endpoint: EndpointView | null;
   form: EndpointFormValues;
   error: string | null;

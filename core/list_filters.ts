@@ -26,7 +26,7 @@ export function checkRange<T extends Date | number | string>(
   return [{ field: toName, message: `must not be ${less} than ${fromName}` }];
 }
 
-/** The lowest id of records created at `from`, and of those created at `to`. */
+/** The lowest id that a record created at `from` can have, and the same for `to`. */
 export function idRange(
   from: Date | undefined,
   to: Date | undefined,

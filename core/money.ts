@@ -8,7 +8,7 @@ export function formatMoney(amount: number): string {
   return `${amount}.00`;
 }
 
-/** `"10000.00"` as `10000`; null for any other form, and for fractions of a rupiah. */
+/** `"10000.00"` or `"10000"` as `10000`; null for other text, such as fractions of a rupiah. */
 export function parseMoney(text: string | null): number | null {
   const [, whole] = text?.match(/^(\d{1,13})(?:\.0+)?$/) ?? [];
   return whole === undefined ? null : Number(whole);

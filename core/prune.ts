@@ -106,7 +106,7 @@ async function pruneAllKeys({ database, clock, keep }: PruneDeps, batches: typeo
   return deleted;
 }
 
-/** An upload takes minutes. One that is older was interrupted by a crash. */
+/** An upload takes minutes. An unfinished upload older than this was interrupted by a crash. */
 const MAX_UPLOAD_DAYS = 1;
 
 /** Reports with their lines, and interrupted uploads. */

@@ -22,7 +22,7 @@ import { findOwn, ownerFor } from "./records/read.ts";
 import type { RecordDeps } from "./records/record.ts";
 import { subscriptionKind } from "./subscriptions/subscription_record.ts";
 
-/** How many of the newest entries of each type, and of the newest payments, a timeline has. */
+/** The maximum number of entries of each type, and of payments; a timeline has the newest ones. */
 const LIMITS = { entries: 500, payments: 100 };
 
 /** Entries with the same time have this order: a notification causes a transition and its events. */
@@ -210,7 +210,7 @@ function eventEntry(event: TimelineEvent, paymentOf: PaymentOf, canSeeAll: boole
   };
 }
 
-/** Only staff and viewers see the endpoint and its response; others see only the status. */
+/** Only staff and viewers see the endpoint, its response and the error. */
 function viewDelivery(delivery: TimelineDelivery, canSeeAll: boolean): DeliveryView {
   return {
     endpoint_id: canSeeAll ? delivery.endpoint_id : null,

@@ -22,7 +22,7 @@ export function meansLostConnection(error: unknown): boolean {
   return LOST_CONNECTION.has(codeOf(error)) || /^57P0/.test(codeOf(error)) || isFatal(error);
 }
 
-/** After a fatal error, the server or pooler closes the connection. PgBouncer sends only one severity. */
+/** After a fatal error, the connection is closed. PgBouncer sends only the localized severity. */
 function isFatal(error: unknown): boolean {
   if (!(error instanceof postgres.PostgresError)) return false;
   return /^(FATAL|PANIC)$/.test(error.severity ?? error.severity_local);
@@ -46,7 +46,7 @@ function isWriteAfterClose(error: unknown): boolean {
   return error instanceof TypeError && /\bnextWrite\b/.test(error.stack ?? "");
 }
 
-/** A new connection was lost while the driver requested the array types, whose promise it does not keep. */
+/** A new connection was lost while the driver read array types: it does not catch this error. */
 function isLostTypesRequest(error: unknown): boolean {
   return error instanceof Error && "query" in error && /\btyparray\b/.test(String(error.query));
 }

@@ -190,7 +190,7 @@ export async function listInvoices(
 /** Filters that find few invoices and have their own index. The most selective come first. */
 const LOOKUPS = ["invoice_number", "order_id", "customer_email"] as const;
 
-/** Whether the list is sorted by due date: it has such a filter, and none of `LOOKUPS`. */
+/** Whether the list is sorted by due date: it has a filter by due date, and none of `LOOKUPS`. */
 export function isByDueDate(
   filter: InvoiceConditions & Pick<InvoiceFilter, "dueFrom" | "dueTo">,
 ): boolean {
@@ -246,7 +246,7 @@ function conditionsOf(sql: Sql, filter: InvoiceFilter) {
       and (${value("dueTo")}::timestamptz is null or record.due_at < ${value("dueTo")})`;
 }
 
-/** Invoices due for a check, the most overdue first. */
+/** Invoices whose check at the gateway is due; the check that has waited longest comes first. */
 export async function listDueInvoices(sql: Sql, now: Date, limit: number): Promise<DueCheck[]> {
   return await sql<DueCheck[]>`
     select id, user_id, created_at, null as expiry_time from gateway.invoices

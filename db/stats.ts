@@ -13,7 +13,7 @@ export function scopeOf(userId: string | null): string {
 
 export interface StatsProgress {
   position: number;
-  /** While all payments are counted (again): the last one that is counted; otherwise null. */
+  /** While all payments are counted: the id of the last one counted so far; otherwise null. */
   rebuilt_to: string | null;
   as_of: Date | null;
   /** All transactions that ran when `next_position` was stored have ended. */
@@ -60,8 +60,8 @@ export async function storeRebuilt(sql: Sql, to: string | null): Promise<void> {
 
 /**
  * Deletes all figures, so that the next run counts all payments again. After that, the run reads
- * the history after the position. The position goes back by 100,000 entries: every statement ends
- * after some seconds, so entries that are not committed yet have higher ids.
+ * the history after the position. The position goes back to 100,000 entries before the newest one:
+ * statements end after some seconds, so all entries that are not committed yet have higher ids.
  */
 export async function resetStats(sql: Sql): Promise<void> {
   await lockProgress(sql);
@@ -129,7 +129,7 @@ export interface CountedPayment extends
   > {
   /** Those that succeeded. */
   refunds: { amount: number; created_at: string }[];
-  /** When the payment first had one of these statuses, if it ever had. */
+  /** When the payment first had each of `DATED_STATUSES`; empty if it has none of them now. */
   first_times: Partial<Record<string, string>>;
   /** As it is counted so far. */
   counts: PaymentCounts | null;
@@ -230,7 +230,7 @@ export async function addDeltas(sql: Sql, name: StatsTable, deltas: StatsDelta[]
         emptied.transaction_status)`;
 }
 
-/** The status of rows with the times to pay of all statuses. */
+/** The `transaction_status` of rows that have the times to pay, which are not split by status. */
 export const ALL_STATUSES = "";
 
 export const STATS_INTERVALS = ["hour", "day", "week", "month"] as const;
@@ -244,16 +244,16 @@ export type StatsGroup = (typeof STATS_GROUPS)[number];
 export interface StatsQuery {
   /** Null: all users. */
   owner: string | null;
-  /** Disjoint parts of the requested time. */
+  /** Disjoint parts of the requested period. */
   parts: StatsPart[];
-  /** When the intervals begin, in order. The first one can begin before the requested time. */
+  /** When the intervals begin, in order. The first one can begin before the requested period. */
   starts: Date[];
   groups: readonly StatsGroup[];
-  /** The most rows. If there are more, they have no times to pay. */
+  /** If there are more rows, one more than this is returned, and no row has times to pay. */
   limit: number;
 }
 
-/** A time, and the table with its figures. */
+/** A period, and the table with its figures. */
 export interface StatsPart {
   table: StatsTable;
   from: Date;
@@ -273,7 +273,7 @@ export interface StatsRow {
   gross_amount: number;
   refund_amount: number;
   chargeback_amount: number;
-  /** Null if the rows are grouped by status, or if they are not wanted. */
+  /** Null if not requested, if the rows are grouped by status, or if there are too many rows. */
   pay_times: PayTimes | null;
 }
 

@@ -158,7 +158,7 @@ function extension(file: string, home: string): MarkedExtension {
   };
 }
 
-/** The address of a link's target; null for files that are not served, such as the README. */
+/** The address of a link's target; null for files outside `docs/`, which are not served. */
 function targetOf(href: string, file: string, home: string): string | null {
   if (/^(https?:|#)/.test(href)) return href;
   const [path = "", anchor] = href.split("#");

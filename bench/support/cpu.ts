@@ -1,4 +1,4 @@
-/** The processor time of a process and its descendants, also of those that have ended. */
+/** The processor time of a process and its descendants, including those that have ended. */
 
 /** Ticks are the unit of processor time in Linux. Every architecture of Deno has 100 per second. */
 const TICKS_PER_SECOND = 100;

@@ -49,7 +49,7 @@ insert into gateway.events (
 commit;
 `;
 
-/** One round trip and three rows: what the database can do at best with the same information. */
+/** One round trip and three rows: the least work that stores the same information. */
 const ONE_STATEMENT = `${CHOOSE_ROW}
 with changed as (
   update reference.payments set

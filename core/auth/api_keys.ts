@@ -128,7 +128,8 @@ export function createApiKeyVerifier(options: ApiKeyVerifierOptions) {
 
   function accept(key: string, row: ApiKey | null, until: number): Caller | null {
     if (!row || row.revoked_at || (row.is_development && !acceptDevelopmentKeys)) {
-      // An expired entry is looked up without `mayLookUp`, so an invalid key must not stay here.
+      // A key in the cache is looked up again without asking `mayLookUp`, so an invalid key must
+      // not stay there.
       cache.delete(key);
       return null;
     }

@@ -23,7 +23,7 @@ export interface Caller {
   expiresAt?: number;
 }
 
-/** The actor that is stored with each change of the caller. */
+/** The actor that is stored with each change that the caller makes. */
 export function actorOf({ credential, keyPrefix, userId }: Caller): string {
   return `${credential}:${keyPrefix ?? userId}`;
 }
@@ -42,7 +42,7 @@ export function canReadAll({ isStaff, isViewer }: Caller): boolean {
   return isStaff || isViewer === true;
 }
 
-/** For every change. */
+/** For requests that do more than read stored data. */
 export function refuseViewers({ isViewer }: Caller): void {
   if (!isViewer) return;
   throw new ServiceError("forbidden", {

@@ -50,7 +50,7 @@ export interface RetentionDays {
   events: number;
   /** What callers changed and tried to change. */
   audit: number;
-  /** Reports of the gateway that were compared, and their differences. */
+  /** Comparisons of the gateway's report files with the payments, and the differences found. */
   reconciliations: number;
   /** Pending deliveries to disabled webhook endpoints. */
   deliveries: number;
@@ -60,7 +60,7 @@ export interface RetentionDays {
 export interface RecheckConfig {
   /** After this many minutes, if the bank or store can reverse the payment. */
   minutes: number;
-  /** After these days, if the payment can be refunded. */
+  /** After each of these numbers of days, if the payment can be refunded. */
   days: readonly number[];
   /** Cards: every week, for this many days after the payment; 0: no weekly checks. */
   cardDays: number;
@@ -101,11 +101,11 @@ export interface Config {
   rateLimit: { perSecond: number; burst: number };
   /** How many event streams may be open. */
   streams: { perCaller: number; total: number };
-  /** The token with which `GET /metrics` can be read; null: only with a staff or viewer key. */
+  /** A token for reading `GET /metrics`; null: only staff and viewer credentials can read it. */
   metricsToken: string | null;
   trustedProxies: AddressList | null;
   drainSeconds: number;
-  /** Deno Deploy chooses the address to listen on, and kills an instance 5 seconds after its signal. */
+  /** Deno Deploy sets the address to listen on, and kills an instance 5 s after the stop signal. */
   isDenoDeploy: boolean;
 }
 

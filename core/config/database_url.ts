@@ -1,6 +1,6 @@
 /** The parameters of `DATABASE_URL`: what the service uses, and what only other clients understand. */
 
-/** How the connection is encrypted, once the parameters of other clients are translated. */
+/** The modes of encryption that the service uses; the modes of other clients are translated. */
 export const SSL_MODES = ["disable", "prefer", "require", "verify-full"] as const;
 
 export type SslMode = (typeof SSL_MODES)[number];

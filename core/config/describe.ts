@@ -26,7 +26,7 @@ export type ShownConfig = Pick<
 
 export interface ShownSetting {
   name: SettingName;
-  /** Empty: none. */
+  /** Empty if the setting has no value. */
   value: string;
 }
 

@@ -45,7 +45,7 @@ export class ConfigError extends Error {
   }
 }
 
-/** Conflicts between settings that are valid by themselves. */
+/** Settings that are missing, and settings that conflict with each other. */
 export function findConflicts(env: Environment): ConfigProblem[] {
   const { DATABASE_URL, GATEWAY_SERVER_KEY, HOST, AUTH_JWKS_URL, AUTH_JWT_SECRET } = env;
   const problems: ConfigProblem[] = [];
@@ -69,7 +69,7 @@ export function findConflicts(env: Environment): ConfigProblem[] {
   if (isDenoDeploy && Number(env.DRAIN_SECONDS ?? 0) > 0) {
     addProblem(
       "DRAIN_SECONDS",
-      "must be 0 on Deno Deploy, which kills an instance 5 seconds after its signal",
+      "must be 0 on Deno Deploy, which kills an instance 5 seconds after the stop signal",
     );
   }
   if (env.DATABASE_DIRECT_URL && !DATABASE_URL) {

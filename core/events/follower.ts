@@ -18,7 +18,7 @@ import type { Log } from "../log.ts";
 
 export interface FollowerDeps {
   database: Database;
-  /** Of the same database, but not of a pooler in transaction mode: LISTEN needs a session. */
+  /** URL of the same database, but not of a pooler in transaction mode: LISTEN needs a session. */
   databaseUrl: string;
   log: Log;
 }
@@ -107,7 +107,7 @@ function startReader(
   let wakeUp = Promise.withResolvers<void>();
   let position: EventPosition | null = null;
   let isStopped = false;
-  /** Names of the errors that were logged and still last. */
+  /** Names of the errors that were logged and have not ended yet. */
   const currentErrors = new Set<string>();
 
   /** Reads all published events. Returns the pause before the next read if no notification arrives. */

@@ -123,7 +123,7 @@ export function createEventStreams(
       await sleep(PUBLISH_CHECK_MS);
     }
     throw new ServiceError("unavailable", {
-      detail: `Event ${eventId} has no position yet. Reconnect with the same id.`,
+      detail: `Event ${eventId} is not published yet. Reconnect with the same id.`,
       headers: { "Retry-After": "2" },
     });
   }

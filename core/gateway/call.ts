@@ -110,7 +110,7 @@ export function createCall(deps: CallDeps) {
   }
 }
 
-/** Shared and never read: without a reason, each abort would create an error with a stack trace. */
+/** The reason to abort a timer. Without one, each `abort()` would create an error with a stack. */
 const TIMER_CANCELLED = new CallAbandoned("aborted");
 
 function isGatewayFailure(error: unknown, hadEnoughTime: boolean): boolean {

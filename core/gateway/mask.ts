@@ -87,7 +87,7 @@ function collectSecrets(data: Json, isSecret: boolean, depth: number, found: str
   }
 }
 
-/** Adds the secrets in the bodies. Without any, returns the same array, whose pattern is cached. */
+/** Adds the secrets in the bodies. If they have none, returns `secrets`: its pattern is cached. */
 export function withSecretsIn(secrets: string[], ...bodies: Json[]): string[] {
   const more = bodies.flatMap(secretsIn);
   return more.length > 0 ? [...secrets, ...more] : secrets;
@@ -184,7 +184,7 @@ function maskCardNumbers(text: string): string {
   return clean + text.slice(from);
 }
 
-/** The end of the longest card number at `start` that ends with a group of digits; or null. */
+/** The end of the longest card number at `start`, or null. It must end where a digit group ends. */
 function endOfCardNumber(text: string, start: number): number | null {
   let digits = "";
   let end: number | null = null;

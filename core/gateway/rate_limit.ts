@@ -3,7 +3,7 @@
 import type { Clock } from "../clock.ts";
 import { ServiceError } from "../errors.ts";
 
-/** A longer `Retry-After` is shortened: no payment would be checked during that time. */
+/** A longer `Retry-After` is shortened, because no payment is checked during the pause. */
 const MAX_PAUSE_MS = 3_600_000;
 
 /** For a 429 without `Retry-After`. */

@@ -146,7 +146,7 @@ const encoder = new TextEncoder();
 
 type Text = Pick<RawResponse, "text" | "isComplete">;
 
-/** Most bodies have a length, and are read at once: reading them as a stream takes twice the time. */
+/** Most responses have a `Content-Length` and are read at once: a stream takes twice the time. */
 async function readText(response: Response): Promise<Text> {
   const { headers } = response;
   const length = headers.get("Content-Length");

@@ -164,8 +164,8 @@ function isSameRequest({ body_hash }: IdempotencyKey, { bodyHash }: RequestKey):
 }
 
 /**
- * A lease that ends later than this was set by a wrong clock and is ignored. The tolerance covers
- * instances whose clocks differ a little: a lease from a clock ahead of ours is valid.
+ * The longest time that a lease can still last. A lease that lasts longer was set by a wrong clock
+ * and is ignored. The 10 minutes allow for an instance whose clock is a little ahead of ours.
  */
 const LATEST_LEASE_MS = LEASE_MS + 10 * 60_000;
 

@@ -113,7 +113,7 @@ function changeStatus(
  */
 const LAST_CHECK_MS = 25 * 3_600_000;
 
-/** The older the invoice, the later the next check; but no later than when it becomes overdue. */
+/** Older invoices are checked less often. Each is also checked when it becomes overdue. */
 function checkTime(invoice: GatewayInvoice, status: InvoiceStatus, now: Date): Date | null {
   const isVoidNow = status === "void" && invoice.status !== "void";
   if (isVoidNow) return new Date(now.getTime() + LAST_CHECK_MS);

@@ -57,7 +57,7 @@ const AT_GATEWAY: Record<string, InvoiceStatus> = {
   cancelled: "void",
 };
 
-/** The status for the gateway's status; null: the gateway's status is not known here. */
+/** Translates the gateway's status to ours; null: the service does not know that status. */
 export function statusAtGateway(
   reported: string | null,
   dueAt: Date,

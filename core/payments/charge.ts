@@ -215,7 +215,7 @@ async function sendCharge(
   return { kind: "made", transaction: answer.body, askedAtVersion: null };
 }
 
-/** Finds out whether the charge was made, by the failed call or by an earlier attempt. */
+/** Finds out whether the failed call, or an earlier attempt, has made the charge. */
 async function classifyError(
   deps: PaymentDeps,
   payment: GatewayPayment,

@@ -62,7 +62,7 @@ const CreditCardCharge = openObject({
       "`false`: no authentication; the merchant is liable for fraud losses.",
   }),
   authorize: flag().default(false).openapi({
-    description: "`true`: only authorize the amount now, and `capture` it within 7 days.",
+    description: "`true`: only authorize the amount now; then call `capture` within 7 days.",
   }),
   save_token_id: flag().default(false).openapi({
     description: "`true`: request a reusable token for this card. The service does not store the " +

@@ -1,7 +1,7 @@
 /**
- * `check_paid_payments`: checks paid payments again, because the notification of a reversal, a refund
- * or a chargeback may have been lost. It calls the gateway itself instead of queuing jobs: almost all
- * of these checks find no change, and a job for each would be several writes.
+ * `check_paid_payments`: checks paid payments again, because the notification of a reversal, a
+ * refund or a chargeback may have been lost. It calls the gateway itself instead of queuing jobs:
+ * almost all of these checks find no change, and each job would cost several database writes.
  */
 
 import { setTimeout as delay } from "node:timers/promises";
@@ -28,10 +28,10 @@ const SOURCE = "check_paid_payments";
 /** A run ends before the next one starts. */
 const RUN_MS = 50_000;
 
-/** A small part of all background calls, so that other work is not delayed. */
+/** Only a few of the background calls that can run at a time, so that other work is not delayed. */
 const CONCURRENT_CHECKS = 2;
 
-/** Progress is stored after this many checks; a crash repeats at most these. */
+/** Progress is stored after this many checks. After a crash, at most these are repeated. */
 const BATCH = 100;
 
 /** A new cohort, for example after an upgrade, starts with payments that became due in the last day. */

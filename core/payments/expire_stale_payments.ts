@@ -76,8 +76,8 @@ export async function expireStalePayment(
 }
 
 /**
- * The clock check compares with the gateway's time, which responses contain. If this instance has
- * received no response yet, this function checks the payment to get one.
+ * The clock check compares this machine's clock with the time in the gateway's responses. If this
+ * instance has received no response yet, this function checks the payment to get one.
  */
 async function learnGatewayTime(
   deps: PaymentDeps,

@@ -14,7 +14,7 @@ export interface MergedRefunds {
 }
 
 export interface RefundMerge extends MergedRefunds {
-  /** The merge for a report that is otherwise ignored: only the accepted refund counts. */
+  /** For a stale or unrecognized report: changes only the accepted refund. */
   acceptedOnly: MergedRefunds;
 }
 

@@ -29,7 +29,7 @@ export async function readPayment(
   return viewPayment(payment);
 }
 
-/** A missing member: any value. */
+/** A missing member matches any value. */
 export interface ListFilter extends PaymentConditions {
   /** For staff and viewers. */
   user_id?: string;
@@ -39,7 +39,7 @@ export interface ListFilter extends PaymentConditions {
   created_to?: Date;
 }
 
-/** A filter by amount needs a range of creation times that is at most this long, or one of `FEW`. */
+/** A filter by amount needs one of `LOOKUPS`, or a range of creation times up to this length. */
 const MAX_AMOUNT_DAYS = 31;
 
 const DAY_MS = 86_400_000;
@@ -107,7 +107,10 @@ export interface PaymentSearchInput {
   limit: number;
 }
 
-/** The newest payments with this id or contact; for an order id, its beginning is enough. */
+/**
+ * The newest payments with this transaction id, virtual account number, email address or phone
+ * number, or with an order id that begins with this text.
+ */
 export async function searchPayments(
   { database }: PaymentDeps,
   caller: Caller,

@@ -153,7 +153,7 @@ export interface ReportedState extends State {
  * - `revived`: from an ended, unpaid state to another state, usually a paid one;
  * - `same`: the same state with new information (first response, accepted challenge, a refund);
  * - `duplicate`: nothing new;
- * - `stale`: the report is older than the known state;
+ * - `stale`: the report may be older than the known state, or does not match the payment;
  * - `unrecognized`: the service does not know the reported status, so the known state is kept.
  */
 export type Step = "forward" | "revived" | "same" | "duplicate" | "stale" | "unrecognized";

@@ -47,7 +47,7 @@ export interface ReportedTransaction {
   refunds: ListedRefund[];
   /** The sum of all refunds, which a status response contains even if it does not list them. */
   refundTotal: number | null;
-  /** The sum of all chargebacks; the gateway does not document that it reports it. */
+  /** The sum of all chargebacks; the gateway's documentation does not mention this value. */
   chargebackTotal: number | null;
   fields: GatewayFields;
 }
@@ -135,33 +135,6 @@ export function amountOf(answer: Transaction): number | null {
   const hasOriginal = typeof original === "string" || typeof original === "number";
   const text = hasOriginal ? String(original) : answer.gross_amount;
   return text === null ? null : parseMoney(text) ?? NaN;
-}
-
-export function withoutNulls(fields: Partial<GatewayFields>): Partial<GatewayFields> {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null));
-}
-
-/** The fields that the payment does not have yet. */
-export function missingFields(
-  current: GatewayPayment,
-  fields: Partial<GatewayFields>,
-): Partial<GatewayFields> {
-  const isMissing = (name: string) => current[name as keyof GatewayFields] === null;
-  return Object.fromEntries(
-    Object.entries(withoutNulls(fields)).filter(([name]) => isMissing(name)),
-  );
-}
-
-/** The amount of a partial chargeback; null: not reported, or more than was paid. */
-export function partialChargeback(
-  { gross_amount, captured_amount }: GatewayPayment,
-  { status, chargebackTotal }: ReportedTransaction,
-  refunded: number,
-): number | null {
-  if (status !== "partial_chargeback" || chargebackTotal === null) return null;
-  const isPossible = chargebackTotal > 0 &&
-    chargebackTotal <= (captured_amount ?? gross_amount) - refunded;
-  return isPossible ? chargebackTotal : null;
 }
 
 /** Whether the response to a charge is about this order and has a transaction, in any status. */

@@ -134,7 +134,8 @@ function ownersActions(payment: GatewayPayment): PaymentAction[] {
 export function forCaller(caller: Caller, payment: PaymentView): PaymentView {
   const role = roleOf(caller);
   const { transaction_status: status, fraud_status: fraud, allowed_actions = [] } = payment;
-  // A stored reply of an earlier version does not have these. It is never about a chargeback.
+  // Replies that an earlier version of the service stored lack these fields. None of them is about
+  // a chargeback.
   const { chargeback_amount = formatMoney(0), has_unknown_chargeback = false } = payment;
   const view = { ...payment, chargeback_amount, has_unknown_chargeback };
   if (role === "user") return { ...view, allowed_actions };

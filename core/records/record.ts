@@ -90,7 +90,7 @@ export interface State {
 
 export interface Change<R> {
   set?: Partial<R>;
-  /** Only `apply_report.ts` of each resource creates transitions; a test enforces this. */
+  /** One file of each resource creates transitions; a test enforces this. */
   transition?: Transition;
   /** Payments only: new or changed refunds. */
   refunds?: GatewayRefund[];

@@ -1,7 +1,7 @@
 /**
- * `update_stats`: counts the payments that have changed into the hourly and daily figures. A payment is
- * counted as it is now, and what it was counted as before is subtracted. So a payment can be counted
- * again at any time, in any order and after a crash, and the sum stays correct.
+ * `update_stats`: adds the payments that have changed to the hourly and daily figures. A payment is
+ * counted as it is now, and its earlier counts are subtracted. So a payment can be counted again at
+ * any time, in any order and after a crash, and the sum stays correct.
  */
 
 import type { Database, Sql } from "../../db/database.ts";
@@ -155,7 +155,7 @@ const DAY_MS = 24 * HOUR_MS;
 /** Jakarta has no daylight saving time. */
 const JAKARTA_OFFSET_MS = 7 * HOUR_MS;
 
-/** When the day of Jakarta begins that contains this time. */
+/** The start of the day in Jakarta that contains this time. */
 export function startOfJakartaDay(time: number): number {
   return Math.floor((time + JAKARTA_OFFSET_MS) / DAY_MS) * DAY_MS - JAKARTA_OFFSET_MS;
 }

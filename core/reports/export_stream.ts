@@ -110,7 +110,7 @@ function streamPages<Cursor>(
     onClosed();
   }
 
-  /** The server then resets the connection, so that the reader cannot take the file for complete. */
+  /** The server then resets the connection, so the reader notices that the file is incomplete. */
   function fail(controller: ReadableStreamDefaultController, error: unknown) {
     // The reader has disconnected meanwhile.
     if (isEnded) return;

@@ -101,7 +101,7 @@ async function compareBatch(
   return batch.map((line) => ({ ...line, ...compareLine(line, byLine.get(line.line), used) }));
 }
 
-/** The last statement of a transaction. If the transaction fails, the job fails, and `run` is not used. */
+/** Called last in a transaction: if it fails, the job fails, and the changed `run` is not used. */
 async function storeProgress(
   run: Run,
   sql: Sql,
@@ -112,7 +112,7 @@ async function storeProgress(
   const comparedLines = Object.values(ofLines).reduce((sum, count) => sum + count, 0);
   const progress = { comparedTo, comparedLines, summary };
   const isStored = await db.storeProgress(sql, run.file, progress);
-  // Rolls back; the next run finds no reconciliation and ends.
+  // The reconciliation was deleted meanwhile. Rolls back; the next run does not find it, and ends.
   if (!isStored) throw new PostponeJob(new Date(run.deps.clock()));
   Object.assign(run, { summary, comparedTo });
 }

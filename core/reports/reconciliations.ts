@@ -141,7 +141,7 @@ async function storeLines(
   return { hash: hash.digest(), lineCount, firstDay, lastDay, summary };
 }
 
-/** Which amounts of a line count as positive or negative. */
+/** The sign of a line's amount in the sums, by its kind. */
 const SIGNS = { settlement: 1, refund: -1, chargeback: -1, status: 0 };
 
 function addToDay(days: Map<string | null, db.DaySums>, line: lines.FileLine): void {

@@ -29,7 +29,7 @@ export interface StatsInput {
 }
 
 export interface StatsOptions {
-  /** False: `median_seconds_to_pay` is null. It takes most of the time. */
+  /** False: `median_seconds_to_pay` is null. Computing it takes most of the time. */
   withMedian?: boolean;
 }
 
@@ -69,7 +69,7 @@ export async function readPaymentStats(
     : parseHour("from", range.from, timeZone);
   if (from >= to) throw invalidField("to", "must be later than from");
   if ((to.getTime() - from.getTime()) / HOUR_MS / INTERVAL_HOURS[interval] > MAX_INTERVALS) {
-    throw invalidField("interval", `has more than ${MAX_INTERVALS} intervals; use a longer one`);
+    throw invalidField("interval", `gives more than ${MAX_INTERVALS} intervals; use a longer one`);
   }
   const starts = listStarts(from, to, interval, timeZone);
   const query = { owner: ownerFor(caller), parts: findParts(from, to, starts), starts, groups };
@@ -109,7 +109,7 @@ export async function readPaymentStats(
   };
 }
 
-/** Until when all changes are counted; null: the first count is not finished. For staff and viewers. */
+/** Until when changes are counted; null while all payments are counted. For staff and viewers. */
 export async function readStatsTime(
   { database }: { database: Database },
   caller: Caller,
@@ -153,10 +153,10 @@ function parseHour(field: string, text: string, timeZone: string): Date {
   }
   if (time.getTime() % HOUR_MS === 0) return time;
   if (isDay(text)) throw unsupportedZone();
-  throw invalidField(field, "must be a full hour of UTC, such as 2026-03-05T09:00:00+07:00");
+  throw invalidField(field, "must be a full hour in UTC, too, such as 2026-03-05T09:00:00+07:00");
 }
 
-/** The figures are stored by hours of UTC, so half hours cannot be told apart. */
+/** The figures are stored by hours of UTC, so no interval can begin at a half hour. */
 function unsupportedZone(): ServiceError {
   return invalidField(
     "time_zone",
@@ -188,7 +188,7 @@ function startOf(interval: StatsInterval, time: Temporal.ZonedDateTime): Tempora
   return (interval === "month" ? time.with({ day: 1 }) : time).startOfDay();
 }
 
-/** Whole days are read from the daily figures if no interval begins within a day of Jakarta. */
+/** Whole days are read from the daily figures if every interval begins at midnight in Jakarta. */
 function findParts(from: Date, to: Date, starts: Date[]): StatsPart[] {
   const isByDay = starts.every((start) => startOfJakartaDay(start.getTime()) === start.getTime());
   const firstDay = new Date(startOfJakartaDay(from.getTime() + 24 * HOUR_MS - 1));

@@ -25,7 +25,7 @@ export async function readDatabaseState(
   caller: Caller,
 ): Promise<DatabaseState> {
   requireReadAll(caller);
-  // Before the queries, which are calls themselves.
+  // Copied before the queries below, because they would be counted as calls, too.
   const pool = poolUse(database);
   const use = pool && { ...pool };
   const version = await database.query(readServerVersion, "read server version");

@@ -85,7 +85,7 @@ export async function readStatus(
   const { unpublished, undelivered, unsent, received, unanswered } = workload;
   return {
     started_at: startedAt.toISOString(),
-    // Always "up" here: if the database is down, reading the workload fails and the reply is 503.
+    // Always "up": if the database is down, reading the workload fails and the response is 503.
     database: "up",
     gateway: deps.gateway.breakerState(),
     gateway_reads: deps.gateway.breakerState("read"),

@@ -219,7 +219,7 @@ function isDone(action: Action, { status }: GatewaySubscription): boolean {
   return action.name !== "update" && status === stateAfter(action.name);
 }
 
-/** `outcome`: the outcome of the action, for the error that is thrown if the check fails. */
+/** Checks the subscription. If the check fails, the error has the action's `outcome`. */
 async function checkForAction(
   deps: RecordDeps,
   subscription: GatewaySubscription,

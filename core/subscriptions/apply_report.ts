@@ -50,7 +50,7 @@ export async function applyReport(
     const now = new Date(deps.clock());
     const reported = answer.status as "active" | "inactive";
     const { status, intent } = current;
-    // An action that the gateway has not answered yet takes precedence.
+    // An action that the gateway has not answered yet takes precedence over the report.
     const to = intent === null ? states.reportedAs(status, reported) : status;
     // A cancelled subscription stays cancelled: if the gateway reports it as active, cancel it again.
     const isReactivated = status === "cancelled" && reported === "active" && intent === null;

@@ -147,7 +147,7 @@ async function adoptCharge(
   }
   const report = { answer, source: "check_subscription_status" } as const;
   const { payment } = await adoptTransaction(deps, report, linkToSubscription(subscription));
-  // A payment that belongs to another subscription or caller is not a charge of this one.
+  // A payment of another subscription or caller is not a charge of this subscription.
   const isOfSubscription = payment.subscription_id === subscription.id;
   if (!isOfSubscription || payment.paid_at === null) return subscription;
   return await applyCharge(deps, subscription, payment, notificationId);

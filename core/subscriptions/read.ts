@@ -17,7 +17,7 @@ export async function readSubscription(
   return viewSubscription(await findOwn(deps, subscriptionKind, caller, id));
 }
 
-/** A missing member: any value. */
+/** A missing member matches any value. */
 export interface SubscriptionFilter extends SubscriptionConditions {
   /** For staff and viewers. */
   user_id?: string;

@@ -143,8 +143,8 @@ export const SubscriptionUpdateSchema = omitNulls(object({
   amount: commonFields.amount.optional(),
   interval: commonFields.interval.optional().openapi({
     description:
-      "Length of a cycle, in `interval_unit`, which cannot be changed. It takes effect " +
-      "from the cycle after the next.",
+      "New length of a cycle, in `interval_unit` (the unit cannot be changed). The new " +
+      "length applies from the cycle after the next.",
   }),
   retry_schedule: RetryScheduleSchema.optional(),
   gopay_account_id: accountId.optional(),

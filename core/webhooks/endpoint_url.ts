@@ -42,8 +42,8 @@ function syntaxProblem(url: URL, allowPrivate: boolean): string | null {
 }
 
 /**
- * URL has already normalized `0x7f.1`, `2130706433` and the like to `127.0.0.1`. This check gives early
- * feedback only: DNS records change, so each delivery checks the address again.
+ * `URL.parse` has already normalized `0x7f.1`, `2130706433` and the like to `127.0.0.1`. This check
+ * gives early feedback only: DNS records change, so each delivery checks the address again.
  */
 async function addressProblem(url: URL, resolve: ResolveHost): Promise<string | null> {
   const host = hostOf(url);

@@ -94,7 +94,10 @@ export function newFormId({ clock }: Pick<WebhookDeps, "clock">): string {
   return newId(new Date(clock()));
 }
 
-/** How long a form can be sent. Lists are in the order of ids, so an id must not be much older. */
+/**
+ * How long after it was shown a form can be sent. Its id contains that time, and lists are sorted
+ * by id, so an endpoint from an older form would be listed among much older endpoints.
+ */
 const FORM_MS = 24 * 60 * 60 * 1_000;
 
 /** The clocks of two instances may differ this much. */
@@ -182,7 +185,7 @@ export async function deleteWebhookEndpoint(
 
 /**
  * For a day deliveries are signed with both secrets, so that receivers have time to switch. With
- * `shownAt`, a form that is sent twice does not replace the new secret as well.
+ * `shownAt`, a form that is sent twice rotates the secret only once.
  */
 export async function rotateWebhookSecret(
   deps: WebhookDeps,
@@ -262,7 +265,7 @@ function requireUnchanged(
 ): GatewayWebhookEndpoint {
   if (changed || shownAt === null) return requireEndpoint(changed);
   throw new ServiceError("invalid_state", {
-    detail: "The endpoint was changed after this page was shown. Load it again.",
+    detail: "The endpoint was changed after this page was shown. Load the page again.",
   });
 }
 

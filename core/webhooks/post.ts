@@ -46,7 +46,7 @@ export interface PostResult {
 
 /** Disposing aborts the running requests. */
 export interface Poster extends AsyncDisposable {
-  /** Every failure of the receiver is a result. Throws `PostAborted` if this service aborts the post. */
+  /** A failure of the receiver is returned; `PostAborted` is thrown if this service aborts. */
   post(post: Post, signal?: AbortSignal): Promise<PostResult>;
 }
 

@@ -138,7 +138,7 @@ export const DifferenceSchema = z.object({
     example: "amount_differs",
   }),
   kind: z.enum(LINE_KINDS).openapi({
-    description: "What the line is about; `status`: it only states a status.",
+    description: "What the line reports. `status`: a transaction whose money was not moved.",
     example: "settlement",
   }),
   order_id: nullableText.openapi({

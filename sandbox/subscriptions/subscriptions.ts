@@ -43,7 +43,7 @@ const PREFIX = "subscription";
 
 export type CreateRequest = ReturnType<typeof readCreate>;
 
-/** Validated before the idempotency key is checked, unlike all other endpoints. */
+/** Runs before the idempotency key is checked; all other endpoints validate the body after it. */
 export function readCreate(body: unknown) {
   return validate(Create, body, PREFIX);
 }

@@ -33,7 +33,7 @@ export interface Transaction extends Stored {
   expiresAt: number | null;
   capturedAt: number | null;
   settledAt: number | null;
-  /** When the bank or provider accepts or denies the payment by itself. */
+  /** When a scheduled decision about the payment is due, such as that of a slow card issuer. */
   decidesAt: number | null;
   /** Why the bank or provider denied the payment. */
   message: string | null;

@@ -107,8 +107,8 @@ function isTemporary(error: unknown): boolean {
 }
 
 /**
- * The pause that the stream asks for. While connecting fails: exponential backoff, at least the
- * `Retry-After` of the error, and at most 30 seconds.
+ * The pause that the stream asks for. While connecting fails, the longer one of exponential backoff
+ * and the error's `Retry-After`, but at most 30 seconds unless the stream asks for more.
  */
 function reconnectPauseMs(streamMs: number, failures: number, error: unknown): number {
   if (failures === 0) return streamMs;

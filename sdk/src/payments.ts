@@ -65,7 +65,7 @@ export class Payments {
     );
   }
 
-  /** Polls the payment until it is no longer pending, or until `until` returns true. */
+  /** Polls the payment until `until` returns true. Default: until it is no longer pending. */
   wait(
     pk: string,
     options: WaitOptions & { until?: (payment: Payment) => boolean } = {},

@@ -98,7 +98,7 @@ export class Reports {
     );
   }
 
-  /** Compares a settlement or transaction report of the gateway (CSV). Staff only. */
+  /** Compares a settlement or transaction report (CSV) with the payments. Staff only. */
   reconcile(
     file: string,
     query: CreateReconciliationData["query"] = {},

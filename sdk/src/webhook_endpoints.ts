@@ -86,7 +86,7 @@ export class WebhookEndpoints {
     });
   }
 
-  /** Sends a `webhook_endpoint_tested` event and returns the response. */
+  /** Sends a `webhook_endpoint_tested` event and returns the endpoint's response. */
   test(id: string, options?: CallOptions): Promise<WebhookTestResult> {
     return dataOf(
       testWebhookEndpoint({ client: this.#client, path: { pk: id }, ...toRequestOptions(options) }),

@@ -47,7 +47,7 @@ Deno.test("console reports: totals, groups and the chart agree with the statisti
   assert.match(empty.html, /No payments in this period/);
 });
 
-Deno.test("console reports: the file has the rows of the API, and runs no formula", async () => {
+Deno.test("console reports: the CSV file has the rows of the API, and no formulas", async () => {
   await using payments = await openReports();
   const { app } = payments;
   const evil = await app.createKey({ userId: "=HYPERLINK(1)" });

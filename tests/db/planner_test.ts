@@ -219,7 +219,7 @@ const STATEMENTS: Record<string, (sql: Sql) => Promise<unknown>> = {
   "find outcomes of jobs": (sql) => findOutcomes(sql, [idOf(7), idOf(8)], NOW),
 };
 
-/** The report with all lines, and one of its lines. */
+/** All lines belong to this report. */
 const REPORT = idOf(1);
 
 const LINE: lines.FileLine = {

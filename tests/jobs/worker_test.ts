@@ -139,7 +139,7 @@ Deno.test("worker: a job that fails because its workers crashed keeps the error 
   );
   await instance.worker.run(id);
   const job = await instance.find(id);
-  assert.match(job.error!, /crashed or lost its lease; .*outcome unknown: payment 1/);
+  assert.match(job.error!, /crashed or lost their lease; .*outcome unknown: payment 1/);
 });
 
 Deno.test("worker: a job that crashes every process fails after a few attempts", async () => {
@@ -159,7 +159,7 @@ Deno.test("worker: a job that crashes every process fails after a few attempts",
   await instance.worker.run(id);
   const job = await instance.find(id);
   assert.deepEqual([runs, job.status], [0, "failed"]);
-  assert.match(job.error!, /crashed or lost its lease$/);
+  assert.match(job.error!, /crashed or lost their lease$/);
   await abandon(4);
   await instance.worker.run(id);
   assert.deepEqual([runs, (await instance.find(id)).status], [1, "succeeded"]);
@@ -306,7 +306,7 @@ Deno.test("worker: a job whose result is not JSON fails", async () => {
   assert.equal((await instance.find(id)).status, "failed");
 });
 
-Deno.test("worker: a task that exceeds the time limit fails, and its signal is aborted", async () => {
+Deno.test("worker: if an attempt exceeds the time limit, its signal is aborted and the job is queued again", async () => {
   let signal: AbortSignal | undefined;
   await using instance = openInstance({
     databaseUrl,

@@ -1,11 +1,8 @@
 import assert from "node:assert/strict";
 import { Transaction } from "../../core/gateway/responses.ts";
-import {
-  type AppliedReport,
-  applyReport,
-  type GatewayReport,
-} from "../../core/payments/apply_report.ts";
+import { type AppliedReport, applyReport } from "../../core/payments/apply_report.ts";
 import type { PaymentType } from "../../core/payments/charge_input.ts";
+import type { GatewayReport } from "../../core/payments/decide_change.ts";
 import { newPayment } from "../../core/payments/new_payment.ts";
 import { viewPayment } from "../../core/payments/views.ts";
 import { batched } from "../../db/batched.ts";
@@ -71,7 +68,7 @@ Deno.test("apply report: the same reports lead to the same payment in every orde
   );
 });
 
-Deno.test("apply report: at the same time, a settlement wins over a capture, in either order", async () => {
+Deno.test("apply report: of two reports with equal times, a settlement wins over a capture, in either order", async () => {
   await using payments = await openPayments({ databaseUrl });
   const [, capture, settlement] = await cardReports(payments);
   const sameTime = {

@@ -80,7 +80,7 @@ for (const action of ["approve", "deny"]) {
     assert.equal(reviews.relay.times(`POST /v2/:id/${action}`), 1);
   });
 
-  Deno.test(`POST /reviews/{pk}/${action}/: rejects other callers, other payments and unknown ids`, async () => {
+  Deno.test(`POST /reviews/{pk}/${action}/: rejects callers without a staff key, unchallenged payments and unknown ids`, async () => {
     await using reviews = await openReviews();
     const { id } = await reviews.challenge();
     const bob = await reviews.app.createKey({ userId: "bob" });

@@ -128,7 +128,7 @@ Deno.test("stats: groups by type, bank, current status and, for staff and viewer
   await assertProblem(response, 403, "forbidden");
 });
 
-Deno.test("stats: are unavailable until all payments are counted, then say until when", async () => {
+Deno.test("stats: are unavailable until all payments are counted, then show the time of the count", async () => {
   await using payments = await openStats();
   await payments.app.database.transaction(resetStats);
   const path = "/stats/payments/?from=2031-03-05";
@@ -330,7 +330,7 @@ Deno.test("stats: a time zone that does not differ from UTC by whole hours is re
   }
 });
 
-Deno.test("stats: a time zone by its offset has the days of that offset", async () => {
+Deno.test("stats: accept an offset from UTC as a time zone", async () => {
   await using payments = await openStats();
   await payments.charge("gopay");
   payments.advance(2 * MINUTE);

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { ServiceError } from "../../../core/errors.ts";
 import { GatewayError } from "../../../core/gateway/errors.ts";
 import { PostponeJob } from "../../../core/jobs/task.ts";
-import { confirmNotification } from "../../../core/notifications/confirm.ts";
+import { confirmNotification } from "../../../core/notifications/receive.ts";
 import { approvePayment, denyPayment } from "../../../core/payments/actions.ts";
 import { checkPaymentStatus } from "../../../core/payments/check_payment_status.ts";
 import { findNotification } from "../../../db/notifications.ts";
