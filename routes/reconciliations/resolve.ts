@@ -37,7 +37,8 @@ const resolveRoute = createRoute({
   summary: "Mark a difference as resolved",
   description: "Stores that staff have dealt with the difference, with the time and the user. " +
     "Changes nothing else. For a difference that is already resolved, nothing changes, and the " +
-    "response shows who resolved it first. No body is needed. Staff only.",
+    "response shows who resolved it first. Until the file is compared, the error is `not_found`. No " +
+    "body is needed. Staff only; other callers get `forbidden`.",
   responses: {
     200: {
       description: "The resolved difference",
@@ -56,7 +57,7 @@ const reopenRoute = createRoute({
   summary: "Mark a difference as open again",
   description:
     "Removes the mark of a resolved difference. For a difference that is open, nothing " +
-    "changes. No body is needed. Staff only.",
+    "changes. No body is needed. Staff only; other callers get `forbidden`.",
   responses: {
     200: {
       description: "The open difference",
