@@ -6,6 +6,7 @@ import { invalidField, ServiceError } from "../core/errors.ts";
 import { isKeyUsed, type KeyDeps, type RequestKey } from "../core/idempotency/keys.ts";
 import { replayHeader } from "../routes/shared/idempotency.ts";
 import type { ConsoleContext, Form } from "./base.tsx";
+import { ConsoleProblem } from "./explain.ts";
 import { FormToken, Frame } from "./frame.tsx";
 import { Facts } from "./payment.tsx";
 import type { SignedInView } from "./session.ts";
@@ -39,7 +40,7 @@ export async function requireUnchanged(
   { shown, current }: { shown: string; current: string },
 ): Promise<void> {
   if (shown === current || await isKeyUsed(deps, session.caller, requestKey)) return;
-  throw new ServiceError("invalid_state", { detail: words.recordChanged });
+  throw new ConsoleProblem("invalid_state", { detail: words.recordChanged });
 }
 
 /** How long the second request of a double click waits for the first one. */

@@ -13,6 +13,7 @@ import { readTimeline, type TimelineView } from "../core/timelines.ts";
 import { parsePathId } from "../routes/shared/paths.ts";
 import { recordError } from "../routes/shared/problem.ts";
 import { type ConsoleBase, EVENT_NAMES, requireActor } from "./base.tsx";
+import { explain } from "./explain.ts";
 import { methodName, rupiah } from "./format.ts";
 import { FormToken, Frame, Table, Time } from "./frame.tsx";
 import { Status } from "./payments.tsx";
@@ -39,7 +40,7 @@ export function addPayment({ deps, root, router, signedIn, formOf, page }: Conso
       return c.redirect(`${root}/payments/${id}/?done=checked`, 303);
     } catch (thrown) {
       if (!(thrown instanceof ServiceError) || thrown.code === "not_found") throw thrown;
-      const { message: error } = recordError(thrown, c.env);
+      const error = explain(view, recordError(thrown, c.env));
       const shown = await readAll(deps, view, id);
       return page(c, <PaymentPage view={view} {...shown} error={error} />, 400);
     }

@@ -14,6 +14,8 @@ import { createFixedResponse } from "../openapi/fixed_response.ts";
 import { encodeCursor } from "../routes/shared/page.ts";
 import { recordError } from "../routes/shared/problem.ts";
 import type { ConsoleBase } from "./base.tsx";
+import { countDifferences } from "./differences.tsx";
+import { explain } from "./explain.ts";
 import { FormToken, Frame, Table, Time } from "./frame.tsx";
 import { cursorOf, PAGE_SIZE } from "./lists.tsx";
 import { periodOf, ReconciliationStatus } from "./reconciliation.tsx";
@@ -68,7 +70,10 @@ export function addReconciliations({ deps, root, router, signedIn, page }: Conso
     } catch (thrown) {
       if (!(thrown instanceof ServiceError)) throw thrown;
       await skipRest();
-      const { detail = "", status } = recordError(thrown, c.env);
+      const problem = recordError(thrown, c.env);
+      const words = view.words.reconciliationPage;
+      const labels = { body: words.file, file: words.file, columns: words.options };
+      const error = `${words.nothingUsed} ${explain(view, problem, labels)}`;
       const { reconciliations, next } = await listReconciliations(deps, caller, {
         limit: PAGE_SIZE,
         before: null,
@@ -79,9 +84,9 @@ export function addReconciliations({ deps, root, router, signedIn, page }: Conso
           view={view}
           reconciliations={reconciliations}
           next={next && encodeCursor(next)}
-          sent={{ columns, isConfirmed, error: detail }}
+          sent={{ columns, isConfirmed, error }}
         />,
-        status as 400 | 413,
+        problem.status as 400 | 413,
       );
     }
   });
@@ -130,11 +135,12 @@ const ReconciliationsPage: FC<PageProps> = ({ view, reconciliations, next, sent 
 const ReconciliationTable: FC<Pick<PageProps, "view" | "reconciliations">> = (props) => {
   const { view, reconciliations } = props;
   const { root, words } = view;
-  const { period, lines, differences, by } = words.reconciliationPage;
+  const { period, lines, differences, states, by } = words.reconciliationPage;
+  const text = (count: number | null) => count?.toLocaleString(words.locale) ?? "–";
   return (
     <Table
-      columns={[period, words.created, by, lines, differences, words.status]}
-      amounts={[3, 4]}
+      columns={[period, words.created, by, lines, differences, states.open, words.status]}
+      amounts={[3, 4, 5]}
     >
       {reconciliations.map((each) => (
         <tr>
@@ -145,8 +151,9 @@ const ReconciliationTable: FC<Pick<PageProps, "view" | "reconciliations">> = (pr
             <Time view={view} at={each.created_at} />
           </td>
           <td>{each.user_id}</td>
-          <td class="amount">{each.lines.toLocaleString(words.locale)}</td>
-          <td class="amount">{countDifferences(view, each)}</td>
+          <td class="amount">{text(each.lines)}</td>
+          <td class="amount">{text(countDifferences(each))}</td>
+          <td class="amount">{text(each.open_differences)}</td>
           <td>
             <ReconciliationStatus view={view} reconciliation={each} />
           </td>
@@ -155,13 +162,6 @@ const ReconciliationTable: FC<Pick<PageProps, "view" | "reconciliations">> = (pr
     </Table>
   );
 };
-
-function countDifferences({ words }: View, { results }: ReconciliationSummaryView): string {
-  if (results === null) return "–";
-  const { matched: _, ...differences } = results;
-  return Object.values(differences).reduce((sum: number, count) => sum + (count ?? 0), 0)
-    .toLocaleString(words.locale);
-}
 
 /** The file is the last field, because the service reads the form while it arrives. */
 const UploadForm: FC<{ view: View; sent: SentForm }> = ({ view, sent }) => {

@@ -13,6 +13,7 @@ import {
 import { recordError } from "../routes/shared/problem.ts";
 import type { ConsoleBase, ConsoleContext } from "./base.tsx";
 import { MAX_COLUMNS, MAX_SERIES, StackedChart } from "./chart.tsx";
+import { explain, type FieldLabels } from "./explain.ts";
 import { methodName, rupiah } from "./format.ts";
 import { Frame, Table, Time } from "./frame.tsx";
 import { choose } from "./lists.tsx";
@@ -50,7 +51,7 @@ export function addReports({ deps, router, signedIn, page }: ConsoleBase): void 
       return page(c, <ReportsPage {...{ view, query, stats, chart }} error={null} />);
     } catch (thrown) {
       if (!(thrown instanceof ServiceError) || thrown.code !== "validation_error") throw thrown;
-      const { detail: error = "" } = recordError(thrown, c.env);
+      const error = explain(view, recordError(thrown, c.env), labelsOf(view));
       return page(c, <ReportsPage {...{ view, query, error }} stats={null} chart={null} />, 400);
     }
   });
@@ -61,6 +62,11 @@ export function addReports({ deps, router, signedIn, page }: ConsoleBase): void 
     const stats = await readPaymentStats(deps, session.caller, toInput(query));
     return sendCsv(c, `totals_${query.from}_${query.to}`, writeCsv(csvRows(stats)));
   });
+}
+
+function labelsOf({ words }: View): FieldLabels {
+  const { interval, groupBy, zone } = words.reportsPage;
+  return { from: words.from, to: words.to, interval, group_by: groupBy, time_zone: zone };
 }
 
 export function sendCsv(c: ConsoleContext, name: string, text: string): Response {

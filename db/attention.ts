@@ -68,19 +68,20 @@ export async function countAttention(
 
 export interface DifferingReport {
   id: string;
+  /** Those that are not resolved. */
   differences: number;
 }
 
-/** Of the newest 100 reconciliations since this time, those with differences; newest first. */
+/** Of the newest 100 reconciliations since this time, those with open differences; newest first. */
 export async function listDifferingReports(sql: Sql, since: Date): Promise<DifferingReport[]> {
   return await sql<DifferingReport[]>`
     select id, differences from (
       select id, (
         select sum(count::int)::int from json_each_text(summary -> 'results') result (name, count)
         where name <> 'matched'
-      ) as differences
+      ) - resolved_count as differences
       from (
-        select id, summary from gateway.reconciliations
+        select id, summary, resolved_count from gateway.reconciliations
         where status = 'succeeded' and created_at >= ${since}
         order by id desc limit ${MAX_ATTENTION}
       ) newest

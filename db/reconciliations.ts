@@ -58,6 +58,8 @@ export interface Reconciliation {
   last_day: string | null;
   is_confirmed: boolean;
   queued_checks: number;
+  /** Differences that are marked as resolved. */
+  resolved_count: number;
   /** Null until the upload of the file has ended. */
   summary: ReconciliationSummary | null;
   created_at: Date;
@@ -65,7 +67,7 @@ export interface Reconciliation {
 }
 
 const COLUMNS = `id, user_id, status, job_id, line_count, compared_to, first_day::text,
-  last_day::text, is_confirmed, queued_checks, summary, created_at, finished_at`;
+  last_day::text, is_confirmed, queued_checks, resolved_count, summary, created_at, finished_at`;
 
 export async function beginUpload(
   sql: Sql,

@@ -62,12 +62,13 @@ Deno.test("OpenAPI document: uses only well-known formats", () => {
   assert.deepEqual(pathsWhere(isUnknown), []);
 });
 
-Deno.test("OpenAPI document: has only the path parameters pk, prefix, action_name and delivery_id", () => {
+Deno.test("OpenAPI document: has only the path parameters pk, prefix, action_name, delivery_id and difference_id", () => {
   const names = Object.keys(paths).flatMap((path) => path.match(/\{\w+\}/g) ?? []);
   // An API key has a prefix instead of an id.
   assert.deepEqual([...new Set(names)].sort(), [
     "{action_name}",
     "{delivery_id}",
+    "{difference_id}",
     "{pk}",
     "{prefix}",
   ]);
