@@ -4,19 +4,11 @@ import type { FC } from "hono/jsx";
 import { AUDIT_OUTCOMES, type AuditView, listAudit } from "../core/audit/read.ts";
 import { encodeCursor } from "../routes/shared/page.ts";
 import type { ConsoleBase } from "./base.tsx";
-import { Time } from "./frame.tsx";
-import { choose, cursorOf, ListPage, PAGE_SIZE } from "./lists.tsx";
-import {
-  Filters,
-  Label,
-  queryOf,
-  sentFields,
-  shorten,
-  SuggestingField,
-  timesOf,
-  type Tone,
-} from "./parts.tsx";
-import { Choice, Field } from "./payment_filters.tsx";
+import { timesOf } from "./days.ts";
+import { Label, shorten, Time, type Tone } from "./elements.tsx";
+import { Choice, Field, SuggestingField } from "./fields.tsx";
+import { FilterBar, queryOf, sentFields } from "./filter_bar.tsx";
+import { choose, cursorOf, ListPage, PAGE_SIZE } from "./list_page.tsx";
 import type { View } from "./session.ts";
 
 const PATH = "/audit/";
@@ -70,7 +62,7 @@ export function addAudit({ deps, router, signedIn, page }: ConsoleBase): void {
         query={sentFields(query)}
         empty={next === null ? undefined : words.auditPage.noneOnPage}
       >
-        <Filters view={view} path={PATH} days={query}>
+        <FilterBar view={view} path={PATH} days={query}>
           <SuggestingField
             name="actor"
             label={words.auditPage.actor}
@@ -96,7 +88,7 @@ export function addAudit({ deps, router, signedIn, page }: ConsoleBase): void {
             options={words.auditPage.outcomes}
             any={words.any}
           />
-        </Filters>
+        </FilterBar>
       </ListPage>,
     );
   });

@@ -5,8 +5,8 @@ import { scaleBand, scaleLinear } from "d3-scale";
 // @ts-types="@types/d3-shape"
 import { stack } from "d3-shape";
 import type { FC } from "hono/jsx";
+import { Table } from "./elements.tsx";
 import { compactRupiah, rupiah } from "./format.ts";
-import { Table } from "./frame.tsx";
 import type { SignedInView } from "./session.ts";
 
 export interface Series {

@@ -6,8 +6,8 @@ import { invalidField, ServiceError } from "../core/errors.ts";
 import { isKeyUsed, type KeyDeps, type RequestKey } from "../core/idempotency/keys.ts";
 import { replayHeader } from "../routes/shared/idempotency.ts";
 import type { ConsoleContext, Form } from "./base.tsx";
-import { FormToken, Frame } from "./frame.tsx";
-import { Facts } from "./payment.tsx";
+import { Facts, FormToken } from "./elements.tsx";
+import { Frame } from "./frame.tsx";
 import type { SignedInView } from "./session.ts";
 
 export interface ActionForm {

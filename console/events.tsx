@@ -1,29 +1,22 @@
 /** `/console/events/`: what happened, and to which webhook endpoints it was sent. */
 
 import type { FC } from "hono/jsx";
+import { invalidField, ServiceError } from "../core/errors.ts";
 import { type EventView, listEvents, readEvent } from "../core/events/read.ts";
 import { type EventDelivery, listEventDeliveries } from "../core/webhooks/deliveries.ts";
-import { invalidField, ServiceError } from "../core/errors.ts";
 import { encodeCursor } from "../routes/shared/page.ts";
 import { parsePathId } from "../routes/shared/paths.ts";
 import { type ConsoleBase, type ConsoleContext, EVENT_NAMES } from "./base.tsx";
+import { timesOf } from "./days.ts";
+import { DeliveryResult, DeliveryStatus } from "./deliveries.tsx";
+import { ActionButton, BackLink, Facts, Json, Table, Time } from "./elements.tsx";
+import { Field } from "./fields.tsx";
+import { FilterBar, queryOf, sentFields } from "./filter_bar.tsx";
 import { rupiah } from "./format.ts";
-import { Frame, Table, Time } from "./frame.tsx";
-import { cursorOf, ListPage, PAGE_SIZE } from "./lists.tsx";
-import {
-  ActionButton,
-  BackLink,
-  Filters,
-  Json,
-  queryOf,
-  resourcePath,
-  sentFields,
-  timesOf,
-} from "./parts.tsx";
-import { Facts } from "./payment.tsx";
-import { Field } from "./payment_filters.tsx";
+import { Frame } from "./frame.tsx";
+import { cursorOf, ListPage, PAGE_SIZE } from "./list_page.tsx";
+import { resourcePath } from "./resource_paths.ts";
 import type { SignedInView, View } from "./session.ts";
-import { DeliveryResult, DeliveryStatus } from "./webhooks.tsx";
 
 const PATH = "/events/";
 
@@ -67,7 +60,7 @@ export function addEvents({ deps, router, signedIn, page }: ConsoleBase): void {
         query={[...sentFields(query), ...names.map((name) => ["name", name])]}
         isLive={c.req.query("cursor") === undefined}
       >
-        <Filters view={view} path={PATH} days={query}>
+        <FilterBar view={view} path={PATH} days={query}>
           <NameChoice view={view} chosen={names} />
           <Field
             name="resource"
@@ -75,7 +68,7 @@ export function addEvents({ deps, router, signedIn, page }: ConsoleBase): void {
             type="text"
             value={query.resource}
           />
-        </Filters>
+        </FilterBar>
       </ListPage>,
     );
   });

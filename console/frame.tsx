@@ -2,8 +2,8 @@
 
 import type { Child, FC } from "hono/jsx";
 import { roleOf } from "../core/auth/caller.ts";
+import { FormToken } from "./elements.tsx";
 import { THEMES, type View } from "./session.ts";
-import { jakartaTime, utcTime } from "./format.ts";
 import { LANGUAGES, wordsOf } from "./words/languages.ts";
 
 interface FrameProps {
@@ -146,60 +146,3 @@ function currentOf(path: string, page: string): "page" | "true" | undefined {
   if (path === page) return "page";
   return page !== "/" && path.startsWith(page) ? "true" : undefined;
 }
-
-/** Proves that a page of the console sent the form. Every form of a signed-in page has it. */
-export const FormToken: FC<{ view: View }> = ({ view }) => (
-  <input type="hidden" name="token" value={view.session!.formToken} />
-);
-
-/** A time in Jakarta; the tooltip has UTC. */
-export const Time: FC<{ view: View; at: string | null }> = ({ view, at }) =>
-  at === null
-    ? <>–</>
-    : <time datetime={at} title={utcTime(at)}>{jakartaTime(at, view.words.locale)}</time>;
-
-interface TableProps {
-  columns: Child[];
-  /** The columns with amounts, whose titles are at the right like the amounts. */
-  amounts?: number[];
-  /** For the stylesheet. */
-  class?: string;
-  children?: Child;
-}
-
-/** A table that scrolls on narrow screens. */
-export const Table: FC<TableProps> = ({ columns, amounts = [], class: name, children }) => (
-  <div class={name ? `table ${name}` : "table"} tabindex={0} role="region">
-    <table>
-      <thead>
-        <tr>
-          {columns.map((column, index) =>
-            amounts.includes(index)
-              ? <th scope="col" class="amount">{column}</th>
-              : <th scope="col">{column}</th>
-          )}
-        </tr>
-      </thead>
-      <tbody>{children}</tbody>
-    </table>
-  </div>
-);
-
-interface SecretProps {
-  view: View;
-  label: string;
-  value: string;
-  /** The address of the page before. */
-  back: string;
-}
-
-/** A secret that is shown once. */
-export const Secret: FC<SecretProps> = ({ view, label, value, back }) => (
-  <section class="card narrow">
-    <p>{label}</p>
-    <p>
-      <code class="secret">{value}</code>
-    </p>
-    <a class="button" href={back}>{view.words.back}</a>
-  </section>
-);

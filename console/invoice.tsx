@@ -28,12 +28,12 @@ import {
   redirectAfter,
   requireUnchanged,
 } from "./confirm.tsx";
-import { issuesOf } from "./list_filters.tsx";
+import { Facts, FormToken, linkTo, Time } from "./elements.tsx";
+import { issuesOf } from "./field_errors.ts";
 import { dayName, rupiah } from "./format.ts";
-import { FormToken, Frame, Table, Time } from "./frame.tsx";
-import { InvoiceStatusLabel } from "./invoices.tsx";
+import { Frame } from "./frame.tsx";
+import { InvoiceItems, InvoiceStatusLabel } from "./invoice_display.tsx";
 import { LinkedPayments } from "./linked_payments.tsx";
-import { Facts, linkTo } from "./payment.tsx";
 import type { SignedInView, View } from "./session.ts";
 import { Timeline, TIMELINE_LIMITS } from "./timeline.tsx";
 
@@ -237,38 +237,6 @@ const Customer: FC<PartProps> = ({ view, invoice }) => {
           [words.customerId]: invoice.customer_id,
         }}
       />
-    </section>
-  );
-};
-
-interface ItemsProps {
-  view: View;
-  items: { description: string; price: string; quantity: number; subtotal: string }[];
-  total: string;
-}
-
-/** The line items and their total. */
-export const InvoiceItems: FC<ItemsProps> = ({ view, items, total }) => {
-  const { words: { invoicesPage: words, ...shared } } = view;
-  return (
-    <section class="card" aria-labelledby="items">
-      <h2 id="items">{shared.items}</h2>
-      <Table
-        columns={[shared.item, shared.price, shared.quantity, shared.subtotal]}
-        amounts={[1, 2, 3]}
-      >
-        {items.map((item) => (
-          <tr>
-            <td class="wide">{item.description}</td>
-            <td class="amount">{rupiah(item.price)}</td>
-            <td class="amount">{item.quantity}</td>
-            <td class="amount">{rupiah(item.subtotal)}</td>
-          </tr>
-        ))}
-      </Table>
-      <p class="total">
-        {words.total} <span class="amount">{rupiah(total)}</span>
-      </p>
     </section>
   );
 };

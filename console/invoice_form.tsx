@@ -10,10 +10,11 @@ import { fingerprintRequest } from "../routes/shared/idempotency.ts";
 import { recordError } from "../routes/shared/problem.ts";
 import { type ConsoleBase, requireActor } from "./base.tsx";
 import { actOnce, readKey, redirectAfter } from "./confirm.tsx";
+import { Facts, FormToken } from "./elements.tsx";
 import { FormField } from "./fields.tsx";
 import { dayName, rupiah } from "./format.ts";
-import { FormToken, Frame } from "./frame.tsx";
-import { InvoiceItems } from "./invoice.tsx";
+import { Frame } from "./frame.tsx";
+import { InvoiceItems } from "./invoice_display.tsx";
 import {
   type InvoiceDraft,
   LINE_FIELDS,
@@ -26,7 +27,6 @@ import {
   TEXT_FIELDS,
   withLines,
 } from "./invoice_input.ts";
-import { Facts } from "./payment.tsx";
 import type { SignedInView } from "./session.ts";
 
 const LIST = "/invoices/";

@@ -3,7 +3,7 @@
 import type { FieldError } from "../core/errors.ts";
 import { type InvoiceInput, InvoiceInputSchema } from "../core/invoices/invoice_input.ts";
 import type { Form } from "./base.tsx";
-import { issuesOf } from "./list_filters.tsx";
+import { issuesOf } from "./field_errors.ts";
 
 export const TEXT_FIELDS = [
   "customer_name",

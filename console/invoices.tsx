@@ -2,7 +2,6 @@
 
 import type { FC } from "hono/jsx";
 import { type FieldError, ServiceError } from "../core/errors.ts";
-import type { InvoiceStatus } from "../core/invoices/states.ts";
 import type { InvoiceView } from "../core/invoices/views.ts";
 import type { Position } from "../core/page.ts";
 import { EXPORT_PAGE } from "../core/reports/export_stream.ts";
@@ -11,19 +10,15 @@ import { sendFile } from "../routes/exports/routes.ts";
 import { InvoiceListQuery, readInvoicePage } from "../routes/invoices/routes.ts";
 import { encodePosition } from "../routes/shared/page.ts";
 import { type ConsoleBase, EVENT_NAMES } from "./base.tsx";
+import { endOfDay, startOfDay } from "./days.ts";
+import { ExportLink } from "./downloads.tsx";
+import { Table, Time } from "./elements.tsx";
+import { errorsOf, issuesOf } from "./field_errors.ts";
+import { Boxes, Field } from "./fields.tsx";
+import { FilterPanel, type FilterValues, readFilters, searchOf, toQuery } from "./filter_panel.tsx";
 import { dayName, rupiah } from "./format.ts";
-import { Frame, Table, Time } from "./frame.tsx";
-import {
-  type Filters,
-  issuesOf,
-  ListFilters,
-  readFilters,
-  searchOf,
-  toQuery,
-} from "./list_filters.tsx";
-import { ExportLink } from "./lists.tsx";
-import { Boxes, Field } from "./payment_filters.tsx";
-import { endOfDay, errorsOf, startOfDay } from "./payment_query.ts";
+import { Frame } from "./frame.tsx";
+import { InvoiceStatusLabel } from "./invoice_display.tsx";
 import type { SignedInView, View } from "./session.ts";
 
 const PATH = "/invoices/";
@@ -76,7 +71,7 @@ export function addInvoices({ deps, router, signedIn, page }: ConsoleBase): void
 }
 
 /** The filters as a query of `GET /invoices/`. */
-function toApiQuery(filters: Filters): Record<string, string | string[]> {
+function toApiQuery(filters: FilterValues): Record<string, string | string[]> {
   const { from, to, ...query } = toQuery(filters);
   return {
     ...query,
@@ -87,7 +82,7 @@ function toApiQuery(filters: Filters): Record<string, string | string[]> {
 
 interface InvoicesProps {
   view: SignedInView;
-  filters: Filters;
+  filters: FilterValues;
   invoices: InvoiceView[];
   /** The cursor of the next page; null on the last one. */
   next: string | null;
@@ -160,7 +155,7 @@ const InvoicesPage: FC<InvoicesProps> = ({ view, filters, invoices, next, isFirs
 
 interface FiltersProps {
   view: View;
-  filters: Filters;
+  filters: FilterValues;
   errors: FieldError[];
 }
 
@@ -183,7 +178,7 @@ const InvoiceFilters: FC<FiltersProps> = ({ view, filters, errors }) => {
     <Field name={name} label={labels[name]} type={type} value={filters.get(name)?.[0] ?? ""} />
   );
   return (
-    <ListFilters
+    <FilterPanel
       view={view}
       path={PATH}
       filters={filters}
@@ -206,22 +201,6 @@ const InvoiceFilters: FC<FiltersProps> = ({ view, filters, errors }) => {
         {input("from", "date")}
         {input("to", "date")}
       </div>
-    </ListFilters>
+    </FilterPanel>
   );
 };
-
-const TONES: Record<InvoiceStatus, string> = {
-  pending: "wait",
-  draft: "",
-  sent: "wait",
-  partial: "wait",
-  overdue: "bad",
-  paid: "good",
-  void: "",
-  failed: "bad",
-};
-
-/** The state as a coloured label. */
-export const InvoiceStatusLabel: FC<{ view: View; status: InvoiceStatus }> = (
-  { view, status },
-) => <span class={`status ${TONES[status]}`}>{view.words.invoicesPage.statuses[status]}</span>;

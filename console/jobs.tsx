@@ -7,22 +7,21 @@ import { type PlannedTask, readSchedule } from "../core/status/status.ts";
 import { encodeCursor } from "../routes/shared/page.ts";
 import { parsePathId } from "../routes/shared/paths.ts";
 import type { ConsoleBase } from "./base.tsx";
-import { Frame, Table, Time } from "./frame.tsx";
-import { choose, cursorOf, ListPage, PAGE_SIZE } from "./lists.tsx";
 import {
   ActionButton,
   BackLink,
-  Filters,
+  Facts,
   Json,
   Label,
-  queryOf,
-  sentFields,
   shorten,
-  SuggestingField,
+  Table,
+  Time,
   type Tone,
-} from "./parts.tsx";
-import { Facts } from "./payment.tsx";
-import { Choice } from "./payment_filters.tsx";
+} from "./elements.tsx";
+import { Choice, SuggestingField } from "./fields.tsx";
+import { FilterBar, queryOf, sentFields } from "./filter_bar.tsx";
+import { Frame } from "./frame.tsx";
+import { choose, cursorOf, ListPage, PAGE_SIZE } from "./list_page.tsx";
 import type { SignedInView, View } from "./session.ts";
 
 const PATH = "/jobs/";
@@ -76,7 +75,7 @@ export function addJobs({ deps, root, router, signedIn, formOf, page }: ConsoleB
         <p>
           <a href={`${root}${PATH}schedule/`}>{words.jobsPage.schedule} →</a>
         </p>
-        <Filters view={view} path={PATH} days={null}>
+        <FilterBar view={view} path={PATH} days={null}>
           <Choice
             name="status"
             label={words.status}
@@ -90,7 +89,7 @@ export function addJobs({ deps, root, router, signedIn, formOf, page }: ConsoleB
             value={query.task}
             options={jobs.map(({ task }) => task)}
           />
-        </Filters>
+        </FilterBar>
       </ListPage>,
     );
   });

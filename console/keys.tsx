@@ -5,8 +5,9 @@ import { createKeyForUser, type KeyView, listKeys, revokeKey } from "../core/aut
 import { encodeCursor, KeyInputSchema, KeyListQuery, parsePrefix } from "../routes/keys.ts";
 import { validationError } from "../routes/shared/router.ts";
 import type { ConsoleBase } from "./base.tsx";
-import { FormToken, Frame, Secret, Time } from "./frame.tsx";
-import { ListPage, PAGE_SIZE } from "./lists.tsx";
+import { FormToken, Secret, Time } from "./elements.tsx";
+import { Frame } from "./frame.tsx";
+import { ListPage, PAGE_SIZE } from "./list_page.tsx";
 import type { SignedInView } from "./session.ts";
 
 const PATH = "/keys/";

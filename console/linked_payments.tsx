@@ -2,8 +2,8 @@
 
 import type { FC } from "hono/jsx";
 import type { PaymentSummary } from "../core/payments/views.ts";
-import { PaymentTable } from "./payments.tsx";
 import { DEFAULT_COLUMNS } from "./payment_query.ts";
+import { PaymentTable } from "./payment_table.tsx";
 import type { SignedInView } from "./session.ts";
 
 interface LinkedPaymentsProps {

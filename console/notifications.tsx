@@ -11,23 +11,22 @@ import {
 import { encodePosition } from "../routes/shared/page.ts";
 import { parsePathId } from "../routes/shared/paths.ts";
 import { type ConsoleBase, EVENT_NAMES } from "./base.tsx";
-import { methodName, rupiah } from "./format.ts";
-import { Frame, Time } from "./frame.tsx";
-import { choose, ListPage, PAGE_SIZE, positionOf } from "./lists.tsx";
+import { timesOf } from "./days.ts";
 import {
   ActionButton,
   BackLink,
-  Filters,
+  Facts,
   Json,
   Label,
-  queryOf,
-  sentFields,
   shorten,
-  timesOf,
+  Time,
   type Tone,
-} from "./parts.tsx";
-import { Facts } from "./payment.tsx";
-import { Choice, Field } from "./payment_filters.tsx";
+} from "./elements.tsx";
+import { Choice, Field } from "./fields.tsx";
+import { FilterBar, queryOf, sentFields } from "./filter_bar.tsx";
+import { methodName, rupiah } from "./format.ts";
+import { Frame } from "./frame.tsx";
+import { choose, ListPage, PAGE_SIZE, positionOf } from "./list_page.tsx";
 import type { SignedInView, View } from "./session.ts";
 
 const PATH = "/notifications/";
@@ -82,7 +81,7 @@ export function addNotifications(base: ConsoleBase): void {
         query={sentFields(query)}
         isLive={c.req.query("cursor") === undefined}
       >
-        <Filters view={view} path={PATH} days={query}>
+        <FilterBar view={view} path={PATH} days={query}>
           <Choice
             name="status"
             label={words.result}
@@ -91,7 +90,7 @@ export function addNotifications(base: ConsoleBase): void {
             any={words.any}
           />
           <Field name="order" label={words.order} type="text" value={query.order} />
-        </Filters>
+        </FilterBar>
       </ListPage>,
     );
   });

@@ -20,7 +20,7 @@ import {
   ZONE,
 } from "./overview_figures.ts";
 import { DEFAULT_COLUMNS } from "./payment_query.ts";
-import { PaymentTable } from "./payments.tsx";
+import { PaymentTable } from "./payment_table.tsx";
 import type { SignedInView } from "./session.ts";
 
 const NEWEST = 10;

@@ -1,7 +1,7 @@
 /** `/console/payments/{id}/`: one payment. */
 
-import type { Child, FC } from "hono/jsx";
 import { raw } from "hono/html";
+import type { Child, FC } from "hono/jsx";
 import { renderSVG } from "uqr";
 import { ServiceError } from "../core/errors.ts";
 import { getStatus } from "../core/payments/check_at_gateway.ts";
@@ -13,9 +13,10 @@ import { readTimeline, type TimelineView } from "../core/timelines.ts";
 import { parsePathId } from "../routes/shared/paths.ts";
 import { recordError } from "../routes/shared/problem.ts";
 import { type ConsoleBase, EVENT_NAMES, requireActor } from "./base.tsx";
+import { Facts, FormToken, linkTo, Table, Time } from "./elements.tsx";
 import { methodName, rupiah } from "./format.ts";
-import { FormToken, Frame, Table, Time } from "./frame.tsx";
-import { Status } from "./payments.tsx";
+import { Frame } from "./frame.tsx";
+import { Status } from "./payment_table.tsx";
 import type { SignedInView, View } from "./session.ts";
 import { Timeline, TIMELINE_LIMITS } from "./timeline.tsx";
 
@@ -206,20 +207,6 @@ function chargebackOf({ words }: View, payment: PaymentView): string | null {
   return amount === null || Number(amount) === 0 ? null : rupiah(amount);
 }
 
-/** Facts without a value are left out. */
-export const Facts: FC<{ facts: Record<string, Child> }> = ({ facts }) => (
-  <dl>
-    {Object.entries(facts).filter(([, value]) => value !== null && value !== "").map((
-      [name, value],
-    ) => (
-      <div>
-        <dt>{name}</dt>
-        <dd>{value}</dd>
-      </div>
-    ))}
-  </dl>
-);
-
 const CustomerSees: FC<PartProps> = ({ view, payment }) => {
   const { words } = view;
   const facts: Record<string, Child> = {
@@ -239,14 +226,6 @@ const CustomerSees: FC<PartProps> = ({ view, payment }) => {
     </section>
   );
 };
-
-/** The gateway chooses these addresses: only web addresses become links. */
-export function linkTo(url: string | null): Child {
-  if (url === null) return null;
-  return /^https?:\/\//.test(url)
-    ? <a href={url} rel="noreferrer" target="_blank">{url}</a>
-    : <code>{url}</code>;
-}
 
 const Items: FC<PartProps> = ({ view, payment }) => {
   const { words } = view;

@@ -3,6 +3,7 @@
 import type { FC } from "hono/jsx";
 import type { Caller } from "../core/auth/caller.ts";
 import { invalidField, ServiceError } from "../core/errors.ts";
+import type { RequestKey, RequestResult } from "../core/idempotency/keys.ts";
 import {
   approvePayment,
   cancelPayment,
@@ -10,7 +11,6 @@ import {
   denyPayment,
   expirePayment,
 } from "../core/payments/actions.ts";
-import type { RequestKey, RequestResult } from "../core/idempotency/keys.ts";
 import type { PaymentDeps } from "../core/payments/payment_record.ts";
 import { refundPayment } from "../core/payments/refund.ts";
 import { PAYMENT_ACTIONS, type PaymentAction } from "../core/payments/states.ts";
@@ -31,7 +31,7 @@ import {
 } from "./confirm.tsx";
 import { jakartaTime, methodName, rupiah } from "./format.ts";
 import { readFor } from "./payment.tsx";
-import { Status } from "./payments.tsx";
+import { Status } from "./payment_table.tsx";
 import type { SignedInView, View } from "./session.ts";
 
 export function addPaymentActions(base: ConsoleBase): void {

@@ -9,7 +9,8 @@ import type { PaymentView } from "../core/payments/views.ts";
 import { parsePathId } from "../routes/shared/paths.ts";
 import { recordError } from "../routes/shared/problem.ts";
 import { type ConsoleBase, EVENT_NAMES, requireActor } from "./base.tsx";
-import { FormToken, Frame, Time } from "./frame.tsx";
+import { FormToken, Time } from "./elements.tsx";
+import { Frame } from "./frame.tsx";
 import { readFor } from "./payment.tsx";
 import type { SignedInView } from "./session.ts";
 

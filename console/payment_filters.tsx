@@ -1,14 +1,15 @@
 /** The filters of the page of payments: a search, a collapsed form, and the filters in use. */
 
-import type { Child, FC } from "hono/jsx";
+import type { FC } from "hono/jsx";
 import { PAYMENT_TYPES } from "../core/payments/charge_input.ts";
 import { PAYMENT_STATUSES } from "../core/payments/states.ts";
+import { Boxes, Choice, Field } from "./fields.tsx";
 import { methodName, rupiah } from "./format.ts";
 import {
   COLUMNS,
   DEFAULT_COLUMNS,
-  type Field as FieldName,
   FIELDS,
+  type FilterName,
   LISTS,
   type PaymentQuery,
   searchOf,
@@ -97,7 +98,7 @@ function valueText({ words }: View, name: string, value: string): string {
 const FilterForm: FC<FiltersProps> = ({ view, query }) => {
   const { root, words } = view;
   const { labels, columnNames, fraudStatuses } = words.paymentsPage;
-  const input = (name: FieldName, type = "text") => (
+  const input = (name: FilterName, type = "text") => (
     <Field name={name} label={labels[name]} type={type} value={query[name]} />
   );
   return (
@@ -151,56 +152,3 @@ const FilterForm: FC<FiltersProps> = ({ view, query }) => {
     </form>
   );
 };
-
-interface ChoiceProps {
-  name: string;
-  label: string;
-  value: string;
-  options: Record<string, string>;
-  any: string;
-}
-
-export const Choice: FC<ChoiceProps> = ({ name, label, value, options, any }) => (
-  <div>
-    <label for={name}>{label}</label>
-    <select id={name} name={name}>
-      <option value="">{any}</option>
-      {Object.entries(options).map(([each, text]) => (
-        <option value={each} selected={each === value}>{text}</option>
-      ))}
-    </select>
-  </div>
-);
-
-interface FieldProps {
-  name: string;
-  label: string;
-  type: string;
-  value: string;
-}
-
-export const Field: FC<FieldProps> = ({ name, label, type, value }) => (
-  <div>
-    <label for={name}>{label}</label>
-    <input id={name} name={name} type={type} value={value} />
-  </div>
-);
-
-interface BoxesProps {
-  name: string;
-  label: Child;
-  chosen: readonly string[];
-  options: [value: string, text: string][];
-}
-
-/** Checkboxes, to choose several values. */
-export const Boxes: FC<BoxesProps> = ({ name, label, chosen, options }) => (
-  <fieldset class="boxes">
-    <legend>{label}</legend>
-    {options.map(([value, text]) => (
-      <label>
-        <input type="checkbox" name={name} value={value} checked={chosen.includes(value)} /> {text}
-      </label>
-    ))}
-  </fieldset>
-);

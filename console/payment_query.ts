@@ -2,11 +2,13 @@
 
 import type { z } from "@hono/zod-openapi";
 import type { Caller } from "../core/auth/caller.ts";
-import { type FieldError, ServiceError } from "../core/errors.ts";
+import type { FieldError } from "../core/errors.ts";
 import type { Position } from "../core/page.ts";
 import type { PaymentDeps } from "../core/payments/payment_record.ts";
 import { listUnansweredPayments, type PaymentPage } from "../core/payments/read.ts";
 import { findPayments, PaymentListQuery } from "../routes/payments/list.ts";
+import { issuesOf } from "./field_errors.ts";
+import { endOfDay, startOfDay } from "./days.ts";
 
 /** The columns of the table, in their order. */
 export const COLUMNS = [
@@ -58,14 +60,14 @@ export const FIELDS = [
   "outcome",
 ] as const;
 
-export type Field = (typeof FIELDS)[number];
+export type FilterName = (typeof FIELDS)[number];
 
 /** Filters with several values. */
 export const LISTS = ["status", "payment_type"] as const;
 
-export type List = (typeof LISTS)[number];
+export type ListFilterName = (typeof LISTS)[number];
 
-export interface PaymentQuery extends Record<Field, string>, Record<List, string[]> {
+export interface PaymentQuery extends Record<FilterName, string>, Record<ListFilterName, string[]> {
   columns: readonly Column[];
   cursor: string;
 }
@@ -77,7 +79,7 @@ export function readQuery(url: string): PaymentQuery {
   const getAll = (name: string) => search.getAll(name).filter((value) => value !== "");
   const columns = COLUMNS.filter((column) => search.getAll("column").includes(column));
   return {
-    ...Object.fromEntries(FIELDS.map((name) => [name, get(name)])) as Record<Field, string>,
+    ...Object.fromEntries(FIELDS.map((name) => [name, get(name)])) as Record<FilterName, string>,
     status: getAll("status"),
     payment_type: getAll("payment_type"),
     columns: columns.length > 0 ? columns : DEFAULT_COLUMNS,
@@ -107,10 +109,7 @@ export function parseView(
   query: PaymentQuery,
 ): { readView: ReadView; start: Position | null } | { errors: FieldError[] } {
   const parsed = PaymentListQuery.safeParse(toApiQuery(query));
-  if (!parsed.success) {
-    const issues = parsed.error.issues;
-    return { errors: issues.map(({ path, message }) => ({ field: path.join("."), message })) };
-  }
+  if (!parsed.success) return { errors: issuesOf(parsed.error) };
   const { cursor = null, ...filters } = parsed.data;
   return { readView: viewReader(deps, caller, query, filters), start: cursor };
 }
@@ -144,21 +143,4 @@ function toApiQuery(query: PaymentQuery): Record<string, string | string[]> {
     settled_to: settled_to && endOfDay(settled_to),
   };
   return Object.fromEntries(Object.entries(all).filter(([, value]) => value.length > 0));
-}
-
-/** The beginning of a day in Jakarta. */
-export function startOfDay(day: string): string {
-  return `${day}T00:00:00+07:00`;
-}
-
-/** The beginning of the next day in Jakarta; an invalid day stays as it is, and is refused. */
-export function endOfDay(day: string): string {
-  const start = Date.parse(startOfDay(day));
-  return Number.isNaN(start) ? day : new Date(start + 86_400_000).toISOString();
-}
-
-/** The errors of filters that the core refuses, such as an amount without a range of time. */
-export function errorsOf(thrown: unknown): FieldError[] {
-  if (!(thrown instanceof ServiceError) || thrown.code !== "validation_error") throw thrown;
-  return thrown.members.errors as FieldError[];
 }

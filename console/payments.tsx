@@ -1,27 +1,22 @@
 /** `/console/payments/`: finds payments. */
 
-import type { Child, FC } from "hono/jsx";
+import type { FC } from "hono/jsx";
 import { type FieldError, ServiceError } from "../core/errors.ts";
 import type { Position } from "../core/page.ts";
 import type { PaymentSummary } from "../core/payments/views.ts";
-import { exportPayments } from "../core/reports/exports.ts";
 import { EXPORT_PAGE } from "../core/reports/export_stream.ts";
+import { exportPayments } from "../core/reports/exports.ts";
 import { sendFile } from "../routes/exports/routes.ts";
 import { encodePosition } from "../routes/shared/page.ts";
 import { type ConsoleBase, EVENT_NAMES } from "./base.tsx";
-import { methodName, rupiah } from "./format.ts";
-import { Frame, Table, Time } from "./frame.tsx";
-import { ExportLink, PAGE_SIZE } from "./lists.tsx";
+import { ExportLink } from "./downloads.tsx";
+import { errorsOf } from "./field_errors.ts";
+import { Frame } from "./frame.tsx";
+import { PAGE_SIZE } from "./list_page.tsx";
 import { PaymentFilters } from "./payment_filters.tsx";
-import {
-  type Column,
-  errorsOf,
-  parseView,
-  type PaymentQuery,
-  readQuery,
-  searchOf,
-} from "./payment_query.ts";
-import type { SignedInView, View } from "./session.ts";
+import { parseView, type PaymentQuery, readQuery, searchOf } from "./payment_query.ts";
+import { PaymentTable } from "./payment_table.tsx";
+import type { SignedInView } from "./session.ts";
 
 const PATH = "/payments/";
 
@@ -105,67 +100,5 @@ const PaymentsPage: FC<Found & { view: SignedInView; query: PaymentQuery }> = (p
         )}
       </div>
     </Frame>
-  );
-};
-
-interface PaymentTableProps {
-  view: SignedInView;
-  payments: PaymentSummary[];
-  columns: readonly Column[];
-}
-
-export const PaymentTable: FC<PaymentTableProps> = ({ view, payments, columns }) => {
-  const { words } = view;
-  return (
-    <Table
-      class="payments"
-      columns={columns.map((column) => words.paymentsPage.columnNames[column])}
-      amounts={columns.flatMap((column, index) => AMOUNTS.includes(column) ? [index] : [])}
-    >
-      {payments.map((payment) => (
-        <tr>
-          {columns.map((column) => {
-            const cell = CELLS[column](view, payment);
-            return AMOUNTS.includes(column) ? <td class="amount">{cell}</td> : <td>{cell}</td>;
-          })}
-        </tr>
-      ))}
-    </Table>
-  );
-};
-
-const AMOUNTS: readonly Column[] = ["amount", "refunded", "net"];
-
-const CELLS: Record<Column, (view: SignedInView, payment: PaymentSummary) => Child> = {
-  created: (view, { created_at }) => <Time view={view} at={created_at} />,
-  order: ({ root }, { id, order_id }) => <a href={`${root}${PATH}${id}/`}>{order_id}</a>,
-  customer: (_, { customer_email }) => customer_email ?? "–",
-  name: (_, { customer_first_name }) => customer_first_name ?? "–",
-  method: (_, { payment_type }) => methodName(payment_type),
-  amount: (_, { gross_amount }) => rupiah(gross_amount),
-  refunded: (_, { refund_amount }) => rupiah(refund_amount),
-  net: (_, { net_amount }) => rupiah(net_amount),
-  status: (view, payment) => <Status view={view} payment={payment} />,
-  fraud: ({ words }, { fraud_status }) =>
-    fraud_status ? words.paymentsPage.fraudStatuses[fraud_status] ?? fraud_status : "–",
-  settled: (view, { settlement_time }) => <Time view={view} at={settlement_time} />,
-  user: (_, { user_id }) => user_id ?? "–",
-  id: (_, { id }) => <code>{id}</code>,
-};
-
-interface StatusProps {
-  view: View;
-  payment: Pick<PaymentSummary, "transaction_status" | "fraud_status">;
-}
-
-/** The state as a coloured label. A challenged card payment is shown as such. */
-export const Status: FC<StatusProps> = ({ view, payment }) => {
-  const { transaction_status: status, fraud_status } = payment;
-  const isChallenged = fraud_status === "challenge" &&
-    (status === "capture" || status === "authorize");
-  return (
-    <span class={`status ${isChallenged ? "challenge" : status}`}>
-      {isChallenged ? view.words.challenged : view.words.statuses[status]}
-    </span>
   );
 };

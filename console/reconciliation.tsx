@@ -18,11 +18,12 @@ import {
 } from "../core/reports/reconciliations.ts";
 import { parsePathId } from "../routes/shared/paths.ts";
 import { type ConsoleBase, type ConsoleContext, requireActor } from "./base.tsx";
+import { sendCsv } from "./downloads.tsx";
+import { FormToken, Table, Time } from "./elements.tsx";
 import { rupiah } from "./format.ts";
-import { FormToken, Frame, Table, Time } from "./frame.tsx";
-import { choose, PAGE_SIZE } from "./lists.tsx";
+import { Frame } from "./frame.tsx";
+import { choose, PAGE_SIZE } from "./list_page.tsx";
 import { readFor } from "./payment.tsx";
-import { sendCsv } from "./reports.tsx";
 import type { SignedInView, View } from "./session.ts";
 
 const PATH = "/reconciliations/";

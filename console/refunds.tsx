@@ -6,9 +6,10 @@ import { exportRefunds } from "../core/reports/exports.ts";
 import { sendFile } from "../routes/exports/routes.ts";
 import { encodeCursor } from "../routes/shared/page.ts";
 import type { ConsoleBase } from "./base.tsx";
+import { ExportLink } from "./downloads.tsx";
+import { Time } from "./elements.tsx";
 import { rupiah } from "./format.ts";
-import { Time } from "./frame.tsx";
-import { choose, cursorOf, ExportLink, ListPage, PAGE_SIZE } from "./lists.tsx";
+import { choose, cursorOf, ListPage, PAGE_SIZE } from "./list_page.tsx";
 
 const PATH = "/refunds/";
 

@@ -13,9 +13,11 @@ import {
 import { recordError } from "../routes/shared/problem.ts";
 import type { ConsoleBase, ConsoleContext } from "./base.tsx";
 import { MAX_COLUMNS, MAX_SERIES, StackedChart } from "./chart.tsx";
+import { sendCsv } from "./downloads.tsx";
+import { Table, Time } from "./elements.tsx";
 import { methodName, rupiah } from "./format.ts";
-import { Frame, Table, Time } from "./frame.tsx";
-import { choose } from "./lists.tsx";
+import { Frame } from "./frame.tsx";
+import { choose } from "./list_page.tsx";
 import type { SignedInView, View } from "./session.ts";
 import { addUp, csvRows, startsOf, type Totals, totalsByGroup } from "./totals.ts";
 
@@ -60,13 +62,6 @@ export function addReports({ deps, router, signedIn, page }: ConsoleBase): void 
     const query = readQuery(c, deps.clock());
     const stats = await readPaymentStats(deps, session.caller, toInput(query));
     return sendCsv(c, `totals_${query.from}_${query.to}`, writeCsv(csvRows(stats)));
-  });
-}
-
-export function sendCsv(c: ConsoleContext, name: string, text: string): Response {
-  return c.body(text, 200, {
-    "Content-Type": "text/csv; charset=utf-8; header=present",
-    "Content-Disposition": `attachment; filename="${name.replaceAll(/[^\w-]/g, "")}.csv"`,
   });
 }
 

@@ -8,7 +8,8 @@ import {
 } from "../core/auth/console_sessions.ts";
 import { parsePathId } from "../routes/shared/paths.ts";
 import type { ConsoleBase } from "./base.tsx";
-import { FormToken, Frame, Table, Time } from "./frame.tsx";
+import { FormToken, Table, Time } from "./elements.tsx";
+import { Frame } from "./frame.tsx";
 import type { SignedInView } from "./session.ts";
 
 export function addSessions({ deps, root, router, signedIn, formOf, page }: ConsoleBase): void {

@@ -7,9 +7,8 @@ import { MAX_COUNTED, readStatus, type StatusView } from "../core/status/status.
 import { VERSION } from "../openapi/document.ts";
 import { gatewayStateOf } from "../routes/status/schemas.ts";
 import type { ConsoleBase } from "./base.tsx";
-import { Frame, Table, Time } from "./frame.tsx";
-import { Label, shorten, type Tone } from "./parts.tsx";
-import { Facts } from "./payment.tsx";
+import { Facts, Label, shorten, Table, Time, type Tone } from "./elements.tsx";
+import { Frame } from "./frame.tsx";
 import type { SignedInView, View } from "./session.ts";
 
 const PATH = "/status/";

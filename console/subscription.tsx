@@ -29,12 +29,12 @@ import {
   redirectAfter,
   requireUnchanged,
 } from "./confirm.tsx";
+import { Facts, FormToken, Time } from "./elements.tsx";
 import { jakartaTime, methodName, rupiah } from "./format.ts";
-import { FormToken, Frame, Time } from "./frame.tsx";
+import { Frame } from "./frame.tsx";
 import { LinkedPayments } from "./linked_payments.tsx";
-import { Facts } from "./payment.tsx";
 import type { SignedInView, View } from "./session.ts";
-import { customerName, nextCharge, SubscriptionStatusLabel } from "./subscriptions.tsx";
+import { customerName, nextCharge, SubscriptionStatusLabel } from "./subscription_display.tsx";
 import { Timeline, TIMELINE_LIMITS } from "./timeline.tsx";
 
 const PATH = "/subscriptions/";

@@ -3,23 +3,18 @@
 import type { FC } from "hono/jsx";
 import type { FieldError } from "../core/errors.ts";
 import { listSubscriptions } from "../core/subscriptions/read.ts";
-import type { SubscriptionStatus } from "../core/subscriptions/states.ts";
 import type { SubscriptionView } from "../core/subscriptions/views.ts";
 import { encodePosition } from "../routes/shared/page.ts";
 import { SUBSCRIPTION_TYPES, SubscriptionListQuery } from "../routes/subscriptions/routes.ts";
 import { type ConsoleBase, EVENT_NAMES } from "./base.tsx";
+import { Table, Time } from "./elements.tsx";
+import { issuesOf } from "./field_errors.ts";
+import { Boxes, Choice, Field } from "./fields.tsx";
+import { FilterPanel, type FilterValues, readFilters, searchOf, toQuery } from "./filter_panel.tsx";
 import { methodName, rupiah } from "./format.ts";
-import { Frame, Table, Time } from "./frame.tsx";
-import {
-  type Filters,
-  issuesOf,
-  ListFilters,
-  readFilters,
-  searchOf,
-  toQuery,
-} from "./list_filters.tsx";
-import { Boxes, Choice, Field } from "./payment_filters.tsx";
+import { Frame } from "./frame.tsx";
 import type { SignedInView, View } from "./session.ts";
+import { customerName, nextCharge, SubscriptionStatusLabel } from "./subscription_display.tsx";
 
 const PATH = "/subscriptions/";
 
@@ -45,7 +40,7 @@ export function addSubscriptions({ deps, router, signedIn, page }: ConsoleBase):
 
 interface SubscriptionsProps {
   view: SignedInView;
-  filters: Filters;
+  filters: FilterValues;
   subscriptions: SubscriptionView[];
   /** The cursor of the next page; null on the last one. */
   next: string | null;
@@ -115,19 +110,9 @@ const SubscriptionsPage: FC<SubscriptionsProps> = (props) => {
   );
 };
 
-export function customerName(subscription: SubscriptionView): string | null {
-  const { customer_first_name, customer_last_name } = subscription;
-  return [customer_first_name, customer_last_name].filter(Boolean).join(" ") || null;
-}
-
-/** Only an active subscription is charged. */
-export function nextCharge({ status, next_execution_at }: SubscriptionView): string | null {
-  return status === "active" ? next_execution_at : null;
-}
-
 interface FiltersProps {
   view: View;
-  filters: Filters;
+  filters: FilterValues;
   errors: FieldError[];
 }
 
@@ -142,7 +127,7 @@ const SubscriptionFilters: FC<FiltersProps> = ({ view, filters, errors }) => {
     user_id: shared.user,
   };
   return (
-    <ListFilters
+    <FilterPanel
       view={view}
       path={PATH}
       filters={filters}
@@ -167,20 +152,6 @@ const SubscriptionFilters: FC<FiltersProps> = ({ view, filters, errors }) => {
         />
         <Field name="user_id" label={labels.user_id} type="text" value={valueOf("user_id")} />
       </div>
-    </ListFilters>
+    </FilterPanel>
   );
 };
-
-const TONES: Record<SubscriptionStatus, string> = {
-  pending: "wait",
-  active: "good",
-  inactive: "",
-  disabled: "wait",
-  cancelled: "",
-  failed: "bad",
-};
-
-/** The state as a coloured label. */
-export const SubscriptionStatusLabel: FC<{ view: View; status: SubscriptionStatus }> = (
-  { view, status },
-) => <span class={`status ${TONES[status]}`}>{view.words.subscriptionsPage.statuses[status]}</span>;

@@ -2,8 +2,8 @@
 
 import type { Child, FC } from "hono/jsx";
 import type { TimelineEntry, TimelineView } from "../core/timelines.ts";
+import { Time } from "./elements.tsx";
 import { rupiah } from "./format.ts";
-import { Time } from "./frame.tsx";
 import type { View } from "./session.ts";
 
 /** Fewer than the API shows, so that a page stays small. */

@@ -10,15 +10,17 @@ import {
   updateWebhookEndpoint,
 } from "../core/webhooks/endpoints.ts";
 import type { EndpointView } from "../core/webhooks/views.ts";
+import { parsePathId } from "../routes/shared/paths.ts";
+import { recordError } from "../routes/shared/problem.ts";
+import { validationError } from "../routes/shared/router.ts";
 import {
   WebhookEndpointChangesSchema,
   WebhookEndpointInputSchema,
 } from "../routes/webhook_endpoints/input.ts";
-import { parsePathId } from "../routes/shared/paths.ts";
-import { recordError } from "../routes/shared/problem.ts";
-import { validationError } from "../routes/shared/router.ts";
 import { type ConsoleBase, EVENT_NAMES, type Form, requireActor } from "./base.tsx";
-import { FormToken, Frame, Secret } from "./frame.tsx";
+import { FormToken, Secret } from "./elements.tsx";
+import { Frame } from "./frame.tsx";
+import { issuesOf } from "./field_errors.ts";
 import type { SignedInView } from "./session.ts";
 import { ConfirmPage, parseShownAt } from "./webhooks.tsx";
 
@@ -151,7 +153,7 @@ function parseInput({ id, url, description, events }: EndpointFormValues) {
     ...description && { description },
     ...events.length > 0 && { event_names: events },
   });
-  if (!parsed.success) throw invalid(parsed.error.issues);
+  if (!parsed.success) throw validationError(issuesOf(parsed.error));
   const { event_names = null, description: text = null } = parsed.data;
   return { url: parsed.data.url, event_names, description: text, enabled: true };
 }
@@ -162,14 +164,8 @@ function parseChanges({ url, description, events }: EndpointFormValues) {
     description: description || null,
     event_names: events.length > 0 ? events : null,
   });
-  if (!parsed.success) throw invalid(parsed.error.issues);
+  if (!parsed.success) throw validationError(issuesOf(parsed.error));
   return parsed.data;
-}
-
-function invalid(issues: { path: PropertyKey[]; message: string }[]): ServiceError {
-  return validationError(
-    issues.map(({ path, message }) => ({ field: path.map(String).join("."), message })),
-  );
 }
 
 interface EndpointFormProps {

@@ -14,15 +14,25 @@ import {
   testWebhookEndpoint,
   updateWebhookEndpoint,
 } from "../core/webhooks/endpoints.ts";
-import type { DeliveryView, EndpointView } from "../core/webhooks/views.ts";
+import type { EndpointView } from "../core/webhooks/views.ts";
 import { encodeCursor } from "../routes/shared/page.ts";
 import { parsePathId } from "../routes/shared/paths.ts";
 import type { ConsoleBase, ConsoleContext } from "./base.tsx";
-import { FormToken, Frame, Secret, Time } from "./frame.tsx";
-import { choose, cursorOf, ListPage, PAGE_SIZE } from "./lists.tsx";
-import { ActionButton, BackLink, Filters, Label, shorten, type Tone } from "./parts.tsx";
-import { Facts } from "./payment.tsx";
-import { Choice } from "./payment_filters.tsx";
+import { DeliveryResult, DeliveryStatus } from "./deliveries.tsx";
+import {
+  ActionButton,
+  BackLink,
+  Facts,
+  FormToken,
+  Label,
+  Secret,
+  shorten,
+  Time,
+} from "./elements.tsx";
+import { Choice } from "./fields.tsx";
+import { FilterBar } from "./filter_bar.tsx";
+import { Frame } from "./frame.tsx";
+import { choose, cursorOf, ListPage, PAGE_SIZE } from "./list_page.tsx";
 import type { SignedInView, View } from "./session.ts";
 
 const PATH = "/webhooks/";
@@ -65,7 +75,7 @@ export function addWebhooks(base: ConsoleBase): void {
           <a class="button primary" href={`${root}${PATH}new/`}>{words.webhooksPage.add}</a>
         )}
       >
-        <Filters view={view} path={PATH} days={null}>
+        <FilterBar view={view} path={PATH} days={null}>
           <Choice
             name="health"
             label={words.status}
@@ -73,7 +83,7 @@ export function addWebhooks(base: ConsoleBase): void {
             options={{ failing: words.webhooksPage.failing }}
             any={words.any}
           />
-        </Filters>
+        </FilterBar>
       </ListPage>,
     );
   });
@@ -298,35 +308,6 @@ const Tested: FC<{ view: View; test: TestResult }> = ({ view, test }) => {
         }}
       />
     </section>
-  );
-};
-
-const TONES: Record<DeliveryView["status"], Tone> = {
-  pending: "wait",
-  delivered: "good",
-  failed: "bad",
-};
-
-export const DeliveryStatus: FC<{ view: View; status: DeliveryView["status"] }> = (
-  { view, status },
-) => <Label tone={TONES[status]}>{view.words.webhooksPage.statuses[status]}</Label>;
-
-/** Characters of each part of a response. A page has 50 responses, and its size is limited. */
-const MAX_PART = 70;
-
-/** The receiver's response to the last attempt, or why there was none. */
-export const DeliveryResult: FC<{ view: View; delivery: DeliveryView }> = ({ view, delivery }) => {
-  const { status_code, answer, error, duration_ms, last_attempt_at } = delivery;
-  const parts = [status_code ?? error, duration_ms === null ? null : `${duration_ms} ms`, answer];
-  return (
-    <>
-      {parts.filter(Boolean).map(String).map((part) => shorten(part, MAX_PART)).join(" · ")}
-      {last_attempt_at && (
-        <span class="faint">
-          <Time view={view} at={last_attempt_at} />
-        </span>
-      )}
-    </>
   );
 };
 

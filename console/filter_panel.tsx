@@ -1,15 +1,14 @@
 /** The filters of a list of records: reads them from its URL, shows their form and those in use. */
 
 import type { Child, FC } from "hono/jsx";
-import type { z } from "@hono/zod-openapi";
 import type { FieldError } from "../core/errors.ts";
 import type { View } from "./session.ts";
 
 /** The filters as the URL has them; a filter can have several values. */
-export type Filters = ReadonlyMap<string, readonly string[]>;
+export type FilterValues = ReadonlyMap<string, readonly string[]>;
 
 /** Other parameters, and empty fields of the form, are left out. */
-export function readFilters(url: string, names: readonly string[]): Filters {
+export function readFilters(url: string, names: readonly string[]): FilterValues {
   const search = new URL(url).searchParams;
   const valuesOf = (name: string) => search.getAll(name).map((value) => value.trim());
   return new Map(
@@ -19,7 +18,7 @@ export function readFilters(url: string, names: readonly string[]): Filters {
 }
 
 /** The parameters of a URL that shows this view. */
-export function searchOf(filters: Filters, cursor: string | null = null): URLSearchParams {
+export function searchOf(filters: FilterValues, cursor: string | null = null): URLSearchParams {
   const search = new URLSearchParams(
     [...filters].flatMap(([name, values]) => values.map((value) => [name, value])),
   );
@@ -28,22 +27,17 @@ export function searchOf(filters: Filters, cursor: string | null = null): URLSea
 }
 
 /** The filters as a query of the API; a parameter that was sent once is a string there. */
-export function toQuery(filters: Filters): Record<string, string | string[]> {
+export function toQuery(filters: FilterValues): Record<string, string | string[]> {
   return Object.fromEntries(
     [...filters].map(([name, values]) => [name, values.length === 1 ? values[0]! : [...values]]),
   );
-}
-
-/** The invalid fields of a form or a query. */
-export function issuesOf(error: z.ZodError): FieldError[] {
-  return error.issues.map(({ path, message }) => ({ field: path.join("."), message }));
 }
 
 interface FiltersProps {
   view: View;
   /** The path of the list in the console. */
   path: string;
-  filters: Filters;
+  filters: FilterValues;
   labels: Record<string, string>;
   /** The names of values in the user's language, by filter. */
   names: Record<string, Record<string, string>>;
@@ -53,7 +47,7 @@ interface FiltersProps {
   children?: Child;
 }
 
-export const ListFilters: FC<FiltersProps> = (props) => {
+export const FilterPanel: FC<FiltersProps> = (props) => {
   const { view, path, filters, labels, names, errors, children } = props;
   const { root, words } = view;
   const { apply, chosen, remove } = words.paymentsPage;

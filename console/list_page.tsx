@@ -4,7 +4,8 @@ import type { Child, FC } from "hono/jsx";
 import type { Position } from "../core/page.ts";
 import { filteredPaging, paging } from "../routes/shared/page.ts";
 import { type ConsoleContext, EVENT_NAMES } from "./base.tsx";
-import { Frame, Table } from "./frame.tsx";
+import { Table } from "./elements.tsx";
+import { Frame } from "./frame.tsx";
 import type { SignedInView } from "./session.ts";
 
 interface ListProps {
@@ -110,19 +111,6 @@ export const ListPage: FC<ListProps> = (props) => {
     </Frame>
   );
 };
-
-interface ExportProps {
-  view: SignedInView;
-  /** The path of the list in the console, such as `/refunds/`. */
-  path: string;
-  /** The filters of the list. */
-  search: URLSearchParams;
-}
-
-/** Downloads the list as a file. */
-export const ExportLink: FC<ExportProps> = ({ view, path, search }) => (
-  <a class="button" href={`${view.root}${path}export/?${search}`}>{view.words.exportCsv}</a>
-);
 
 /** The value that the URL contains, if it is one of `values`; otherwise null. */
 export function choose<T extends string>(values: readonly T[], sent: string | undefined): T | null {
