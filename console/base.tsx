@@ -11,7 +11,7 @@ import { findSession, type OpenSession } from "../core/auth/console_sessions.ts"
 import type { KeyDeps } from "../core/auth/manage_keys.ts";
 import type { RetentionDays } from "../core/config/config.ts";
 import type { ShownSetting } from "../core/config/describe.ts";
-import { ERROR_CODES, ServiceError } from "../core/errors.ts";
+import { ServiceError } from "../core/errors.ts";
 import type { EventStreams } from "../core/events/streams.ts";
 import type { GatewayClient } from "../core/gateway/client.ts";
 import type { InvoiceDeps } from "../core/invoices/invoice_record.ts";
@@ -23,9 +23,11 @@ import type { DatabaseStateDeps } from "../core/status/database_state.ts";
 import type { StatusDeps } from "../core/status/status.ts";
 import type { WebhookDeps } from "../core/webhooks/endpoints.ts";
 import { clientAddress, type RateLimit } from "../routes/middleware/rate_limit.ts";
+import { rejectsNext, RETRY_AFTER_SECONDS } from "../routes/middleware/shed_load.ts";
 import { EventNameSchema } from "../routes/schemas/event_name.ts";
 import { recordError } from "../routes/shared/problem.ts";
 import type { AppEnv } from "../routes/shared/router.ts";
+import { ConsoleProblem, explain } from "./explain.ts";
 import { ProblemPage } from "./problem.tsx";
 import {
   requireOwnForm,
@@ -93,6 +95,32 @@ const HEADERS = {
   "X-Frame-Options": "DENY",
 };
 
+/**
+ * Like the API's `/status/`, the page of the status is served under any load, and so is what leads to it and
+ * what every page needs. Sign-ins have a limit of their own.
+ */
+const SERVED_UNDER_LOAD = [
+  "/status/",
+  "/sign-in/",
+  "/sign-out/",
+  "/preferences/",
+  "/console.css/",
+  "/console.js/",
+  "/upload.js/",
+];
+
+function isServedUnderLoad({ req }: ConsoleContext, root: string): boolean {
+  return SERVED_UNDER_LOAD.some((path) => req.path.replace(/\/?$/, "/") === root + path);
+}
+
+function overloaded(c: ConsoleContext, basePath: string): ConsoleProblem {
+  return new ConsoleProblem("unavailable", {
+    detail: viewOf(c, basePath).words.problems.overloaded,
+    headers: { "Retry-After": String(RETRY_AFTER_SECONDS) },
+    isExpected: true,
+  });
+}
+
 /** The form that uploads a report. Its route limits the size and reads the body. */
 function isUpload({ req }: ConsoleContext, root: string): boolean {
   return req.method === "POST" && req.path.replace(/\/?$/, "/") === `${root}/reconciliations/`;
@@ -116,6 +144,8 @@ export function createBase(deps: ConsoleDeps): ConsoleBase {
 
   router.use("*", async (c, next) => {
     c.env.route = `${root}/`;
+    // Before the look-up of the session, which needs a query.
+    if (!isServedUnderLoad(c, root) && rejectsNext(deps.load)) throw overloaded(c, basePath);
     await next();
   });
   const limitForm = bodyLimit({
@@ -129,17 +159,17 @@ export function createBase(deps: ConsoleDeps): ConsoleBase {
     requireSameOrigin(c);
     await next();
   });
-  router.notFound((c) => {
-    throw new ServiceError("not_found", { detail: viewOf(c, basePath).words.notFound });
-  });
   router.onError((thrown, c) => {
     if (thrown instanceof SignInRequired) return c.redirect(`${root}/sign-in/`, 303);
-    const { code, status, detail = null, headers } = recordError(thrown, c.env);
-    const { title } = ERROR_CODES[code];
+    const error = recordError(thrown, c.env);
+    const { code, status, headers } = error;
     const { requestId } = c.env;
     // The service recovers by itself. Only a GET may be repeated: a form could act twice.
     const isRetried = code === "unavailable" && c.req.method === "GET";
-    const props = { view: viewOf(c, basePath), title, detail, requestId, isRetried };
+    const view = viewOf(c, basePath);
+    const { from, to } = view.words;
+    const labels = { from, to, created_from: from, created_to: to };
+    const props = { view, text: explain(view, error, labels), requestId, isRetried };
     return c.html(`<!doctype html>${<ProblemPage {...props} />}`, status as 400, {
       ...HEADERS,
       ...headers,

@@ -7,6 +7,7 @@ import { isKeyUsed, type KeyDeps, type RequestKey } from "../core/idempotency/ke
 import { replayHeader } from "../routes/shared/idempotency.ts";
 import type { ConsoleContext, Form } from "./base.tsx";
 import { Facts, FormToken } from "./elements.tsx";
+import { ConsoleProblem } from "./explain.ts";
 import { Frame } from "./frame.tsx";
 import type { SignedInView } from "./session.ts";
 
@@ -39,7 +40,7 @@ export async function requireUnchanged(
   { shown, current }: { shown: string; current: string },
 ): Promise<void> {
   if (shown === current || await isKeyUsed(deps, session.caller, requestKey)) return;
-  throw new ServiceError("invalid_state", { detail: words.recordChanged });
+  throw new ConsoleProblem("invalid_state", { detail: words.recordChanged });
 }
 
 /** How long the second request of a double click waits for the first one. */

@@ -7,6 +7,7 @@ import type { AppEnv } from "../routes/shared/router.ts";
 import { type ConsoleBase, type ConsoleDeps, createBase } from "./base.tsx";
 import { addAudit } from "./audit.tsx";
 import { addEvents } from "./events.tsx";
+import { ConsoleProblem } from "./explain.ts";
 import { addInvoice } from "./invoice.tsx";
 import { addInvoiceForm } from "./invoice_form.tsx";
 import { addInvoices } from "./invoices.tsx";
@@ -22,7 +23,7 @@ import { addReconciliation } from "./reconciliation.tsx";
 import { addReconciliations } from "./reconciliations.tsx";
 import { addRefunds } from "./refunds.tsx";
 import { addReports } from "./reports.tsx";
-import { setPreference, THEMES } from "./session.ts";
+import { setPreference, THEMES, viewOf } from "./session.ts";
 import { addSessions } from "./sessions.tsx";
 import { addSignIn } from "./sign_in.tsx";
 import { addStatus } from "./status.tsx";
@@ -61,6 +62,7 @@ export function createConsole(deps: ConsoleDeps): Hono<AppEnv> {
   addAudit(base);
   addStatus(base);
   addLiveEvents(base);
+  addNotFound(base);
   return base.router;
 }
 
@@ -94,6 +96,13 @@ function addPreferences({ root, router }: ConsoleBase): void {
     // The filters of the page stay.
     const page = URL.parse(c.req.header("referer") ?? "");
     return c.redirect(target + (page?.pathname === target ? page.search : ""), 303);
+  });
+}
+
+/** The last route. Hono does not call `notFound` of a router that is a part of another one. */
+function addNotFound({ deps, router }: ConsoleBase): void {
+  router.all("*", (c) => {
+    throw new ConsoleProblem("not_found", { detail: viewOf(c, deps.basePath).words.notFound });
   });
 }
 

@@ -2,6 +2,7 @@
 
 import type { Child, FC } from "hono/jsx";
 import type { FieldError } from "../core/errors.ts";
+import { explainField } from "./explain.ts";
 import type { View } from "./session.ts";
 
 /** The filters as the URL has them; a filter can have several values. */
@@ -87,7 +88,7 @@ export const FilterPanel: FC<FiltersProps> = (props) => {
         <div role="alert" class="error">
           <p>{words.invalidFilter}</p>
           <ul>
-            {errors.map(({ field, message }) => <li>{`${labels[field] ?? field}: ${message}`}</li>)}
+            {errors.map((each) => <li>{explainField(view, each, labels)}</li>)}
           </ul>
         </div>
       )}

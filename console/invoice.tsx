@@ -29,6 +29,7 @@ import {
   requireUnchanged,
 } from "./confirm.tsx";
 import { Facts, FormToken, linkTo, Time } from "./elements.tsx";
+import { explain } from "./explain.ts";
 import { issuesOf } from "./field_errors.ts";
 import { dayName, rupiah } from "./format.ts";
 import { Frame } from "./frame.tsx";
@@ -68,9 +69,9 @@ export function addInvoice(base: ConsoleBase): void {
       return c.redirect(`${root}${PATH}${id}/?done=${done}`, 303);
     } catch (thrown) {
       if (!(thrown instanceof ServiceError) || thrown.code === "not_found") throw thrown;
-      const { message } = recordError(thrown, c.env);
+      const error = explain(view, recordError(thrown, c.env));
       const shown = await readAll(deps, caller, id);
-      return page(c, <InvoicePage view={view} {...shown} error={message} />, 400);
+      return page(c, <InvoicePage view={view} {...shown} error={error} />, 400);
     }
   });
 
@@ -109,8 +110,10 @@ export function addInvoice(base: ConsoleBase): void {
       return redirectAfter(c, `${root}${PATH}${id}/?done=voided`, isReplayed);
     } catch (thrown) {
       if (!(thrown instanceof ServiceError) || thrown.code === "not_found") throw thrown;
-      const { message, members } = recordError(thrown, c.env);
-      const error = members.outcome === "unknown" ? view.words.invoicesPage.voidUnknown : message;
+      const problem = recordError(thrown, c.env);
+      const error = problem.members.outcome === "unknown"
+        ? view.words.invoicesPage.voidUnknown
+        : explain(view, problem, { reason: view.words.reason });
       const invoice = await readInvoice(deps, caller, id);
       const next = { ...form, shown: shownOf(invoice) };
       return page(c, <VoidPage {...{ view, invoice, error, reason }} form={next} />, 400);

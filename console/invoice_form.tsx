@@ -11,6 +11,7 @@ import { recordError } from "../routes/shared/problem.ts";
 import { type ConsoleBase, requireActor } from "./base.tsx";
 import { actOnce, readKey, redirectAfter } from "./confirm.tsx";
 import { Facts, FormToken } from "./elements.tsx";
+import { explain } from "./explain.ts";
 import { FormField } from "./fields.tsx";
 import { dayName, rupiah } from "./format.ts";
 import { Frame } from "./frame.tsx";
@@ -94,7 +95,8 @@ export function addInvoiceForm(base: ConsoleBase): void {
       return redirectAfter(c, `${root}${LIST}${body.id}/?done=created`, isReplayed);
     } catch (thrown) {
       if (!(thrown instanceof ServiceError)) throw thrown;
-      const { code, message, members } = recordError(thrown, c.env);
+      const problem = recordError(thrown, c.env);
+      const { code, message, members } = problem;
       if (code === "validation_error") {
         return edit(members.errors as FieldError[], { error: words.fixErrors });
       }
@@ -103,7 +105,7 @@ export function addInvoiceForm(base: ConsoleBase): void {
         const newKey = crypto.randomUUID();
         return code === "duplicate_order"
           ? edit([{ field: "order_id", message }], { error: words.fixErrors, newKey })
-          : edit([], { error: message, newKey });
+          : edit([], { error: explain(view, problem), newKey });
       }
       // The invoice may exist, so the form keeps its key: sent again, it creates no second one.
       const isUnknown = members.outcome === "unknown";
@@ -111,7 +113,7 @@ export function addInvoiceForm(base: ConsoleBase): void {
         ? words.createUnknown
         : code === "idempotency_key_reused"
         ? words.keyUsed
-        : message;
+        : explain(view, problem);
       const created = isUnknown ? String(members.invoice_id) : undefined;
       return page(c, <ReviewPage {...review} error={error} created={created} />, 400);
     }
@@ -137,7 +139,10 @@ interface FormProps {
 
 const InvoiceForm: FC<FormProps> = ({ view, formKey, draft, errors, error, today }) => {
   const { root, words: { invoicesPage: words, ...shared } } = view;
-  const errorOf = (name: string) => errors.find(({ field }) => field === name)?.message;
+  const errorOf = (name: string) => {
+    const found = errors.find(({ field }) => field === name);
+    return found && shared.message(found.message);
+  };
   const optional = (label: string) => `${label} (${words.optional})`;
   const valueOf = (name: keyof InvoiceDraft["texts"]) => ({
     name,
@@ -160,7 +165,11 @@ const InvoiceForm: FC<FormProps> = ({ view, formKey, draft, errors, error, today
         <div role="alert" class="error">
           {error}
           {others.length > 0 && (
-            <ul>{others.map(({ field, message }) => <li>{`${field}: ${message}`}</li>)}</ul>
+            <ul>
+              {others.map(({ field, message }) => (
+                <li>{`${field}: ${shared.message(message)}`}</li>
+              ))}
+            </ul>
           )}
         </div>
       )}

@@ -1,7 +1,7 @@
 /** `/console/invoices/`: finds invoices, and exports them. */
 
 import type { FC } from "hono/jsx";
-import { type FieldError, ServiceError } from "../core/errors.ts";
+import type { FieldError } from "../core/errors.ts";
 import type { InvoiceView } from "../core/invoices/views.ts";
 import type { Position } from "../core/page.ts";
 import { EXPORT_PAGE } from "../core/reports/export_stream.ts";
@@ -9,6 +9,7 @@ import { exportInvoices } from "../core/reports/exports.ts";
 import { sendFile } from "../routes/exports/routes.ts";
 import { InvoiceListQuery, readInvoicePage } from "../routes/invoices/routes.ts";
 import { encodePosition } from "../routes/shared/page.ts";
+import { validationError } from "../routes/shared/router.ts";
 import { type ConsoleBase, EVENT_NAMES } from "./base.tsx";
 import { endOfDay, startOfDay } from "./days.ts";
 import { ExportLink } from "./downloads.tsx";
@@ -57,10 +58,7 @@ export function addInvoices({ deps, router, signedIn, page }: ConsoleBase): void
   router.get(`${PATH}export/`, async (c) => {
     const { session } = await signedIn(c);
     const parsed = InvoiceListQuery.safeParse(toApiQuery(readFilters(c.req.url, FILTERS)));
-    if (!parsed.success) {
-      const [{ field, message }] = issuesOf(parsed.error) as [FieldError];
-      throw new ServiceError("validation_error", { detail: `${field}: ${message}` });
-    }
+    if (!parsed.success) throw validationError(issuesOf(parsed.error));
     const source = exportInvoices(deps, session.caller, async (after: Position | null) => {
       const query = { ...parsed.data, limit: EXPORT_PAGE, cursor: after ?? undefined };
       const { invoices, next } = await readInvoicePage(deps, session.caller, query);

@@ -14,6 +14,7 @@ import { parsePathId } from "../routes/shared/paths.ts";
 import { recordError } from "../routes/shared/problem.ts";
 import { type ConsoleBase, EVENT_NAMES, requireActor } from "./base.tsx";
 import { Facts, FormToken, linkTo, Table, Time } from "./elements.tsx";
+import { explain } from "./explain.ts";
 import { methodName, rupiah } from "./format.ts";
 import { Frame } from "./frame.tsx";
 import { Status } from "./payment_table.tsx";
@@ -40,7 +41,7 @@ export function addPayment({ deps, root, router, signedIn, formOf, page }: Conso
       return c.redirect(`${root}/payments/${id}/?done=checked`, 303);
     } catch (thrown) {
       if (!(thrown instanceof ServiceError) || thrown.code === "not_found") throw thrown;
-      const { message: error } = recordError(thrown, c.env);
+      const error = explain(view, recordError(thrown, c.env));
       const shown = await readAll(deps, view, id);
       return page(c, <PaymentPage view={view} {...shown} error={error} />, 400);
     }

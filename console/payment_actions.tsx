@@ -29,6 +29,7 @@ import {
   redirectAfter,
   requireUnchanged,
 } from "./confirm.tsx";
+import { explain, type FieldLabels } from "./explain.ts";
 import { jakartaTime, methodName, rupiah } from "./format.ts";
 import { readFor } from "./payment.tsx";
 import { Status } from "./payment_table.tsx";
@@ -74,9 +75,11 @@ export function addPaymentActions(base: ConsoleBase): void {
         return redirectAfter(c, `${root}/payments/${id}/?done=${action}`, isReplayed);
       } catch (thrown) {
         if (!(thrown instanceof ServiceError) || thrown.code === "not_found") throw thrown;
-        const { message, members } = recordError(thrown, c.env);
+        const problem = recordError(thrown, c.env);
         const payment = await readFor(deps, view, id);
-        const error = members.outcome === "unknown" ? view.words.outcomeUnknown : message;
+        const error = problem.members.outcome === "unknown"
+          ? view.words.outcomeUnknown
+          : explain(view, problem, labelsOf(view, action));
         const next = { ...form, shown: shownOf(payment) };
         return page(c, <ActionPage {...{ view, payment, action, error }} form={next} />, 400);
       }
@@ -89,6 +92,11 @@ function shownOf(payment: PaymentView): string {
   const { transaction_status, fraud_status, refund_amount, refunds } = payment;
   const open = refunds.filter(({ status }) => status === "pending").length;
   return `${transaction_status} ${fraud_status ?? "-"} ${refund_amount} ${open}`;
+}
+
+function labelsOf({ words }: View, action: PaymentAction): FieldLabels {
+  const amount = action === "refund" ? words.amountToRefund : words.amountToCapture;
+  return { amount, reason: words.reason };
 }
 
 /** Does what the API does for the same action. */
@@ -169,9 +177,7 @@ const ActionPage: FC<ActionProps> = ({ view, payment, action, form, error }) => 
     >
       {limit !== null && (
         <>
-          <label for="amount">
-            {action === "refund" ? words.amountToRefund : words.amountToCapture}
-          </label>
+          <label for="amount">{labelsOf(view, action).amount}</label>
           <input
             id="amount"
             name="amount"

@@ -10,6 +10,7 @@ import { parsePathId } from "../routes/shared/paths.ts";
 import { recordError } from "../routes/shared/problem.ts";
 import { type ConsoleBase, EVENT_NAMES, requireActor } from "./base.tsx";
 import { FormToken, Time } from "./elements.tsx";
+import { explain } from "./explain.ts";
 import { Frame } from "./frame.tsx";
 import { readFor } from "./payment.tsx";
 import type { SignedInView } from "./session.ts";
@@ -51,8 +52,8 @@ export function addPaymentAnswers({ deps, router, signedIn, formOf, page }: Cons
       return page(c, <AnswersPage {...await readAll(view, id)} answer={answer} />);
     } catch (thrown) {
       if (!(thrown instanceof ServiceError) || thrown.code === "not_found") throw thrown;
-      const { message } = recordError(thrown, c.env);
-      return page(c, <AnswersPage {...await readAll(view, id)} error={message} />, 400);
+      const error = explain(view, recordError(thrown, c.env));
+      return page(c, <AnswersPage {...await readAll(view, id)} error={error} />, 400);
     }
   });
 }

@@ -1,15 +1,17 @@
 /** `/console/payments/`: finds payments. */
 
 import type { FC } from "hono/jsx";
-import { type FieldError, ServiceError } from "../core/errors.ts";
+import type { FieldError } from "../core/errors.ts";
 import type { Position } from "../core/page.ts";
 import type { PaymentSummary } from "../core/payments/views.ts";
 import { EXPORT_PAGE } from "../core/reports/export_stream.ts";
 import { exportPayments } from "../core/reports/exports.ts";
 import { sendFile } from "../routes/exports/routes.ts";
 import { encodePosition } from "../routes/shared/page.ts";
+import { validationError } from "../routes/shared/router.ts";
 import { type ConsoleBase, EVENT_NAMES } from "./base.tsx";
 import { ExportLink } from "./downloads.tsx";
+import { explainField, type FieldLabels } from "./explain.ts";
 import { errorsOf } from "./field_errors.ts";
 import { Frame } from "./frame.tsx";
 import { PAGE_SIZE } from "./list_page.tsx";
@@ -31,10 +33,7 @@ export function addPayments({ deps, router, signedIn, page }: ConsoleBase): void
   router.get(`${PATH}export/`, async (c) => {
     const { session } = await signedIn(c);
     const parsed = parseView(deps, session.caller, { ...readQuery(c.req.url), cursor: "" });
-    if ("errors" in parsed) {
-      const [{ field, message }] = parsed.errors as [FieldError];
-      throw new ServiceError("validation_error", { detail: `${field}: ${message}` });
-    }
+    if ("errors" in parsed) throw validationError(parsed.errors);
     const source = exportPayments(deps, session.caller, async (after: Position | null) => {
       const { payments, next } = await parsed.readView(EXPORT_PAGE, after);
       return { items: payments, next };
@@ -62,6 +61,12 @@ interface Found {
   errors: FieldError[] | null;
 }
 
+/** The core has other names for some of the filters. */
+function labelsOf({ words }: SignedInView): FieldLabels {
+  const { labels } = words.paymentsPage;
+  return { ...labels, created_from: labels.from, created_to: labels.to };
+}
+
 const PaymentsPage: FC<Found & { view: SignedInView; query: PaymentQuery }> = (props) => {
   const { view, query, payments, next, errors } = props;
   const { root, words } = view;
@@ -83,7 +88,7 @@ const PaymentsPage: FC<Found & { view: SignedInView; query: PaymentQuery }> = (p
       {errors && (
         <div role="alert" class="error">
           <p>{words.invalidFilter}</p>
-          <ul>{errors.map(({ field, message }) => <li>{`${field}: ${message}`}</li>)}</ul>
+          <ul>{errors.map((each) => <li>{explainField(view, each, labelsOf(view))}</li>)}</ul>
         </div>
       )}
       <div data-part="payments">

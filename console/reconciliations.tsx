@@ -15,6 +15,7 @@ import { encodeCursor } from "../routes/shared/page.ts";
 import { recordError } from "../routes/shared/problem.ts";
 import type { ConsoleBase } from "./base.tsx";
 import { FormToken, Table, Time } from "./elements.tsx";
+import { explain } from "./explain.ts";
 import { Frame } from "./frame.tsx";
 import { cursorOf, PAGE_SIZE } from "./list_page.tsx";
 import { periodOf, ReconciliationStatus } from "./reconciliation.tsx";
@@ -69,7 +70,10 @@ export function addReconciliations({ deps, root, router, signedIn, page }: Conso
     } catch (thrown) {
       if (!(thrown instanceof ServiceError)) throw thrown;
       await skipRest();
-      const { detail = "", status } = recordError(thrown, c.env);
+      const problem = recordError(thrown, c.env);
+      const words = view.words.reconciliationPage;
+      const labels = { body: words.file, file: words.file, columns: words.options };
+      const error = `${words.nothingUsed} ${explain(view, problem, labels)}`;
       const { reconciliations, next } = await listReconciliations(deps, caller, {
         limit: PAGE_SIZE,
         before: null,
@@ -80,9 +84,9 @@ export function addReconciliations({ deps, root, router, signedIn, page }: Conso
           view={view}
           reconciliations={reconciliations}
           next={next && encodeCursor(next)}
-          sent={{ columns, isConfirmed, error: detail }}
+          sent={{ columns, isConfirmed, error }}
         />,
-        status as 400 | 413,
+        problem.status as 400 | 413,
       );
     }
   });

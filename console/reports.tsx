@@ -15,6 +15,7 @@ import type { ConsoleBase, ConsoleContext } from "./base.tsx";
 import { MAX_COLUMNS, MAX_SERIES, StackedChart } from "./chart.tsx";
 import { sendCsv } from "./downloads.tsx";
 import { Table, Time } from "./elements.tsx";
+import { explain, type FieldLabels } from "./explain.ts";
 import { methodName, rupiah } from "./format.ts";
 import { Frame } from "./frame.tsx";
 import { choose } from "./list_page.tsx";
@@ -52,7 +53,7 @@ export function addReports({ deps, router, signedIn, page }: ConsoleBase): void 
       return page(c, <ReportsPage {...{ view, query, stats, chart }} error={null} />);
     } catch (thrown) {
       if (!(thrown instanceof ServiceError) || thrown.code !== "validation_error") throw thrown;
-      const { detail: error = "" } = recordError(thrown, c.env);
+      const error = explain(view, recordError(thrown, c.env), labelsOf(view));
       return page(c, <ReportsPage {...{ view, query, error }} stats={null} chart={null} />, 400);
     }
   });
@@ -63,6 +64,11 @@ export function addReports({ deps, router, signedIn, page }: ConsoleBase): void 
     const stats = await readPaymentStats(deps, session.caller, toInput(query));
     return sendCsv(c, `totals_${query.from}_${query.to}`, writeCsv(csvRows(stats)));
   });
+}
+
+function labelsOf({ words }: View): FieldLabels {
+  const { interval, groupBy, zone } = words.reportsPage;
+  return { from: words.from, to: words.to, interval, group_by: groupBy, time_zone: zone };
 }
 
 /** The values of the form, as in the page's URL. */

@@ -4,8 +4,8 @@ import type { Context } from "hono";
 import { getCookie, setCookie } from "hono/cookie";
 import { randomBytes } from "node:crypto";
 import { isSameToken, type OpenSession } from "../core/auth/console_sessions.ts";
-import { ServiceError } from "../core/errors.ts";
 import type { AppEnv } from "../routes/shared/router.ts";
+import { ConsoleProblem } from "./explain.ts";
 import { chooseLanguage, type Language, wordsOf } from "./words/languages.ts";
 import type { Words } from "./words/words.ts";
 
@@ -38,10 +38,14 @@ const FORM = "console_form";
 const SECURE_SESSION = `__Host-${SESSION}`;
 
 export function viewOf(c: Context<AppEnv>, basePath: string): View {
-  const language = chooseLanguage(getCookie(c, LANGUAGE), c.req.header("accept-language"));
+  const language = languageOf(c);
   const theme = THEMES.find((each) => each === getCookie(c, THEME)) ?? "auto";
   const root = `${basePath}/console`;
   return { basePath, root, language, words: wordsOf(language), theme, session: null };
+}
+
+function languageOf(c: Context<AppEnv>): Language {
+  return chooseLanguage(getCookie(c, LANGUAGE), c.req.header("accept-language"));
 }
 
 /**
@@ -97,19 +101,17 @@ export function requireOwnForm(
   const expected = session?.formToken ?? getCookie(c, FORM) ?? "";
   const isOwn = expected !== "" && typeof sentToken === "string" &&
     isSameToken(sentToken, expected);
-  if (!isOwn) throw foreignForm();
+  if (!isOwn) throw foreignForm(c);
 }
 
 /** Throws if a page of another host sent the request. */
 export function requireSameOrigin(c: Context<AppEnv>): void {
   const origin = originOf(c);
-  if (origin === null || origin.host !== c.req.header("host")) throw foreignForm();
+  if (origin === null || origin.host !== c.req.header("host")) throw foreignForm(c);
 }
 
-function foreignForm(): ServiceError {
-  return new ServiceError("forbidden", {
-    detail: "The form is too old or comes from another site. Load the page again.",
-  });
+function foreignForm(c: Context<AppEnv>): ConsoleProblem {
+  return new ConsoleProblem("forbidden", { detail: wordsOf(languageOf(c)).problems.foreignForm });
 }
 
 /** Browsers send the header `Origin` with every POST, and pages cannot change it. */

@@ -30,6 +30,7 @@ import {
   requireUnchanged,
 } from "./confirm.tsx";
 import { Facts, FormToken, Time } from "./elements.tsx";
+import { explain } from "./explain.ts";
 import { jakartaTime, methodName, rupiah } from "./format.ts";
 import { Frame } from "./frame.tsx";
 import { LinkedPayments } from "./linked_payments.tsx";
@@ -65,9 +66,9 @@ export function addSubscription(base: ConsoleBase): void {
       return c.redirect(`${root}${PATH}${id}/?done=${done}`, 303);
     } catch (thrown) {
       if (!(thrown instanceof ServiceError) || thrown.code === "not_found") throw thrown;
-      const { message } = recordError(thrown, c.env);
+      const error = explain(view, recordError(thrown, c.env));
       const shown = await readAll(deps, caller, id);
-      return page(c, <SubscriptionPage view={view} {...shown} error={message} />, 400);
+      return page(c, <SubscriptionPage view={view} {...shown} error={error} />, 400);
     }
   });
 
@@ -102,9 +103,10 @@ export function addSubscription(base: ConsoleBase): void {
         return redirectAfter(c, `${root}${PATH}${id}/?done=${action}`, isReplayed);
       } catch (thrown) {
         if (!(thrown instanceof ServiceError) || thrown.code === "not_found") throw thrown;
-        const { message, members } = recordError(thrown, c.env);
-        const isUnknown = members.outcome === "unknown";
-        const error = isUnknown ? view.words.subscriptionsPage.outcomeUnknown : message;
+        const problem = recordError(thrown, c.env);
+        const error = problem.members.outcome === "unknown"
+          ? view.words.subscriptionsPage.outcomeUnknown
+          : explain(view, problem);
         const subscription = await readSubscription(deps, caller, id);
         const next = { ...form, shown: shownOf(subscription) };
         const html = <ActionPage {...{ view, subscription, action, error }} form={next} />;

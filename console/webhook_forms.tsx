@@ -19,8 +19,9 @@ import {
 } from "../routes/webhook_endpoints/input.ts";
 import { type ConsoleBase, EVENT_NAMES, type Form, requireActor } from "./base.tsx";
 import { FormToken, Secret } from "./elements.tsx";
-import { Frame } from "./frame.tsx";
+import { explain, type FieldLabels } from "./explain.ts";
 import { issuesOf } from "./field_errors.ts";
+import { Frame } from "./frame.tsx";
 import type { SignedInView } from "./session.ts";
 import { ConfirmPage, parseShownAt } from "./webhooks.tsx";
 
@@ -60,7 +61,7 @@ export function addWebhookForms(base: ConsoleBase): void {
       if (thrown.code === "invalid_state") {
         return c.redirect(`${root}${PATH}${form.id}/?done=existed`, 303);
       }
-      const error = recordError(thrown, c.env).detail;
+      const error = explain(view, recordError(thrown, c.env), labelsOf(view));
       return page(c, <EndpointForm view={view} endpoint={null} form={form} error={error} />, 400);
     }
   });
@@ -85,7 +86,7 @@ export function addWebhookForms(base: ConsoleBase): void {
       await updateWebhookEndpoint(deps, view.session.caller, id, parseChanges(form), shownAt);
     } catch (thrown) {
       if (!(thrown instanceof ServiceError) || thrown.status !== 400) throw thrown;
-      const error = recordError(thrown, c.env).detail;
+      const error = explain(view, recordError(thrown, c.env), labelsOf(view));
       return page(c, <EndpointForm {...{ view, endpoint, form, error }} />, 400);
     }
     return c.redirect(`${root}${PATH}${id}/?done=saved`, 303);
@@ -107,6 +108,11 @@ export function addWebhookForms(base: ConsoleBase): void {
     await deleteWebhookEndpoint(deps, session.caller, parsePathId(c.req.param("id")));
     return c.redirect(`${root}${PATH}?done=removed`, 303);
   });
+}
+
+function labelsOf({ words: { webhooksPage } }: SignedInView): FieldLabels {
+  const { url, description, events } = webhooksPage;
+  return { url, description, event_names: events };
 }
 
 interface EndpointFormValues {

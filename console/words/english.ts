@@ -1,11 +1,13 @@
 /** The console in English. */
 
 import { ENGLISH_REPORTS } from "./english_reports.ts";
+import { INVOICES_IN_ENGLISH } from "./invoices.ts";
+import { KEYS_IN_ENGLISH } from "./keys.ts";
 import { OPERATIONS_IN_ENGLISH } from "./operations_english.ts";
 import { OVERVIEW_IN_ENGLISH } from "./overview.ts";
-import { PAYMENTS_IN_ENGLISH } from "./payments.ts";
-import { INVOICES_IN_ENGLISH } from "./invoices.ts";
 import { PAYMENT_IN_ENGLISH } from "./payment.ts";
+import { PAYMENTS_IN_ENGLISH } from "./payments.ts";
+import { PROBLEMS_IN_ENGLISH } from "./problems.ts";
 import { SUBSCRIPTIONS_IN_ENGLISH } from "./subscriptions.ts";
 import type { Words } from "./words.ts";
 
@@ -126,6 +128,8 @@ export const ENGLISH: Words = {
     "and send the form again if you still want to.",
   failed: "This did not work",
   notFound: "This page does not exist.",
+  problems: PROBLEMS_IN_ENGLISH,
+  message: (english) => english,
   signedIn: "Signed in",
   lastUsed: "Last used",
   ends: "Ends",
@@ -184,6 +188,7 @@ export const ENGLISH: Words = {
   userRole: "User",
   never: "Never",
   exportCsv: "Export as CSV",
+  keysPage: KEYS_IN_ENGLISH,
   overviewPage: OVERVIEW_IN_ENGLISH,
   paymentsPage: PAYMENTS_IN_ENGLISH,
 };

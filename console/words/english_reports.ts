@@ -64,6 +64,7 @@ export const ENGLISH_REPORTS: Pick<Words, "reportsPage" | "reconciliationPage"> 
     confirmChecks: "Check up to 100,000 payments with differences at the gateway, instead of 1,000",
     tooLarge: "The file is larger than 64 MiB. Upload it in parts.",
     interrupted: "The connection was interrupted. Upload the file again.",
+    nothingUsed: "Nothing of the file was used.",
     known: "This file was uploaded before. This is its result.",
     period: "Period",
     noDays: "Without dates",

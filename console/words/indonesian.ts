@@ -1,11 +1,14 @@
 /** The console in Bahasa Indonesia. */
 
 import { INDONESIAN_REPORTS } from "./indonesian_reports.ts";
+import { INVOICES_IN_INDONESIAN } from "./invoices.ts";
+import { KEYS_IN_INDONESIAN } from "./keys.ts";
+import { translateToIndonesian } from "./messages.ts";
 import { OPERATIONS_IN_INDONESIAN } from "./operations_indonesian.ts";
 import { OVERVIEW_IN_INDONESIAN } from "./overview.ts";
-import { PAYMENTS_IN_INDONESIAN } from "./payments.ts";
-import { INVOICES_IN_INDONESIAN } from "./invoices.ts";
 import { PAYMENT_IN_INDONESIAN } from "./payment.ts";
+import { PAYMENTS_IN_INDONESIAN } from "./payments.ts";
+import { PROBLEMS_IN_INDONESIAN } from "./problems.ts";
 import { SUBSCRIPTIONS_IN_INDONESIAN } from "./subscriptions.ts";
 import type { Words } from "./words.ts";
 
@@ -127,6 +130,8 @@ export const INDONESIAN: Words = {
     "yang ditampilkan sekarang, lalu kirim formulir lagi jika masih diperlukan.",
   failed: "Permintaan tidak berhasil",
   notFound: "Halaman ini tidak ada.",
+  problems: PROBLEMS_IN_INDONESIAN,
+  message: translateToIndonesian,
   signedIn: "Waktu masuk",
   lastUsed: "Terakhir digunakan",
   ends: "Berakhir",
@@ -185,6 +190,7 @@ export const INDONESIAN: Words = {
   userRole: "Pengguna",
   never: "Belum pernah",
   exportCsv: "Ekspor sebagai CSV",
+  keysPage: KEYS_IN_INDONESIAN,
   overviewPage: OVERVIEW_IN_INDONESIAN,
   paymentsPage: PAYMENTS_IN_INDONESIAN,
 };

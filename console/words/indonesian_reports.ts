@@ -64,6 +64,7 @@ export const INDONESIAN_REPORTS: Pick<Words, "reportsPage" | "reconciliationPage
     confirmChecks: "Periksa hingga 100.000 pembayaran dengan selisih di gateway, bukan 1.000",
     tooLarge: "Berkas lebih besar dari 64 MiB. Unggah dalam beberapa bagian.",
     interrupted: "Koneksi terputus. Unggah berkas ini lagi.",
+    nothingUsed: "Tidak ada isi berkas yang digunakan.",
     known: "Berkas ini sudah pernah diunggah. Ini hasilnya.",
     period: "Periode",
     noDays: "Tanpa tanggal",

@@ -14,7 +14,9 @@ import type { OperationsWords } from "./operations.ts";
 import type { OverviewWords } from "./overview.ts";
 import type { PaymentsWords } from "./payments.ts";
 import type { InvoiceWords } from "./invoices.ts";
+import type { KeysWords } from "./keys.ts";
 import type { PaymentWords } from "./payment.ts";
+import type { ProblemWords } from "./problems.ts";
 import type { SubscriptionWords } from "./subscriptions.ts";
 
 export interface Words extends OperationsWords {
@@ -98,6 +100,9 @@ export interface Words extends OperationsWords {
   recordChanged: string;
   failed: string;
   notFound: string;
+  problems: ProblemWords;
+  /** A message of the core, in the language of the page if it is known. */
+  message(english: string): string;
   signedIn: string;
   lastUsed: string;
   ends: string;
@@ -150,6 +155,7 @@ export interface Words extends OperationsWords {
   userRole: string;
   never: string;
   exportCsv: string;
+  keysPage: KeysWords;
   overviewPage: OverviewWords;
   paymentsPage: PaymentsWords;
   reportsPage: {
@@ -195,6 +201,7 @@ export interface Words extends OperationsWords {
     confirmChecks: string;
     tooLarge: string;
     interrupted: string;
+    nothingUsed: string;
     known: string;
     period: string;
     noDays: string;

@@ -1,11 +1,6 @@
 /** `listKeys`, for staff and viewers; `createKeyForUser` and `revokeKey`, for staff. */
 
-import {
-  type ApiKey,
-  ensureApiKey,
-  listApiKeyPage,
-  revokeUnlessLastStaff,
-} from "../../db/api_keys.ts";
+import { type ApiKey, ensureApiKey, listApiKeyPage, type NewApiKey, revokeUnlessLastStaff } from "../../db/api_keys.ts";
 import type { Database } from "../../db/database.ts";
 import { displayPrefix, generateApiKey, hashApiKey } from "../api_key.ts";
 import { ServiceError } from "../errors.ts";
@@ -19,7 +14,7 @@ export interface KeyDeps {
 
 export type KeyView = ReturnType<typeof viewKey>;
 
-function viewKey(key: ApiKey) {
+export function viewKey(key: ApiKey) {
   return {
     prefix: key.prefix,
     user_id: key.user_id,
@@ -63,21 +58,29 @@ export interface NewKeyInput {
 export async function createKeyForUser(
   { database }: KeyDeps,
   caller: Caller,
-  { user_id, role, name }: NewKeyInput,
+  input: NewKeyInput,
 ): Promise<KeyView & { key: string }> {
   requireStaff(caller);
-  const key = generateApiKey();
-  const stored = await database.query((sql) =>
-    ensureApiKey(sql, {
-      hash: hashApiKey(key),
-      prefix: displayPrefix(key),
-      user_id,
-      is_staff: false,
-      is_viewer: role === "viewer",
-      is_development: false,
-      name,
-    }), "create key");
+  const { key, row } = newKeyRow(input);
+  const stored = await database.query((sql) => ensureApiKey(sql, row), "create key");
   return { ...viewKey(stored), key };
+}
+
+/** A new key, and what is stored of it. */
+export function newKeyRow(
+  { user_id, role, name }: NewKeyInput,
+): { key: string; row: NewApiKey } {
+  const key = generateApiKey();
+  const row = {
+    hash: hashApiKey(key),
+    prefix: displayPrefix(key),
+    user_id,
+    is_staff: false,
+    is_viewer: role === "viewer",
+    is_development: false,
+    name,
+  };
+  return { key, row };
 }
 
 /** Does nothing if the key is already revoked. The last staff key cannot be revoked. */

@@ -1,0 +1,186 @@
+/**
+ * Messages of the core about fields and states, in Bahasa Indonesia. As with gettext, the English message
+ * is the key; `{}` stands for a value. The API has these messages in English only.
+ */
+
+/** A message that is not in the table stays English. */
+export function translateToIndonesian(message: string): string {
+  for (const { pattern, translation } of PATTERNS) {
+    const found = pattern.exec(message);
+    if (!found) continue;
+    const values = found.slice(1);
+    return translation.replaceAll("{}", () => values.shift() ?? "");
+  }
+  return message;
+}
+
+/** The first pattern that fits is used, so a specific message comes before a general one. */
+export const MESSAGES_IN_INDONESIAN: Readonly<Record<string, string>> = {
+  // Fields.
+  "is required": "wajib diisi",
+  "must not be empty": "tidak boleh kosong",
+  "must be at most {} characters long": "paling banyak {} karakter",
+  "must be at most {} characters": "paling banyak {} karakter",
+  "must have at least {} characters": "paling sedikit {} karakter",
+  "must be 1-255 printable characters": "harus 1–255 karakter yang dapat dicetak",
+  "must not contain control characters": "tidak boleh berisi karakter kontrol",
+  "must be sent only once": "hanya boleh dikirim sekali",
+  "must be an email address": "harus berupa alamat email",
+  "must be a phone number with at least {} digits":
+    "harus berupa nomor telepon, paling sedikit {} angka",
+  "must start with the country code and contain only digits, such as {}":
+    "harus diawali kode negara dan hanya berisi angka, misalnya {}",
+  "must be a virtual account number": "harus berupa nomor virtual account",
+  "must contain only letters, digits and - _ ~ . and must not be . or ..":
+    "hanya boleh berisi huruf, angka, dan - _ ~ . serta tidak boleh . atau ..",
+  "must be one of {}, or another type of the gateway":
+    "harus salah satu dari {}, atau jenis lain dari gateway",
+  "must be one of {}": "harus salah satu dari {}",
+  "must have at most {} values": "paling banyak {} nilai",
+  "must have at most {} elements": "paling banyak {} baris",
+  "is not known; did you mean {}?": "tidak dikenal; maksud Anda {}?",
+  "must be a UUID": "harus berupa UUID",
+  "must be the id of a payment, an invoice or a subscription":
+    "harus berupa ID pembayaran, invoice, atau langganan",
+  "must be a cursor from a Link header": "tidak valid; mulai dari halaman pertama",
+  "belongs to a list with other filters; start without it":
+    "berasal dari daftar dengan saringan lain; mulai dari halaman pertama",
+
+  // Numbers and amounts.
+  "must be a whole number of rupiah from {} to {}": "harus berupa rupiah bulat dari {} sampai {}",
+  "must be a whole number of rupiah": "harus berupa rupiah bulat",
+  "must be a whole number from {} to {}": "harus berupa bilangan bulat dari {} sampai {}",
+  "must be a whole number above 0": "harus berupa bilangan bulat di atas 0",
+  "must be at most {}, the amount left to refund":
+    "paling banyak {}, yaitu sisa yang dapat dikembalikan",
+  "must be at most {}, the authorized amount": "paling banyak {}, yaitu jumlah yang diotorisasi",
+  "must add up to more than 0": "jumlahnya harus lebih dari 0",
+  "must add up to at most {}": "jumlahnya paling banyak {}",
+  "must be at most {}": "paling banyak {}",
+
+  // Days, times and filters.
+  "must be a date such as {}": "harus berupa tanggal, misalnya {}",
+  "must be a day such as {}, or a time such as {}":
+    "harus berupa tanggal, misalnya {}, atau waktu, misalnya {}",
+  "must be a day such as {}": "harus berupa tanggal, misalnya {}",
+  "must be a time such as {}": "harus berupa waktu, misalnya {}",
+  "must be today or later in Western Indonesia Time (UTC+7)":
+    "harus hari ini atau setelahnya (WIB)",
+  "must be later than {}": "harus setelah awal periode",
+  "must not be {} than {}": "tidak boleh kurang dari batas awal",
+  "matches more than {} payments; add characters":
+    "cocok dengan lebih dari {} pembayaran; tambahkan karakter",
+  "needs created_from, at most {} days before created_to (default: now), or a filter by customer, order, transaction, virtual account, invoice or subscription":
+    "memerlukan periode paling lama {} hari, atau saringan menurut pelanggan, pesanan, transaksi, " +
+    "virtual account, invoice, atau langganan",
+  "has more than {} intervals; use a longer one":
+    "lebih dari {} interval; pilih interval yang lebih panjang",
+  "gives more than {} rows; use a longer interval":
+    "menghasilkan lebih dari {} baris; pilih interval yang lebih panjang",
+
+  // Invoices and webhook endpoints.
+  "is already used by another invoice; send another number, or omit it":
+    "sudah dipakai invoice lain; pakai nomor lain, atau kosongkan",
+  "Order id {} is already in use. Send a new order_id, or retry with the original Idempotency-Key.":
+    "ID pesanan {} sudah dipakai. Pakai ID lain, atau kosongkan.",
+  "The gateway already has a transaction with this order id. Send a new order_id.":
+    "Gateway sudah memiliki transaksi dengan ID pesanan ini. Pakai ID lain.",
+  "must be a URL, such as {}": "harus berupa URL, misalnya {}",
+  "must begin with https:// or http://": "harus diawali https:// atau http://",
+  "must begin with https://": "harus diawali https://",
+  "must not contain a user name or password": "tidak boleh berisi nama pengguna atau kata sandi",
+  "must not contain a fragment (#…)": "tidak boleh berisi fragmen (#…)",
+  "must not have the port 0": "tidak boleh memakai port 0",
+  "must be a public address": "harus berupa alamat publik",
+  "must not be localhost": "tidak boleh localhost",
+  "must resolve to public addresses only": "harus mengarah ke alamat publik saja",
+  "is missing; open the form again": "tidak ada; buka lagi formulir",
+  "is too old; load the form again": "terlalu lama; muat ulang formulir",
+
+  // Reports of the gateway.
+  "is missing; choose a report": "belum dipilih; pilih laporan",
+  "is empty; send the report as CSV": "kosong; pilih laporan CSV",
+  "was incomplete; send the form again": "tidak lengkap; kirim formulir lagi",
+  "was incomplete": "tidak lengkap",
+  "must be UTF-8; export the report as CSV UTF-8": "harus UTF-8; ekspor laporan sebagai CSV UTF-8",
+  "has more than {} days; send it in parts": "lebih dari {} hari; unggah dalam beberapa bagian",
+  "line {}: the amounts of one day are too large to add up":
+    "baris {}: jumlah dalam satu hari terlalu besar",
+  "line {}": "baris {}",
+  "{}: the file has two such columns, {}": "{}: berkas memiliki dua kolom seperti itu, {}",
+  "{}: the file has no column {}": "{}: berkas tidak memiliki kolom {}",
+  "name the column of {}; the file has {}": "sebutkan nama kolom {}; berkas berisi {}",
+  "has {} cells, but the header has {}": "memiliki {} sel, tetapi judulnya {}",
+  "has no order id or transaction id": "tidak memiliki ID pesanan atau ID transaksi",
+  "has an invalid id": "memiliki ID yang tidak valid",
+  "has an invalid amount: {}; use whole rupiah such as {}":
+    "memiliki jumlah yang tidak valid: {}; pakai rupiah bulat, misalnya {}",
+  "has an invalid fee: {}": "memiliki biaya yang tidak valid: {}",
+  "has an invalid net: {}": "memiliki jumlah bersih yang tidak valid: {}",
+  "has an invalid time: {}; use {} or {}": "memiliki waktu yang tidak valid: {}; pakai {} atau {}",
+  "has an unknown type: {}": "memiliki jenis yang tidak dikenal: {}",
+  "is not valid CSV: {}": "bukan CSV yang valid: {}",
+  "Maximum size of a report is {} MiB. Send it in parts.":
+    "Ukuran laporan paling besar {} MiB. Unggah dalam beberapa bagian.",
+  "The same file was uploaded at the same time. Send it again to get its result.":
+    "Berkas yang sama sedang diunggah. Unggah lagi untuk melihat hasilnya.",
+
+  // States of payments, invoices and subscriptions.
+  "A payment with status {} cannot be cancelled. Refund it instead.":
+    "Pembayaran berstatus {} tidak dapat dibatalkan. Kembalikan dananya.",
+  "A payment with status {} cannot be cancelled.":
+    "Pembayaran berstatus {} tidak dapat dibatalkan.",
+  "Only a pending payment can be expired; this one has the status {}.":
+    "Hanya pembayaran yang menunggu yang dapat diakhiri; statusnya sekarang {}.",
+  "Only an authorized card payment can be captured; this one has the status {}.":
+    "Hanya pembayaran kartu yang diotorisasi yang dapat ditangkap; statusnya sekarang {}.",
+  "Only a challenged payment can be approved or denied.":
+    "Hanya pembayaran yang perlu ditinjau yang dapat disetujui atau ditolak.",
+  "The full amount is already refunded or being refunded.":
+    "Seluruh dana sudah atau sedang dikembalikan.",
+  "A captured payment cannot be refunded before it is settled. Cancel it instead.":
+    "Pembayaran yang ditangkap belum dapat dikembalikan sebelum diselesaikan. Batalkan saja.",
+  "A payment with status {} cannot be refunded.":
+    "Dana pembayaran berstatus {} tidak dapat dikembalikan.",
+  "The gateway rejected the request: {}": "Gateway menolak permintaan: {}",
+  "An invoice with status {} cannot be voided. Refund its payment instead.":
+    "Invoice berstatus {} tidak dapat dibatalkan. Kembalikan dana pembayarannya.",
+  "An invoice with status {} cannot be voided.": "Invoice berstatus {} tidak dapat dibatalkan.",
+  "A subscription that is {} cannot be {}.":
+    "Tindakan ini tidak dapat dilakukan pada langganan berstatus {}.",
+  "The gateway has not confirmed this subscription yet. Retry later.":
+    "Gateway belum mengonfirmasi langganan ini. Coba lagi nanti.",
+
+  // Keys, jobs, endpoints and load.
+  "{} is the last valid staff key. Create another one first, with the command `keys create --user ID --staff`.":
+    "{} adalah key staf terakhir yang masih berlaku. Buat yang lain dulu dengan perintah " +
+    "`keys create --user ID --staff`.",
+  "Another job of this task is already queued for the same resource, so no retry is needed.":
+    "Pekerjaan lain untuk hal yang sama sudah menunggu, jadi tidak perlu diulang.",
+  "Only a failed job can be retried; this one is {}.":
+    "Hanya pekerjaan yang gagal yang dapat diulang; statusnya sekarang {}.",
+  "The request is more than 23 hours old and can no longer be processed. Read the job's error for its last known result.":
+    "Permintaan ini sudah lebih dari 23 jam dan tidak dapat diproses lagi. Lihat hasil terakhir pada " +
+    "kesalahan pekerjaan.",
+  "The card token was erased when the job ended. To retry, the caller has to send the same request with the same Idempotency-Key.":
+    "Token kartu dihapus saat pekerjaan berakhir. Pemanggil API harus mengirim permintaan yang sama " +
+    "dengan Idempotency-Key yang sama.",
+  "The endpoint was changed after this page was shown. Load it again.":
+    "Endpoint diubah setelah halaman ini ditampilkan. Muat ulang halaman.",
+  "You have {} open exports, and the limit is {}. Wait until one has ended.":
+    "Anda memiliki {} ekspor yang berjalan, dan batasnya {}. Tunggu sampai salah satunya selesai.",
+  "The service has no room for more exports. Retry in {} s.":
+    "Layanan tidak dapat menjalankan ekspor lagi. Coba lagi dalam {} detik.",
+  "The statistics are being computed from all payments. Retry in {} s; GET /status/ shows the progress of update_stats.":
+    "Statistik sedang dihitung dari semua pembayaran. Coba lagi dalam {} detik.",
+  "Retry in {} s.": "Coba lagi dalam {} detik.",
+};
+
+const PATTERNS = Object.entries(MESSAGES_IN_INDONESIAN).map(([message, translation]) => ({
+  pattern: new RegExp(`^${message.split("{}").map(escape).join("(.+)")}$`, "s"),
+  translation,
+}));
+
+function escape(text: string): string {
+  return text.replaceAll(/[.*+?^${}()|[\]\\]/g, "\\$&");
+}
