@@ -49,8 +49,8 @@ function languageOf(c: Context<AppEnv>): Language {
 }
 
 /**
- * Null: the request has none. A form that was sent with TLS must have the cookie that is bound to
- * the host, because a page of another host of the same domain can set the other one.
+ * Null: the request has none. A request with TLS must have the cookie that is bound to the host,
+ * because a page of another host of the same domain can set the other one.
  */
 export function sessionTokenOf(c: Context<AppEnv>): string | null {
   const bound = getCookie(c, SECURE_SESSION);
@@ -119,7 +119,17 @@ function originOf(c: Context<AppEnv>): URL | null {
   return URL.parse(c.req.header("origin") ?? "");
 }
 
-/** A proxy may end TLS, so the page's address decides. False for a GET, which does not send it. */
+/**
+ * Whether the browser uses TLS. A proxy may end TLS, so only the browser's headers say it. A GET has
+ * no `Origin`; but browsers send `Sec-Fetch-Site` only with TLS, or to their own machine. False for
+ * a GET of a browser from before 2023 (Safari 16.3), which does not send that header.
+ */
 function isSecure(c: Context<AppEnv>): boolean {
-  return originOf(c)?.protocol === "https:";
+  const origin = originOf(c);
+  if (origin !== null) return origin.protocol === "https:";
+  return c.req.header("sec-fetch-site") !== undefined &&
+    !OWN_MACHINE.test(c.req.header("host") ?? "");
 }
+
+/** The hosts to which browsers send `Sec-Fetch-Site` without TLS, too. */
+const OWN_MACHINE = /^((.+\.)?localhost|127\.\d+\.\d+\.\d+|\[::1\])\.?(:\d+)?$/i;
