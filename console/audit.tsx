@@ -36,7 +36,7 @@ export function addAudit({ deps, router, signedIn, page }: ConsoleBase): void {
       <>
         <FilterLink view={view} name="action" value={entry.action} />
         {entry.request_id && (
-          <span class="faint">{words.auditPage.request} {shorten(entry.request_id, 40)}</span>
+          <span class="faint">{words.request} {shorten(entry.request_id, 40)}</span>
         )}
       </>,
       <Outcome view={view} entry={entry} />,

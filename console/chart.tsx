@@ -112,14 +112,14 @@ export const StackedChart: FC<ChartProps> = (props) => {
 };
 
 const ChartTable: FC<ChartProps & { columnName: string }> = (
-  { view, id, columnName, columns, series },
+  { view, id, title, columnName, columns, series },
 ) => {
   const { showTable, total } = view.words.overviewPage;
   const titles = [columnName, ...series.map(({ name }) => name), total];
   return (
     <details id={`${id}-table`} class="folded">
       <summary>{showTable}</summary>
-      <Table columns={titles} amounts={[...titles.keys()].slice(1)}>
+      <Table label={title} columns={titles} amounts={[...titles.keys()].slice(1)}>
         {columns.map((column, index) => (
           <tr>
             <th scope="row">{column}</th>

@@ -16,6 +16,8 @@ export const Time: FC<{ view: View; at: string | null }> = ({ view, at }) =>
     : <time datetime={at} title={utcTime(at)}>{jakartaTime(at, view.words.locale)}</time>;
 
 interface TableProps {
+  /** What the table shows; screen readers announce it when it gets the focus. */
+  label: string;
   columns: Child[];
   /** The columns with amounts, whose titles are at the right like the amounts. */
   amounts?: number[];
@@ -25,8 +27,8 @@ interface TableProps {
 }
 
 /** A table that scrolls on narrow screens. */
-export const Table: FC<TableProps> = ({ columns, amounts = [], class: name, children }) => (
-  <div class={name ? `table ${name}` : "table"} tabindex={0} role="region">
+export const Table: FC<TableProps> = ({ label, columns, amounts = [], class: name, children }) => (
+  <div class={name ? `table ${name}` : "table"} tabindex={0} role="region" aria-label={label}>
     <table>
       <thead>
         <tr>

@@ -225,7 +225,7 @@ const Deliveries: FC<Omit<EventProps, "message">> = ({ view, event, deliveries }
       {deliveries.length === 0
         ? <p>{words.eventsPage.noDeliveries}</p>
         : (
-          <Table columns={columns} amounts={[2]}>
+          <Table label={words.deliveries} columns={columns} amounts={[2]}>
             {deliveries.map((delivery) => (
               <tr>
                 <td class="url">

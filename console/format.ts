@@ -1,4 +1,6 @@
-/** Amounts as Rp 44.000, and times in Jakarta. */
+/** Amounts as Rp 44.000, times in Jakarta, and the names of methods and statuses. */
+
+import type { Words } from "./words/words.ts";
 
 /** From a decimal text such as `44000.00`. */
 export function rupiah(amount: string): string {
@@ -42,20 +44,23 @@ export function utcTime(iso: string): string {
 }
 
 /** `payment_type` and `bank` as people write them: `bank_transfer` of `bca` is `BCA virtual account`. */
-export function methodName(type: string, bank: string | null = null): string {
-  if (type === "bank_transfer") return `${bank?.toUpperCase() ?? "Bank"} virtual account`;
-  return METHODS[type] ?? type.replaceAll("_", " ");
+export function methodName(words: Words, type: string, bank: string | null = null): string {
+  if (type === "bank_transfer") return words.virtualAccountOf(bank?.toUpperCase() ?? "Bank");
+  return words.methods[type] ?? BRANDS[type] ?? type.replaceAll("_", " ");
 }
 
-const METHODS: Record<string, string> = {
-  credit_card: "Card",
-  echannel: "Mandiri bill",
+/** Methods whose name is the same in all languages. */
+const BRANDS: Record<string, string> = {
   gopay: "GoPay",
   shopeepay: "ShopeePay",
   dana: "DANA",
   ovo: "OVO",
   qris: "QRIS",
-  cstore: "Convenience store",
   akulaku: "Akulaku",
   kredivo: "Kredivo",
 };
+
+/** A status of a payment; one that the service does not know stays as the gateway sent it. */
+export function paymentStatusName({ statuses }: Words, status: string): string {
+  return (statuses as Record<string, string>)[status] ?? status;
+}

@@ -19,6 +19,7 @@ export const InvoiceItems: FC<ItemsProps> = ({ view, items, total }) => {
     <section class="card" aria-labelledby="items">
       <h2 id="items">{shared.items}</h2>
       <Table
+        label={shared.items}
         columns={[shared.item, shared.price, shared.quantity, shared.subtotal]}
         amounts={[1, 2, 3]}
       >

@@ -111,6 +111,7 @@ const InvoicesPage: FC<InvoicesProps> = ({ view, filters, invoices, next, isFirs
       <div data-part="invoices">
         {invoices.length > 0 && (
           <Table
+            label={words.title}
             columns={[
               shared.amount,
               shared.status,

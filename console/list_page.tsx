@@ -85,7 +85,7 @@ export const ListPage: FC<ListProps> = (props) => {
         {rows.length === 0
           ? <p class="empty">{empty ?? words.nothing}</p>
           : (
-            <Table columns={columns} amounts={amounts}>
+            <Table label={title} columns={columns} amounts={amounts}>
               {rows.map((cells) => (
                 <tr>
                   {cells.map((cell, index) =>

@@ -172,7 +172,7 @@ const NotificationPage: FC<PageProps> = ({ view, notification, message }) => {
               notification.fraud_status,
             ].filter(Boolean).join(" · "),
             [words.amount]: amountOf(notification),
-            [words.method]: payment_type && methodName(payment_type),
+            [words.method]: payment_type && methodName(words, payment_type),
             [notificationsPage.statusCode]: notification.status_code,
             [words.transaction]: notification.transaction_id &&
               <code>{notification.transaction_id}</code>,

@@ -203,7 +203,7 @@ const VolumeChart: FC<{ view: SignedInView; volumes: Volumes }> = ({ view, volum
     timeZone: ZONE,
   });
   const series = volumes.series.map(({ type, values }) => ({
-    name: type === null ? otherMethods : methodName(type),
+    name: type === null ? otherMethods : methodName(words, type),
     values,
   }));
   return (

@@ -143,7 +143,7 @@ const Details: FC<PartProps> = ({ view, payment }) => {
       <h2 id="details">{words.details}</h2>
       <Facts
         facts={{
-          [words.method]: methodName(payment.payment_type, payment.bank),
+          [words.method]: methodName(words, payment.payment_type, payment.bank),
           [words.paymentPage.invoice]: invoice_id &&
             <a href={`${root}/invoices/${invoice_id}/`}>{invoice_id}</a>,
           [words.paymentPage.subscription]: subscription_id &&
@@ -234,7 +234,10 @@ const Items: FC<PartProps> = ({ view, payment }) => {
   return (
     <section class="card" aria-labelledby="items">
       <h2 id="items">{words.items}</h2>
-      <Table columns={[words.item, words.price, words.quantity, words.subtotal]}>
+      <Table
+        label={words.items}
+        columns={[words.item, words.price, words.quantity, words.subtotal]}
+      >
         {payment.items.map((item) => (
           <tr>
             <td>{item.name}</td>
@@ -254,7 +257,10 @@ const Refunds: FC<PartProps> = ({ view, payment }) => {
   return (
     <section class="card" aria-labelledby="refunds">
       <h2 id="refunds">{words.refunds}</h2>
-      <Table columns={[words.created, words.amount, words.reason, words.status]}>
+      <Table
+        label={words.refunds}
+        columns={[words.created, words.amount, words.reason, words.status]}
+      >
         {payment.refunds.map((refund) => (
           <tr>
             <td>

@@ -214,7 +214,7 @@ function effectsOf({ words }: View, payment: PaymentView, action: PaymentAction)
     case "expire":
       return effects.expire(amount, expiry_time && jakartaTime(expiry_time, words.locale));
     case "refund":
-      return effects.refund(limit, methodName(payment.payment_type, payment.bank));
+      return effects.refund(limit, methodName(words, payment.payment_type, payment.bank));
     case "capture":
       return effects.capture(limit);
     case "approve":

@@ -11,6 +11,7 @@ import { recordError } from "../routes/shared/problem.ts";
 import { type ConsoleBase, EVENT_NAMES, requireActor } from "./base.tsx";
 import { FormToken, Time } from "./elements.tsx";
 import { explain } from "./explain.ts";
+import { paymentStatusName } from "./format.ts";
 import { Frame } from "./frame.tsx";
 import { readFor } from "./payment.tsx";
 import type { SignedInView } from "./session.ts";
@@ -103,9 +104,9 @@ const AnswersPage: FC<AnswersProps> = ({ view, payment, notifications, answer, e
         {notifications.map((notification, index) => (
           <details open={index === 0}>
             <summary>
-              <Time view={view} at={notification.created_at} /> {notification.transaction_status}:
-              {" "}
-              {notification.status}
+              <Time view={view} at={notification.created_at} />{" "}
+              {paymentStatusName(view.words, notification.transaction_status)}:{" "}
+              {shared.notificationsPage.statuses[notification.status]}
             </summary>
             <Json data={notification.raw_payload} />
           </details>

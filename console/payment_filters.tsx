@@ -4,7 +4,7 @@ import type { FC } from "hono/jsx";
 import { PAYMENT_TYPES } from "../core/payments/charge_input.ts";
 import { PAYMENT_STATUSES } from "../core/payments/states.ts";
 import { Boxes, Choice, Field } from "./fields.tsx";
-import { methodName, rupiah } from "./format.ts";
+import { methodName, paymentStatusName, rupiah } from "./format.ts";
 import {
   COLUMNS,
   DEFAULT_COLUMNS,
@@ -88,8 +88,8 @@ const NO_FILTERS: Partial<PaymentQuery> = {
 /** A value of a filter as the page shows it. */
 function valueText({ words }: View, name: string, value: string): string {
   const { fraudStatuses, outcomeUnknown } = words.paymentsPage;
-  if (name === "status") return (words.statuses as Record<string, string>)[value] ?? value;
-  if (name === "payment_type") return methodName(value);
+  if (name === "status") return paymentStatusName(words, value);
+  if (name === "payment_type") return methodName(words, value);
   if (name === "fraud_status") return fraudStatuses[value] ?? value;
   if (name === "outcome" && value === "unknown") return outcomeUnknown;
   return name.endsWith("amount") && /^\d+$/.test(value) ? rupiah(value) : value;
@@ -113,7 +113,7 @@ const FilterForm: FC<FiltersProps> = ({ view, query }) => {
         name="payment_type"
         label={labels.payment_type}
         chosen={query.payment_type}
-        options={PAYMENT_TYPES.map((type) => [type, methodName(type)])}
+        options={PAYMENT_TYPES.map((type) => [type, methodName(words, type)])}
       />
       <div class="fields">
         {input("from", "date")}

@@ -17,6 +17,7 @@ export const PaymentTable: FC<PaymentTableProps> = ({ view, payments, columns })
   const { words } = view;
   return (
     <Table
+      label={words.payments}
       class="payments"
       columns={columns.map((column) => words.paymentsPage.columnNames[column])}
       amounts={columns.flatMap((column, index) => AMOUNTS.includes(column) ? [index] : [])}
@@ -40,7 +41,7 @@ const CELLS: Record<Column, (view: SignedInView, payment: PaymentSummary) => Chi
   order: ({ root }, { id, order_id }) => <a href={`${root}/payments/${id}/`}>{order_id}</a>,
   customer: (_, { customer_email }) => customer_email ?? "–",
   name: (_, { customer_first_name }) => customer_first_name ?? "–",
-  method: (_, { payment_type }) => methodName(payment_type),
+  method: ({ words }, { payment_type }) => methodName(words, payment_type),
   amount: (_, { gross_amount }) => rupiah(gross_amount),
   refunded: (_, { refund_amount }) => rupiah(refund_amount),
   net: (_, { net_amount }) => rupiah(net_amount),

@@ -19,7 +19,7 @@ export const ProblemPage: FC<ProblemProps> = ({ view, text, requestId, isRetried
       <h1>{view.words.failed}</h1>
       <p role="alert" class="error">{text}</p>
       {isRetried && <p>{view.words.retriedByItself}</p>}
-      <p class="help">Request {requestId}</p>
+      <p class="help">{view.words.request} {requestId}</p>
       <a class="button" href={`${view.root}/`}>{view.words.back}</a>
     </section>
   </Frame>

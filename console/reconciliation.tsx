@@ -283,6 +283,7 @@ const Differences: FC<ResultProps> = (props) => {
       <input type="hidden" name="result" value={result ?? ""} />
       <input type="hidden" name="cursor" value={after ?? ""} />
       <Table
+        label={texts.differences}
         columns={[
           texts.line,
           words.result,
@@ -363,7 +364,7 @@ const Days: FC<StatusProps & { reconciliation: ReconciliationView }> = (props) =
         <h2>{byDay}</h2>
         <a class="button" href={`${root}${PATH}${id}/days.csv`} download="">{download}</a>
       </div>
-      <Table columns={[day, lines, gross, fee, net]} amounts={[1, 2, 3, 4]}>
+      <Table label={byDay} columns={[day, lines, gross, fee, net]} amounts={[1, 2, 3, 4]}>
         {all.slice(0, MAX_DAYS).map((each) => (
           <tr>
             <td>{each.date === null ? noDay : dayText(words.locale, each.date)}</td>

@@ -138,6 +138,7 @@ const ReconciliationTable: FC<Pick<PageProps, "view" | "reconciliations">> = (pr
   const { period, lines, differences, by } = words.reconciliationPage;
   return (
     <Table
+      label={words.reconciliationPage.title}
       columns={[period, words.created, by, lines, differences, words.status]}
       amounts={[3, 4]}
     >

@@ -16,7 +16,7 @@ import { MAX_COLUMNS, MAX_SERIES, StackedChart } from "./chart.tsx";
 import { sendCsv } from "./downloads.tsx";
 import { Table, Time } from "./elements.tsx";
 import { explain, type FieldLabels } from "./explain.ts";
-import { methodName, rupiah } from "./format.ts";
+import { methodName, paymentStatusName, rupiah } from "./format.ts";
 import { Frame } from "./frame.tsx";
 import { choose } from "./list_page.tsx";
 import type { SignedInView, View } from "./session.ts";
@@ -264,7 +264,11 @@ const GroupTable: FC<ReportProps> = ({ view, query, stats }) => {
   return (
     <section class="dense" aria-labelledby="groups">
       <h2 id="groups">{words.totals}</h2>
-      <Table columns={[words.groups[query.group], ...figureNames(view)]} amounts={after(1)}>
+      <Table
+        label={words.totals}
+        columns={[words.groups[query.group], ...figureNames(view)]}
+        amounts={after(1)}
+      >
         {groups.slice(0, MAX_GROUPS).map(({ name, totals }) => (
           <tr>
             <td>{name}</td>
@@ -286,6 +290,7 @@ const DetailTable: FC<ReportProps> = ({ view, query, stats }) => {
   return (
     <>
       <Table
+        label={words.byInterval[query.interval]}
         columns={[
           words.begin,
           ...isGrouped ? [words.groups[query.group]] : [],
@@ -344,16 +349,15 @@ function rate({ words }: View, { count, paid }: Totals): string {
 }
 
 function groupName({ words }: View, { group }: ReportQuery, row: StatsView["rows"][number]) {
-  const { statuses } = words;
   switch (group) {
     case "none":
       return words.reportsPage.gross;
     case "payment_type":
-      return methodName(row.payment_type!);
+      return methodName(words, row.payment_type!);
     case "bank":
       return row.bank?.toUpperCase() ?? words.reportsPage.noBank;
     case "transaction_status":
-      return statuses[row.transaction_status as keyof typeof statuses] ?? row.transaction_status!;
+      return paymentStatusName(words, row.transaction_status!);
     case "user_id":
       return row.user_id ?? words.reportsPage.noUser;
   }

@@ -36,7 +36,7 @@ const SessionsPage: FC<SessionsProps> = ({ view, sessions }) => {
   const { root, words, session: own } = view;
   const columns = [
     words.user,
-    words.status,
+    words.role,
     words.key,
     words.signedIn,
     words.lastUsed,
@@ -46,7 +46,7 @@ const SessionsPage: FC<SessionsProps> = ({ view, sessions }) => {
   return (
     <Frame view={view} title={words.sessions} path="/sessions/">
       <h1>{words.sessions}</h1>
-      <Table columns={columns}>
+      <Table label={words.sessions} columns={columns}>
         {sessions.map((session) => (
           <tr>
             <td>{session.user_id}</td>

@@ -190,7 +190,11 @@ const Backlog: FC<PartProps> = ({ view, status }) => {
       notifications.failed,
       null,
     ],
-    [backlog.unknownPayments, unanswered.payments, null],
+    [
+      <a href={`${root}/payments/?outcome=unknown`}>{backlog.unknownPayments}</a>,
+      unanswered.payments,
+      null,
+    ],
     [backlog.unknownInvoices, unanswered.invoices, null],
     [backlog.unknownSubscriptions, unanswered.subscriptions, null],
     [
@@ -210,6 +214,7 @@ const Backlog: FC<PartProps> = ({ view, status }) => {
   return (
     <Card id="backlog" title={backlog.title}>
       <Table
+        label={backlog.title}
         columns={[statusPage.what, statusPage.count, statusPage.oldest]}
         amounts={[1, 2]}
       >
@@ -231,7 +236,10 @@ const Failures: FC<PartProps> = ({ view, status }) => {
   if (last_failures.length === 0) return null;
   return (
     <Card id="failures" title={words.statusPage.failures}>
-      <Table columns={[words.jobsPage.updated, words.task, words.error]}>
+      <Table
+        label={words.statusPage.failures}
+        columns={[words.jobsPage.updated, words.task, words.error]}
+      >
         {last_failures.map(({ id, task, error, failed_at }) => (
           <tr>
             <td>

@@ -214,7 +214,7 @@ const Details: FC<PartProps> = ({ view, subscription }) => {
           [words.cycles]: words.cycleOf(current_interval, max_interval),
           [words.start]: start_time && <Time view={view} at={start_time} />,
           [words.next]: next && <Time view={view} at={next} />,
-          [shared.method]: methodName(subscription.payment_type),
+          [shared.method]: methodName(view.words, subscription.payment_type),
           [shared.customer]: customerName(subscription),
           [shared.email]: subscription.customer_email,
           [shared.phone]: subscription.customer_phone,

@@ -64,6 +64,7 @@ const SubscriptionsPage: FC<SubscriptionsProps> = (props) => {
       <div data-part="subscriptions">
         {subscriptions.length > 0 && (
           <Table
+            label={words.title}
             columns={[
               shared.amount,
               words.plan,
@@ -88,7 +89,7 @@ const SubscriptionsPage: FC<SubscriptionsProps> = (props) => {
                   <a href={`${root}${PATH}${subscription.id}/`}>{subscription.name}</a>
                 </td>
                 <td>{subscription.customer_email ?? customerName(subscription) ?? "–"}</td>
-                <td>{methodName(subscription.payment_type)}</td>
+                <td>{methodName(view.words, subscription.payment_type)}</td>
                 <td>
                   <Time view={view} at={nextCharge(subscription)} />
                 </td>
@@ -119,7 +120,9 @@ interface FiltersProps {
 const SubscriptionFilters: FC<FiltersProps> = ({ view, filters, errors }) => {
   const { words: { subscriptionsPage: words, ...shared } } = view;
   const valueOf = (name: string) => filters.get(name)?.[0] ?? "";
-  const types = Object.fromEntries(SUBSCRIPTION_TYPES.map((type) => [type, methodName(type)]));
+  const types = Object.fromEntries(
+    SUBSCRIPTION_TYPES.map((type) => [type, methodName(view.words, type)]),
+  );
   const labels = {
     status: shared.status,
     name: shared.name,

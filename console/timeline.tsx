@@ -3,7 +3,7 @@
 import type { Child, FC } from "hono/jsx";
 import type { TimelineEntry, TimelineView } from "../core/timelines.ts";
 import { Time } from "./elements.tsx";
-import { rupiah } from "./format.ts";
+import { paymentStatusName, rupiah } from "./format.ts";
 import type { View } from "./session.ts";
 
 /** Fewer than the API shows, so that a page stays small. */
@@ -21,7 +21,7 @@ export const Timeline: FC<{ view: View; timeline: TimelineView }> = ({ view, tim
         {timeline.entries.toReversed().map((entry) => (
           <li class={entry.type}>
             <span class="kind">{words.entryTypes[entry.type]}</span>
-            <span>{describe(view, entry)}</span>
+            <span>{describe(view, timeline, entry)}</span>
             <Time view={view} at={entry.at} />
           </li>
         ))}
@@ -31,12 +31,13 @@ export const Timeline: FC<{ view: View; timeline: TimelineView }> = ({ view, tim
   );
 };
 
-function describe(view: View, entry: TimelineEntry): Child {
+function describe(view: View, timeline: TimelineView, entry: TimelineEntry): Child {
   const { words } = view;
   const { transition, refund, notification, event } = entry;
   if (transition) {
     const { from_status, to_status, source, actor } = transition;
-    const change = [from_status, to_status].filter(Boolean).join(" → ");
+    const change = [from_status, to_status].filter((status) => status !== null)
+      .map((status) => statusName(view, timeline, entry, status)).join(" → ");
     return `${change} (${source}${actor ? ` ${words.by} ${actor}` : ""})`;
   }
   if (refund) return `${rupiah(refund.amount)}: ${words.refundStatuses[refund.status]}`;
@@ -44,7 +45,9 @@ function describe(view: View, entry: TimelineEntry): Child {
     const { id, transaction_status, status, error_message } = notification;
     return (
       <>
-        <a href={`${view.root}/notifications/${id}/`}>{transaction_status}</a>
+        <a href={`${view.root}/notifications/${id}/`}>
+          {paymentStatusName(words, transaction_status)}
+        </a>
         {`: ${words.notificationsPage.statuses[status]}${
           error_message ? ` (${error_message})` : ""
         }`}
@@ -61,4 +64,16 @@ function describe(view: View, entry: TimelineEntry): Child {
       {sent.length > 0 && `; ${words.deliveries}: ${sent.join("; ")}`}
     </>
   );
+}
+
+/** A transition is one of the resource itself, or of one of its payments. */
+function statusName(
+  { words }: View,
+  { resource }: TimelineView,
+  { payment_id }: TimelineEntry,
+  status: string,
+): string {
+  if (resource === "payment" || payment_id !== null) return paymentStatusName(words, status);
+  const { statuses } = resource === "invoice" ? words.invoicesPage : words.subscriptionsPage;
+  return (statuses as Record<string, string>)[status] ?? status;
 }

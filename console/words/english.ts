@@ -61,6 +61,8 @@ export const ENGLISH: Words = {
     partial_chargeback: "Partial chargeback",
     chargeback: "Chargeback",
   },
+  methods: { credit_card: "Card", echannel: "Mandiri bill", cstore: "Convenience store" },
+  virtualAccountOf: (bank) => `${bank} virtual account`,
   challenged: "Needs a review",
   details: "Details",
   requested: "Requested",
@@ -127,6 +129,7 @@ export const ENGLISH: Words = {
     "This record has changed since the page was opened. Nothing was done. Check what is shown now, " +
     "and send the form again if you still want to.",
   failed: "This did not work",
+  request: "Request",
   notFound: "This page does not exist.",
   problems: PROBLEMS_IN_ENGLISH,
   message: (english) => english,

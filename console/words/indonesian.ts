@@ -63,6 +63,8 @@ export const INDONESIAN: Words = {
     partial_chargeback: "Chargeback sebagian",
     chargeback: "Chargeback",
   },
+  methods: { credit_card: "Kartu", echannel: "Tagihan Mandiri", cstore: "Gerai ritel" },
+  virtualAccountOf: (bank) => `Virtual account ${bank}`,
   challenged: "Perlu ditinjau",
   details: "Rincian",
   requested: "Diminta",
@@ -129,6 +131,7 @@ export const INDONESIAN: Words = {
     "Data ini telah berubah sejak halaman dibuka. Tidak ada yang dilakukan. Periksa data " +
     "yang ditampilkan sekarang, lalu kirim formulir lagi jika masih diperlukan.",
   failed: "Permintaan tidak berhasil",
+  request: "Permintaan",
   notFound: "Halaman ini tidak ada.",
   problems: PROBLEMS_IN_INDONESIAN,
   message: translateToIndonesian,

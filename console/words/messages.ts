@@ -73,7 +73,7 @@ export const MESSAGES_IN_INDONESIAN: Readonly<Record<string, string>> = {
   "needs created_from, at most {} days before created_to (default: now), or a filter by customer, order, transaction, virtual account, invoice or subscription":
     "memerlukan periode paling lama {} hari, atau saringan menurut pelanggan, pesanan, transaksi, " +
     "virtual account, invoice, atau langganan",
-  "has more than {} intervals; use a longer one":
+  "gives more than {} intervals; use a longer one":
     "lebih dari {} interval; pilih interval yang lebih panjang",
   "gives more than {} rows; use a longer interval":
     "menghasilkan lebih dari {} baris; pilih interval yang lebih panjang",
@@ -165,7 +165,7 @@ export const MESSAGES_IN_INDONESIAN: Readonly<Record<string, string>> = {
   "The card token was erased when the job ended. To retry, the caller has to send the same request with the same Idempotency-Key.":
     "Token kartu dihapus saat pekerjaan berakhir. Pemanggil API harus mengirim permintaan yang sama " +
     "dengan Idempotency-Key yang sama.",
-  "The endpoint was changed after this page was shown. Load it again.":
+  "The endpoint was changed after this page was shown. Load the page again.":
     "Endpoint diubah setelah halaman ini ditampilkan. Muat ulang halaman.",
   "You have {} open exports, and the limit is {}. Wait until one has ended.":
     "Anda memiliki {} ekspor yang berjalan, dan batasnya {}. Tunggu sampai salah satunya selesai.",

@@ -47,7 +47,6 @@ export interface OperationsWords {
     response: string;
     answer: string;
     duration: string;
-    lastAttempt: string;
     nextAttempt: string;
     testResult: string;
     done: Record<"saved" | "enabled" | "disabled" | "removed" | "existed", string>;
@@ -131,7 +130,6 @@ export interface OperationsWords {
     action: string;
     resource: string;
     resourceId: string;
-    request: string;
     outcomes: Record<AuditView["outcome"], string>;
     noneOnPage: string;
   };

@@ -46,7 +46,6 @@ export const OPERATIONS_IN_ENGLISH: OperationsWords = {
     response: "Response",
     answer: "Response body",
     duration: "Duration",
-    lastAttempt: "Last attempt",
     nextAttempt: "Next attempt",
     testResult: "Test result",
     done: {
@@ -159,7 +158,6 @@ export const OPERATIONS_IN_ENGLISH: OperationsWords = {
     action: "Action",
     resource: "Changed",
     resourceId: "Resource id or key",
-    request: "Request",
     outcomes: { changed: "Done", refused: "Refused", exported: "Exported" },
     noneOnPage: "No entries match on this page. Continue with the next page.",
   },

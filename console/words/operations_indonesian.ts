@@ -47,7 +47,6 @@ export const OPERATIONS_IN_INDONESIAN: OperationsWords = {
     response: "Respons",
     answer: "Isi respons",
     duration: "Durasi",
-    lastAttempt: "Percobaan terakhir",
     nextAttempt: "Percobaan berikutnya",
     testResult: "Hasil uji coba",
     done: {
@@ -162,7 +161,6 @@ export const OPERATIONS_IN_INDONESIAN: OperationsWords = {
     action: "Tindakan",
     resource: "Yang diubah",
     resourceId: "ID objek atau key",
-    request: "Permintaan",
     outcomes: { changed: "Dilakukan", refused: "Ditolak", exported: "Diekspor" },
     noneOnPage: "Tidak ada entri yang cocok di halaman ini. Lanjutkan ke halaman berikutnya.",
   },

@@ -56,6 +56,9 @@ export interface Words extends OperationsWords {
   invalidFilter: string;
   statuses: Record<PaymentStatus, string>;
   challenged: string;
+  /** The names of methods that are not brands, by `payment_type`. */
+  methods: Record<string, string>;
+  virtualAccountOf(bank: string): string;
   details: string;
   requested: string;
   captured: string;
@@ -100,6 +103,8 @@ export interface Words extends OperationsWords {
   recordChanged: string;
   failed: string;
   notFound: string;
+  /** Followed by the id of a request. */
+  request: string;
   problems: ProblemWords;
   /** A message of the core, in the language of the page if it is known. */
   message(english: string): string;

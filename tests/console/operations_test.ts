@@ -35,7 +35,7 @@ Deno.test("console payment: the timeline shows who caused each change", async ()
   await staff.open(`/console/payments/${payment.id}/cancel/`);
   await staff.submit(/cancel/);
   const { html } = await staff.open(`/console/payments/${payment.id}/`);
-  assert.match(html, /pending → cancel \([^)]*by api_key:gk_/);
+  assert.match(html, /Pending → Cancelled \([^)]*by api_key:gk_/);
   assert.match(html, /payment_received/);
 });
 

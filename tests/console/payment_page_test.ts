@@ -135,6 +135,10 @@ Deno.test("console payment: shows the gateway's answers without signatures and t
   assert.ok(staff.page.html.includes(`href="${path}"`));
   const stored = await staff.open(path);
   assert.match(unescape(stored.html), /<pre[^>]*>\{\s+".*"transaction_id": "/s);
+  assert.match(stored.html, /<\/time> (Captured|Paid): (Applied|Duplicate)/);
+  const { html: translated } = await staff.open(path, { "Accept-Language": "id" });
+  assert.match(translated, /<\/time> (Di-capture|Lunas): \p{Lu}/u);
+  await staff.open(path);
   const { html, status } = await staff.submit(/gateway/);
   assert.equal(status, 200);
   const current = unescape(html).match(/Current answer<\/h2><pre[^>]*>([^]*?)<\/pre>/)![1]!;

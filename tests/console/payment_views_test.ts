@@ -65,7 +65,7 @@ Deno.test("console payments: a filter that the list refuses is named, and the fo
   const staff = await openStaff(payments);
   const { status, html } = await staff.open("/console/payments/?min_amount=80000&status=expire");
   assert.equal(status, 400);
-  assert.match(html, /role="alert".*min_amount: needs/s);
+  assert.match(html, /role="alert".*Amount from \(Rp\): needs/s);
   assert.match(html, /name="min_amount" type="text" value="80000"/);
   assert.match(html, /name="status" value="expire" checked/);
 });
