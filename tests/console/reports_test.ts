@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import type { Caller } from "../../core/auth/caller.ts";
 import { readPaymentStats } from "../../core/reports/stats.ts";
 import { updateStats } from "../../core/reports/count_payments.ts";
-import { startsOf, totalsByGroup } from "../../console/totals.ts";
+import { startsOf, totalsByGroup } from "../../console/reports/totals.ts";
 import { type Browsing, signInTo } from "../support/console/browsing.ts";
 import { createDatabase } from "../support/database/database.ts";
 import { openPayments, type TestPayments } from "../support/payments/payments.ts";

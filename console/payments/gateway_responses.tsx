@@ -1,0 +1,123 @@
+/** `/console/payments/{id}/gateway/`: what the gateway sent about a payment. */
+
+import type { FC } from "hono/jsx";
+import { ServiceError } from "../../core/errors.ts";
+import { withoutSecrets } from "../../core/notifications/parse.ts";
+import { listNotifications, type NotificationView } from "../../core/notifications/read.ts";
+import { getStatus } from "../../core/payments/check_at_gateway.ts";
+import type { PaymentView } from "../../core/payments/views.ts";
+import { parsePathId } from "../../routes/shared/paths.ts";
+import { recordError } from "../../routes/shared/problem.ts";
+import { type ConsoleBase, EVENT_NAMES, requireActor } from "../shared/base.tsx";
+import { FormToken, Time } from "../shared/elements.tsx";
+import { explain } from "../shared/explain.ts";
+import { paymentStatusName } from "../shared/format.ts";
+import { Frame } from "../shared/frame.tsx";
+import { readFor } from "./payment.tsx";
+import type { SignedInView } from "../shared/session.ts";
+
+/** The newest notifications of the order. */
+const MAX_NOTIFICATIONS = 8;
+
+/** The gateway's answers have about 1,000 characters. Longer ones are cut off, so that pages stay small. */
+const MAX_CHARACTERS = 3_000;
+
+export function addPaymentAnswers({ deps, router, signedIn, formOf, page }: ConsoleBase): void {
+  const path = "/payments/:id/gateway/";
+
+  async function readAll(view: SignedInView, id: string) {
+    const payment = await readFor(deps, view, id);
+    const { notifications } = await listNotifications(deps, view.session.caller, {
+      order_id: payment.order_id,
+      limit: MAX_NOTIFICATIONS,
+      after: null,
+    });
+    return { view, payment, notifications };
+  }
+
+  router.get(path, async (c) => {
+    const view = await signedIn(c);
+    const shown = await readAll(view, parsePathId(c.req.param("id")));
+    return page(c, <AnswersPage {...shown} />);
+  });
+
+  router.post(path, async (c) => {
+    const view = await signedIn(c);
+    await formOf(c, view.session);
+    requireActor(view.session);
+    c.env.changesNothing = true;
+    const id = parsePathId(c.req.param("id"));
+    try {
+      const { gateway_response } = await getStatus(deps, view.session.caller, id);
+      const answer = gateway_response && withoutSecrets(gateway_response as never);
+      return page(c, <AnswersPage {...await readAll(view, id)} answer={answer} />);
+    } catch (thrown) {
+      if (!(thrown instanceof ServiceError) || thrown.code === "not_found") throw thrown;
+      const error = explain(view, recordError(thrown, c.env));
+      return page(c, <AnswersPage {...await readAll(view, id)} error={error} />, 400);
+    }
+  });
+}
+
+interface AnswersProps {
+  view: SignedInView;
+  payment: PaymentView;
+  notifications: NotificationView[];
+  /** The answer to the request for the status; null: the gateway has no transaction. */
+  answer?: object | null;
+  error?: string;
+}
+
+const AnswersPage: FC<AnswersProps> = ({ view, payment, notifications, answer, error }) => {
+  const { root, words: { paymentPage: words, ...shared }, session } = view;
+  const path = `/payments/${payment.id}/`;
+  return (
+    <Frame
+      view={view}
+      title={words.answers}
+      path={`${path}gateway/`}
+      live={answer === undefined ? payment.id : undefined}
+      events={EVENT_NAMES}
+    >
+      <p>
+        <a href={root + path}>← {payment.order_id}</a>
+      </p>
+      <h1>{words.answers}</h1>
+      <p class="subtitle">{words.answersHelp}</p>
+      {error && <p role="alert" class="error">{error}</p>}
+      <section class="card" aria-labelledby="current">
+        <h2 id="current">{words.currentAnswer}</h2>
+        {answer && <Json data={answer} />}
+        {answer === null && <p>{words.noTransaction}</p>}
+        {session.caller.isStaff
+          ? (
+            <form method="post" action={`${root}${path}gateway/`}>
+              <FormToken view={view} />
+              <button type="submit">{words.askGateway}</button>
+            </form>
+          )
+          : <p>{shared.viewersCannotAct}</p>}
+      </section>
+      <section class="card" aria-labelledby="notifications">
+        <h2 id="notifications">{words.notificationsHere}</h2>
+        {notifications.length === 0 && <p class="help">{words.noNotifications}</p>}
+        {notifications.map((notification, index) => (
+          <details open={index === 0}>
+            <summary>
+              <Time view={view} at={notification.created_at} />{" "}
+              {paymentStatusName(view.words, notification.transaction_status)}:{" "}
+              {shared.notificationsPage.statuses[notification.status]}
+            </summary>
+            <Json data={notification.raw_payload} />
+          </details>
+        ))}
+      </section>
+    </Frame>
+  );
+};
+
+const Json: FC<{ data: object }> = ({ data }) => {
+  const text = JSON.stringify(data, null, 2);
+  const shown = text.length > MAX_CHARACTERS ? `${text.slice(0, MAX_CHARACTERS)}…` : text;
+  return <pre tabindex={0}>{shown}</pre>;
+};
