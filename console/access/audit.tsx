@@ -1,5 +1,7 @@
 /** `/console/audit/`: who changed what, and who was refused. */
 
+import { pathByRoute } from "../shared/resource_paths.ts";
+import { parseResourceId } from "../../routes/audit.ts";
 import type { FC } from "hono/jsx";
 import { AUDIT_OUTCOMES, type AuditView, listAudit } from "../../core/audit/read.ts";
 import { encodeCursor } from "../../routes/shared/page.ts";
@@ -23,7 +25,7 @@ export function addAudit({ deps, router, signedIn, page }: ConsoleBase): void {
     const { entries, next } = await listAudit(deps, view.session.caller, {
       actor: query.actor || null,
       action: query.action || null,
-      resourceId: idOf(query.resource),
+      resourceId: query.resource === "" ? null : parseResourceId(query.resource),
       outcome,
       createdFrom: created_from,
       createdTo: created_to,
@@ -94,12 +96,6 @@ export function addAudit({ deps, router, signedIn, page }: ConsoleBase): void {
   });
 }
 
-/** The id of a resource has lower case letters; the prefix of a key has both. */
-function idOf(text: string): string | null {
-  if (text === "") return null;
-  return text.startsWith("gk_") ? text : text.toLowerCase();
-}
-
 interface EntryProps {
   view: View;
   entry: AuditView;
@@ -118,29 +114,13 @@ const FilterLink: FC<{ view: View; name: string; value: string }> = ({ view, nam
   </a>
 );
 
-/** Where the page of the resource is that a request changed, by the first part of its route. */
-const PAGES: Record<string, string> = {
-  charge: "/payments/",
-  events: "/events/",
-  invoices: "/invoices/",
-  jobs: "/jobs/",
-  notifications: "/notifications/",
-  payments: "/payments/",
-  reviews: "/payments/",
-  subscriptions: "/subscriptions/",
-  "webhook-endpoints": "/webhooks/",
-  webhooks: "/webhooks/",
-};
-
 /** A link to what the request was about. */
 const Changed: FC<EntryProps> = ({ view, entry: { action, resource_id } }) => {
   if (resource_id === null) return <>–</>;
   const [, area = ""] = action.match(/^\w+ (?:\/console)?\/([\w-]+)\//) ?? [];
   if (area === "keys") return <a href={`${view.root}/keys/`}>{resource_id}</a>;
-  const path = Object.hasOwn(PAGES, area) ? PAGES[area] : undefined;
-  return path
-    ? <a href={`${view.root}${path}${resource_id}/`}>{resource_id}</a>
-    : <code>{resource_id}</code>;
+  const path = pathByRoute(area, resource_id);
+  return path ? <a href={view.root + path}>{resource_id}</a> : <code>{resource_id}</code>;
 };
 
 const TONES: Record<AuditView["outcome"], Tone> = {

@@ -2,7 +2,7 @@
 
 import type { FC } from "hono/jsx";
 import type { InvoiceStatus } from "../../core/invoices/states.ts";
-import { Table } from "../shared/elements.tsx";
+import { Label, Table, type Tone } from "../shared/elements.tsx";
 import { rupiah } from "../shared/format.ts";
 import type { View } from "../shared/session.ts";
 
@@ -39,18 +39,18 @@ export const InvoiceItems: FC<ItemsProps> = ({ view, items, total }) => {
   );
 };
 
-const TONES: Record<InvoiceStatus, string> = {
+const TONES: Record<InvoiceStatus, Tone> = {
   pending: "wait",
-  draft: "",
+  draft: "plain",
   sent: "wait",
   partial: "wait",
   overdue: "bad",
   paid: "good",
-  void: "",
+  void: "plain",
   failed: "bad",
 };
 
 /** The state as a coloured label. */
 export const InvoiceStatusLabel: FC<{ view: View; status: InvoiceStatus }> = (
   { view, status },
-) => <span class={`status ${TONES[status]}`}>{view.words.invoicesPage.statuses[status]}</span>;
+) => <Label tone={TONES[status]}>{view.words.invoicesPage.statuses[status]}</Label>;

@@ -10,11 +10,12 @@ import { fingerprintRequest } from "../../routes/shared/idempotency.ts";
 import { recordError } from "../../routes/shared/problem.ts";
 import { type ConsoleBase, requireActor } from "../shared/base.tsx";
 import { actOnce, readKey, redirectAfter } from "../shared/confirm.tsx";
-import { Facts, FormToken } from "../shared/elements.tsx";
+import { BackLink, Facts, FormToken } from "../shared/elements.tsx";
 import { explain } from "../shared/explain.ts";
 import { FormField } from "../shared/fields.tsx";
 import { dayName, rupiah } from "../shared/format.ts";
 import { Frame } from "../shared/frame.tsx";
+import type { SignedInView } from "../shared/session.ts";
 import { InvoiceItems } from "./display.tsx";
 import {
   type InvoiceDraft,
@@ -28,7 +29,6 @@ import {
   TEXT_FIELDS,
   withLines,
 } from "./draft.ts";
-import type { SignedInView } from "../shared/session.ts";
 
 const LIST = "/invoices/";
 const PATH = `${LIST}new/`;
@@ -157,9 +157,7 @@ const InvoiceForm: FC<FormProps> = ({ view, formKey, draft, errors, error, today
   const others = errors.filter(({ field }) => !known.includes(field));
   return (
     <Frame view={view} title={words.create} path={PATH}>
-      <p>
-        <a href={root + LIST}>← {words.title}</a>
-      </p>
+      <BackLink view={view} to={LIST}>{words.title}</BackLink>
       <h1>{words.create}</h1>
       {error && (
         <div role="alert" class="error">

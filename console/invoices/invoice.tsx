@@ -2,7 +2,6 @@
 
 import type { FC } from "hono/jsx";
 import type { Caller } from "../../core/auth/caller.ts";
-import { ServiceError } from "../../core/errors.ts";
 import { getInvoiceStatus } from "../../core/invoices/check_at_gateway.ts";
 import type { InvoiceDeps } from "../../core/invoices/invoice_record.ts";
 import { readInvoice } from "../../core/invoices/read.ts";
@@ -14,29 +13,27 @@ import { readTimeline, type TimelineView } from "../../core/timelines.ts";
 import { readPaymentPage } from "../../routes/payments/list.ts";
 import { VoidInputSchema } from "../../routes/schemas/invoice.ts";
 import { scopeOf } from "../../routes/shared/action.ts";
-import { fingerprintRequest } from "../../routes/shared/idempotency.ts";
 import { parsePathId } from "../../routes/shared/paths.ts";
-import { recordError } from "../../routes/shared/problem.ts";
 import { validationError } from "../../routes/shared/router.ts";
+import { LinkedPayments } from "../payments/linked_payments.tsx";
 import { type ConsoleBase, EVENT_NAMES, requireActor } from "../shared/base.tsx";
 import {
   type ActionForm,
-  actOnce,
   ConfirmPage,
   newForm,
+  problemOf,
   readForm,
   redirectAfter,
-  requireUnchanged,
+  submitOnce,
 } from "../shared/confirm.tsx";
-import { Facts, FormToken, linkTo, Time } from "../shared/elements.tsx";
+import { BackLink, Facts, FormToken, linkTo, Time } from "../shared/elements.tsx";
 import { explain } from "../shared/explain.ts";
 import { issuesOf } from "../shared/field_errors.ts";
 import { dayName, rupiah } from "../shared/format.ts";
 import { Frame } from "../shared/frame.tsx";
-import { InvoiceItems, InvoiceStatusLabel } from "./display.tsx";
-import { LinkedPayments } from "../payments/linked_payments.tsx";
 import type { SignedInView, View } from "../shared/session.ts";
 import { Timeline, TIMELINE_LIMITS } from "../shared/timeline.tsx";
+import { InvoiceItems, InvoiceStatusLabel } from "./display.tsx";
 
 const PATH = "/invoices/";
 
@@ -44,7 +41,7 @@ const PATH = "/invoices/";
 const MAX_PAYMENTS = 20;
 
 export function addInvoice(base: ConsoleBase): void {
-  const { deps, root, router, signedIn, formOf, page } = base;
+  const { deps, root, router, signedIn, actorForm, page } = base;
 
   router.get(`${PATH}:id/`, async (c) => {
     const view = await signedIn(c);
@@ -57,9 +54,7 @@ export function addInvoice(base: ConsoleBase): void {
   });
 
   router.post(`${PATH}:id/check-status/`, async (c) => {
-    const view = await signedIn(c);
-    await formOf(c, view.session);
-    requireActor(view.session);
+    const { view } = await actorForm(c);
     c.env.changesNothing = true;
     const { caller } = view.session;
     const id = parsePathId(c.req.param("id"));
@@ -68,8 +63,7 @@ export function addInvoice(base: ConsoleBase): void {
       const done = gateway_response === null ? "notCheckedYet" : "checked";
       return c.redirect(`${root}${PATH}${id}/?done=${done}`, 303);
     } catch (thrown) {
-      if (!(thrown instanceof ServiceError) || thrown.code === "not_found") throw thrown;
-      const error = explain(view, recordError(thrown, c.env));
+      const error = explain(view, problemOf(c, thrown));
       const shown = await readAll(deps, caller, id);
       return page(c, <InvoicePage view={view} {...shown} error={error} />, 400);
     }
@@ -90,9 +84,7 @@ export function addInvoice(base: ConsoleBase): void {
   });
 
   router.post(`${PATH}:id/void/`, async (c) => {
-    const view = await signedIn(c);
-    const sent = await formOf(c, view.session);
-    requireActor(view.session);
+    const { view, sent } = await actorForm(c);
     const { caller } = view.session;
     const id = parsePathId(c.req.param("id"));
     const form = readForm(sent);
@@ -101,16 +93,17 @@ export function addInvoice(base: ConsoleBase): void {
       const parsed = VoidInputSchema.safeParse({ reason });
       if (!parsed.success) throw validationError(issuesOf(parsed.error));
       const scope = scopeOf("/invoices/{pk}/void/", id);
-      const requestKey = { key: form.idempotencyKey, ...fingerprintRequest(scope, parsed.data) };
       const current = shownOf(await readInvoice(deps, caller, id));
-      await requireUnchanged(deps, view, requestKey, { shown: form.shown, current });
-      const { isReplayed } = await actOnce(() =>
-        voidInvoice(deps, caller, id, parsed.data.reason, requestKey)
+      const isReplayed = await submitOnce(
+        deps,
+        view,
+        form,
+        { scope, input: parsed.data, current },
+        (requestKey) => voidInvoice(deps, caller, id, parsed.data.reason, requestKey),
       );
       return redirectAfter(c, `${root}${PATH}${id}/?done=voided`, isReplayed);
     } catch (thrown) {
-      if (!(thrown instanceof ServiceError) || thrown.code === "not_found") throw thrown;
-      const problem = recordError(thrown, c.env);
+      const problem = problemOf(c, thrown);
       const error = problem.members.outcome === "unknown"
         ? view.words.invoicesPage.voidUnknown
         : explain(view, problem, { reason: view.words.reason });
@@ -156,7 +149,7 @@ interface InvoiceProps extends Shown {
 
 const InvoicePage: FC<InvoiceProps> = (props) => {
   const { view, invoice, payments, timeline, message, error } = props;
-  const { root, words: { invoicesPage: words } } = view;
+  const { words: { invoicesPage: words } } = view;
   return (
     <Frame
       view={view}
@@ -165,9 +158,7 @@ const InvoicePage: FC<InvoiceProps> = (props) => {
       live={invoice.id}
       events={EVENT_NAMES}
     >
-      <p>
-        <a href={root + PATH}>← {words.title}</a>
-      </p>
+      <BackLink view={view} to={PATH}>{words.title}</BackLink>
       {message && <p role="status" class="done">{message}</p>}
       {error && <p role="alert" class="error">{error}</p>}
       <h1>

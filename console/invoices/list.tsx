@@ -3,10 +3,7 @@
 import type { FC } from "hono/jsx";
 import type { FieldError } from "../../core/errors.ts";
 import type { InvoiceView } from "../../core/invoices/views.ts";
-import type { Position } from "../../core/page.ts";
-import { EXPORT_PAGE } from "../../core/reports/export_stream.ts";
-import { exportInvoices } from "../../core/reports/exports.ts";
-import { sendFile } from "../../routes/exports/routes.ts";
+import { invoiceSource, sendFile } from "../../routes/exports/routes.ts";
 import { InvoiceListQuery, readInvoicePage } from "../../routes/invoices/routes.ts";
 import { encodePosition } from "../../routes/shared/page.ts";
 import { validationError } from "../../routes/shared/router.ts";
@@ -25,8 +22,8 @@ import {
 } from "../shared/filter_panel.tsx";
 import { dayName, rupiah } from "../shared/format.ts";
 import { Frame } from "../shared/frame.tsx";
-import { InvoiceStatusLabel } from "./display.tsx";
 import type { SignedInView, View } from "../shared/session.ts";
+import { InvoiceStatusLabel } from "./display.tsx";
 
 const PATH = "/invoices/";
 
@@ -65,11 +62,7 @@ export function addInvoices({ deps, router, signedIn, page }: ConsoleBase): void
     const { session } = await signedIn(c);
     const parsed = InvoiceListQuery.safeParse(toApiQuery(readFilters(c.req.url, FILTERS)));
     if (!parsed.success) throw validationError(issuesOf(parsed.error));
-    const source = exportInvoices(deps, session.caller, async (after: Position | null) => {
-      const query = { ...parsed.data, limit: EXPORT_PAGE, cursor: after ?? undefined };
-      const { invoices, next } = await readInvoicePage(deps, session.caller, query);
-      return { items: invoices, next };
-    });
+    const source = invoiceSource(deps, session.caller, parsed.data);
     return await sendFile(c, deps.exports, "invoices", { ...source, hasByteOrderMark: true });
   });
 }

@@ -15,7 +15,7 @@ import { FilterBar, queryOf, sentFields } from "../shared/filter_bar.tsx";
 import { rupiah } from "../shared/format.ts";
 import { Frame } from "../shared/frame.tsx";
 import { cursorOf, ListPage, PAGE_SIZE } from "../shared/list_page.tsx";
-import { resourcePath } from "../shared/resource_paths.ts";
+import { pathByEvent } from "../shared/resource_paths.ts";
 import type { SignedInView, View } from "../shared/session.ts";
 
 const PATH = "/events/";
@@ -126,7 +126,7 @@ const ResourceLink: FC<{ view: View; event: EventView }> = ({ view, event }) => 
   const { id, order_id, invoice_number, name, url } = dataOf(event);
   if (id === undefined) return <>–</>;
   const text = invoice_number ?? order_id ?? name ?? url ?? id;
-  const path = resourcePath(event.name, id);
+  const path = pathByEvent(event.name, id);
   return path ? <a href={view.root + path}>{text}</a> : <>{text}</>;
 };
 

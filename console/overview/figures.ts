@@ -1,5 +1,6 @@
 /** The figures of the overview, from the statistics of payments. Days are days in Jakarta. */
 
+import { wholeRupiah } from "../shared/format.ts";
 import type { Caller } from "../../core/auth/caller.ts";
 import type { Clock } from "../../core/clock.ts";
 import { readPaymentStats } from "../../core/reports/stats.ts";
@@ -125,9 +126,4 @@ function today(clock: Clock): { start: Temporal.ZonedDateTime; end: Temporal.Zon
 
 function instantText(time: Temporal.ZonedDateTime): string {
   return time.toInstant().toString();
-}
-
-/** Amounts in rupiah have no cents. */
-function wholeRupiah(amount: string): bigint {
-  return BigInt(amount.replace(/\.00$/, ""));
 }

@@ -2,7 +2,7 @@
 
 import type { FC } from "hono/jsx";
 import type { Caller } from "../../core/auth/caller.ts";
-import { invalidField, ServiceError } from "../../core/errors.ts";
+import { invalidField } from "../../core/errors.ts";
 import type { RequestKey, RequestResult } from "../../core/idempotency/keys.ts";
 import {
   approvePayment,
@@ -16,27 +16,25 @@ import { refundPayment } from "../../core/payments/refund.ts";
 import { PAYMENT_ACTIONS, type PaymentAction } from "../../core/payments/states.ts";
 import type { PaymentView } from "../../core/payments/views.ts";
 import { scopeOf } from "../../routes/shared/action.ts";
-import { fingerprintRequest } from "../../routes/shared/idempotency.ts";
 import { parsePathId } from "../../routes/shared/paths.ts";
-import { recordError } from "../../routes/shared/problem.ts";
 import { type ConsoleBase, requireActor } from "../shared/base.tsx";
 import {
   type ActionForm,
-  actOnce,
   ConfirmPage,
   newForm,
+  problemOf,
   readForm,
   redirectAfter,
-  requireUnchanged,
+  submitOnce,
 } from "../shared/confirm.tsx";
 import { explain, type FieldLabels } from "../shared/explain.ts";
-import { jakartaTime, methodName, rupiah } from "../shared/format.ts";
+import { jakartaTime, methodName, rupiah, wholeRupiah } from "../shared/format.ts";
+import type { SignedInView, View } from "../shared/session.ts";
 import { readFor } from "./payment.tsx";
 import { Status } from "./table.tsx";
-import type { SignedInView, View } from "../shared/session.ts";
 
 export function addPaymentActions(base: ConsoleBase): void {
-  const { deps, root, router, signedIn, formOf, page } = base;
+  const { deps, root, router, signedIn, actorForm, page } = base;
   for (const action of PAYMENT_ACTIONS) {
     router.get(`/payments/:id/${action}/`, async (c) => {
       const view = await signedIn(c);
@@ -54,9 +52,7 @@ export function addPaymentActions(base: ConsoleBase): void {
     });
 
     router.post(`/payments/:id/${action}/`, async (c) => {
-      const view = await signedIn(c);
-      const sent = await formOf(c, view.session);
-      requireActor(view.session);
+      const { view, sent } = await actorForm(c);
       const id = parsePathId(c.req.param("id"));
       const form = {
         ...readForm(sent),
@@ -66,16 +62,17 @@ export function addPaymentActions(base: ConsoleBase): void {
       try {
         const input = inputOf(action, form);
         const scope = scopeOf(`/payments/{pk}/${action}/`, id);
-        const requestKey = { key: form.idempotencyKey, ...fingerprintRequest(scope, input) };
         const current = shownOf(await readFor(deps, view, id));
-        await requireUnchanged(deps, view, requestKey, { shown: form.shown, current });
-        const { isReplayed } = await actOnce(() =>
-          act(deps, view.session.caller, id, action, input, requestKey)
+        const isReplayed = await submitOnce(
+          deps,
+          view,
+          form,
+          { scope, input, current },
+          (requestKey) => act(deps, view.session.caller, id, action, input, requestKey),
         );
         return redirectAfter(c, `${root}/payments/${id}/?done=${action}`, isReplayed);
       } catch (thrown) {
-        if (!(thrown instanceof ServiceError) || thrown.code === "not_found") throw thrown;
-        const problem = recordError(thrown, c.env);
+        const problem = problemOf(c, thrown);
         const payment = await readFor(deps, view, id);
         const error = problem.members.outcome === "unknown"
           ? view.words.outcomeUnknown
@@ -226,14 +223,9 @@ function effectsOf({ words }: View, payment: PaymentView, action: PaymentAction)
 
 /** What can be refunded or captured now, in whole rupiah; null: the action has no amount. */
 function amountLimit(payment: PaymentView, action: PaymentAction): string | null {
-  if (action === "capture") return wholeRupiah(payment.gross_amount);
+  if (action === "capture") return String(wholeRupiah(payment.gross_amount));
   if (action !== "refund") return null;
   const open = payment.refunds.filter(({ status }) => status === "pending")
-    .reduce((sum, { amount }) => sum + BigInt(wholeRupiah(amount)), 0n);
-  return String(BigInt(wholeRupiah(payment.net_amount ?? "0")) - open);
-}
-
-/** Amounts in rupiah have no cents. */
-function wholeRupiah(amount: string): string {
-  return amount.split(".")[0]!;
+    .reduce((sum, { amount }) => sum + wholeRupiah(amount), 0n);
+  return String(wholeRupiah(payment.net_amount ?? "0") - open);
 }

@@ -1,5 +1,6 @@
 /** The filters of the page of payments: a search, a collapsed form, and the filters in use. */
 
+import { FiltersInUse } from "../shared/filter_panel.tsx";
 import type { FC } from "hono/jsx";
 import { PAYMENT_TYPES } from "../../core/payments/charge_input.ts";
 import { PAYMENT_STATUSES } from "../../core/payments/states.ts";
@@ -60,22 +61,8 @@ const Chosen: FC<FiltersProps> = ({ view, query }) => {
       link: linkTo({ [name]: "" }),
     })),
   ];
-  if (chosen.length === 0) return null;
-  const without = { ...query, ...NO_FILTERS };
-  return (
-    <ul class="chosen" aria-label={words.paymentsPage.chosen}>
-      {chosen.map(({ text, link }) => (
-        <li>
-          <a href={link} aria-label={`${words.paymentsPage.remove} ${text}`}>
-            {text} <span aria-hidden="true">✕</span>
-          </a>
-        </li>
-      ))}
-      <li>
-        <a class="plain" href={`${root}/payments/?${searchOf(without)}`}>{words.reset}</a>
-      </li>
-    </ul>
-  );
+  const reset = linkTo(NO_FILTERS);
+  return <FiltersInUse view={view} filters={chosen} reset={reset} />;
 };
 
 const NO_FILTERS: Partial<PaymentQuery> = {
@@ -146,7 +133,7 @@ const FilterForm: FC<FiltersProps> = ({ view, query }) => {
         options={COLUMNS.map((column) => [column, columnNames[column]])}
       />
       <div class="actions">
-        <button type="submit" class="primary">{words.paymentsPage.apply}</button>
+        <button type="submit" class="primary">{words.apply}</button>
         <a class="button" href={`${root}/payments/`}>{words.reset}</a>
       </div>
     </form>

@@ -1,20 +1,19 @@
 /** `/console/payments/{id}/gateway/`: what the gateway sent about a payment. */
 
 import type { FC } from "hono/jsx";
-import { ServiceError } from "../../core/errors.ts";
 import { withoutSecrets } from "../../core/notifications/parse.ts";
 import { listNotifications, type NotificationView } from "../../core/notifications/read.ts";
 import { getStatus } from "../../core/payments/check_at_gateway.ts";
 import type { PaymentView } from "../../core/payments/views.ts";
 import { parsePathId } from "../../routes/shared/paths.ts";
-import { recordError } from "../../routes/shared/problem.ts";
-import { type ConsoleBase, EVENT_NAMES, requireActor } from "../shared/base.tsx";
-import { FormToken, Time } from "../shared/elements.tsx";
+import { type ConsoleBase, EVENT_NAMES } from "../shared/base.tsx";
+import { problemOf } from "../shared/confirm.tsx";
+import { BackLink, FormToken, Time } from "../shared/elements.tsx";
 import { explain } from "../shared/explain.ts";
 import { paymentStatusName } from "../shared/format.ts";
 import { Frame } from "../shared/frame.tsx";
-import { readFor } from "./payment.tsx";
 import type { SignedInView } from "../shared/session.ts";
+import { readFor } from "./payment.tsx";
 
 /** The newest notifications of the order. */
 const MAX_NOTIFICATIONS = 8;
@@ -22,7 +21,7 @@ const MAX_NOTIFICATIONS = 8;
 /** The gateway's answers have about 1,000 characters. Longer ones are cut off, so that pages stay small. */
 const MAX_CHARACTERS = 3_000;
 
-export function addPaymentAnswers({ deps, router, signedIn, formOf, page }: ConsoleBase): void {
+export function addPaymentAnswers({ deps, router, signedIn, actorForm, page }: ConsoleBase): void {
   const path = "/payments/:id/gateway/";
 
   async function readAll(view: SignedInView, id: string) {
@@ -42,9 +41,7 @@ export function addPaymentAnswers({ deps, router, signedIn, formOf, page }: Cons
   });
 
   router.post(path, async (c) => {
-    const view = await signedIn(c);
-    await formOf(c, view.session);
-    requireActor(view.session);
+    const { view } = await actorForm(c);
     c.env.changesNothing = true;
     const id = parsePathId(c.req.param("id"));
     try {
@@ -52,8 +49,7 @@ export function addPaymentAnswers({ deps, router, signedIn, formOf, page }: Cons
       const answer = gateway_response && withoutSecrets(gateway_response as never);
       return page(c, <AnswersPage {...await readAll(view, id)} answer={answer} />);
     } catch (thrown) {
-      if (!(thrown instanceof ServiceError) || thrown.code === "not_found") throw thrown;
-      const error = explain(view, recordError(thrown, c.env));
+      const error = explain(view, problemOf(c, thrown));
       return page(c, <AnswersPage {...await readAll(view, id)} error={error} />, 400);
     }
   });
@@ -79,9 +75,7 @@ const AnswersPage: FC<AnswersProps> = ({ view, payment, notifications, answer, e
       live={answer === undefined ? payment.id : undefined}
       events={EVENT_NAMES}
     >
-      <p>
-        <a href={root + path}>← {payment.order_id}</a>
-      </p>
+      <BackLink view={view} to={path}>{payment.order_id}</BackLink>
       <h1>{words.answers}</h1>
       <p class="subtitle">{words.answersHelp}</p>
       {error && <p role="alert" class="error">{error}</p>}

@@ -3,7 +3,6 @@
 import { raw } from "hono/html";
 import type { Child, FC } from "hono/jsx";
 import { renderSVG } from "uqr";
-import { ServiceError } from "../../core/errors.ts";
 import { getStatus } from "../../core/payments/check_at_gateway.ts";
 import type { PaymentDeps } from "../../core/payments/payment_record.ts";
 import { readPayment } from "../../core/payments/read.ts";
@@ -11,17 +10,17 @@ import { PAYMENT_ACTIONS } from "../../core/payments/states.ts";
 import { forCaller, type PaymentView } from "../../core/payments/views.ts";
 import { readTimeline, type TimelineView } from "../../core/timelines.ts";
 import { parsePathId } from "../../routes/shared/paths.ts";
-import { recordError } from "../../routes/shared/problem.ts";
-import { type ConsoleBase, EVENT_NAMES, requireActor } from "../shared/base.tsx";
-import { Facts, FormToken, linkTo, Table, Time } from "../shared/elements.tsx";
+import { type ConsoleBase, EVENT_NAMES } from "../shared/base.tsx";
+import { problemOf } from "../shared/confirm.tsx";
+import { BackLink, Facts, FormToken, linkTo, Table, Time } from "../shared/elements.tsx";
 import { explain } from "../shared/explain.ts";
 import { methodName, rupiah } from "../shared/format.ts";
 import { Frame } from "../shared/frame.tsx";
-import { Status } from "./table.tsx";
 import type { SignedInView, View } from "../shared/session.ts";
 import { Timeline, TIMELINE_LIMITS } from "../shared/timeline.tsx";
+import { Status } from "./table.tsx";
 
-export function addPayment({ deps, root, router, signedIn, formOf, page }: ConsoleBase): void {
+export function addPayment({ deps, root, router, signedIn, actorForm, page }: ConsoleBase): void {
   router.get("/payments/:id/", async (c) => {
     const view = await signedIn(c);
     const id = parsePathId(c.req.param("id"));
@@ -31,17 +30,14 @@ export function addPayment({ deps, root, router, signedIn, formOf, page }: Conso
   });
 
   router.post("/payments/:id/check-status/", async (c) => {
-    const view = await signedIn(c);
-    await formOf(c, view.session);
-    requireActor(view.session);
+    const { view } = await actorForm(c);
     c.env.changesNothing = true;
     const id = parsePathId(c.req.param("id"));
     try {
       await getStatus(deps, view.session.caller, id);
       return c.redirect(`${root}/payments/${id}/?done=checked`, 303);
     } catch (thrown) {
-      if (!(thrown instanceof ServiceError) || thrown.code === "not_found") throw thrown;
-      const error = explain(view, recordError(thrown, c.env));
+      const error = explain(view, problemOf(c, thrown));
       const shown = await readAll(deps, view, id);
       return page(c, <PaymentPage view={view} {...shown} error={error} />, 400);
     }
@@ -91,9 +87,7 @@ const PaymentPage: FC<PaymentProps> = ({ view, payment, timeline, message, error
       live={payment.id}
       events={EVENT_NAMES}
     >
-      <p>
-        <a href={`${view.root}/payments/`}>← {words.payments}</a>
-      </p>
+      <BackLink view={view} to="/payments/">{words.payments}</BackLink>
       {message && <p role="status" class="done">{message}</p>}
       {error && <p role="alert" class="error">{error}</p>}
       <h1>

@@ -1,9 +1,8 @@
 /** `/console/refunds/`: the refunds of all payments. */
 
-import { listRefunds, REFUND_STATUSES } from "../../core/payments/read_refunds.ts";
-import { EXPORT_PAGE } from "../../core/reports/export_stream.ts";
-import { exportRefunds } from "../../core/reports/exports.ts";
-import { sendFile } from "../../routes/exports/routes.ts";
+import { REFUND_STATUSES } from "../../core/payments/read_refunds.ts";
+import { refundSource, sendFile } from "../../routes/exports/routes.ts";
+import { readRefundPage } from "../../routes/refunds/routes.ts";
 import { encodeCursor } from "../../routes/shared/page.ts";
 import type { ConsoleBase } from "../shared/base.tsx";
 import { ExportLink } from "../shared/downloads.tsx";
@@ -18,10 +17,10 @@ export function addRefunds({ deps, root, router, signedIn, page }: ConsoleBase):
     const view = await signedIn(c);
     const { words } = view;
     const status = choose(REFUND_STATUSES, c.req.query("status"));
-    const { refunds, next } = await listRefunds(deps, view.session.caller, {
+    const { refunds, next } = await readRefundPage(deps, view.session.caller, {
       ...filterBy(status),
       limit: PAGE_SIZE,
-      before: cursorOf(c),
+      cursor: cursorOf(c) ?? undefined,
     });
     const rows = refunds.map((refund) => [
       <Time view={view} at={refund.created_at} />,
@@ -41,7 +40,13 @@ export function addRefunds({ deps, root, router, signedIn, page }: ConsoleBase):
         next={next && encodeCursor(next)}
         status={{ chosen: status ?? "", all: REFUND_STATUSES, names: words.refundStatuses }}
         amounts={[2]}
-        action={<ExportLink view={view} path={PATH} search={searchOf(status)} />}
+        action={
+          <ExportLink
+            view={view}
+            path={PATH}
+            search={new URLSearchParams(status === null ? {} : { status })}
+          />
+        }
         isLive
       />,
     );
@@ -49,12 +54,8 @@ export function addRefunds({ deps, root, router, signedIn, page }: ConsoleBase):
 
   router.get(`${PATH}export/`, async (c) => {
     const { session } = await signedIn(c);
-    const filter = filterBy(choose(REFUND_STATUSES, c.req.query("status")));
-    const source = exportRefunds(deps, session.caller, async (before: string | null) => {
-      const page = { ...filter, limit: EXPORT_PAGE, before };
-      const { refunds, next } = await listRefunds(deps, session.caller, page);
-      return { items: refunds, next };
-    });
+    const status = choose(REFUND_STATUSES, c.req.query("status"));
+    const source = refundSource(deps, session.caller, filterBy(status));
     return await sendFile(c, deps.exports, "refunds", { ...source, hasByteOrderMark: true });
   });
 }
@@ -62,16 +63,5 @@ export function addRefunds({ deps, root, router, signedIn, page }: ConsoleBase):
 type RefundStatus = (typeof REFUND_STATUSES)[number];
 
 function filterBy(status: RefundStatus | null) {
-  return {
-    statuses: status && [status],
-    paymentId: null,
-    createdFrom: null,
-    createdTo: null,
-    minAmount: null,
-    maxAmount: null,
-  };
-}
-
-function searchOf(status: RefundStatus | null): URLSearchParams {
-  return new URLSearchParams(status === null ? {} : { status });
+  return status === null ? {} : { status: [status] };
 }

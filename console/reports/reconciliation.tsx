@@ -17,19 +17,22 @@ import {
   type ReconciliationView,
 } from "../../core/reports/reconciliations.ts";
 import { parsePathId } from "../../routes/shared/paths.ts";
+import { readFor } from "../payments/payment.tsx";
 import { type ConsoleBase, type ConsoleContext, requireActor } from "../shared/base.tsx";
 import { sendCsv } from "../shared/downloads.tsx";
-import { FormToken, Table, Time } from "../shared/elements.tsx";
-import { rupiah } from "../shared/format.ts";
+import { BackLink, FormToken, shorten, Table, Time } from "../shared/elements.tsx";
+import { dayName, rupiah } from "../shared/format.ts";
 import { Frame } from "../shared/frame.tsx";
 import { choose, PAGE_SIZE } from "../shared/list_page.tsx";
-import { readFor } from "../payments/payment.tsx";
 import type { SignedInView, View } from "../shared/session.ts";
 
 const PATH = "/reconciliations/";
 
 /** Days that the page shows; the CSV file has all. */
 const MAX_DAYS = 62;
+
+/** The gateway's order ids have 50 characters at most, but a file can contain anything. */
+const MAX_TEXT = 60;
 
 export function addReconciliation(base: ConsoleBase): void {
   const { deps, root, router, signedIn, formOf, page } = base;
@@ -122,11 +125,7 @@ export function periodOf(
   { first_day, last_day }: Pick<ReconciliationSummaryView, "first_day" | "last_day">,
 ): string {
   if (first_day === null || last_day === null) return words.reconciliationPage.noDays;
-  return [...new Set([first_day, last_day])].map((day) => dayText(words.locale, day)).join(" – ");
-}
-
-function dayText(locale: string, day: string): string {
-  return new Date(day).toLocaleDateString(locale, { dateStyle: "medium", timeZone: "UTC" });
+  return [...new Set([first_day, last_day])].map((day) => dayName(day, words.locale)).join(" – ");
 }
 
 interface StatusProps {
@@ -193,9 +192,7 @@ const ResultFrame: FC<FrameProps> = ({ view, reconciliation, message, children }
   const title = `${words.report} ${periodOf(view, reconciliation)}`;
   return (
     <Frame view={view} title={title} path={`${PATH}${id}/`}>
-      <p>
-        <a href={view.root + PATH}>← {words.title}</a>
-      </p>
+      <BackLink view={view} to={PATH}>{words.title}</BackLink>
       {message && <p role="status" class="done">{message}</p>}
       <h1>
         {title} <ReconciliationStatus view={view} reconciliation={reconciliation} />
@@ -329,14 +326,14 @@ const Differences: FC<ResultProps> = (props) => {
 
 const Order: FC<{ root: string; difference: DifferenceView }> = ({ root, difference }) => {
   const { order_id, transaction_id, payment_id } = difference;
-  const text = shorten(order_id ?? transaction_id!);
+  const text = shorten(order_id ?? transaction_id!, MAX_TEXT);
   return payment_id === null ? <>{text}</> : <a href={`${root}/payments/${payment_id}/`}>{text}</a>;
 };
 
 const Amount: FC<{ amount: string | null; status: string | null }> = ({ amount, status }) => (
   <td class="amount">
     {amount === null ? "–" : rupiah(amount)}
-    {status !== null && <small>{shorten(status)}</small>}
+    {status !== null && <small>{shorten(status, MAX_TEXT)}</small>}
   </td>
 );
 
@@ -344,11 +341,6 @@ const Amount: FC<{ amount: string | null; status: string | null }> = ({ amount, 
 function nameOf({ words }: View, status: string | null): string | null {
   const names: Record<string, string> = { ...words.refundStatuses, ...words.statuses };
   return status && (names[status] ?? status);
-}
-
-/** The gateway's order ids have 50 characters at most, but a file can contain anything. */
-function shorten(text: string): string {
-  return text.length > 60 ? `${text.slice(0, 60).toWellFormed()}…` : text;
 }
 
 const Days: FC<StatusProps & { reconciliation: ReconciliationView }> = (props) => {
@@ -367,7 +359,7 @@ const Days: FC<StatusProps & { reconciliation: ReconciliationView }> = (props) =
       <Table label={byDay} columns={[day, lines, gross, fee, net]} amounts={[1, 2, 3, 4]}>
         {all.slice(0, MAX_DAYS).map((each) => (
           <tr>
-            <td>{each.date === null ? noDay : dayText(words.locale, each.date)}</td>
+            <td>{each.date === null ? noDay : dayName(each.date, words.locale)}</td>
             <td class="amount">{each.lines.toLocaleString(words.locale)}</td>
             {[each.gross_amount, each.fee, each.net_amount].map((amount) => (
               <td class="amount">{rupiah(amount)}</td>

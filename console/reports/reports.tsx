@@ -1,5 +1,6 @@
 /** `/console/reports/`: totals of payments by time and group, with a chart and a CSV file. */
 
+import { Choice } from "../shared/fields.tsx";
 import type { FC } from "hono/jsx";
 import { ServiceError } from "../../core/errors.ts";
 import { writeCsv } from "../../core/reports/csv.ts";
@@ -186,24 +187,6 @@ const ReportForm: FC<Omit<ReportProps, "stats">> = ({ view, query }) => {
     </form>
   );
 };
-
-interface ChoiceProps {
-  name: string;
-  label: string;
-  value: string;
-  options: Record<string, string>;
-}
-
-const Choice: FC<ChoiceProps> = ({ name, label, value, options }) => (
-  <div>
-    <label for={name}>{label}</label>
-    <select id={name} name={name}>
-      {Object.entries(options).map(([each, text]) => (
-        <option value={each} selected={each === value}>{text}</option>
-      ))}
-    </select>
-  </div>
-);
 
 const Tiles: FC<{ view: View; totals: Totals }> = ({ view, totals }) => {
   const words = view.words.reportsPage;

@@ -1,6 +1,6 @@
 /** The figures of the page of reports: adds up the rows of the statistics. */
 
-import type { StatsView } from "../../core/reports/stats.ts";
+import { listStarts, type StatsView } from "../../core/reports/stats.ts";
 import type { Cell } from "../../core/reports/csv.ts";
 
 type StatsRow = StatsView["rows"][number];
@@ -40,21 +40,8 @@ export function totalsByGroup(
 
 /** When each interval begins, including intervals without payments. */
 export function startsOf({ from, to, interval, time_zone }: StatsView): string[] {
-  const starts: string[] = [];
-  let start = beginningOf(Temporal.Instant.from(from).toZonedDateTimeISO(time_zone), interval);
-  const end = Date.parse(to);
-  while (start.epochMilliseconds < end) {
-    starts.push(new Date(start.epochMilliseconds).toISOString());
-    start = start.add({ [`${interval}s`]: 1 });
-  }
-  return starts;
-}
-
-function beginningOf(time: Temporal.ZonedDateTime, interval: StatsView["interval"]) {
-  if (interval === "hour") return time.round({ smallestUnit: "hour", roundingMode: "floor" });
-  const day = time.startOfDay();
-  if (interval === "week") return day.subtract({ days: day.dayOfWeek - 1 });
-  return interval === "month" ? day.with({ day: 1 }).startOfDay() : day;
+  return listStarts(new Date(from), new Date(to), interval, time_zone)
+    .map((start) => start.toISOString());
 }
 
 /** The rows as a table for a spreadsheet, with the names of the API. Amounts are whole rupiah. */

@@ -17,7 +17,7 @@ export interface Upload {
 }
 
 /** The boundaries, headers and fields around the file. */
-const MAX_FORM_BYTES = 16 * 1024;
+const MAX_ENVELOPE_BYTES = 16 * 1024;
 
 const LIMITS = { files: 1, fields: 20, fieldSize: 1_000, fieldNameSize: 50, headerPairs: 20 };
 
@@ -27,7 +27,7 @@ export async function readUpload({ headers, body }: Request): Promise<Upload> {
   if (!/^multipart\/form-data\s*;/i.test(contentType) || body === null) {
     throw new ServiceError("unsupported_media_type", { detail: "Send a form with a file." });
   }
-  if (Number(headers.get("content-length") ?? 0) > MAX_FILE_BYTES + MAX_FORM_BYTES) {
+  if (Number(headers.get("content-length") ?? 0) > MAX_FILE_BYTES + MAX_ENVELOPE_BYTES) {
     throw tooLarge();
   }
   const parser = createParser(contentType);

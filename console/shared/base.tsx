@@ -81,6 +81,8 @@ export interface ConsoleBase {
   signedIn(c: ConsoleContext): Promise<SignedInView>;
   /** The fields of a form; throws if no page of this console has sent it. */
   formOf(c: ConsoleContext, session: OpenSession | null): Promise<Form>;
+  /** The fields of a form that changes something, or asks the gateway; viewers are refused. */
+  actorForm(c: ConsoleContext): Promise<{ view: SignedInView; sent: Form }>;
   page(c: ConsoleContext, html: Child, status?: 200 | 400 | 403 | 413): Response;
 }
 
@@ -195,21 +197,31 @@ export function createBase(deps: ConsoleDeps): ConsoleBase {
     return session;
   }
 
+  async function signedIn(c: ConsoleContext): Promise<SignedInView> {
+    const session = await findLimited(c);
+    if (!session) throw new SignInRequired();
+    c.env.caller = session.caller;
+    c.env.route = routePath(c);
+    return { ...viewOf(c, basePath), session };
+  }
+
+  async function formOf(c: ConsoleContext, session: OpenSession | null): Promise<Form> {
+    const form = await c.req.parseBody();
+    requireOwnForm(c, session, form.token);
+    return form;
+  }
+
   return {
     deps,
     root,
     router,
-    async signedIn(c) {
-      const session = await findLimited(c);
-      if (!session) throw new SignInRequired();
-      c.env.caller = session.caller;
-      c.env.route = routePath(c);
-      return { ...viewOf(c, basePath), session };
-    },
-    async formOf(c, session) {
-      const form = await c.req.parseBody();
-      requireOwnForm(c, session, form.token);
-      return form;
+    signedIn,
+    formOf,
+    async actorForm(c) {
+      const view = await signedIn(c);
+      const sent = await formOf(c, view.session);
+      requireActor(view.session);
+      return { view, sent };
     },
     page: (c, html, status = 200) => c.html(`<!doctype html>${html}`, status, HEADERS),
   };

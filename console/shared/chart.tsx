@@ -114,7 +114,7 @@ export const StackedChart: FC<ChartProps> = (props) => {
 const ChartTable: FC<ChartProps & { columnName: string }> = (
   { view, id, title, columnName, columns, series },
 ) => {
-  const { showTable, total } = view.words.overviewPage;
+  const { showTable, total } = view.words;
   const titles = [columnName, ...series.map(({ name }) => name), total];
   return (
     <details id={`${id}-table`} class="folded">

@@ -4,7 +4,8 @@ import type { Child, FC } from "hono/jsx";
 import { setTimeout as delay } from "node:timers/promises";
 import { invalidField, ServiceError } from "../../core/errors.ts";
 import { isKeyUsed, type KeyDeps, type RequestKey } from "../../core/idempotency/keys.ts";
-import { replayHeader } from "../../routes/shared/idempotency.ts";
+import { fingerprintRequest, replayHeader } from "../../routes/shared/idempotency.ts";
+import { recordError } from "../../routes/shared/problem.ts";
 import type { ConsoleContext, Form } from "./base.tsx";
 import { Facts, FormToken } from "./elements.tsx";
 import { ConsoleProblem } from "./explain.ts";
@@ -32,8 +33,39 @@ export function readKey({ key }: Form): string {
   throw invalidField("key", "is missing; open the form again");
 }
 
+interface FormAction {
+  /** The scope of the idempotency key. */
+  scope: string;
+  input: object;
+  /** What a form would show of the record now. */
+  current: string;
+}
+
+/**
+ * Performs the action of a form. Throws if the record has changed since the form showed it. Returns
+ * whether the form was sent before, and has acted then.
+ */
+export async function submitOnce(
+  deps: KeyDeps,
+  view: SignedInView,
+  { idempotencyKey: key, shown }: ActionForm,
+  { scope, input, current }: FormAction,
+  act: (requestKey: RequestKey) => Promise<{ isReplayed: boolean }>,
+): Promise<boolean> {
+  const requestKey = { key, ...fingerprintRequest(scope, input) };
+  await requireUnchanged(deps, view, requestKey, { shown, current });
+  const { isReplayed } = await actOnce(() => act(requestKey));
+  return isReplayed;
+}
+
+/** The problem of an action, for its page. Throws what has a page of its own, such as a missing record. */
+export function problemOf(c: ConsoleContext, thrown: unknown): ServiceError {
+  if (!(thrown instanceof ServiceError) || thrown.code === "not_found") throw thrown;
+  return recordError(thrown, c.env);
+}
+
 /** Throws if the record has changed since the form showed it, unless this form has changed it. */
-export async function requireUnchanged(
+async function requireUnchanged(
   deps: KeyDeps,
   { session, words }: SignedInView,
   requestKey: RequestKey,

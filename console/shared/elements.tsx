@@ -137,7 +137,7 @@ export const Json: FC<{ view: View; value: unknown }> = ({ view, value }) => {
   return (
     <>
       <pre class="json" tabindex={0}>{text.slice(0, MAX_JSON).toWellFormed()}</pre>
-      {text.length > MAX_JSON && <p class="help">{view.words.eventsPage.shortened}</p>}
+      {text.length > MAX_JSON && <p class="help">{view.words.shortened}</p>}
     </>
   );
 };

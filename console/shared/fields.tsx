@@ -47,14 +47,15 @@ interface ChoiceProps {
   label: string;
   value: string;
   options: Record<string, string>;
-  any: string;
+  /** The text of no choice; absent: one of the options is always chosen. */
+  any?: string;
 }
 
 export const Choice: FC<ChoiceProps> = ({ name, label, value, options, any }) => (
   <div>
     <label for={name}>{label}</label>
     <select id={name} name={name}>
-      <option value="">{any}</option>
+      {any !== undefined && <option value="">{any}</option>}
       {Object.entries(options).map(([each, text]) => (
         <option value={each} selected={each === value}>{text}</option>
       ))}

@@ -51,11 +51,12 @@ interface FiltersProps {
 export const FilterPanel: FC<FiltersProps> = (props) => {
   const { view, path, filters, labels, names, errors, children } = props;
   const { root, words } = view;
-  const { apply, chosen, remove } = words.paymentsPage;
   const inUse = [...filters].flatMap(([name, values]) =>
     values.map((value) => ({
       text: `${labels[name]}: ${names[name]?.[value] ?? value}`,
-      others: new Map([...filters, [name, values.filter((each) => each !== value)]]),
+      link: `${root}${path}?${
+        searchOf(new Map([...filters, [name, values.filter((each) => each !== value)]]))
+      }`,
     }))
   );
   return (
@@ -65,25 +66,12 @@ export const FilterPanel: FC<FiltersProps> = (props) => {
         <form class="card" action={root + path}>
           {children}
           <div class="actions">
-            <button type="submit" class="primary">{apply}</button>
+            <button type="submit" class="primary">{words.apply}</button>
             <a class="button" href={root + path}>{words.reset}</a>
           </div>
         </form>
       </details>
-      {inUse.length > 0 && (
-        <ul class="chosen" aria-label={chosen}>
-          {inUse.map(({ text, others }) => (
-            <li>
-              <a href={`${root}${path}?${searchOf(others)}`} aria-label={`${remove} ${text}`}>
-                {text} <span aria-hidden="true">✕</span>
-              </a>
-            </li>
-          ))}
-          <li>
-            <a class="plain" href={root + path}>{words.reset}</a>
-          </li>
-        </ul>
-      )}
+      <FiltersInUse view={view} filters={inUse} reset={root + path} />
       {errors.length > 0 && (
         <div role="alert" class="error">
           <p>{words.invalidFilter}</p>
@@ -93,5 +81,33 @@ export const FilterPanel: FC<FiltersProps> = (props) => {
         </div>
       )}
     </>
+  );
+};
+
+interface FiltersInUseProps {
+  view: View;
+  /** The text of each filter, and the address of the list without it. */
+  filters: { text: string; link: string }[];
+  /** The address of the list without filters. */
+  reset: string;
+}
+
+/** The filters in use; each has a link that removes it. */
+export const FiltersInUse: FC<FiltersInUseProps> = ({ view, filters, reset }) => {
+  const { words } = view;
+  if (filters.length === 0) return null;
+  return (
+    <ul class="chosen" aria-label={words.filtersInUse}>
+      {filters.map(({ text, link }) => (
+        <li>
+          <a href={link} aria-label={`${words.removeFilter} ${text}`}>
+            {text} <span aria-hidden="true">✕</span>
+          </a>
+        </li>
+      ))}
+      <li>
+        <a class="plain" href={reset}>{words.reset}</a>
+      </li>
+    </ul>
   );
 };

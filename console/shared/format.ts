@@ -10,6 +10,11 @@ export function rupiah(amount: string): string {
   return `${sign ? "−" : ""}Rp ${grouped}${cents}`;
 }
 
+/** Amounts in rupiah have no cents. */
+export function wholeRupiah(amount: string): bigint {
+  return BigInt(amount.replace(/\.00$/, ""));
+}
+
 /** For axes: `Rp 12 M`, or `Rp 12 jt` in Indonesian. */
 export function compactRupiah(amount: number, locale: string): string {
   const format = new Intl.NumberFormat(locale, { notation: "compact", maximumFractionDigits: 1 });

@@ -1,5 +1,6 @@
 /** How subscriptions are shown: their status, their customer and their next charge. */
 
+import { Label, type Tone } from "../shared/elements.tsx";
 import type { FC } from "hono/jsx";
 import type { SubscriptionStatus } from "../../core/subscriptions/states.ts";
 import type { SubscriptionView } from "../../core/subscriptions/views.ts";
@@ -15,16 +16,16 @@ export function nextCharge({ status, next_execution_at }: SubscriptionView): str
   return status === "active" ? next_execution_at : null;
 }
 
-const TONES: Record<SubscriptionStatus, string> = {
+const TONES: Record<SubscriptionStatus, Tone> = {
   pending: "wait",
   active: "good",
-  inactive: "",
+  inactive: "plain",
   disabled: "wait",
-  cancelled: "",
+  cancelled: "plain",
   failed: "bad",
 };
 
 /** The state as a coloured label. */
 export const SubscriptionStatusLabel: FC<{ view: View; status: SubscriptionStatus }> = (
   { view, status },
-) => <span class={`status ${TONES[status]}`}>{view.words.subscriptionsPage.statuses[status]}</span>;
+) => <Label tone={TONES[status]}>{view.words.subscriptionsPage.statuses[status]}</Label>;

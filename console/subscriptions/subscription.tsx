@@ -2,7 +2,6 @@
 
 import type { FC } from "hono/jsx";
 import type { Caller } from "../../core/auth/caller.ts";
-import { ServiceError } from "../../core/errors.ts";
 import type { PaymentSummary } from "../../core/payments/views.ts";
 import { getSubscriptionStatus } from "../../core/subscriptions/check_at_gateway.ts";
 import { readSubscription } from "../../core/subscriptions/read.ts";
@@ -15,28 +14,26 @@ import type { SubscriptionView } from "../../core/subscriptions/views.ts";
 import { readTimeline, type TimelineView } from "../../core/timelines.ts";
 import { readPaymentPage } from "../../routes/payments/list.ts";
 import { scopeOf } from "../../routes/shared/action.ts";
-import { fingerprintRequest } from "../../routes/shared/idempotency.ts";
 import { parsePathId } from "../../routes/shared/paths.ts";
-import { recordError } from "../../routes/shared/problem.ts";
 import { SUBSCRIPTION_VERBS } from "../../routes/subscriptions/routes.ts";
+import { LinkedPayments } from "../payments/linked_payments.tsx";
 import { type ConsoleBase, type ConsoleDeps, EVENT_NAMES, requireActor } from "../shared/base.tsx";
 import {
   type ActionForm,
-  actOnce,
   ConfirmPage,
   newForm,
+  problemOf,
   readForm,
   redirectAfter,
-  requireUnchanged,
+  submitOnce,
 } from "../shared/confirm.tsx";
-import { Facts, FormToken, Time } from "../shared/elements.tsx";
+import { BackLink, Facts, FormToken, Time } from "../shared/elements.tsx";
 import { explain } from "../shared/explain.ts";
 import { jakartaTime, methodName, rupiah } from "../shared/format.ts";
 import { Frame } from "../shared/frame.tsx";
-import { LinkedPayments } from "../payments/linked_payments.tsx";
 import type { SignedInView, View } from "../shared/session.ts";
-import { customerName, nextCharge, SubscriptionStatusLabel } from "./display.tsx";
 import { Timeline, TIMELINE_LIMITS } from "../shared/timeline.tsx";
+import { customerName, nextCharge, SubscriptionStatusLabel } from "./display.tsx";
 
 const PATH = "/subscriptions/";
 
@@ -44,7 +41,7 @@ const PATH = "/subscriptions/";
 const MAX_CHARGES = 50;
 
 export function addSubscription(base: ConsoleBase): void {
-  const { deps, root, router, signedIn, formOf, page } = base;
+  const { deps, root, router, signedIn, actorForm, page } = base;
 
   router.get(`${PATH}:id/`, async (c) => {
     const view = await signedIn(c);
@@ -54,9 +51,7 @@ export function addSubscription(base: ConsoleBase): void {
   });
 
   router.post(`${PATH}:id/check-status/`, async (c) => {
-    const view = await signedIn(c);
-    await formOf(c, view.session);
-    requireActor(view.session);
+    const { view } = await actorForm(c);
     c.env.changesNothing = true;
     const { caller } = view.session;
     const id = parsePathId(c.req.param("id"));
@@ -65,8 +60,7 @@ export function addSubscription(base: ConsoleBase): void {
       const done = gateway_response === null ? "notCheckedYet" : "checked";
       return c.redirect(`${root}${PATH}${id}/?done=${done}`, 303);
     } catch (thrown) {
-      if (!(thrown instanceof ServiceError) || thrown.code === "not_found") throw thrown;
-      const error = explain(view, recordError(thrown, c.env));
+      const error = explain(view, problemOf(c, thrown));
       const shown = await readAll(deps, caller, id);
       return page(c, <SubscriptionPage view={view} {...shown} error={error} />, 400);
     }
@@ -86,24 +80,23 @@ export function addSubscription(base: ConsoleBase): void {
     });
 
     router.post(`${PATH}:id/${action}/`, async (c) => {
-      const view = await signedIn(c);
-      const sent = await formOf(c, view.session);
-      requireActor(view.session);
+      const { view, sent } = await actorForm(c);
       const form = readForm(sent);
       const { caller } = view.session;
       const id = parsePathId(c.req.param("id"));
       try {
         const scope = scopeOf(`/subscriptions/{pk}/${action}/`, id);
-        const requestKey = { key: form.idempotencyKey, ...fingerprintRequest(scope, {}) };
         const current = shownOf(await readSubscription(deps, caller, id));
-        await requireUnchanged(deps, view, requestKey, { shown: form.shown, current });
-        const { isReplayed } = await actOnce(() =>
-          SUBSCRIPTION_VERBS[action](deps, caller, id, requestKey)
+        const isReplayed = await submitOnce(
+          deps,
+          view,
+          form,
+          { scope, input: {}, current },
+          (requestKey) => SUBSCRIPTION_VERBS[action](deps, caller, id, requestKey),
         );
         return redirectAfter(c, `${root}${PATH}${id}/?done=${action}`, isReplayed);
       } catch (thrown) {
-        if (!(thrown instanceof ServiceError) || thrown.code === "not_found") throw thrown;
-        const problem = recordError(thrown, c.env);
+        const problem = problemOf(c, thrown);
         const error = problem.members.outcome === "unknown"
           ? view.words.subscriptionsPage.outcomeUnknown
           : explain(view, problem);
@@ -155,7 +148,7 @@ interface SubscriptionProps extends Shown {
 
 const SubscriptionPage: FC<SubscriptionProps> = (props) => {
   const { view, subscription, charges, timeline, message, error } = props;
-  const { root, words: { subscriptionsPage: words } } = view;
+  const { words: { subscriptionsPage: words } } = view;
   const { status } = subscription;
   return (
     <Frame
@@ -165,9 +158,7 @@ const SubscriptionPage: FC<SubscriptionProps> = (props) => {
       live={subscription.id}
       events={EVENT_NAMES}
     >
-      <p>
-        <a href={root + PATH}>← {words.title}</a>
-      </p>
+      <BackLink view={view} to={PATH}>{words.title}</BackLink>
       {message && <p role="status" class="done">{message}</p>}
       {error && <p role="alert" class="error">{error}</p>}
       <h1>

@@ -44,6 +44,12 @@ export const INDONESIAN: Words = {
   customer: "Pelanggan",
   amount: "Jumlah",
   created: "Dibuat",
+  filtersInUse: "Filter yang dipakai",
+  removeFilter: "Hapus",
+  apply: "Terapkan",
+  total: "Total",
+  showTable: "Tampilkan sebagai tabel",
+  shortened: "Sisanya tidak ditampilkan di sini; data lengkapnya tersedia melalui API.",
   nextPage: "Halaman berikutnya",
   noPayments: "Tidak ada pembayaran yang ditemukan.",
   noPaymentsOnPage:

@@ -22,8 +22,6 @@ export interface OperationsWords {
     dataHelp: string;
     noDeliveries: string;
     all: string;
-    /** Below JSON that is not shown as a whole. */
-    shortened: string;
   };
   webhooksPage: {
     add: string;

@@ -17,7 +17,6 @@ export const OPERATIONS_IN_ENGLISH: OperationsWords = {
     dataHelp: "The resource right after the change, as webhooks send it",
     noDeliveries: "No webhook endpoint receives this event.",
     all: "All events of this resource",
-    shortened: "The rest is not shown here; the API returns it.",
   },
   webhooksPage: {
     add: "Add an endpoint",

@@ -18,7 +18,6 @@ export const OPERATIONS_IN_INDONESIAN: OperationsWords = {
     dataHelp: "Objek tepat setelah perubahan, seperti yang dikirim webhook",
     noDeliveries: "Tidak ada endpoint webhook yang menerima event ini.",
     all: "Semua event objek ini",
-    shortened: "Sisanya tidak ditampilkan di sini; data lengkapnya tersedia melalui API.",
   },
   webhooksPage: {
     add: "Tambah endpoint",

@@ -50,6 +50,14 @@ export interface Words extends OperationsWords {
   customer: string;
   amount: string;
   created: string;
+  filtersInUse: string;
+  /** Before the filter that a link removes. */
+  removeFilter: string;
+  apply: string;
+  total: string;
+  showTable: string;
+  /** Below JSON that is not shown as a whole. */
+  shortened: string;
   nextPage: string;
   noPayments: string;
   noPaymentsOnPage: string;
