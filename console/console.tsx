@@ -17,7 +17,7 @@ import { addNotifications } from "./operations/notifications.tsx";
 import { addOverview } from "./overview/overview.tsx";
 import { addPayment } from "./payments/payment.tsx";
 import { addPaymentActions } from "./payments/actions.tsx";
-import { addPaymentAnswers } from "./payments/gateway_responses.tsx";
+import { addGatewayResponses } from "./payments/gateway_responses.tsx";
 import { addPayments } from "./payments/list.tsx";
 import { addReconciliation } from "./reports/reconciliation.tsx";
 import { addReconciliations } from "./reports/reconciliations.tsx";
@@ -42,7 +42,7 @@ export function createConsole(deps: ConsoleDeps): Hono<AppEnv> {
   addPayments(base);
   addPayment(base);
   addPaymentActions(base);
-  addPaymentAnswers(base);
+  addGatewayResponses(base);
   addRefunds(base);
   addInvoices(base);
   addInvoiceForm(base);

@@ -9,7 +9,7 @@ import type { ConsoleBase } from "../shared/base.tsx";
 import { timesOf } from "../shared/days.ts";
 import { Label, shorten, Time, type Tone } from "../shared/elements.tsx";
 import { Choice, Field, SuggestingField } from "../shared/fields.tsx";
-import { FilterBar, queryOf, sentFields } from "../shared/filter_bar.tsx";
+import { FilterBar, readFields, sentFields } from "../shared/filter_bar.tsx";
 import { choose, cursorOf, ListPage, PAGE_SIZE } from "../shared/list_page.tsx";
 import type { View } from "../shared/session.ts";
 
@@ -19,7 +19,7 @@ export function addAudit({ deps, router, signedIn, page }: ConsoleBase): void {
   router.get(PATH, async (c) => {
     const view = await signedIn(c);
     const { words } = view;
-    const query = queryOf(c, ["actor", "action", "resource", "outcome", "from", "to"]);
+    const query = readFields(c, ["actor", "action", "resource", "outcome", "from", "to"]);
     const outcome = choose(AUDIT_OUTCOMES, query.outcome);
     const { created_from = null, created_to = null } = timesOf(query);
     const { entries, next } = await listAudit(deps, view.session.caller, {

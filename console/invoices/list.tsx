@@ -15,10 +15,10 @@ import { errorsOf, issuesOf } from "../shared/field_errors.ts";
 import { Boxes, Field } from "../shared/fields.tsx";
 import {
   FilterPanel,
+  filterQuery,
+  filterSearch,
   type FilterValues,
   readFilters,
-  searchOf,
-  toQuery,
 } from "../shared/filter_panel.tsx";
 import { dayName, rupiah } from "../shared/format.ts";
 import { Frame } from "../shared/frame.tsx";
@@ -69,7 +69,7 @@ export function addInvoices({ deps, router, signedIn, page }: ConsoleBase): void
 
 /** The filters as a query of `GET /invoices/`. */
 function toApiQuery(filters: FilterValues): Record<string, string | string[]> {
-  const { from, to, ...query } = toQuery(filters);
+  const { from, to, ...query } = filterQuery(filters);
   return {
     ...query,
     ...from && { created_from: typeof from === "string" ? startOfDay(from) : from },
@@ -100,7 +100,9 @@ const InvoicesPage: FC<InvoicesProps> = ({ view, filters, invoices, next, isFirs
       <div class="heading">
         <h1>{words.title}</h1>
         <div class="actions">
-          {errors.length === 0 && <ExportLink view={view} path={PATH} search={searchOf(filters)} />}
+          {errors.length === 0 && (
+            <ExportLink view={view} path={PATH} search={filterSearch(filters)} />
+          )}
           {session.caller.isStaff && (
             <a class="button primary" href={`${root}${PATH}new/`}>{words.create}</a>
           )}
@@ -144,7 +146,9 @@ const InvoicesPage: FC<InvoicesProps> = ({ view, filters, invoices, next, isFirs
           <p class="empty">{next === null ? words.none : words.noneOnPage}</p>
         )}
         {next !== null && (
-          <a class="next" href={`${root}${PATH}?${searchOf(filters, next)}`}>{shared.nextPage}</a>
+          <a class="next" href={`${root}${PATH}?${filterSearch(filters, next)}`}>
+            {shared.nextPage}
+          </a>
         )}
       </div>
     </Frame>

@@ -11,7 +11,7 @@ import { timesOf } from "../shared/days.ts";
 import { DeliveryResult, DeliveryStatus } from "./deliveries.tsx";
 import { ActionButton, BackLink, Facts, Json, Table, Time } from "../shared/elements.tsx";
 import { Field } from "../shared/fields.tsx";
-import { FilterBar, queryOf, sentFields } from "../shared/filter_bar.tsx";
+import { FilterBar, readFields, sentFields } from "../shared/filter_bar.tsx";
 import { rupiah } from "../shared/format.ts";
 import { Frame } from "../shared/frame.tsx";
 import { cursorOf, ListPage, PAGE_SIZE } from "../shared/list_page.tsx";
@@ -24,7 +24,7 @@ export function addEvents({ deps, router, signedIn, page }: ConsoleBase): void {
   router.get(PATH, async (c) => {
     const view = await signedIn(c);
     const { words } = view;
-    const query = queryOf(c, ["resource", "from", "to"]);
+    const query = readFields(c, ["resource", "from", "to"]);
     const names = namesOf(c);
     const { events, next } = await listEvents(deps, view.session.caller, {
       ...timesOf(query),

@@ -19,7 +19,7 @@ import {
   type Tone,
 } from "../shared/elements.tsx";
 import { Choice, SuggestingField } from "../shared/fields.tsx";
-import { FilterBar, queryOf, sentFields } from "../shared/filter_bar.tsx";
+import { FilterBar, readFields, sentFields } from "../shared/filter_bar.tsx";
 import { Frame } from "../shared/frame.tsx";
 import { choose, cursorOf, ListPage, PAGE_SIZE } from "../shared/list_page.tsx";
 import type { SignedInView, View } from "../shared/session.ts";
@@ -32,7 +32,7 @@ export function addJobs({ deps, root, router, signedIn, formOf, page }: ConsoleB
   router.get(PATH, async (c) => {
     const view = await signedIn(c);
     const { words, session } = view;
-    const query = queryOf(c, ["status", "task"]);
+    const query = readFields(c, ["status", "task"]);
     const status = choose(JOB_STATUSES, query.status);
     const { jobs, next } = await listJobs(deps, session.caller, {
       task: query.task || null,

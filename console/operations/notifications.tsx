@@ -23,7 +23,7 @@ import {
   type Tone,
 } from "../shared/elements.tsx";
 import { Choice, Field } from "../shared/fields.tsx";
-import { FilterBar, queryOf, sentFields } from "../shared/filter_bar.tsx";
+import { FilterBar, readFields, sentFields } from "../shared/filter_bar.tsx";
 import { methodName, rupiah } from "../shared/format.ts";
 import { Frame } from "../shared/frame.tsx";
 import { choose, ListPage, PAGE_SIZE, positionOf } from "../shared/list_page.tsx";
@@ -37,7 +37,7 @@ export function addNotifications(base: ConsoleBase): void {
   router.get(PATH, async (c) => {
     const view = await signedIn(c);
     const { words } = view;
-    const query = queryOf(c, ["status", "order", "from", "to"]);
+    const query = readFields(c, ["status", "order", "from", "to"]);
     const status = choose(NOTIFICATION_STATUSES, query.status);
     const { notifications, next } = await listNotifications(deps, view.session.caller, {
       ...timesOf(query),

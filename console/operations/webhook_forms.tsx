@@ -23,7 +23,7 @@ import { explain, type FieldLabels } from "../shared/explain.ts";
 import { issuesOf } from "../shared/field_errors.ts";
 import { Frame } from "../shared/frame.tsx";
 import type { SignedInView } from "../shared/session.ts";
-import { ConfirmPage, parseShownAt } from "./webhooks.tsx";
+import { ConfirmEndpointPage, parseShownAt } from "./webhooks.tsx";
 
 const PATH = "/webhooks/";
 
@@ -99,7 +99,7 @@ export function addWebhookForms(base: ConsoleBase): void {
     const id = parsePathId(c.req.param("id"));
     const endpoint = await readWebhookEndpoint(deps, view.session.caller, id);
     const props = { view, endpoint, name: remove, effect: removeEffect };
-    return page(c, <ConfirmPage {...props} action="delete" />);
+    return page(c, <ConfirmEndpointPage {...props} action="delete" />);
   });
 
   router.post(`${PATH}:id/delete/`, async (c) => {

@@ -198,7 +198,7 @@ export function addWebhooks(base: ConsoleBase): void {
     const endpoint = await readWebhookEndpoint(deps, view.session.caller, id);
     return page(
       c,
-      <ConfirmPage
+      <ConfirmEndpointPage
         view={view}
         endpoint={endpoint}
         action="rotate-secret"
@@ -311,7 +311,7 @@ const Tested: FC<{ view: View; test: TestResult }> = ({ view, test }) => {
   );
 };
 
-interface ConfirmProps extends EndpointProps {
+interface ConfirmEndpointProps extends EndpointProps {
   /** The last part of the address. */
   action: "rotate-secret" | "delete";
   name: string;
@@ -319,7 +319,9 @@ interface ConfirmProps extends EndpointProps {
 }
 
 /** Asks before an action that cannot be undone. */
-export const ConfirmPage: FC<ConfirmProps> = ({ view, endpoint, action, name, effect }) => {
+export const ConfirmEndpointPage: FC<ConfirmEndpointProps> = (
+  { view, endpoint, action, name, effect },
+) => {
   const { root, words } = view;
   const path = `${PATH}${endpoint.id}/${action}/`;
   return (

@@ -12,7 +12,7 @@ export interface AttentionEntry {
 }
 
 /** Only what needs attention now, the most urgent first. */
-export function entriesOf(attention: Attention): AttentionEntry[] {
+export function listAttention(attention: Attention): AttentionEntry[] {
   const { gateway, differingReports } = attention;
   const entry = (kind: AttentionKind, count: number | null, path: string) => ({
     kind,

@@ -6,7 +6,7 @@ import { listPayments } from "../../core/payments/read.ts";
 import type { PaymentSummary } from "../../core/payments/views.ts";
 import { readStatsTime } from "../../core/reports/stats.ts";
 import { type Attention, MAX_ATTENTION, readAttention } from "../../core/status/attention.ts";
-import { entriesOf } from "./attention.ts";
+import { listAttention } from "./attention.ts";
 import { type ConsoleBase, type ConsoleDeps, EVENT_NAMES } from "../shared/base.tsx";
 import { StackedChart } from "../shared/chart.tsx";
 import { jakartaTime, methodName, rupiah } from "../shared/format.ts";
@@ -28,7 +28,7 @@ const NEWEST = 10;
 const HOUR_MS = 3_600_000;
 
 export function addOverview({ deps, router, signedIn, page }: ConsoleBase): void {
-  const readStats = keepStats(deps);
+  const readStats = cacheStats(deps);
 
   router.get("/", async (c) => {
     const view = await signedIn(c);
@@ -49,7 +49,7 @@ interface Stats {
  * Adding up 30 days takes most of the time of the page. The statistics are updated once a minute,
  * so the sums are computed once per update and hour. All staff and viewers see the same figures.
  */
-function keepStats(deps: ConsoleDeps): (caller: Caller) => Promise<Stats | null> {
+function cacheStats(deps: ConsoleDeps): (caller: Caller) => Promise<Stats | null> {
   let known: { key: string; stats: Promise<Stats> } | null = null;
 
   async function read(caller: Caller): Promise<Stats> {
@@ -226,7 +226,7 @@ const VolumeChart: FC<{ view: SignedInView; volumes: Volumes }> = ({ view, volum
 const NeedsAttention: FC<{ view: SignedInView; attention: Attention }> = ({ view, attention }) => {
   const { root, words } = view;
   const texts = words.overviewPage;
-  const found = entriesOf(attention);
+  const found = listAttention(attention);
   return (
     <section class="card" aria-labelledby="attention">
       <h2 id="attention">{texts.attention}</h2>

@@ -30,8 +30,8 @@ import {
 import { explain, type FieldLabels } from "../shared/explain.ts";
 import { jakartaTime, methodName, rupiah, wholeRupiah } from "../shared/format.ts";
 import type { SignedInView, View } from "../shared/session.ts";
-import { readFor } from "./payment.tsx";
-import { Status } from "./table.tsx";
+import { readPaymentFor } from "./payment.tsx";
+import { PaymentStatusLabel } from "./table.tsx";
 
 export function addPaymentActions(base: ConsoleBase): void {
   const { deps, root, router, signedIn, actorForm, page } = base;
@@ -39,7 +39,7 @@ export function addPaymentActions(base: ConsoleBase): void {
     router.get(`/payments/:id/${action}/`, async (c) => {
       const view = await signedIn(c);
       requireActor(view.session);
-      const payment = await readFor(deps, view, parsePathId(c.req.param("id")));
+      const payment = await readPaymentFor(deps, view, parsePathId(c.req.param("id")));
       const isAllowed = payment.allowed_actions.includes(action);
       const form = {
         ...newForm(shownOf(payment)),
@@ -62,7 +62,7 @@ export function addPaymentActions(base: ConsoleBase): void {
       try {
         const input = inputOf(action, form);
         const scope = scopeOf(`/payments/{pk}/${action}/`, id);
-        const current = shownOf(await readFor(deps, view, id));
+        const current = shownOf(await readPaymentFor(deps, view, id));
         const isReplayed = await submitOnce(
           deps,
           view,
@@ -73,7 +73,7 @@ export function addPaymentActions(base: ConsoleBase): void {
         return redirectAfter(c, `${root}/payments/${id}/?done=${action}`, isReplayed);
       } catch (thrown) {
         const problem = problemOf(c, thrown);
-        const payment = await readFor(deps, view, id);
+        const payment = await readPaymentFor(deps, view, id);
         const error = problem.members.outcome === "unknown"
           ? view.words.outcomeUnknown
           : explain(view, problem, labelsOf(view, action));
@@ -166,7 +166,7 @@ const ActionPage: FC<ActionProps> = ({ view, payment, action, form, error }) => 
         [words.order]: payment.order_id,
         [words.amount]: rupiah(payment.gross_amount),
         [words.refunded]: Number(payment.refund_amount) > 0 ? rupiah(payment.refund_amount) : null,
-        [words.status]: <Status view={view} payment={payment} />,
+        [words.status]: <PaymentStatusLabel view={view} payment={payment} />,
       }}
       effects={effectsOf(view, payment, action)}
       form={form}

@@ -13,7 +13,7 @@ import {
   type FilterName,
   LISTS,
   type PaymentQuery,
-  searchOf,
+  paymentSearch,
 } from "./query.ts";
 import type { View } from "../shared/session.ts";
 
@@ -48,7 +48,7 @@ const Chosen: FC<FiltersProps> = ({ view, query }) => {
   const { root, words } = view;
   const { labels } = words.paymentsPage;
   const linkTo = (changes: Partial<PaymentQuery>) =>
-    `${root}/payments/?${searchOf({ ...query, cursor: "", ...changes })}`;
+    `${root}/payments/?${paymentSearch({ ...query, cursor: "", ...changes })}`;
   const chosen = [
     ...LISTS.flatMap((name) =>
       query[name].map((value) => ({

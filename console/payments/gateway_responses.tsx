@@ -8,12 +8,12 @@ import type { PaymentView } from "../../core/payments/views.ts";
 import { parsePathId } from "../../routes/shared/paths.ts";
 import { type ConsoleBase, EVENT_NAMES } from "../shared/base.tsx";
 import { problemOf } from "../shared/confirm.tsx";
-import { BackLink, FormToken, Time } from "../shared/elements.tsx";
+import { BackLink, FormToken, Json, Time } from "../shared/elements.tsx";
 import { explain } from "../shared/explain.ts";
 import { paymentStatusName } from "../shared/format.ts";
 import { Frame } from "../shared/frame.tsx";
 import type { SignedInView } from "../shared/session.ts";
-import { readFor } from "./payment.tsx";
+import { readPaymentFor } from "./payment.tsx";
 
 /** The newest notifications of the order. */
 const MAX_NOTIFICATIONS = 8;
@@ -21,11 +21,13 @@ const MAX_NOTIFICATIONS = 8;
 /** The gateway's answers have about 1,000 characters. Longer ones are cut off, so that pages stay small. */
 const MAX_CHARACTERS = 3_000;
 
-export function addPaymentAnswers({ deps, router, signedIn, actorForm, page }: ConsoleBase): void {
+export function addGatewayResponses(
+  { deps, router, signedIn, actorForm, page }: ConsoleBase,
+): void {
   const path = "/payments/:id/gateway/";
 
   async function readAll(view: SignedInView, id: string) {
-    const payment = await readFor(deps, view, id);
+    const payment = await readPaymentFor(deps, view, id);
     const { notifications } = await listNotifications(deps, view.session.caller, {
       order_id: payment.order_id,
       limit: MAX_NOTIFICATIONS,
@@ -37,7 +39,7 @@ export function addPaymentAnswers({ deps, router, signedIn, actorForm, page }: C
   router.get(path, async (c) => {
     const view = await signedIn(c);
     const shown = await readAll(view, parsePathId(c.req.param("id")));
-    return page(c, <AnswersPage {...shown} />);
+    return page(c, <ResponsesPage {...shown} />);
   });
 
   router.post(path, async (c) => {
@@ -46,25 +48,25 @@ export function addPaymentAnswers({ deps, router, signedIn, actorForm, page }: C
     const id = parsePathId(c.req.param("id"));
     try {
       const { gateway_response } = await getStatus(deps, view.session.caller, id);
-      const answer = gateway_response && withoutSecrets(gateway_response as never);
-      return page(c, <AnswersPage {...await readAll(view, id)} answer={answer} />);
+      const response = gateway_response && withoutSecrets(gateway_response as never);
+      return page(c, <ResponsesPage {...await readAll(view, id)} response={response} />);
     } catch (thrown) {
       const error = explain(view, problemOf(c, thrown));
-      return page(c, <AnswersPage {...await readAll(view, id)} error={error} />, 400);
+      return page(c, <ResponsesPage {...await readAll(view, id)} error={error} />, 400);
     }
   });
 }
 
-interface AnswersProps {
+interface ResponsesProps {
   view: SignedInView;
   payment: PaymentView;
   notifications: NotificationView[];
-  /** The answer to the request for the status; null: the gateway has no transaction. */
-  answer?: object | null;
+  /** The response to the request for the status; null: the gateway has no transaction. */
+  response?: object | null;
   error?: string;
 }
 
-const AnswersPage: FC<AnswersProps> = ({ view, payment, notifications, answer, error }) => {
+const ResponsesPage: FC<ResponsesProps> = ({ view, payment, notifications, response, error }) => {
   const { root, words: { paymentPage: words, ...shared }, session } = view;
   const path = `/payments/${payment.id}/`;
   return (
@@ -72,7 +74,7 @@ const AnswersPage: FC<AnswersProps> = ({ view, payment, notifications, answer, e
       view={view}
       title={words.answers}
       path={`${path}gateway/`}
-      live={answer === undefined ? payment.id : undefined}
+      live={response === undefined ? payment.id : undefined}
       events={EVENT_NAMES}
     >
       <BackLink view={view} to={path}>{payment.order_id}</BackLink>
@@ -81,8 +83,8 @@ const AnswersPage: FC<AnswersProps> = ({ view, payment, notifications, answer, e
       {error && <p role="alert" class="error">{error}</p>}
       <section class="card" aria-labelledby="current">
         <h2 id="current">{words.currentAnswer}</h2>
-        {answer && <Json data={answer} />}
-        {answer === null && <p>{words.noTransaction}</p>}
+        {response && <Json view={view} value={response} max={MAX_CHARACTERS} />}
+        {response === null && <p>{words.noTransaction}</p>}
         {session.caller.isStaff
           ? (
             <form method="post" action={`${root}${path}gateway/`}>
@@ -102,16 +104,10 @@ const AnswersPage: FC<AnswersProps> = ({ view, payment, notifications, answer, e
               {paymentStatusName(view.words, notification.transaction_status)}:{" "}
               {shared.notificationsPage.statuses[notification.status]}
             </summary>
-            <Json data={notification.raw_payload} />
+            <Json view={view} value={notification.raw_payload} max={MAX_CHARACTERS} />
           </details>
         ))}
       </section>
     </Frame>
   );
-};
-
-const Json: FC<{ data: object }> = ({ data }) => {
-  const text = JSON.stringify(data, null, 2);
-  const shown = text.length > MAX_CHARACTERS ? `${text.slice(0, MAX_CHARACTERS)}…` : text;
-  return <pre tabindex={0}>{shown}</pre>;
 };

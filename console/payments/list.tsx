@@ -16,7 +16,7 @@ import { errorsOf } from "../shared/field_errors.ts";
 import { Frame } from "../shared/frame.tsx";
 import { PAGE_SIZE } from "../shared/list_page.tsx";
 import { PaymentFilters } from "./filters.tsx";
-import { parseView, type PaymentQuery, readQuery, searchOf } from "./query.ts";
+import { parseView, type PaymentQuery, paymentSearch, readPaymentQuery } from "./query.ts";
 import { PaymentTable } from "./table.tsx";
 import type { SignedInView } from "../shared/session.ts";
 
@@ -25,14 +25,14 @@ const PATH = "/payments/";
 export function addPayments({ deps, router, signedIn, page }: ConsoleBase): void {
   router.get(PATH, async (c) => {
     const view = await signedIn(c);
-    const query = readQuery(c.req.url);
+    const query = readPaymentQuery(c.req.url);
     const found = await find(view, query);
     return page(c, <PaymentsPage {...{ view, query }} {...found} />, found.errors ? 400 : 200);
   });
 
   router.get(`${PATH}export/`, async (c) => {
     const { session } = await signedIn(c);
-    const parsed = parseView(deps, session.caller, { ...readQuery(c.req.url), cursor: "" });
+    const parsed = parseView(deps, session.caller, { ...readPaymentQuery(c.req.url), cursor: "" });
     if ("errors" in parsed) throw validationError(parsed.errors);
     const source = exportPayments(deps, session.caller, async (after: Position | null) => {
       const { payments, next } = await parsed.readView(EXPORT_PAGE, after);
@@ -81,7 +81,7 @@ const PaymentsPage: FC<Found & { view: SignedInView; query: PaymentQuery }> = (p
       <div class="heading">
         <h1>{words.payments}</h1>
         {!errors && (
-          <ExportLink view={view} path={PATH} search={searchOf({ ...query, cursor: "" })} />
+          <ExportLink view={view} path={PATH} search={paymentSearch({ ...query, cursor: "" })} />
         )}
       </div>
       <PaymentFilters view={view} query={query} />
@@ -99,7 +99,7 @@ const PaymentsPage: FC<Found & { view: SignedInView; query: PaymentQuery }> = (p
           <p class="empty">{next === null ? words.noPayments : words.noPaymentsOnPage}</p>
         )}
         {next !== null && (
-          <a class="next" href={`${root}${PATH}?${searchOf({ ...query, cursor: next })}`}>
+          <a class="next" href={`${root}${PATH}?${paymentSearch({ ...query, cursor: next })}`}>
             {words.nextPage}
           </a>
         )}

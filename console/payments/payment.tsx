@@ -18,7 +18,7 @@ import { methodName, rupiah } from "../shared/format.ts";
 import { Frame } from "../shared/frame.tsx";
 import type { SignedInView, View } from "../shared/session.ts";
 import { Timeline, TIMELINE_LIMITS } from "../shared/timeline.tsx";
-import { Status } from "./table.tsx";
+import { PaymentStatusLabel } from "./table.tsx";
 
 export function addPayment({ deps, root, router, signedIn, actorForm, page }: ConsoleBase): void {
   router.get("/payments/:id/", async (c) => {
@@ -50,13 +50,13 @@ interface Shown {
 }
 
 async function readAll(deps: PaymentDeps, view: SignedInView, id: string): Promise<Shown> {
-  const payment = await readFor(deps, view, id);
+  const payment = await readPaymentFor(deps, view, id);
   const { caller } = view.session;
   return { payment, timeline: await readTimeline(deps, caller, "payment", id, TIMELINE_LIMITS) };
 }
 
 /** The payment with the actions that the user may take. */
-export async function readFor(
+export async function readPaymentFor(
   deps: PaymentDeps,
   { session }: SignedInView,
   id: string,
@@ -91,7 +91,7 @@ const PaymentPage: FC<PaymentProps> = ({ view, payment, timeline, message, error
       {message && <p role="status" class="done">{message}</p>}
       {error && <p role="alert" class="error">{error}</p>}
       <h1>
-        {rupiah(payment.gross_amount)} <Status view={view} payment={payment} />
+        {rupiah(payment.gross_amount)} <PaymentStatusLabel view={view} payment={payment} />
       </h1>
       <p class="subtitle">{payment.order_id}</p>
       {unknownOutcomes(view, payment).map((text) => <p class="notice">{text}</p>)}

@@ -73,7 +73,7 @@ export interface PaymentQuery extends Record<FilterName, string>, Record<ListFil
 }
 
 /** Reads the view from the URL; other parameters are ignored. */
-export function readQuery(url: string): PaymentQuery {
+export function readPaymentQuery(url: string): PaymentQuery {
   const search = new URL(url).searchParams;
   const get = (name: string) => search.get(name)?.trim() ?? "";
   const getAll = (name: string) => search.getAll(name).filter((value) => value !== "");
@@ -88,7 +88,7 @@ export function readQuery(url: string): PaymentQuery {
 }
 
 /** The parameters of a URL that shows this view. */
-export function searchOf(query: PaymentQuery): URLSearchParams {
+export function paymentSearch(query: PaymentQuery): URLSearchParams {
   const { columns, cursor } = query;
   const isDefault = columns.join() === DEFAULT_COLUMNS.join();
   return new URLSearchParams([

@@ -45,7 +45,7 @@ const CELLS: Record<Column, (view: SignedInView, payment: PaymentSummary) => Chi
   amount: (_, { gross_amount }) => rupiah(gross_amount),
   refunded: (_, { refund_amount }) => rupiah(refund_amount),
   net: (_, { net_amount }) => rupiah(net_amount),
-  status: (view, payment) => <Status view={view} payment={payment} />,
+  status: (view, payment) => <PaymentStatusLabel view={view} payment={payment} />,
   fraud: ({ words }, { fraud_status }) =>
     fraud_status ? words.paymentsPage.fraudStatuses[fraud_status] ?? fraud_status : "–",
   settled: (view, { settlement_time }) => <Time view={view} at={settlement_time} />,
@@ -53,13 +53,13 @@ const CELLS: Record<Column, (view: SignedInView, payment: PaymentSummary) => Chi
   id: (_, { id }) => <code>{id}</code>,
 };
 
-interface StatusProps {
+interface PaymentStatusProps {
   view: View;
   payment: Pick<PaymentSummary, "transaction_status" | "fraud_status">;
 }
 
 /** The state as a coloured label. A challenged card payment is shown as such. */
-export const Status: FC<StatusProps> = ({ view, payment }) => {
+export const PaymentStatusLabel: FC<PaymentStatusProps> = ({ view, payment }) => {
   const { transaction_status: status, fraud_status } = payment;
   const isChallenged = fraud_status === "challenge" &&
     (status === "capture" || status === "authorize");

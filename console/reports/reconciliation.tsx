@@ -17,7 +17,7 @@ import {
   type ReconciliationView,
 } from "../../core/reports/reconciliations.ts";
 import { parsePathId } from "../../routes/shared/paths.ts";
-import { readFor } from "../payments/payment.tsx";
+import { readPaymentFor } from "../payments/payment.tsx";
 import { type ConsoleBase, type ConsoleContext, requireActor } from "../shared/base.tsx";
 import { sendCsv } from "../shared/downloads.tsx";
 import { BackLink, FormToken, shorten, Table, Time } from "../shared/elements.tsx";
@@ -113,7 +113,7 @@ async function messageOf(
   const { done, payment: id } = c.req.query();
   if (done === "known") return words.known;
   if (done !== "checked" || id === undefined) return null;
-  const payment = await readFor(deps, view, parsePathId(id));
+  const payment = await readPaymentFor(deps, view, parsePathId(id));
   const amount = payment.captured_amount ?? payment.gross_amount;
   const status = view.words.statuses[payment.transaction_status];
   return `${words.checked} ${payment.order_id}: ${status}, ${rupiah(amount)}.`;

@@ -44,7 +44,7 @@ const MAX_GROUPS = 20;
 export function addReports({ deps, router, signedIn, page }: ConsoleBase): void {
   router.get(PATH, async (c) => {
     const view = await signedIn(c);
-    const query = readQuery(c, deps.clock());
+    const query = readReportQuery(c, deps.clock());
     try {
       const stats = await readPaymentStats(deps, view.session.caller, toInput(query));
       const interval = chartInterval(stats);
@@ -61,7 +61,7 @@ export function addReports({ deps, router, signedIn, page }: ConsoleBase): void 
 
   router.get(`${PATH}totals.csv/`, async (c) => {
     const { session } = await signedIn(c);
-    const query = readQuery(c, deps.clock());
+    const query = readReportQuery(c, deps.clock());
     const stats = await readPaymentStats(deps, session.caller, toInput(query));
     return sendCsv(c, `totals_${query.from}_${query.to}`, writeCsv(csvRows(stats)));
   });
@@ -84,7 +84,7 @@ interface ReportQuery {
   page: number;
 }
 
-function readQuery(c: ConsoleContext, now: number): ReportQuery {
+function readReportQuery(c: ConsoleContext, now: number): ReportQuery {
   const zone = choose(Object.keys(ZONES), c.req.query("zone")) ?? "Asia/Jakarta";
   const today = Temporal.Instant.fromEpochMilliseconds(now).toZonedDateTimeISO(zone).toPlainDate();
   return {
@@ -117,7 +117,10 @@ function dayAfter(day: string): string {
   }
 }
 
-function queryOf({ page: _, ...query }: ReportQuery, more: Record<string, string> = {}): string {
+function reportSearch(
+  { page: _, ...query }: ReportQuery,
+  more: Record<string, string> = {},
+): string {
   return `?${new URLSearchParams({ ...query, ...more })}`;
 }
 
@@ -136,7 +139,7 @@ type PageProps = Omit<ReportProps, "stats"> & {
 
 const ReportsPage: FC<PageProps> = ({ view, query, stats, chart, error }) => {
   const words = view.words.reportsPage;
-  const csv = `${view.root}${PATH}totals.csv${queryOf(query)}`;
+  const csv = `${view.root}${PATH}totals.csv${reportSearch(query)}`;
   return (
     <Frame view={view} title={words.title} path={PATH}>
       <h1>{words.title}</h1>
@@ -250,7 +253,7 @@ const GroupTable: FC<ReportProps> = ({ view, query, stats }) => {
       <Table
         label={words.totals}
         columns={[words.groups[query.group], ...figureNames(view)]}
-        amounts={after(1)}
+        amounts={figureColumns(1)}
       >
         {groups.slice(0, MAX_GROUPS).map(({ name, totals }) => (
           <tr>
@@ -279,7 +282,7 @@ const DetailTable: FC<ReportProps> = ({ view, query, stats }) => {
           ...isGrouped ? [words.groups[query.group]] : [],
           ...figureNames(view),
         ]}
-        amounts={after(isGrouped ? 2 : 1)}
+        amounts={figureColumns(isGrouped ? 2 : 1)}
       >
         {rows.map((row) => (
           <tr>
@@ -290,7 +293,7 @@ const DetailTable: FC<ReportProps> = ({ view, query, stats }) => {
         ))}
       </Table>
       {end < stats.rows.length && (
-        <a class="next" href={queryOf(query, { page: `${query.page + 1}` })}>
+        <a class="next" href={reportSearch(query, { page: `${query.page + 1}` })}>
           {view.words.nextPage}
         </a>
       )}
@@ -304,7 +307,7 @@ function figureNames({ words }: View): string[] {
 }
 
 /** The seven columns of figures after the first ones. */
-function after(first: number): number[] {
+function figureColumns(first: number): number[] {
   return Array.from({ length: 7 }, (_, index) => first + index);
 }
 

@@ -131,13 +131,20 @@ export const ActionButton: FC<ActionButtonProps> = ({ view, to, fields = {}, chi
 /** A page must not become too large: quotes take six characters in HTML. */
 const MAX_JSON = 12_000;
 
+interface JsonProps {
+  view: View;
+  value: unknown;
+  /** Characters that are shown; fewer if a page has several of them. */
+  max?: number;
+}
+
 /** JSON as text, indented. What is very long is shortened. */
-export const Json: FC<{ view: View; value: unknown }> = ({ view, value }) => {
+export const Json: FC<JsonProps> = ({ view, value, max = MAX_JSON }) => {
   const text = JSON.stringify(value, null, 2) ?? "";
   return (
     <>
-      <pre class="json" tabindex={0}>{text.slice(0, MAX_JSON).toWellFormed()}</pre>
-      {text.length > MAX_JSON && <p class="help">{view.words.shortened}</p>}
+      <pre class="json" tabindex={0}>{text.slice(0, max).toWellFormed()}</pre>
+      {text.length > max && <p class="help">{view.words.shortened}</p>}
     </>
   );
 };

@@ -7,7 +7,7 @@ import { Field } from "./fields.tsx";
 import type { View } from "./session.ts";
 
 /** The trimmed values of these fields in the page's URL. */
-export function queryOf<const Name extends string>(
+export function readFields<const Name extends string>(
   c: ConsoleContext,
   names: readonly Name[],
 ): Record<Name, string> {

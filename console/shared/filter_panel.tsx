@@ -19,7 +19,7 @@ export function readFilters(url: string, names: readonly string[]): FilterValues
 }
 
 /** The parameters of a URL that shows this view. */
-export function searchOf(filters: FilterValues, cursor: string | null = null): URLSearchParams {
+export function filterSearch(filters: FilterValues, cursor: string | null = null): URLSearchParams {
   const search = new URLSearchParams(
     [...filters].flatMap(([name, values]) => values.map((value) => [name, value])),
   );
@@ -28,7 +28,7 @@ export function searchOf(filters: FilterValues, cursor: string | null = null): U
 }
 
 /** The filters as a query of the API; a parameter that was sent once is a string there. */
-export function toQuery(filters: FilterValues): Record<string, string | string[]> {
+export function filterQuery(filters: FilterValues): Record<string, string | string[]> {
   return Object.fromEntries(
     [...filters].map(([name, values]) => [name, values.length === 1 ? values[0]! : [...values]]),
   );
@@ -55,7 +55,7 @@ export const FilterPanel: FC<FiltersProps> = (props) => {
     values.map((value) => ({
       text: `${labels[name]}: ${names[name]?.[value] ?? value}`,
       link: `${root}${path}?${
-        searchOf(new Map([...filters, [name, values.filter((each) => each !== value)]]))
+        filterSearch(new Map([...filters, [name, values.filter((each) => each !== value)]]))
       }`,
     }))
   );

@@ -12,10 +12,10 @@ import { issuesOf } from "../shared/field_errors.ts";
 import { Boxes, Choice, Field } from "../shared/fields.tsx";
 import {
   FilterPanel,
+  filterQuery,
+  filterSearch,
   type FilterValues,
   readFilters,
-  searchOf,
-  toQuery,
 } from "../shared/filter_panel.tsx";
 import { methodName, rupiah } from "../shared/format.ts";
 import { Frame } from "../shared/frame.tsx";
@@ -31,7 +31,7 @@ export function addSubscriptions({ deps, router, signedIn, page }: ConsoleBase):
     const view = await signedIn(c);
     const filters = readFilters(c.req.url, FILTERS);
     const sent = c.req.query("cursor");
-    const parsed = SubscriptionListQuery.safeParse({ ...toQuery(filters), cursor: sent });
+    const parsed = SubscriptionListQuery.safeParse({ ...filterQuery(filters), cursor: sent });
     if (!parsed.success) {
       const none = { view, filters, subscriptions: [], next: null, isFirst: false };
       return page(c, <SubscriptionsPage {...none} errors={issuesOf(parsed.error)} />, 400);
@@ -110,7 +110,9 @@ const SubscriptionsPage: FC<SubscriptionsProps> = (props) => {
           <p class="empty">{next === null ? words.none : words.noneOnPage}</p>
         )}
         {next !== null && (
-          <a class="next" href={`${root}${PATH}?${searchOf(filters, next)}`}>{shared.nextPage}</a>
+          <a class="next" href={`${root}${PATH}?${filterSearch(filters, next)}`}>
+            {shared.nextPage}
+          </a>
         )}
       </div>
     </Frame>
