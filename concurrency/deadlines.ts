@@ -51,8 +51,9 @@ export async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): P
 }
 
 /**
- * Resolves when the promise does or when the time is up; the promise itself is not cancelled. Each call
- * takes memory until the promise is settled, so a loop should not wait for the same promise.
+ * Resolves when the time is up, or earlier if the promise resolves; rejects if the promise rejects.
+ * The promise itself is not cancelled. Each call takes memory until the promise is settled, so do
+ * not call it in a loop with the same promise.
  */
 export async function waitAtMost(ms: number, promise: Promise<unknown>): Promise<void> {
   const { promise: timeUp, resolve } = Promise.withResolvers<void>();

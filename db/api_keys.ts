@@ -40,7 +40,8 @@ export interface NewApiKey {
 
 /**
  * Finds a key by its hash and records its use in the same round trip. The use is recorded at most once
- * a minute, so that a busy key does not update its row with every request. A locked row is skipped.
+ * a minute, so that a busy key does not update its row with every request. If the row is
+ * locked, the use is not recorded.
  */
 export async function useApiKey(sql: Sql, hash: Uint8Array): Promise<ApiKey | null> {
   const [row] = await sql<ApiKey[]>`

@@ -8,10 +8,10 @@ import type { Sql } from "./database.ts";
 import { unansweredPayments } from "./payment_lists.ts";
 import { IS_FAILING } from "./webhook_endpoints.ts";
 
-/** Counting stops at one above this, which means "this or more". */
+/** Counting stops at one above this, which the console shows as "100 or more". */
 export const MAX_ATTENTION = 100;
 
-/** Where the index also has rows that do not count, only this many newest rows are examined. */
+/** If an index also has rows that do not count, only this many of its newest rows are examined. */
 const MAX_EXAMINED = 500;
 
 export interface AttentionCounts {
@@ -68,19 +68,20 @@ export async function countAttention(
 
 export interface DifferingReport {
   id: string;
+  /** Those that are not resolved. */
   differences: number;
 }
 
-/** The newest reports of the gateway since then that differ from the payments here. */
+/** The gateway's reports since this time that have open differences, newest first. */
 export async function listDifferingReports(sql: Sql, since: Date): Promise<DifferingReport[]> {
   return await sql<DifferingReport[]>`
     select id, differences from (
       select id, (
         select sum(count::int)::int from json_each_text(summary -> 'results') result (name, count)
         where name <> 'matched'
-      ) as differences
+      ) - resolved_count as differences
       from (
-        select id, summary from gateway.reconciliations
+        select id, summary, resolved_count from gateway.reconciliations
         where status = 'succeeded' and created_at >= ${since}
         order by id desc limit ${MAX_ATTENTION}
       ) newest

@@ -1,4 +1,4 @@
-/** The audit trail: what callers changed and tried to change. */
+/** The audit trail: what callers changed, tried to change, or exported. */
 
 import type { Batched } from "./batched.ts";
 import { columnNames, fixed, type RowOf, typesOf } from "./columns.ts";
@@ -22,11 +22,11 @@ const AUDIT_COLUMNS = {
   outcome: fixed<AuditOutcome>(),
   /** The HTTP status. */
   status: fixed<number>(),
-  /** The code of the problem. */
+  /** The error code of the response; null: it was not an error. */
   code: fixed<string | null>(),
-  /** How often the same request was refused. */
+  /** How many refused requests the entry stands for; 1 for the other outcomes. */
   attempts: fixed<number>(),
-  /** Of the first attempt. */
+  /** The id of the first of these requests. */
   request_id: fixed<string>(),
   created_at: fixed<Date>(),
 };
@@ -105,7 +105,7 @@ export interface ScannedCharges {
   scannedTo: string | null;
 }
 
-/** How many payments a page reads. Payments that no caller created here are skipped. */
+/** How many payments a page reads at most. Payments that no caller created are skipped. */
 const MAX_SCANNED = 2_000;
 
 /**

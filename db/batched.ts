@@ -18,7 +18,7 @@ import {
 import { inDatabaseSpan } from "./span.ts";
 
 export interface Batched<Item, Result> {
-  /** As in `Database.query`. */
+  /** The name of the statement in traces. */
   name: string;
   /** Two items with a key in common never go into the same batch: the later one waits. */
   conflictKeys(item: Item): string[];
@@ -197,7 +197,7 @@ function createBatcher<Item, Result>(
     scheduleParallel();
   }
 
-  /** Also rejects the items that wait for this one: otherwise each would wait a whole deadline. */
+  /** Also rejects the items that wait for this one: otherwise they would wait another deadline. */
   function rejectWithFollowers(expired: Waiting<Item, Result>, error: unknown): void {
     expired.reject(error);
     const keys = conflictKeys(expired.item).filter((key) => aloneByKey.get(key) === expired);

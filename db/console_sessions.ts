@@ -55,8 +55,8 @@ function isValid(sql: Sql, { now, idleSince, acceptDevelopmentKeys }: Validity) 
 }
 
 /**
- * Finds a valid session by the hash of its token. Its use is recorded at most once a minute; `isUse`:
- * whether the user did something, and not only an open page.
+ * Finds a valid session by the hash of its token. `isUse`: whether the user caused the request, and
+ * not a page that reloads its data. Only then the use is recorded, at most once a minute.
  */
 export async function useSession(
   sql: Sql,
@@ -79,7 +79,7 @@ export async function useSession(
   return row ?? null;
 }
 
-/** The valid sessions, last used first. */
+/** The valid sessions, the most recently used first. */
 export async function listSessions(sql: Sql, validity: Validity): Promise<ConsoleSession[]> {
   return await sql<ConsoleSession[]>`
     select ${sql(COLUMNS)} from gateway.console_sessions session

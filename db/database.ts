@@ -1,4 +1,7 @@
-/** The connection pool. Calls have a deadline, and fail with one known error if no database responds. */
+/**
+ * The connection pool. Calls have a deadline. They fail with `DatabaseUnavailable` if the database
+ * does not respond or cannot be reached.
+ */
 
 import postgres from "postgres";
 import { codeOf, meansLostConnection } from "./connection_errors.ts";
@@ -86,8 +89,8 @@ export function openDatabase(options: DatabaseOptions): Database {
     let isExpired = false;
     const timer = setTimeout(() => {
       isExpired = true;
-      // No connection got a response since this call began: they may be dead (a server that vanished
-      // does not close them). With a slow database, other calls would have got a response.
+      // If no call has got a response since this one began, all connections may be dead: a server
+      // that vanished does not close them. If the database is only slow, other calls get responses.
       if (lastResponse < began) replacePool(used, 0);
       reject(new DatabaseUnavailable(`No response from the database within ${DEADLINE_MS} ms`));
     }, DEADLINE_MS);
@@ -262,8 +265,8 @@ export function meansNoWrites(error: unknown): boolean {
 }
 
 /**
- * SQLSTATEs of a server that is starting, stopping, full, read-only (a replica) or too slow, and of a
- * row that another transaction keeps locked.
+ * SQLSTATEs of a server that rejects the connection, is starting, stopping, full, read-only (a
+ * replica) or too slow, and of a row that another transaction keeps locked.
  */
 const UNAVAILABLE_STATE = /^(08...|53...|55P03|57P0.|57014|28...|3D000|25006)$/;
 

@@ -64,7 +64,7 @@ export interface EventBatch {
   events: PositionedEvent[];
   /** Everything up to here was read. */
   end: EventPosition;
-  /** Whether there are no further events with a position. */
+  /** Whether all published events have been read. */
   isLast: boolean;
 }
 

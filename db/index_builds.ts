@@ -9,7 +9,7 @@ import type { Sql } from "./database.ts";
 /** A `create index` statement of a migration. */
 export interface IndexBuild {
   name: string;
-  /** With its schema. */
+  /** The name of the table, with its schema. */
   table: string;
   isUnique: boolean;
   /** The text after the table's name. */

@@ -44,7 +44,7 @@ export interface NewJob {
   created_at: Date;
 }
 
-/** Due jobs run in this order: jobs that a caller waits for, deliveries, checks that sweeps queued. */
+/** Due jobs run in this order: jobs that callers wait for, deliveries, checks queued by sweeps. */
 export const JOB_RANKS = { awaited: 0, delivery: 1, check: 2 } as const;
 
 export type JobRank = (typeof JOB_RANKS)[keyof typeof JOB_RANKS];
@@ -54,9 +54,10 @@ export const MAX_TURN = 2 ** 31 - 1;
 
 /**
  * The turn of a new request among the requests of all users. It is the turn after the last waiting
- * request of its user, but at least the lowest turn that waits: otherwise the first requests of a user
- * who was idle would run before all others. Requests that are inserted at the same time may share a
- * turn. Row values are compared, so that only the indexes by turn fit, no matter what the statistics say.
+ * request of its user, but at least the lowest turn of all waiting requests: otherwise the first
+ * requests of a user who was idle would run before all others. Requests that are inserted at the
+ * same time may share a turn. Row values are compared, so that only the indexes by turn fit, no
+ * matter what the statistics say.
  */
 const NEXT_TURN = `greatest(1,
         (select turn from gateway.jobs
@@ -76,7 +77,7 @@ const JOB_COLUMNS = "id, task, subject_id, payload, secret, user_id, rank, run_a
 /** The names of tasks that deliver events to in-process subscribers begin with this. */
 export const DELIVER = "deliver ";
 
-/** In the payload of a delivery whose event was skipped: later events were delivered without it. */
+/** The member of a payload that marks a delivery whose event was skipped; see `markSkipped`. */
 export const SKIPPED = "is_left_out";
 
 /**

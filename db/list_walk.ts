@@ -104,7 +104,7 @@ export function rangeWalk(sql: Sql, range: IndexRange, isFiltered: boolean): Wal
   };
 }
 
-/** Fewer than `MAX_EXAMINED`, because up to this many entries are read of each range. */
+/** Fewer than `MAX_EXAMINED`, because a page reads up to this many entries of each range. */
 const MAX_EXAMINED_OF_SEVERAL = 100;
 
 /**
@@ -137,9 +137,9 @@ export function ownerPrefix(sql: Sql, owner: OwnerFilter): IndexRange["prefix"] 
 
 /** What every list can be limited to. */
 export interface ListBounds {
-  /** Only records with this id or a higher one, so created at its time or later. */
+  /** Only records with this id or a higher one. Ids are in the order of creation. */
   firstId?: string;
-  /** Only records with a lower id, so created before its time. */
+  /** Only records with a lower id. */
   endId?: string;
   /** Only records that come after this place in the list. */
   after: Position | null;

@@ -115,7 +115,7 @@ export interface NotificationFilter extends NotificationConditions, ListBounds {
   limit: number;
 }
 
-/** Newest first. An order has few notifications, so its index serves every status. */
+/** Newest first. With an order id, its few notifications are read, and then filtered by status. */
 export async function listNotifications(
   sql: Sql,
   filter: NotificationFilter,

@@ -7,9 +7,9 @@ import type { DueCheck, OwnerFilter } from "./records.ts";
 import { Statement } from "./statement.ts";
 
 /**
- * A payment with its items and refunds, selected from `gateway.payments payment`. Refunds are ordered
- * by one row value: ordered by `created_at, id`, PostgreSQL 18 reads the whole primary key index of
- * refunds for each payment if the table was tiny when it was analyzed.
+ * A payment with its items and refunds, selected from `gateway.payments payment`. Refunds are
+ * ordered by one row value. With `order by created_at, id` instead, PostgreSQL 18 reads the whole
+ * primary key index of refunds for each payment if the table was tiny when it was analyzed.
  */
 const WHOLE_PAYMENT = `payment.*,
       coalesce((select json_agg(item order by item.position)
@@ -37,7 +37,7 @@ export async function findPayment(
   return found!;
 }
 
-/** Reads payments of callers; null: there is no such payment, or it belongs to another user. */
+/** Reads payments for callers; null: there is no such payment, or it belongs to another user. */
 export const paymentReads: Batched<{ id: string; owner: OwnerFilter }, GatewayPayment | null> = {
   name: "find payment",
   conflictKeys: () => [],
@@ -170,9 +170,9 @@ export interface DuePayments {
 }
 
 /**
- * Payments due for a check, the most overdue first. Leaves out stale payments, because
+ * Payments due for a check, the longest due first. Leaves out stale payments, because
  * `expire_stale_payments` expires them. But stale payments that were due by `overdueSince` are
- * included: that task does not seem to run.
+ * included, because that task does not seem to run.
  */
 export async function listDuePayments(
   sql: Sql,

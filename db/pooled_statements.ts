@@ -1,6 +1,6 @@
 /**
  * Statements through a connection pooler. A pooler in transaction mode runs each transaction in any
- * of its sessions, so nothing of a session can be relied on: each transaction applies its own
+ * of its sessions. Settings of a session would be lost, so each transaction applies its own
  * settings.
  */
 
@@ -116,7 +116,7 @@ interface Outcome {
   error?: unknown;
 }
 
-/** Sends the statement. */
+/** Sends the statement, and resolves with its rows or its error. */
 function outcomeOf(statement: Promise<Rows>): Promise<Outcome> {
   return statement.then((rows) => ({ rows }), (error) => ({ error }));
 }

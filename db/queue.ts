@@ -198,7 +198,7 @@ export async function openQueuePool({ url, size, onError }: QueuePoolOptions): P
   };
 }
 
-/** For libpq `sslmode=require` does not verify the certificate; this driver would by default. */
+/** With libpq, `sslmode=require` does not verify the certificate; this driver would by default. */
 function withLibpqSslMode(url: string): string {
   const parsed = new URL(url);
   const { searchParams } = parsed;

@@ -258,8 +258,20 @@ export async function deleteLines(
   return row.last;
 }
 
+/** A line that does not agree. */
+export interface Difference extends ComparedLine {
+  /** Null: it is open. */
+  resolved_at: Date | null;
+  resolved_by: string | null;
+}
+
+const DIFFERENCE_COLUMNS =
+  `${COLUMNS}, result, payment_id, refund_id, known_amount, known_status, resolved_at, resolved_by`;
+
 export interface DifferenceFilter {
   result: DifferenceResult | null;
+  /** Null: resolved and open ones. */
+  isResolved: boolean | null;
   /** The last line of the previous page. */
   after: number | null;
   limit: number;
@@ -268,14 +280,55 @@ export interface DifferenceFilter {
 export async function listDifferences(
   sql: Sql,
   id: string,
-  { result, after, limit }: DifferenceFilter,
-): Promise<ComparedLine[]> {
-  return await sql<ComparedLine[]>`
-    select ${sql.unsafe(COLUMNS)}, result, payment_id, refund_id, known_amount, known_status
+  { result, isResolved, after, limit }: DifferenceFilter,
+): Promise<Difference[]> {
+  return await sql<Difference[]>`
+    select ${sql.unsafe(DIFFERENCE_COLUMNS)}
     from gateway.reconciliation_lines
     where reconciliation_id = ${id} and line > ${after ?? FIRST_LINE} and result <> 'matched'
       ${result === null ? sql`` : sql`and result = ${result}`}
+      ${
+    isResolved === null
+      ? sql``
+      : sql`and resolved_at ${isResolved ? sql`is not null` : sql`is null`}`
+  }
     order by line limit ${limit}`;
+}
+
+export async function findDifference(
+  sql: Sql,
+  id: string,
+  line: number,
+): Promise<Difference | null> {
+  const [row] = await sql<[Difference?]>`
+    select ${sql.unsafe(DIFFERENCE_COLUMNS)}
+    from gateway.reconciliation_lines
+    where reconciliation_id = ${id} and line = ${line} and result <> 'matched'`;
+  return row ?? null;
+}
+
+/**
+ * Marks a difference as resolved, or as open if `resolution` is null, and counts it. False: there is no such
+ * difference, or it was marked so before. Of two requests at the same time, one changes it.
+ */
+export async function markDifference(
+  sql: Sql,
+  id: string,
+  line: number,
+  resolution: { at: Date; by: string } | null,
+): Promise<boolean> {
+  const rows = await sql`
+    with changed as (
+      update gateway.reconciliation_lines
+      set resolved_at = ${resolution?.at ?? null}, resolved_by = ${resolution?.by ?? null}
+      where reconciliation_id = ${id} and line = ${line} and result <> 'matched'
+        and resolved_at ${resolution ? sql`is null` : sql`is not null`}
+      returning line
+    )
+    update gateway.reconciliations set resolved_count = resolved_count + ${resolution ? 1 : -1}
+    where id = ${id} and exists (select from changed)
+    returning id`;
+  return rows.length > 0;
 }
 
 /** Below all line numbers. Payments that are missing in the file have negative line numbers. */

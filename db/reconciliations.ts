@@ -28,7 +28,7 @@ export interface DaySums {
   net_cents: number;
 }
 
-/** A payment in the order of settlement. */
+/** The place of a payment in the order of settlement. */
 export interface SettledPosition {
   /** RFC 3339, in microseconds. */
   settlement_time: string;
@@ -40,7 +40,7 @@ export interface SettledPosition {
  * would exceed the time limit of statements.
  */
 export interface ReconciliationSummary {
-  /** Of the lines that are compared so far. */
+  /** How many of the lines compared so far have each result. */
   results: Record<LineResult, number>;
   days: DaySums[];
   /** Payments up to this one were searched for in the file; null: none yet. */
@@ -58,6 +58,8 @@ export interface Reconciliation {
   last_day: string | null;
   is_confirmed: boolean;
   queued_checks: number;
+  /** Differences that are marked as resolved. */
+  resolved_count: number;
   /** Null while the file is uploaded. */
   summary: ReconciliationSummary | null;
   created_at: Date;
@@ -65,7 +67,7 @@ export interface Reconciliation {
 }
 
 const COLUMNS = `id, user_id, status, job_id, line_count, compared_to, first_day::text,
-  last_day::text, is_confirmed, queued_checks, summary, created_at, finished_at`;
+  last_day::text, is_confirmed, queued_checks, resolved_count, summary, created_at, finished_at`;
 
 export async function beginUpload(
   sql: Sql,
@@ -130,7 +132,7 @@ export async function listReconciliations(
     order by id desc limit ${limit}`;
 }
 
-/** Stores how far the file is compared, also in its job. False: it was deleted meanwhile. */
+/** Stores how far the file is compared, also in its job. False: the reconciliation was deleted. */
 export async function storeProgress(
   sql: Sql,
   { id, job_id, line_count }: Reconciliation,
@@ -166,7 +168,10 @@ export async function endReconciliation(
     where id = ${id}`;
 }
 
-/** One that has to be deleted: with an id before `end`, or an upload with one before `abandonedEnd`. */
+/**
+ * A reconciliation that has to be deleted: its id is before `end`, or it is an unfinished upload
+ * whose id is before `abandonedEnd`.
+ */
 export async function findOldReconciliation(
   sql: Sql,
   { end, abandonedEnd }: { end: string; abandonedEnd: string },
@@ -181,7 +186,7 @@ export async function findOldReconciliation(
   return row?.id ?? null;
 }
 
-/** Its lines are deleted before it. */
+/** The caller deletes the lines first. */
 export async function deleteReconciliation(sql: Sql, id: string): Promise<void> {
   await sql`delete from gateway.reconciliations where id = ${id}`;
 }

@@ -156,7 +156,7 @@ function insertItemsSql<R>(
 
 /** An update of a record, and the rows that are written with it. */
 export interface RecordWrite<R> extends SideEffects {
-  /** With the version that was read; if the stored version differs by now, nothing is written. */
+  /** The new values, and the version that was read; if that is outdated, nothing is written. */
   record: R;
   /** The record that was read. If it is missing, all columns are written. */
   previous?: R;
@@ -186,8 +186,9 @@ interface Versioned {
 type Types<R> = { readonly [Name in keyof R & string]?: ColumnType };
 
 /**
- * The only statement that updates records of a table. It has two forms: one for all columns, and one
- * for the `frequent` columns, which is faster and suffices if no other column changes.
+ * The only statement that updates records of a table, except for the times of their checks. It has
+ * two forms: one for all columns, and one for the `frequent` columns, which is faster and suffices
+ * if no other column changes.
  */
 export function batchedUpdate<R extends Versioned>(
   table: RecordTable,

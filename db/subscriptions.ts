@@ -62,7 +62,7 @@ const SUBSCRIPTION_COLUMNS = {
   start_time: mutable<Date | null>(),
   next_execution_at: mutable<Date | null>(),
   status: mutable<SubscriptionStatus>(),
-  /** The action that was requested and has no response of the gateway yet; it will be retried. */
+  /** The requested action, until the gateway responds to it; the service retries it. Null: none. */
   intent: mutable<SubscriptionAction | null>(),
   /** When it was disabled or cancelled; null: it is neither. */
   ended_at: mutable<Date | null>(),
@@ -75,7 +75,7 @@ const SUBSCRIPTION_COLUMNS = {
   sent_at: fixed<Date>(),
   /** When it was last checked at the gateway. Only `recordCheck` and `claimCheck` update it. */
   checked_at: fixed<Date | null>(),
-  /** When to check at the gateway if no report arrives earlier; null: never. */
+  /** Null: it is not checked again. The time has no effect: the longest unchecked come first. */
   check_at: mutable<Date | null>(),
   /** The actor that created it (`core/auth/caller.ts`); null: no caller did. */
   created_by: fixed<string | null>(),
@@ -124,7 +124,7 @@ export async function findSubscriptionByGatewayId(
   return row ?? null;
 }
 
-/** Names are not unique, not even across users. */
+/** Several subscriptions, of one user or of several, can have the same name. */
 export async function listSubscriptionsOfName(
   sql: Sql,
   name: string,

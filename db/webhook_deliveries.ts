@@ -62,7 +62,7 @@ export async function listDeliveries(
     order by found.event_id desc limit ${limit}`;
 }
 
-/** The deliveries of an event, to endpoints that are not deleted; those of new endpoints first. */
+/** The deliveries of an event to endpoints that are not deleted; the newest endpoints first. */
 export async function listDeliveriesOfEvent(
   sql: Sql,
   eventId: string,
@@ -103,7 +103,7 @@ export interface ExpediteOptions {
   limit: number;
 }
 
-/** Makes deliveries that wait for a retry due now, up to `limit`; returns how many. */
+/** Of the deliveries that wait for a retry, makes up to `limit` due now; returns how many. */
 export async function expediteDeliveries(
   sql: Sql,
   { endpointId, now, since, limit }: ExpediteOptions,

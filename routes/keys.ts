@@ -22,7 +22,7 @@ export const KeySchema = z.object({
     example: "gk_q83vEjRW",
   }),
   user_id: z.string().openapi({
-    description: "User that requests with the key belong to.",
+    description: "User of the key. What is created with the key belongs to this user.",
     example: "shop",
   }),
   role: RoleSchema,
@@ -52,8 +52,8 @@ const printable = "must be 1-255 printable characters";
 
 export const KeyInputSchema = omitNulls(object({
   user_id: text(255).refine(isPrintableText, printable).openapi({
-    description: "User that requests with the key belong to. The user sees the resources that " +
-      "were created with any of its keys.",
+    description: "User of the key. The user sees the resources that were created with any of its " +
+      "keys.",
     example: "shop",
   }),
   role: oneOf(["user", "viewer"]).default("user").openapi({

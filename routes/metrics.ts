@@ -52,7 +52,7 @@ export function createMetricsRoutes(deps: Omit<MetricsDeps, "version">): Router 
   return router;
 }
 
-/** Who reads the metrics with the token. The token is valid on this route only. */
+/** The caller of requests with the token. The token is valid on this route only. */
 const MONITORING: Caller = {
   userId: "monitoring",
   isStaff: false,
@@ -75,7 +75,7 @@ export function acceptMetricsToken(
   };
 }
 
-/** Compared by their hashes, because `timingSafeEqual` needs values of the same length. */
+/** Tokens are compared by hash, because `timingSafeEqual` needs values of the same length. */
 function hash(text: string): Uint8Array {
   return createHash("sha256").update(text).digest();
 }

@@ -4,7 +4,6 @@ import type { Child, FC } from "hono/jsx";
 import type { Caller } from "../../core/auth/caller.ts";
 import { ServiceError } from "../../core/errors.ts";
 import { type JobView, readJob } from "../../core/jobs/read.ts";
-import { getStatus } from "../../core/payments/check_at_gateway.ts";
 import type { PaymentDeps } from "../../core/payments/payment_record.ts";
 import { writeCsv } from "../../core/reports/csv.ts";
 import {
@@ -12,30 +11,38 @@ import {
   DIFFERENCES,
   type DifferenceView,
   listDifferences,
+  readDifference,
   readReconciliation,
   type ReconciliationSummaryView,
   type ReconciliationView,
 } from "../../core/reports/reconciliations.ts";
+import { parseDifferenceId } from "../../routes/reconciliations/resolve.ts";
 import { parsePathId } from "../../routes/shared/paths.ts";
 import { readPaymentFor } from "../payments/payment.tsx";
-import { type ConsoleBase, type ConsoleContext, requireActor } from "../shared/base.tsx";
+import type { ConsoleBase, ConsoleContext } from "../shared/base.tsx";
 import { sendCsv } from "../shared/downloads.tsx";
-import { BackLink, FormToken, shorten, Table, Time } from "../shared/elements.tsx";
+import { BackLink, Table, Time } from "../shared/elements.tsx";
 import { dayName, rupiah } from "../shared/format.ts";
 import { Frame } from "../shared/frame.tsx";
-import { choose, PAGE_SIZE } from "../shared/list_page.tsx";
+import { PAGE_SIZE } from "../shared/list_page.tsx";
 import type { SignedInView, View } from "../shared/session.ts";
+import {
+  addressOf,
+  countDifferences,
+  type DifferenceFilter,
+  Differences,
+  filterOf,
+  markMessage,
+  States,
+} from "./differences.tsx";
 
 const PATH = "/reconciliations/";
 
 /** Days that the page shows; the CSV file has all. */
 const MAX_DAYS = 62;
 
-/** The gateway's order ids have 50 characters at most, but a file can contain anything. */
-const MAX_TEXT = 60;
-
 export function addReconciliation(base: ConsoleBase): void {
-  const { deps, root, router, signedIn, formOf, page } = base;
+  const { deps, router, signedIn, page } = base;
 
   router.get(`${PATH}:id/`, async (c) => {
     const view = await signedIn(c);
@@ -47,8 +54,13 @@ export function addReconciliation(base: ConsoleBase): void {
       return page(c, <ProgressPage {...{ view, reconciliation, job }} />);
     }
     const filter = filterOf(c);
-    const found = await listDifferences(deps, caller, id, { ...filter, limit: PAGE_SIZE });
-    const message = await messageOf(deps, view, c);
+    const found = await listDifferences(deps, caller, id, {
+      result: filter.result,
+      isResolved: filter.state === "all" ? null : filter.state === "done",
+      after: filter.after,
+      limit: PAGE_SIZE,
+    });
+    const message = await messageOf(deps, view, c, id);
     return page(c, <ResultPage {...{ view, reconciliation, filter, message, ...found }} />);
   });
 
@@ -64,18 +76,6 @@ export function addReconciliation(base: ConsoleBase): void {
     const header = ["date", "lines", "gross_amount", "fee", "net_amount"];
     return sendCsv(c, `reconciliation_${id}_days`, writeCsv([header, ...rows]));
   });
-
-  router.post(`${PATH}:id/check/`, async (c) => {
-    const { session } = await signedIn(c);
-    const { payment_id, result, cursor } = await formOf(c, session);
-    requireActor(session);
-    const id = parsePathId(c.req.param("id"));
-    const payment = parsePathId(String(payment_id));
-    await getStatus(deps, session.caller, payment);
-    const sent = { result: String(result ?? ""), cursor: String(cursor ?? "") };
-    const search = new URLSearchParams({ ...sent, done: "checked", payment });
-    return c.redirect(`${root}${PATH}${id}/?${search}`, 303);
-  });
 }
 
 /** Null: the job was deleted after its retention period. */
@@ -88,32 +88,22 @@ async function findJob(deps: PaymentDeps, caller: Caller, id: string): Promise<J
   }
 }
 
-interface Filter {
-  result: DifferenceResult | null;
-  /** The last line of the previous page. */
-  after: number | null;
-}
-
-/** Invalid values are ignored. */
-function filterOf(c: ConsoleContext): Filter {
-  const cursor = c.req.query("cursor") ?? "";
-  return {
-    result: choose(DIFFERENCES, c.req.query("result")),
-    after: /^-?[1-9]\d{0,8}$/.test(cursor) ? Number(cursor) : null,
-  };
-}
-
 /** What the last form did. */
 async function messageOf(
   deps: PaymentDeps,
   view: SignedInView,
   c: ConsoleContext,
+  id: string,
 ): Promise<string | null> {
   const words = view.words.reconciliationPage;
-  const { done, payment: id } = c.req.query();
+  const { done, payment: paymentId, difference } = c.req.query();
   if (done === "known") return words.known;
-  if (done !== "checked" || id === undefined) return null;
-  const payment = await readPaymentFor(deps, view, parsePathId(id));
+  if (difference !== undefined) {
+    const number = parseDifferenceId(difference);
+    return markMessage(view, await readDifference(deps, view.session.caller, id, number), done);
+  }
+  if (done !== "checked" || paymentId === undefined) return null;
+  const payment = await readPaymentFor(deps, view, parsePathId(paymentId));
   const amount = payment.captured_amount ?? payment.gross_amount;
   const status = view.words.statuses[payment.transaction_status];
   return `${words.checked} ${payment.order_id}: ${status}, ${rupiah(amount)}.`;
@@ -134,13 +124,15 @@ interface StatusProps {
 }
 
 export const ReconciliationStatus: FC<StatusProps> = ({ view, reconciliation }) => {
-  const { statuses, agrees, differs } = view.words.reconciliationPage;
-  const { status, results } = reconciliation;
+  const { statuses, agrees, differs, allDone } = view.words.reconciliationPage;
+  const { status, results, open_differences } = reconciliation;
   if (results === null) return <span class="status pending">{statuses[status]}</span>;
-  const isEqual = DIFFERENCES.every((name) => !results[name]);
-  return isEqual
-    ? <span class="status settlement">{agrees}</span>
-    : <span class="status failure">{differs}</span>;
+  if (open_differences !== 0) return <span class="status failure">{differs}</span>;
+  return (
+    <span class="status settlement">
+      {countDifferences(reconciliation) === 0 ? agrees : allDone}
+    </span>
+  );
 };
 
 interface ProgressProps {
@@ -209,7 +201,7 @@ const ResultFrame: FC<FrameProps> = ({ view, reconciliation, message, children }
 interface ResultProps {
   view: SignedInView;
   reconciliation: ReconciliationView;
-  filter: Filter;
+  filter: DifferenceFilter;
   differences: DifferenceView[];
   /** The cursor of the next page; null on the last one. */
   next: string | null;
@@ -222,7 +214,7 @@ const ResultPage: FC<ResultProps> = (props) => {
   const { queued_checks } = reconciliation;
   return (
     <ResultFrame view={view} reconciliation={reconciliation} message={message}>
-      <Results view={view} reconciliation={reconciliation} chosen={filter.result} />
+      <Results view={view} reconciliation={reconciliation} filter={filter} />
       {queued_checks > 0 && (
         <p class="help">
           {words.queuedChecks}: {queued_checks.toLocaleString(view.words.locale)}
@@ -230,20 +222,20 @@ const ResultPage: FC<ResultProps> = (props) => {
       )}
       <h2>{filter.result ? words.results[filter.result] : words.differences}</h2>
       {filter.result && <p class="help">{words.meanings[filter.result]}</p>}
+      <States view={view} reconciliation={reconciliation} filter={filter} />
       <Differences {...props} />
       <Days view={view} reconciliation={reconciliation} />
     </ResultFrame>
   );
 };
 
-interface ResultsProps extends StatusProps {
-  chosen: DifferenceResult | null;
-}
-
 /** The counts. Each count of differences is a link to the list of only these. */
-const Results: FC<ResultsProps> = ({ view, reconciliation, chosen }) => {
-  const { root, words } = view;
+const Results: FC<StatusProps & { filter: DifferenceFilter }> = (
+  { view, reconciliation, filter },
+) => {
+  const { words } = view;
   const { results: names } = words.reconciliationPage;
+  const isChosen = (name: DifferenceResult) => filter.result === name;
   const results = reconciliation.results as NonNullable<ReconciliationView["results"]>;
   const text = (count: number | null) => count?.toLocaleString(words.locale) ?? "–";
   return (
@@ -255,8 +247,12 @@ const Results: FC<ResultsProps> = ({ view, reconciliation, chosen }) => {
       {DIFFERENCES.map((name) => (
         <li>
           <a
-            href={`${root}${PATH}${reconciliation.id}/${chosen === name ? "" : `?result=${name}`}`}
-            aria-current={chosen === name ? "true" : undefined}
+            href={addressOf(view, reconciliation, {
+              ...filter,
+              result: isChosen(name) ? null : name,
+              after: null,
+            })}
+            aria-current={isChosen(name) ? "true" : undefined}
           >
             <span>{names[name]}</span>
             <strong class={results[name] ? "bad" : undefined}>{text(results[name])}</strong>
@@ -266,82 +262,6 @@ const Results: FC<ResultsProps> = ({ view, reconciliation, chosen }) => {
     </ul>
   );
 };
-
-/** One form for all rows: the button of a row sends the id of its payment. */
-const Differences: FC<ResultProps> = (props) => {
-  const { view, reconciliation, filter: { result, after }, differences, next } = props;
-  const { root, words, session } = view;
-  const path = `${root}${PATH}${reconciliation.id}/`;
-  const texts = words.reconciliationPage;
-  if (differences.length === 0) return <p class="empty">{texts.noDifferences}</p>;
-  return (
-    <form method="post" action={`${path}check/`}>
-      <FormToken view={view} />
-      <input type="hidden" name="result" value={result ?? ""} />
-      <input type="hidden" name="cursor" value={after ?? ""} />
-      <Table
-        label={texts.differences}
-        columns={[
-          texts.line,
-          words.result,
-          words.order,
-          texts.kind,
-          texts.inFile,
-          texts.here,
-          "",
-        ]}
-        amounts={[0, 4, 5]}
-      >
-        {differences.map((each) => (
-          <tr>
-            <td class="amount">{each.line ?? "–"}</td>
-            <td>{texts.results[each.result]}</td>
-            <td>
-              <Order root={root} difference={each} />
-            </td>
-            <td>{texts.kinds[each.kind]}</td>
-            <Amount amount={each.amount} status={each.status} />
-            <Amount amount={each.known_amount} status={nameOf(view, each.known_status)} />
-            <td>
-              {each.payment_id && session.caller.isStaff && (
-                <button type="submit" name="payment_id" value={each.payment_id}>
-                  {texts.check}
-                </button>
-              )}
-            </td>
-          </tr>
-        ))}
-      </Table>
-      {next !== null && (
-        <a
-          class="next"
-          href={`${path}?${new URLSearchParams({ ...result && { result }, cursor: next })}`}
-        >
-          {words.nextPage}
-        </a>
-      )}
-    </form>
-  );
-};
-
-const Order: FC<{ root: string; difference: DifferenceView }> = ({ root, difference }) => {
-  const { order_id, transaction_id, payment_id } = difference;
-  const text = shorten(order_id ?? transaction_id!, MAX_TEXT);
-  return payment_id === null ? <>{text}</> : <a href={`${root}/payments/${payment_id}/`}>{text}</a>;
-};
-
-const Amount: FC<{ amount: string | null; status: string | null }> = ({ amount, status }) => (
-  <td class="amount">
-    {amount === null ? "–" : rupiah(amount)}
-    {status !== null && <small>{shorten(status, MAX_TEXT)}</small>}
-  </td>
-);
-
-/** The name of the status of a payment or refund. */
-function nameOf({ words }: View, status: string | null): string | null {
-  const names: Record<string, string> = { ...words.refundStatuses, ...words.statuses };
-  return status && (names[status] ?? status);
-}
 
 const Days: FC<StatusProps & { reconciliation: ReconciliationView }> = (props) => {
   const { view, reconciliation: { id, days } } = props;

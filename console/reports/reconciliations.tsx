@@ -18,8 +18,9 @@ import { FormToken, Table, Time } from "../shared/elements.tsx";
 import { explain } from "../shared/explain.ts";
 import { Frame } from "../shared/frame.tsx";
 import { cursorOf, PAGE_SIZE } from "../shared/list_page.tsx";
-import { periodOf, ReconciliationStatus } from "./reconciliation.tsx";
 import { requireOwnForm, type SignedInView, type View } from "../shared/session.ts";
+import { countDifferences } from "./differences.tsx";
+import { periodOf, ReconciliationStatus } from "./reconciliation.tsx";
 import { readUpload } from "./upload.ts";
 
 const PATH = "/reconciliations/";
@@ -135,12 +136,13 @@ const ReconciliationsPage: FC<PageProps> = ({ view, reconciliations, next, sent 
 const ReconciliationTable: FC<Pick<PageProps, "view" | "reconciliations">> = (props) => {
   const { view, reconciliations } = props;
   const { root, words } = view;
-  const { period, lines, differences, by } = words.reconciliationPage;
+  const { period, lines, differences, states, by } = words.reconciliationPage;
+  const text = (count: number | null) => count?.toLocaleString(words.locale) ?? "–";
   return (
     <Table
       label={words.reconciliationPage.title}
-      columns={[period, words.created, by, lines, differences, words.status]}
-      amounts={[3, 4]}
+      columns={[period, words.created, by, lines, differences, states.open, words.status]}
+      amounts={[3, 4, 5]}
     >
       {reconciliations.map((each) => (
         <tr>
@@ -151,8 +153,9 @@ const ReconciliationTable: FC<Pick<PageProps, "view" | "reconciliations">> = (pr
             <Time view={view} at={each.created_at} />
           </td>
           <td>{each.user_id}</td>
-          <td class="amount">{each.lines.toLocaleString(words.locale)}</td>
-          <td class="amount">{countDifferences(view, each)}</td>
+          <td class="amount">{text(each.lines)}</td>
+          <td class="amount">{text(countDifferences(each))}</td>
+          <td class="amount">{text(each.open_differences)}</td>
           <td>
             <ReconciliationStatus view={view} reconciliation={each} />
           </td>
@@ -161,13 +164,6 @@ const ReconciliationTable: FC<Pick<PageProps, "view" | "reconciliations">> = (pr
     </Table>
   );
 };
-
-function countDifferences({ words }: View, { results }: ReconciliationSummaryView): string {
-  if (results === null) return "–";
-  const { matched: _, ...differences } = results;
-  return Object.values(differences).reduce((sum: number, count) => sum + (count ?? 0), 0)
-    .toLocaleString(words.locale);
-}
 
 /** The file is the last field, because the service reads the form while it arrives. */
 const UploadForm: FC<{ view: View; sent: SentForm }> = ({ view, sent }) => {

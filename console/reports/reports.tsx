@@ -1,6 +1,5 @@
 /** `/console/reports/`: totals of payments by time and group, with a chart and a CSV file. */
 
-import { Choice } from "../shared/fields.tsx";
 import type { FC } from "hono/jsx";
 import { ServiceError } from "../../core/errors.ts";
 import { writeCsv } from "../../core/reports/csv.ts";
@@ -17,6 +16,7 @@ import { MAX_COLUMNS, MAX_SERIES, StackedChart } from "../shared/chart.tsx";
 import { sendCsv } from "../shared/downloads.tsx";
 import { Table, Time } from "../shared/elements.tsx";
 import { explain, type FieldLabels } from "../shared/explain.ts";
+import { Choice } from "../shared/fields.tsx";
 import { methodName, paymentStatusName, rupiah } from "../shared/format.ts";
 import { Frame } from "../shared/frame.tsx";
 import { choose } from "../shared/list_page.tsx";

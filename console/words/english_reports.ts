@@ -94,6 +94,21 @@ export const ENGLISH_REPORTS: Pick<Words, "reportsPage" | "reconciliationPage"> 
     },
     queuedChecks: "Payments with differences that are checked at the gateway, one per second",
     noDifferences: "No differences.",
+    show: "Show",
+    states: { open: "Open", done: "Done", all: "All" },
+    noneOf: {
+      open: "No open differences.",
+      done: "No difference is marked as done.",
+    },
+    allDone: "All done",
+    markDone: "Mark as done",
+    reopen: "Open again",
+    doneBy: "Done by",
+    resolved: (order) => `${order} is marked as done.`,
+    reopened: (order) => `${order} is open again.`,
+    alreadyDone: (order, user, time) =>
+      `${order} was already marked as done by ${user}, ${time}. Nothing was changed.`,
+    alreadyOpen: (order) => `${order} was already open. Nothing was changed.`,
     line: "Line",
     kind: "Kind",
     kinds: {

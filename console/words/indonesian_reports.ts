@@ -96,6 +96,21 @@ export const INDONESIAN_REPORTS: Pick<Words, "reportsPage" | "reconciliationPage
     },
     queuedChecks: "Pembayaran dengan selisih yang diperiksa di gateway, satu per detik",
     noDifferences: "Tidak ada selisih.",
+    show: "Tampilkan",
+    states: { open: "Terbuka", done: "Selesai", all: "Semua" },
+    noneOf: {
+      open: "Tidak ada selisih yang terbuka.",
+      done: "Tidak ada selisih yang ditandai selesai.",
+    },
+    allDone: "Semua selesai",
+    markDone: "Tandai selesai",
+    reopen: "Buka lagi",
+    doneBy: "Diselesaikan oleh",
+    resolved: (order) => `${order} ditandai selesai.`,
+    reopened: (order) => `${order} dibuka lagi.`,
+    alreadyDone: (order, user, time) =>
+      `${order} sudah ditandai selesai oleh ${user}, ${time}. Tidak ada yang diubah.`,
+    alreadyOpen: (order) => `${order} memang masih terbuka. Tidak ada yang diubah.`,
     line: "Baris",
     kind: "Jenis",
     kinds: {

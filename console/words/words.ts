@@ -10,12 +10,12 @@ import type {
 import type { ReportColumn } from "../../core/reports/report_file.ts";
 import type { StatsView } from "../../core/reports/stats.ts";
 import type { TimelineEntry } from "../../core/timelines.ts";
-import type { OperationsWords } from "./operations.ts";
-import type { OverviewWords } from "./overview.ts";
-import type { PaymentsWords } from "./payments.ts";
 import type { InvoiceWords } from "./invoices.ts";
 import type { KeysWords } from "./keys.ts";
+import type { OperationsWords } from "./operations.ts";
+import type { OverviewWords } from "./overview.ts";
 import type { PaymentWords } from "./payment.ts";
+import type { PaymentsWords } from "./payments.ts";
 import type { ProblemWords } from "./problems.ts";
 import type { SubscriptionWords } from "./subscriptions.ts";
 
@@ -233,6 +233,19 @@ export interface Words extends OperationsWords {
     meanings: Record<DifferenceResult, string>;
     queuedChecks: string;
     noDifferences: string;
+    /** The label of the choice between `states`. */
+    show: string;
+    states: Record<"open" | "done" | "all", string>;
+    noneOf: Record<"open" | "done", string>;
+    allDone: string;
+    markDone: string;
+    reopen: string;
+    /** Followed by a user and a time. */
+    doneBy: string;
+    resolved(order: string): string;
+    reopened(order: string): string;
+    alreadyDone(order: string, user: string, time: string): string;
+    alreadyOpen(order: string): string;
     line: string;
     kind: string;
     kinds: Record<DifferenceView["kind"], string>;

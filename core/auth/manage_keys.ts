@@ -1,6 +1,12 @@
 /** `listKeys`, for staff and viewers; `createKeyForUser` and `revokeKey`, for staff. */
 
-import { type ApiKey, ensureApiKey, listApiKeyPage, type NewApiKey, revokeUnlessLastStaff } from "../../db/api_keys.ts";
+import {
+  type ApiKey,
+  ensureApiKey,
+  listApiKeyPage,
+  type NewApiKey,
+  revokeUnlessLastStaff,
+} from "../../db/api_keys.ts";
 import type { Database } from "../../db/database.ts";
 import { displayPrefix, generateApiKey, hashApiKey } from "../api_key.ts";
 import { ServiceError } from "../errors.ts";

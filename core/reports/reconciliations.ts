@@ -191,7 +191,8 @@ function view(reconciliation: db.Reconciliation) {
 export type ReconciliationSummaryView = ReturnType<typeof viewSummary>;
 
 function viewSummary(reconciliation: db.ListedReconciliation) {
-  const { status, results, first_day } = reconciliation;
+  const { status, results, first_day, resolved_count } = reconciliation;
+  const differences = db.DIFFERENCES.reduce((sum, name) => sum + results[name], 0);
   return {
     id: reconciliation.id,
     job_id: reconciliation.job_id!,
@@ -204,6 +205,7 @@ function viewSummary(reconciliation: db.ListedReconciliation) {
       ...results,
       missing_there: first_day === null ? null : results.missing_there,
     },
+    open_differences: status !== "succeeded" ? null : differences - resolved_count,
     queued_checks: reconciliation.queued_checks,
     created_at: reconciliation.created_at.toISOString(),
     finished_at: reconciliation.finished_at?.toISOString() ?? null,
@@ -259,8 +261,9 @@ export async function listReconciliations(
 
 export type DifferenceView = ReturnType<typeof viewDifference>;
 
-function viewDifference(line: lines.ComparedLine) {
+function viewDifference(line: lines.Difference) {
   return {
+    id: line.line,
     line: line.line > 0 ? line.line : null,
     result: line.result as db.DifferenceResult,
     kind: line.kind,
@@ -273,6 +276,8 @@ function viewDifference(line: lines.ComparedLine) {
     refund_id: line.refund_id,
     known_amount: line.known_amount === null ? null : formatMoney(line.known_amount),
     known_status: line.known_status,
+    resolved_at: line.resolved_at?.toISOString() ?? null,
+    resolved_by: line.resolved_by,
   };
 }
 
@@ -293,4 +298,64 @@ export async function listDifferences(
   const page = rows.slice(0, limit);
   const next = rows.length > limit ? String(page.at(-1)!.line) : null;
   return { differences: page.map(viewDifference), next };
+}
+
+/** `number`: the `id` of the difference, which is unique in its reconciliation. */
+export async function readDifference(
+  deps: PaymentDeps,
+  caller: Caller,
+  id: string,
+  number: number,
+): Promise<DifferenceView> {
+  requireReadAll(caller);
+  const { status } = await findOrThrow(deps, id);
+  const found = status !== "succeeded" ? null : await deps.database.query(
+    (sql) => lines.findDifference(sql, id, number),
+    "find difference",
+  );
+  if (!found) throw new ServiceError("not_found");
+  return viewDifference(found);
+}
+
+export interface MarkedDifference {
+  difference: DifferenceView;
+  /** False: it was marked so before, and nothing was changed. */
+  isChanged: boolean;
+}
+
+/** Keeps who has resolved it first. */
+export async function resolveDifference(
+  deps: PaymentDeps,
+  caller: Caller,
+  id: string,
+  number: number,
+): Promise<MarkedDifference> {
+  const resolution = { at: new Date(deps.clock()), by: caller.userId };
+  return await markDifference(deps, caller, id, number, resolution);
+}
+
+export async function reopenDifference(
+  deps: PaymentDeps,
+  caller: Caller,
+  id: string,
+  number: number,
+): Promise<MarkedDifference> {
+  return await markDifference(deps, caller, id, number, null);
+}
+
+async function markDifference(
+  deps: PaymentDeps,
+  caller: Caller,
+  id: string,
+  number: number,
+  resolution: { at: Date; by: string } | null,
+): Promise<MarkedDifference> {
+  requireStaff(caller);
+  // Until the file is compared, its lines are no differences yet.
+  await readDifference(deps, caller, id, number);
+  const isChanged = await deps.database.query(
+    (sql) => lines.markDifference(sql, id, number, resolution),
+    "mark difference",
+  );
+  return { difference: await readDifference(deps, caller, id, number), isChanged };
 }

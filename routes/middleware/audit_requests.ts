@@ -44,7 +44,7 @@ export function createAudit(recorder: AuditRecorder, basePath: string): AuditReq
 const CHARGE = "/charge/";
 const EXPORTS = /^\/exports\/|^\/console\/.+\/export\/$/;
 
-/** A UUID, or the prefix of an API key. Callers choose other text, so it is not stored. */
+/** A UUID, or the prefix of an API key. Any other text is the caller's, so it is not stored. */
 const ID = /^([0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|gk_[\w-]{8})$/;
 
 function segmentOf(route: string, url: string, isWanted: (name: string) => boolean): string | null {

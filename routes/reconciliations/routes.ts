@@ -20,6 +20,7 @@ import { linkHeader, NEXT_PAGE, paging } from "../shared/page.ts";
 import { basePathOf, locationHeader, parsePathId, pathId } from "../shared/paths.ts";
 import { CHANGE_ERRORS, COMMON_ERRORS, problems } from "../shared/problem_responses.ts";
 import { callerOf, createRouter, type Router } from "../shared/router.ts";
+import { addResolve } from "./resolve.ts";
 import {
   DIFFERENCE_PAGE,
   DifferenceSchema,
@@ -160,6 +161,10 @@ const differencesRoute = createRoute({
         description: "Only differences with this `result`.",
         param: { examples: unsentExample("missing_here") },
       }),
+      resolved: oneOf(["true", "false"]).optional().openapi({
+        description: "`false`: only open differences. `true`: only resolved ones.",
+        param: { examples: unsentExample("false") },
+      }),
       limit: paging.limit,
       cursor: z.string("must be sent only once")
         .regex(/^-?[1-9]\d{0,8}$/, "must be a cursor from a Link header").transform(Number)
@@ -215,12 +220,18 @@ export function createReconciliationRoutes(deps: PaymentDeps): Router {
   });
   router.openapi(differencesRoute, async (c) => {
     const id = parsePathId(c.req.valid("param").pk);
-    const { cursor, result, limit } = c.req.valid("query");
-    const filter = { result: result ?? null, after: cursor ?? null, limit };
+    const { cursor, result, resolved, limit } = c.req.valid("query");
+    const isResolved = resolved === undefined ? null : resolved === "true";
+    const filter = { result: result ?? null, isResolved, after: cursor ?? null, limit };
     const { differences, next } = await listDifferences(deps, callerOf(c), id, filter);
     const url = `${basePathOf(c, "/reconciliations/:pk/differences/")}${path}${id}/differences/`;
-    return c.json(differences, 200, linkHeader(url, { result, limit }, next, (line) => line));
+    return c.json(
+      differences,
+      200,
+      linkHeader(url, { result, resolved, limit }, next, (line) => line),
+    );
   });
+  addResolve(router, deps);
   return router;
 }
 

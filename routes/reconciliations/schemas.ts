@@ -3,6 +3,7 @@
 import { z } from "@hono/zod-openapi";
 import {
   DIFFERENCES,
+  type DifferenceView,
   RECONCILIATION_STATUSES,
   type ReconciliationSummaryView,
   type ReconciliationView,
@@ -57,6 +58,9 @@ export const ReconciliationSchema = z.object({
     fee: money("Sum of the fees in the file.", "1760.00"),
     net_amount: money("Sum of the net amounts in the file.", "192240.00"),
   })).nullable().openapi({ description: "Sums of the file; null until it is compared." }),
+  open_differences: count(
+    "Differences that are not marked as resolved; null until `status` is `succeeded`.",
+  ).nullable(),
   queued_checks: count("Payments with a difference that are checked at the gateway."),
   created_at: timestamp("When the file was uploaded."),
   finished_at: timestamp("When it was compared; null until then.").nullable(),
@@ -79,6 +83,7 @@ const QUEUED: ReconciliationView = {
   last_day: "2026-03-05",
   results: null,
   days: null,
+  open_differences: null,
   queued_checks: 0,
   created_at: "2026-03-06T02:15:00.000Z",
   finished_at: null,
@@ -101,6 +106,7 @@ const SUCCEEDED: ReconciliationView = {
     fee: "1760.00",
     net_amount: "192240.00",
   }],
+  open_differences: 1,
   queued_checks: 1,
   finished_at: "2026-03-06T02:15:01.000Z",
 };
@@ -117,6 +123,12 @@ export const RECONCILIATION_PAGE = {
 } satisfies Examples<ReconciliationSummaryView[]>;
 
 export const DifferenceSchema = z.object({
+  id: z.int().openapi({
+    format: "int32",
+    description: "Identifies the difference in its reconciliation: the line of the file, or a " +
+      "negative number for `missing_there`.",
+    example: 3,
+  }),
   line: z.int().nullable().openapi({
     description: "The line of the file; the header is line 1. Null for `missing_there`.",
     example: 3,
@@ -150,24 +162,42 @@ export const DifferenceSchema = z.object({
   refund_id: z.uuid().nullable().openapi({ description: "The refund here.", example: null }),
   known_amount: money("The amount here.", "150000.00").nullable(),
   known_status: nullableText.openapi({ description: "The status here.", example: "settlement" }),
+  resolved_at: timestamp("When it was marked as resolved; null if it is open.").nullable(),
+  resolved_by: nullableText.openapi({
+    description: "The user who marked it as resolved; null if it is open.",
+    example: "carol",
+  }),
 }).openapi("ReconciliationDifference", { description: "A line that does not agree." });
 
+const DIFFERENCE: DifferenceView = {
+  id: 3,
+  line: 3,
+  result: "amount_differs",
+  kind: "settlement",
+  order_id: "order-1017",
+  transaction_id: "be03df7d-2f97-4c8c-a53c-8959f1b67295",
+  amount: "149000.00",
+  status: null,
+  date: "2026-03-05",
+  payment_id: "0197a3c2-5f4e-7d61-9f0b-2c64d1b0a7e5",
+  refund_id: null,
+  known_amount: "150000.00",
+  known_status: "settlement",
+  resolved_at: null,
+  resolved_by: null,
+};
+
 export const DIFFERENCE_PAGE = {
-  page: {
-    summary: "One difference",
-    value: [{
-      line: 3,
-      result: "amount_differs",
-      kind: "settlement",
-      order_id: "order-1017",
-      transaction_id: "be03df7d-2f97-4c8c-a53c-8959f1b67295",
-      amount: "149000.00",
-      status: null,
-      date: "2026-03-05",
-      payment_id: "0197a3c2-5f4e-7d61-9f0b-2c64d1b0a7e5",
-      refund_id: null,
-      known_amount: "150000.00",
-      known_status: "settlement",
-    }],
+  page: { summary: "One difference", value: [DIFFERENCE] },
+} satisfies Examples<DifferenceView[]>;
+
+export const OPEN_DIFFERENCE = {
+  open: { summary: "Open", value: DIFFERENCE },
+} satisfies Examples<DifferenceView>;
+
+export const RESOLVED_DIFFERENCE = {
+  resolved: {
+    summary: "Resolved",
+    value: { ...DIFFERENCE, resolved_at: "2026-03-06T03:40:12.000Z", resolved_by: "carol" },
   },
-} satisfies Examples<z.output<typeof DifferenceSchema>[]>;
+} satisfies Examples<DifferenceView>;

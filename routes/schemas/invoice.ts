@@ -102,8 +102,8 @@ export const InvoiceSchema = z.object({
   created_at: timestamp("When it was created."),
   updated_at: timestamp("When it was last updated."),
 }).openapi("Invoice", {
-  description: "An invoice with a hosted payment page. Its payments have its `invoice_id`. Every " +
-    "field is always present; fields without a value are null.",
+  description: "An invoice with a hosted payment page. Payments of the invoice have its id as " +
+    "`invoice_id`. Every field is always present; fields without a value are null.",
 });
 
 export const InvoiceStatusCheckSchema = z.object({

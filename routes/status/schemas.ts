@@ -142,8 +142,10 @@ export const StatusSchema = z.object({
     ),
   }).openapi({ description: "Events in lists and streams." }),
   outbox: z.object({
-    waiting_deliveries: count(`Events not yet delivered to in-process subscribers. ${BOUND}`),
-    oldest_event_seconds: seconds("Age of the oldest of these events in seconds."),
+    waiting_deliveries: count(
+      `Unfinished deliveries, each for one resource and one subscriber. ${BOUND}`,
+    ),
+    oldest_event_seconds: seconds("Age of the oldest event that is not delivered, in seconds."),
   }).openapi({ description: "Deliveries of events to in-process subscribers." }),
   webhooks: z.object({
     pending: count(`Pending deliveries. ${BOUND}`),

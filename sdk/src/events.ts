@@ -107,8 +107,8 @@ function isTemporary(error: unknown): boolean {
 }
 
 /**
- * The pause that the stream asks for. While connecting fails, exponential backoff or the error's
- * `Retry-After`, whichever is longer, but at most 30 seconds unless the stream asks for more.
+ * The pause that the stream asks for. While connecting fails, the longer one of exponential backoff
+ * and the error's `Retry-After`, but at most 30 seconds unless the stream asks for more.
  */
 function reconnectPauseMs(streamMs: number, failures: number, error: unknown): number {
   if (failures === 0) return streamMs;

@@ -10,6 +10,8 @@ import {
   getReconciliation,
   listReconciliationDifferences,
   listReconciliations,
+  reopenReconciliationDifference,
+  resolveReconciliationDifference,
 } from "#api/sdk";
 import type {
   CreateReconciliationData,
@@ -148,6 +150,38 @@ export class Reports {
         query: { ...filter, cursor },
         ...toRequestOptions(options),
       })
+    );
+  }
+
+  /** Marks a difference as resolved; does nothing if it is. Staff only. */
+  resolveDifference(
+    id: string,
+    differenceId: number,
+    options?: CallOptions,
+  ): Promise<ReconciliationDifference> {
+    const path = { pk: id, difference_id: differenceId };
+    return dataOf(
+      resolveReconciliationDifference({
+        client: this.#client,
+        path,
+        ...toRequestOptions(options),
+      }),
+    );
+  }
+
+  /** Marks a resolved difference as open again; does nothing if it is open. Staff only. */
+  reopenDifference(
+    id: string,
+    differenceId: number,
+    options?: CallOptions,
+  ): Promise<ReconciliationDifference> {
+    const path = { pk: id, difference_id: differenceId };
+    return dataOf(
+      reopenReconciliationDifference({
+        client: this.#client,
+        path,
+        ...toRequestOptions(options),
+      }),
     );
   }
 

@@ -235,7 +235,7 @@ Deno.test("audit: filters by actor, resource, outcome and time", async () => {
   assert.equal((await found(`?created_to=${time}`)).length, 2);
 });
 
-Deno.test("audit: pages contain every entry once, charges and others in one order", async () => {
+Deno.test("audit: pages contain every entry once, and sort entries of charges together with the others", async () => {
   await using payments = await openAudited();
   for (let i = 0; i < 3; i++) {
     const { id } = await payments.charge();

@@ -79,7 +79,8 @@ async function openWorld(): Promise<World> {
           "{prefix}",
           prefix,
         )
-          .replace("{action_name}", "disable").replace("{delivery_id}", ids.notifications!),
+          .replace("{action_name}", "disable").replace("{delivery_id}", ids.notifications!)
+          .replace("{difference_id}", "2"),
       }))
   );
   return { ...payments, staff, viewer, operations };

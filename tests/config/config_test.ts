@@ -37,7 +37,7 @@ Deno.test("config: with GATEWAY_SERVER_KEY is not the embedded default, with or 
   assert.equal(parseConfig(bothSettings, "/project").isEmbeddedDefault, false);
 });
 
-Deno.test("config: reports all problems at once, each with an example", () => {
+Deno.test("config: reports all problems at once, with examples of valid values", () => {
   const env = {
     PORT: "eighty",
     HOST: "example.com",

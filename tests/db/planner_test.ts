@@ -48,6 +48,8 @@ const NOW = new Date("2026-03-05T00:00:00Z");
 
 const ANY = { owner: null, after: null, limit: 10 };
 
+const ANY_DIFFERENCE = { result: null, isResolved: null, after: null, limit: 10 };
+
 const ALL_EVENTS = {
   names: null,
   resourceId: null,
@@ -190,10 +192,17 @@ const STATEMENTS: Record<string, (sql: Sql) => Promise<unknown>> = {
   "list payments with differences": (sql) => lines.listDifferent(sql, REPORT, NIL, 10),
   "delete lines that agree": (sql) =>
     lines.deleteLines(sql, REPORT, { which: "matched", after: 0, limit: 10 }),
-  "list differences": (sql) =>
-    lines.listDifferences(sql, REPORT, { result: null, after: null, limit: 10 }),
+  "list differences": (sql) => lines.listDifferences(sql, REPORT, ANY_DIFFERENCE),
+  "list open differences": (sql) =>
+    lines.listDifferences(sql, REPORT, { ...ANY_DIFFERENCE, isResolved: false }),
+  "list resolved differences": (sql) =>
+    lines.listDifferences(sql, REPORT, { ...ANY_DIFFERENCE, isResolved: true }),
+  "find a difference": (sql) => lines.findDifference(sql, REPORT, 7),
+  "mark a difference as resolved": (sql) =>
+    lines.markDifference(sql, REPORT, 8, { at: NOW, by: "u" }),
+  "mark a difference as open": (sql) => lines.markDifference(sql, REPORT, 9, null),
   "list differences of a rare result": (sql) =>
-    lines.listDifferences(sql, REPORT, { result: "amount_differs", after: null, limit: 10 }),
+    lines.listDifferences(sql, REPORT, { ...ANY_DIFFERENCE, result: "amount_differs" }),
   "delete lines of a report": (sql) =>
     lines.deleteLines(sql, REPORT, { which: "all", after: 200_000, limit: 10 }),
   "find the progress of statistics": stats.findProgress,
@@ -210,7 +219,7 @@ const STATEMENTS: Record<string, (sql: Sql) => Promise<unknown>> = {
   "find outcomes of jobs": (sql) => findOutcomes(sql, [idOf(7), idOf(8)], NOW),
 };
 
-/** The report with all lines, and one of its lines. */
+/** All lines belong to this report. */
 const REPORT = idOf(1);
 
 const LINE: lines.FileLine = {
@@ -354,9 +363,10 @@ function insertRows(from: number, to: number): string {
     select ${id}, 'u', 'succeeded', '{}', false, sha256(i::text::bytea), timestamptz '2026-03-06'
     ${rows};
     insert into gateway.reconciliation_lines (reconciliation_id, line, kind, amount, result,
-      payment_id, refund_id)
+      payment_id, refund_id, resolved_at)
     select '${REPORT}'::uuid, i, 'refund', 1000,
-      case when i % 1000 = 0 then 'amount_differs' else 'missing_here' end, ${id}, ${id} ${rows};
+      case when i % 1000 = 0 then 'amount_differs' else 'missing_here' end, ${id}, ${id},
+      case when i % 1000 = 0 then now() end ${rows};
     insert into gateway.reconciliation_lines (reconciliation_id, line, kind, amount, payment_id)
     select '${REPORT}'::uuid, 100000 + i, 'refund', 1000, '${idOf(7)}'::uuid ${rows};
     insert into gateway.hourly_payment_stats

@@ -306,7 +306,7 @@ Deno.test("worker: a job whose result is not JSON fails", async () => {
   assert.equal((await instance.find(id)).status, "failed");
 });
 
-Deno.test("worker: a task that exceeds the time limit fails, and its signal is aborted", async () => {
+Deno.test("worker: if an attempt exceeds the time limit, its signal is aborted and the job is queued again", async () => {
   let signal: AbortSignal | undefined;
   await using instance = openInstance({
     databaseUrl,

@@ -68,7 +68,7 @@ Deno.test("apply report: the same reports lead to the same payment in every orde
   );
 });
 
-Deno.test("apply report: at the same time, a settlement wins over a capture, in either order", async () => {
+Deno.test("apply report: of two reports with equal times, a settlement wins over a capture, in either order", async () => {
   await using payments = await openPayments({ databaseUrl });
   const [, capture, settlement] = await cardReports(payments);
   const sameTime = {

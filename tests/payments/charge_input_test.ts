@@ -144,7 +144,7 @@ Deno.test("charge: gross_amount must be a whole number above 0 with at most 13 d
   }
 });
 
-Deno.test("charge: order_id must be 1 to 50 letters, digits, - _ ~ and .", async () => {
+Deno.test("charge: order_id must be 1 to 50 of A-Z a-z 0-9 - _ ~ . and neither . nor ..", async () => {
   await using charges = await openCharges();
   const invalidIds = [
     "",

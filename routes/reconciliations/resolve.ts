@@ -1,0 +1,92 @@
+/** `POST /reconciliations/{pk}/differences/{difference_id}/…/`: marks a difference as resolved or open. */
+
+import { createRoute, z } from "@hono/zod-openapi";
+import { ServiceError } from "../../core/errors.ts";
+import type { PaymentDeps } from "../../core/payments/payment_record.ts";
+import { reopenDifference, resolveDifference } from "../../core/reports/reconciliations.ts";
+import { parsePathId, pathId } from "../shared/paths.ts";
+import { CHANGE_ERRORS, EMPTY_BODY_ERRORS, problems } from "../shared/problem_responses.ts";
+import { callerOf, type Router } from "../shared/router.ts";
+import { DifferenceSchema, OPEN_DIFFERENCE, RESOLVED_DIFFERENCE } from "./schemas.ts";
+
+const path = "/reconciliations/{pk}/differences/{difference_id}/";
+
+const common = {
+  method: "post" as const,
+  tags: ["Reports"],
+  request: {
+    params: z.object({
+      pk: pathId("The reconciliation's `id`."),
+      // Any text, because a malformed id is 404 and not 400.
+      difference_id: z.string().openapi({
+        type: "integer",
+        format: "int32",
+        description: "The difference's `id`.",
+        example: 3,
+      }),
+    }),
+  },
+};
+
+const errorResponses = problems("not_found", ...EMPTY_BODY_ERRORS, ...CHANGE_ERRORS);
+
+const resolveRoute = createRoute({
+  ...common,
+  path: `${path}resolve/`,
+  operationId: "resolveReconciliationDifference",
+  summary: "Mark a difference as resolved",
+  description: "Stores that staff have dealt with the difference, with the time and the user. " +
+    "Changes nothing else. For a difference that is already resolved, nothing changes, and the " +
+    "response shows who resolved it first. No body is needed. Staff only.",
+  responses: {
+    200: {
+      description: "The resolved difference",
+      content: {
+        "application/json": { schema: DifferenceSchema, examples: RESOLVED_DIFFERENCE },
+      },
+    },
+    ...errorResponses,
+  },
+});
+
+const reopenRoute = createRoute({
+  ...common,
+  path: `${path}reopen/`,
+  operationId: "reopenReconciliationDifference",
+  summary: "Mark a difference as open again",
+  description:
+    "Removes the mark of a resolved difference. For a difference that is open, nothing " +
+    "changes. No body is needed. Staff only.",
+  responses: {
+    200: {
+      description: "The open difference",
+      content: { "application/json": { schema: DifferenceSchema, examples: OPEN_DIFFERENCE } },
+    },
+    ...errorResponses,
+  },
+});
+
+export function addResolve(router: Router, deps: PaymentDeps): void {
+  router.openapi(resolveRoute, async (c) => {
+    const [id, number] = idsOf(c.req.valid("param"));
+    const { difference, isChanged } = await resolveDifference(deps, callerOf(c), id, number);
+    c.env.changesNothing = !isChanged;
+    return c.json(difference, 200);
+  });
+  router.openapi(reopenRoute, async (c) => {
+    const [id, number] = idsOf(c.req.valid("param"));
+    const { difference, isChanged } = await reopenDifference(deps, callerOf(c), id, number);
+    c.env.changesNothing = !isChanged;
+    return c.json(difference, 200);
+  });
+}
+
+function idsOf({ pk, difference_id }: { pk: string; difference_id: string }): [string, number] {
+  return [parsePathId(pk), parseDifferenceId(difference_id)];
+}
+
+/** Throws a 404 if the id is malformed. */
+export function parseDifferenceId(text: string): number {
+  if (/^-?[1-9]\d{0,8}$/.test(text)) return Number(text);
+  throw new ServiceError("not_found");
+}

@@ -1,0 +1,151 @@
+import assert from "node:assert/strict";
+import { createReconcile } from "../../core/reports/reconcile.ts";
+import type { GatewayJob } from "../../db/jobs.ts";
+import { type Browsing, formsOf, openTab, signInTo } from "../support/console/browsing.ts";
+import { createDatabase, runSql } from "../support/database/database.ts";
+import { openPayments } from "../support/payments/payments.ts";
+
+const EVIL = `<img src=x onerror=alert(1)>`;
+
+/** A compared report with the differences `A-1`, `B-2` and one with a text of an attacker. */
+async function openDifferences() {
+  const payments = await openPayments({ databaseUrl: await createDatabase() });
+  const { app } = payments;
+  const key = await app.createKey({ userId: "fina", isStaff: true });
+  const uploaded = await app.as(key, "/reconciliations/", {
+    method: "POST",
+    body: `order_id,amount\nA-1,1000\nB-2,2000\n${EVIL},3000\n`,
+    headers: { "Content-Type": "text/csv" },
+  });
+  const { id } = await uploaded.json();
+  const { signal } = new AbortController();
+  await createReconcile(app.deps).run({ subject_id: id } as GatewayJob, {
+    signal,
+    stopping: signal,
+  });
+  const staff = await signInTo(app, key);
+  const path = `/console/reconciliations/${id}/`;
+  await staff.open(path);
+  return Object.assign(payments, { staff, path });
+}
+
+/** Presses the button of a row on the current page; `line` is the line of the file. */
+async function press({ page, post }: Browsing, path: string, action: string, line: number) {
+  const form = formsOf(page.html).find((each) => each.action === `${path}check/`)!;
+  return await post(`${path}${action}/`, { ...form.fields, difference: String(line) });
+}
+
+/** The order ids in the table. */
+function rowsOf(html: string): string[] {
+  return [...html.matchAll(/<tr><td class="amount">\d+<\/td><td>[^<]*<\/td><td>([^<]+)</g)]
+    .map(([, order]) => order!);
+}
+
+Deno.test("console differences: are marked as done with who and when, filtered, counted, and opened again", async () => {
+  await using opened = await openDifferences();
+  const { staff, path } = opened;
+  assert.equal(rowsOf(staff.page.html).length, 3);
+  assert.match(staff.page.html, /Open \(3\).*Done \(0\).*All \(3\)/s);
+  const undone = await staff.open(`${path}?state=done&result=missing_here`);
+  assert.match(undone.html, /No difference is marked as done/);
+  await staff.open(path);
+  assert.match(staff.page.html, /formaction="[^"]+\/resolve\/"[^>]*name="difference"/);
+
+  const marked = await press(staff, path, "resolve", 2);
+  assert.match(marked.html, /role="status"[^>]*>A-1 is marked as done\./);
+  assert.equal(rowsOf(marked.html).length, 2, "open ones are shown at first");
+  assert.match(marked.html, /Open \(2\).*Done \(1\)/s);
+  const done = await staff.open(`${path}?state=done`);
+  assert.deepEqual(rowsOf(done.html), ["A-1"]);
+  assert.match(done.html, /Done by fina, <time datetime="[^"]+"/);
+  assert.match(done.html, /formaction="[^"]+\/reopen\/"/);
+  assert.equal(rowsOf((await staff.open(`${path}?state=all`)).html).length, 3);
+  const none = await staff.open(`${path}?state=done&result=amount_differs`);
+  assert.match(none.html, /No differences/);
+  assert.match((await staff.open("/console/reconciliations/")).html, /Has differences/);
+
+  await staff.open(`${path}?state=done`);
+  const reopened = await press(staff, path, "reopen", 2);
+  assert.match(reopened.html, /A-1 is open again\./);
+  assert.match(reopened.path, /state=done/, "the filter stays");
+  assert.match(reopened.html, /Open \(3\)/);
+
+  await staff.open(path);
+  for (const line of [2, 3, 4]) await press(staff, path, "resolve", line);
+  const { html } = await staff.open(path);
+  assert.match(html, /class="status settlement">All done/);
+  assert.match(html, /No open differences/);
+  const list = await staff.open("/console/reconciliations/");
+  assert.match(list.html, /<td class="amount">3<\/td><td class="amount">0<\/td>.*All done/s);
+});
+
+Deno.test("console differences: of two tabs, the second one changes nothing and says who was first", async () => {
+  await using opened = await openDifferences();
+  const { app, staff, path, databaseUrl } = opened;
+  const other = await signInTo(app, await app.createKey({ userId: "omar", isStaff: true }));
+  await other.open(path);
+  const tab = openTab(app, staff);
+  await tab.open(path);
+  await press(staff, path, "resolve", 2);
+  for (const late of [other, tab]) {
+    const { html } = await press(late, path, "resolve", 2);
+    assert.match(html, /A-1 was already marked as done by fina, .+\. Nothing was changed\./);
+    assert.match(html, /Open \(2\)/);
+  }
+  await other.open(`${path}?state=done`);
+  await tab.open(`${path}?state=done`);
+  await press(other, path, "reopen", 2);
+  const late = await press(tab, path, "reopen", 2);
+  assert.match(late.html, /A-1 was already open\. Nothing was changed\./);
+  await app.audit.flush();
+  const audit = await runSql(
+    databaseUrl,
+    `select user_id, action from gateway.audit
+    where action ~ '/(resolve|reopen)/$' order by id`,
+  );
+  assert.deepEqual([...audit], [
+    { user_id: "fina", action: "POST /console/reconciliations/{id}/resolve/" },
+    { user_id: "omar", action: "POST /console/reconciliations/{id}/reopen/" },
+  ]);
+});
+
+Deno.test("console differences: the overview counts open ones only", async () => {
+  await using opened = await openDifferences();
+  const { staff, path } = opened;
+  const entry = async () => {
+    const { html } = await staff.open("/console/");
+    return html.split("<li>").find((each) => each.includes(`href="${path}"`));
+  };
+  assert.match((await entry())!, />3</);
+  await staff.open(path);
+  await press(staff, path, "resolve", 3);
+  assert.match((await entry())!, />2</);
+  await staff.open(path);
+  for (const line of [2, 4]) await press(staff, path, "resolve", line);
+  assert.equal(await entry(), undefined);
+});
+
+Deno.test("console differences: viewers see who is done with them and mark none; texts are shown as text", async () => {
+  await using opened = await openDifferences();
+  const { app, staff, path } = opened;
+  const { token: own } = formsOf(staff.page.html)[0]!.fields;
+  const marked = await press(staff, path, "resolve", 4);
+  assert.match(marked.html, /&lt;img src=x onerror=alert\(1\)&gt; is marked as done/);
+  const indonesian = await staff.open(`${marked.path}`, { "accept-language": "id" });
+  assert.match(indonesian.html, /ditandai selesai/);
+  for (const { html } of [marked, indonesian]) assert.doesNotMatch(html, /<img/);
+  const viewer = await signInTo(app, await app.createKey({ userId: "vera", isViewer: true }));
+  const { html } = await viewer.open(`${path}?state=all`);
+  assert.match(html, /Done by fina/);
+  assert.doesNotMatch(html, /formaction|name="difference"/);
+  const { token } = formsOf(html)[0]!.fields;
+  for (const action of ["resolve", "reopen"]) {
+    const sent = await viewer.post(`${path}${action}/`, { token: token!, difference: "2" });
+    assert.equal(sent.status, 403);
+  }
+  for (const difference of ["99", "x", ""]) {
+    const sent = await staff.post(`${path}resolve/`, { token: own!, difference });
+    assert.equal(sent.status, 404);
+  }
+  assert.match((await staff.open(path)).html, /Open \(2\)/);
+});
