@@ -1,15 +1,11 @@
 import assert from "node:assert/strict";
-import { formsOf, openTab, signInTo, unescape } from "../support/console/browsing.ts";
+import { formsOf, openStaff, openTab, unescape } from "../support/console/browsing.ts";
 import { createDatabase } from "../support/database/database.ts";
 import { notify } from "../support/gateway/notifications.ts";
-import { openRelayed, type RelayedPayments } from "../support/gateway/relay.ts";
+import { openRelayed } from "../support/gateway/relay.ts";
 import { CHALLENGED_CARD } from "../support/gateway/sandbox.ts";
 
 const databaseUrl = await createDatabase();
-
-async function openStaff({ app }: RelayedPayments) {
-  return await signInTo(app, await app.createKey({ userId: "ops", isStaff: true }));
-}
 
 Deno.test("console payment: a confirmation says what happens to a payment in its state", async () => {
   await using payments = await openRelayed({ databaseUrl });

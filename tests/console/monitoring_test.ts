@@ -4,13 +4,9 @@ import { firstIdAt } from "../../core/ids.ts";
 import { nextRun } from "../../core/status/status.ts";
 import { SCHEDULE_TIMES } from "../../core/schedule_times.ts";
 import { REAL_INSTALLATION } from "../support/app.ts";
-import { type Browsing, formsOf, signInTo } from "../support/console/browsing.ts";
+import { formsOf, openStaff, signInTo } from "../support/console/browsing.ts";
 import { createDatabase, runSql } from "../support/database/database.ts";
 import { openPayments, type TestPayments } from "../support/payments/payments.ts";
-
-async function openStaff({ app }: TestPayments): Promise<Browsing> {
-  return await signInTo(app, await app.createKey({ userId: "ops", isStaff: true }));
-}
 
 async function openNew(options = {}): Promise<TestPayments> {
   return await openPayments({ databaseUrl: await createDatabase(), ...options });
