@@ -149,7 +149,7 @@ export function createAuditRoutes(deps: AuditDeps): Router {
     const { cursor, ...query } = c.req.valid("query");
     const { entries, next } = await listAudit(deps, callerOf(c), {
       actor: query.actor ?? null,
-      resourceId: query.resource_id?.replace(/^(?!gk_).*/, (id) => id.toLowerCase()) ?? null,
+      resourceId: query.resource_id === undefined ? null : parseResourceId(query.resource_id),
       action: query.action ?? null,
       outcome: query.outcome ?? null,
       createdFrom: query.created_from ?? null,
@@ -160,4 +160,9 @@ export function createAuditRoutes(deps: AuditDeps): Router {
     return c.json(entries, 200, linkHeader(basePathOf(c, path) + path, query, next));
   });
   return router;
+}
+
+/** The id of a resource has lower case letters; the prefix of a key has both. */
+export function parseResourceId(text: string): string {
+  return text.startsWith("gk_") ? text : text.toLowerCase();
 }

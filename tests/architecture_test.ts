@@ -37,6 +37,18 @@ const CORE_LAYERS = [
   ["auth"],
 ];
 
+/**
+ * The layers inside `console/`, from top to bottom. A file imports only from its own folder and from
+ * lower layers.
+ */
+const CONSOLE_LAYERS = [
+  ["console.tsx"],
+  ["overview", "invoices", "subscriptions", "reports", "operations", "access"],
+  ["payments"],
+  ["shared"],
+  ["words"],
+];
+
 /** The top folders of the service and the sandbox. */
 const PROGRAMS = [...LAYERS, "sandbox"];
 
@@ -249,10 +261,30 @@ function isFolder(path: string): boolean {
   return !entryOf(path).endsWith(".ts");
 }
 
-/** The entry of `core/`, a file or a folder, to which a path belongs. */
+/** The entry of `core/` or `console/`, a file or a folder, to which a path belongs. */
 function entryOf(path: string): string {
   return path.split("/")[1]!;
 }
+
+Deno.test("architecture: folders of the console import only from lower layers", () => {
+  const layerInConsole = (path: string) =>
+    CONSOLE_LAYERS.findIndex((entries) => entries.includes(entryOf(path)));
+  const inConsole = files.filter(({ path }) =>
+    topFolderOf(path) === "console" && /\.tsx?$/.test(path)
+  );
+  assertNone(
+    inConsole.map(({ path }) => path).filter((path) => layerInConsole(path) === -1),
+    "These files are in no layer of the console:",
+  );
+  const findings = inConsole.flatMap(({ path, imports }) =>
+    imports.filter(({ target }) =>
+      topFolderOf(target) === "console" && /\.tsx?$/.test(target) &&
+      entryOf(target) !== entryOf(path) && layerInConsole(target) <= layerInConsole(path)
+    ).map(({ target }) => `${path} imports ${target}`)
+  );
+  const layers = CONSOLE_LAYERS.map((entries) => entries.join(" ")).join(" · ");
+  assertNone(findings, `In console/ each layer may import only from those after it: ${layers}`);
+});
 
 Deno.test("architecture: no two folders import each other", () => {
   const examples = new Map<string, string>();

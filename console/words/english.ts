@@ -1,12 +1,12 @@
 /** The console in English. */
 
 import { ENGLISH_REPORTS } from "./english_reports.ts";
-import { OPERATIONS_IN_ENGLISH } from "./operations_english.ts";
-import { OVERVIEW_IN_ENGLISH } from "./overview.ts";
-import { PAYMENTS_IN_ENGLISH } from "./payments.ts";
 import { INVOICES_IN_ENGLISH } from "./invoices.ts";
 import { KEYS_IN_ENGLISH } from "./keys.ts";
+import { OPERATIONS_IN_ENGLISH } from "./operations_english.ts";
+import { OVERVIEW_IN_ENGLISH } from "./overview.ts";
 import { PAYMENT_IN_ENGLISH } from "./payment.ts";
+import { PAYMENTS_IN_ENGLISH } from "./payments.ts";
 import { PROBLEMS_IN_ENGLISH } from "./problems.ts";
 import { SUBSCRIPTIONS_IN_ENGLISH } from "./subscriptions.ts";
 import type { Words } from "./words.ts";
@@ -43,6 +43,12 @@ export const ENGLISH: Words = {
   customer: "Customer",
   amount: "Amount",
   created: "Created",
+  filtersInUse: "Filters in use",
+  removeFilter: "Remove",
+  apply: "Apply",
+  total: "Total",
+  showTable: "Show as a table",
+  shortened: "The rest is not shown here; the API returns it.",
   nextPage: "Next page",
   noPayments: "No payments were found.",
   noPaymentsOnPage: "No payments match on this page. Continue with the next page.",
@@ -61,6 +67,8 @@ export const ENGLISH: Words = {
     partial_chargeback: "Partial chargeback",
     chargeback: "Chargeback",
   },
+  methods: { credit_card: "Card", echannel: "Mandiri bill", cstore: "Convenience store" },
+  virtualAccountOf: (bank) => `${bank} virtual account`,
   challenged: "Needs a review",
   details: "Details",
   requested: "Requested",
@@ -127,6 +135,7 @@ export const ENGLISH: Words = {
     "This record has changed since the page was opened. Nothing was done. Check what is shown now, " +
     "and send the form again if you still want to.",
   failed: "This did not work",
+  request: "Request",
   notFound: "This page does not exist.",
   problems: PROBLEMS_IN_ENGLISH,
   message: (english) => english,

@@ -1,13 +1,13 @@
 /** The console in Bahasa Indonesia. */
 
 import { INDONESIAN_REPORTS } from "./indonesian_reports.ts";
-import { OPERATIONS_IN_INDONESIAN } from "./operations_indonesian.ts";
-import { OVERVIEW_IN_INDONESIAN } from "./overview.ts";
-import { PAYMENTS_IN_INDONESIAN } from "./payments.ts";
 import { INVOICES_IN_INDONESIAN } from "./invoices.ts";
 import { KEYS_IN_INDONESIAN } from "./keys.ts";
 import { translateToIndonesian } from "./messages.ts";
+import { OPERATIONS_IN_INDONESIAN } from "./operations_indonesian.ts";
+import { OVERVIEW_IN_INDONESIAN } from "./overview.ts";
 import { PAYMENT_IN_INDONESIAN } from "./payment.ts";
+import { PAYMENTS_IN_INDONESIAN } from "./payments.ts";
 import { PROBLEMS_IN_INDONESIAN } from "./problems.ts";
 import { SUBSCRIPTIONS_IN_INDONESIAN } from "./subscriptions.ts";
 import type { Words } from "./words.ts";
@@ -44,6 +44,12 @@ export const INDONESIAN: Words = {
   customer: "Pelanggan",
   amount: "Jumlah",
   created: "Dibuat",
+  filtersInUse: "Filter yang dipakai",
+  removeFilter: "Hapus",
+  apply: "Terapkan",
+  total: "Total",
+  showTable: "Tampilkan sebagai tabel",
+  shortened: "Sisanya tidak ditampilkan di sini; data lengkapnya tersedia melalui API.",
   nextPage: "Halaman berikutnya",
   noPayments: "Tidak ada pembayaran yang ditemukan.",
   noPaymentsOnPage:
@@ -63,6 +69,8 @@ export const INDONESIAN: Words = {
     partial_chargeback: "Chargeback sebagian",
     chargeback: "Chargeback",
   },
+  methods: { credit_card: "Kartu", echannel: "Tagihan Mandiri", cstore: "Gerai ritel" },
+  virtualAccountOf: (bank) => `Virtual account ${bank}`,
   challenged: "Perlu ditinjau",
   details: "Rincian",
   requested: "Diminta",
@@ -129,6 +137,7 @@ export const INDONESIAN: Words = {
     "Data ini telah berubah sejak halaman dibuka. Tidak ada yang dilakukan. Periksa data " +
     "yang ditampilkan sekarang, lalu kirim formulir lagi jika masih diperlukan.",
   failed: "Permintaan tidak berhasil",
+  request: "Permintaan",
   notFound: "Halaman ini tidak ada.",
   problems: PROBLEMS_IN_INDONESIAN,
   message: translateToIndonesian,

@@ -22,8 +22,6 @@ export interface OperationsWords {
     dataHelp: string;
     noDeliveries: string;
     all: string;
-    /** Below JSON that is not shown as a whole. */
-    shortened: string;
   };
   webhooksPage: {
     add: string;
@@ -47,7 +45,6 @@ export interface OperationsWords {
     response: string;
     answer: string;
     duration: string;
-    lastAttempt: string;
     nextAttempt: string;
     testResult: string;
     done: Record<"saved" | "enabled" | "disabled" | "removed" | "existed", string>;
@@ -131,7 +128,6 @@ export interface OperationsWords {
     action: string;
     resource: string;
     resourceId: string;
-    request: string;
     outcomes: Record<AuditView["outcome"], string>;
     noneOnPage: string;
   };

@@ -17,7 +17,6 @@ export const OPERATIONS_IN_ENGLISH: OperationsWords = {
     dataHelp: "The resource right after the change, as webhooks send it",
     noDeliveries: "No webhook endpoint receives this event.",
     all: "All events of this resource",
-    shortened: "The rest is not shown here; the API returns it.",
   },
   webhooksPage: {
     add: "Add an endpoint",
@@ -46,7 +45,6 @@ export const OPERATIONS_IN_ENGLISH: OperationsWords = {
     response: "Response",
     answer: "Response body",
     duration: "Duration",
-    lastAttempt: "Last attempt",
     nextAttempt: "Next attempt",
     testResult: "Test result",
     done: {
@@ -159,7 +157,6 @@ export const OPERATIONS_IN_ENGLISH: OperationsWords = {
     action: "Action",
     resource: "Changed",
     resourceId: "Resource id or key",
-    request: "Request",
     outcomes: { changed: "Done", refused: "Refused", exported: "Exported" },
     noneOnPage: "No entries match on this page. Continue with the next page.",
   },

@@ -18,7 +18,6 @@ export const OPERATIONS_IN_INDONESIAN: OperationsWords = {
     dataHelp: "Objek tepat setelah perubahan, seperti yang dikirim webhook",
     noDeliveries: "Tidak ada endpoint webhook yang menerima event ini.",
     all: "Semua event objek ini",
-    shortened: "Sisanya tidak ditampilkan di sini; data lengkapnya tersedia melalui API.",
   },
   webhooksPage: {
     add: "Tambah endpoint",
@@ -47,7 +46,6 @@ export const OPERATIONS_IN_INDONESIAN: OperationsWords = {
     response: "Respons",
     answer: "Isi respons",
     duration: "Durasi",
-    lastAttempt: "Percobaan terakhir",
     nextAttempt: "Percobaan berikutnya",
     testResult: "Hasil uji coba",
     done: {
@@ -162,7 +160,6 @@ export const OPERATIONS_IN_INDONESIAN: OperationsWords = {
     action: "Tindakan",
     resource: "Yang diubah",
     resourceId: "ID objek atau key",
-    request: "Permintaan",
     outcomes: { changed: "Dilakukan", refused: "Ditolak", exported: "Diekspor" },
     noneOnPage: "Tidak ada entri yang cocok di halaman ini. Lanjutkan ke halaman berikutnya.",
   },

@@ -29,8 +29,6 @@ export interface OverviewWords {
   nothingPaid: string;
   otherMethods: string;
   day: string;
-  total: string;
-  showTable: string;
   newest: string;
   allPayments: string;
   attention: string;
@@ -56,8 +54,6 @@ export const OVERVIEW_IN_ENGLISH: OverviewWords = {
   nothingPaid: "Nothing was paid in the last 30 days.",
   otherMethods: "Other methods",
   day: "Day",
-  total: "Total",
-  showTable: "Show as a table",
   newest: "Newest payments",
   allPayments: "All payments",
   attention: "Needs attention",
@@ -91,8 +87,6 @@ export const OVERVIEW_IN_INDONESIAN: OverviewWords = {
   nothingPaid: "Tidak ada pembayaran lunas dalam 30 hari terakhir.",
   otherMethods: "Metode lain",
   day: "Hari",
-  total: "Total",
-  showTable: "Tampilkan sebagai tabel",
   newest: "Pembayaran terbaru",
   allPayments: "Semua pembayaran",
   attention: "Perlu perhatian",

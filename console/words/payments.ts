@@ -39,10 +39,6 @@ type Column =
 
 export interface PaymentsWords {
   filters: string;
-  chosen: string;
-  /** Before the filter that a link removes. */
-  remove: string;
-  apply: string;
   columns: string;
   amountHelp: string;
   outcomeUnknown: string;
@@ -53,9 +49,6 @@ export interface PaymentsWords {
 
 export const PAYMENTS_IN_ENGLISH: PaymentsWords = {
   filters: "Filters and columns",
-  chosen: "Filters in use",
-  remove: "Remove",
-  apply: "Apply",
   columns: "Columns",
   amountHelp: "To filter by amount, also choose a period of at most 31 days, or a customer.",
   outcomeUnknown: "Not known",
@@ -100,9 +93,6 @@ export const PAYMENTS_IN_ENGLISH: PaymentsWords = {
 
 export const PAYMENTS_IN_INDONESIAN: PaymentsWords = {
   filters: "Filter dan kolom",
-  chosen: "Filter yang dipakai",
-  remove: "Hapus",
-  apply: "Terapkan",
   columns: "Kolom",
   amountHelp: "Untuk memfilter jumlah, pilih juga periode maksimal 31 hari, atau satu pelanggan.",
   outcomeUnknown: "Belum diketahui",

@@ -10,12 +10,12 @@ import type {
 import type { ReportColumn } from "../../core/reports/report_file.ts";
 import type { StatsView } from "../../core/reports/stats.ts";
 import type { TimelineEntry } from "../../core/timelines.ts";
-import type { OperationsWords } from "./operations.ts";
-import type { OverviewWords } from "./overview.ts";
-import type { PaymentsWords } from "./payments.ts";
 import type { InvoiceWords } from "./invoices.ts";
 import type { KeysWords } from "./keys.ts";
+import type { OperationsWords } from "./operations.ts";
+import type { OverviewWords } from "./overview.ts";
 import type { PaymentWords } from "./payment.ts";
+import type { PaymentsWords } from "./payments.ts";
 import type { ProblemWords } from "./problems.ts";
 import type { SubscriptionWords } from "./subscriptions.ts";
 
@@ -50,12 +50,23 @@ export interface Words extends OperationsWords {
   customer: string;
   amount: string;
   created: string;
+  filtersInUse: string;
+  /** Before the filter that a link removes. */
+  removeFilter: string;
+  apply: string;
+  total: string;
+  showTable: string;
+  /** Below JSON that is not shown as a whole. */
+  shortened: string;
   nextPage: string;
   noPayments: string;
   noPaymentsOnPage: string;
   invalidFilter: string;
   statuses: Record<PaymentStatus, string>;
   challenged: string;
+  /** The names of methods that are not brands, by `payment_type`. */
+  methods: Record<string, string>;
+  virtualAccountOf(bank: string): string;
   details: string;
   requested: string;
   captured: string;
@@ -100,6 +111,8 @@ export interface Words extends OperationsWords {
   recordChanged: string;
   failed: string;
   notFound: string;
+  /** Followed by the id of a request. */
+  request: string;
   problems: ProblemWords;
   /** A message of the core, in the language of the page if it is known. */
   message(english: string): string;

@@ -169,7 +169,12 @@ function unsupportedZone(): ServiceError {
 }
 
 /** When the intervals begin. The first one can begin before `from`. */
-function listStarts(from: Date, to: Date, interval: StatsInterval, timeZone: string): Date[] {
+export function listStarts(
+  from: Date,
+  to: Date,
+  interval: StatsInterval,
+  timeZone: string,
+): Date[] {
   const starts: Date[] = [];
   let start = startOf(interval, zonedTime(from, timeZone));
   while (start.epochMilliseconds < to.getTime()) {

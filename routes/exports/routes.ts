@@ -2,7 +2,9 @@
 
 import { createRoute, z } from "@hono/zod-openapi";
 import type { Context } from "hono";
+import type { Caller } from "../../core/auth/caller.ts";
 import { oneOf } from "../../core/input_fields.ts";
+import type { PaymentDeps } from "../../core/payments/payment_record.ts";
 import type { InvoiceDeps } from "../../core/invoices/invoice_record.ts";
 import type { Position } from "../../core/page.ts";
 import { EXPORT_PAGE, type Exports, type ExportSource } from "../../core/reports/export_stream.ts";
@@ -135,24 +137,42 @@ export function createExportRoutes(deps: ExportRouteDeps): Router {
   router.openapi(refundsRoute, async (c) => {
     const { bom, ...filters } = c.req.valid("query");
     const caller = callerOf(c);
-    const source = exportRefunds(deps, caller, async (after: string | null) => {
-      const page = { limit: EXPORT_PAGE, cursor: after ?? undefined };
-      const { refunds, next } = await readRefundPage(deps, caller, { ...filters, ...page });
-      return { items: refunds, next };
-    });
+    const source = refundSource(deps, caller, filters);
     return await sendFile(c, exports, "refunds", { ...source, hasByteOrderMark: bom === "true" });
   });
   router.openapi(invoicesRoute, async (c) => {
     const { bom, ...filters } = c.req.valid("query");
     const caller = callerOf(c);
-    const source = exportInvoices(deps, caller, async (after: Position | null) => {
-      const page = { limit: EXPORT_PAGE, cursor: after ?? undefined };
-      const { invoices, next } = await readInvoicePage(deps, caller, { ...filters, ...page });
-      return { items: invoices, next };
-    });
+    const source = invoiceSource(deps, caller, filters);
     return await sendFile(c, exports, "invoices", { ...source, hasByteOrderMark: bom === "true" });
   });
   return router;
+}
+
+/** The refunds with these filters. */
+export function refundSource(
+  deps: PaymentDeps,
+  caller: Caller,
+  filters: Omit<z.output<typeof RefundListQuery>, "limit" | "cursor">,
+) {
+  return exportRefunds(deps, caller, async (after: string | null) => {
+    const page = { limit: EXPORT_PAGE, cursor: after ?? undefined };
+    const { refunds, next } = await readRefundPage(deps, caller, { ...filters, ...page });
+    return { items: refunds, next };
+  });
+}
+
+/** The invoices with these filters. */
+export function invoiceSource(
+  deps: InvoiceDeps,
+  caller: Caller,
+  filters: Omit<z.output<typeof InvoiceListQuery>, "limit" | "cursor">,
+) {
+  return exportInvoices(deps, caller, async (after: Position | null) => {
+    const page = { limit: EXPORT_PAGE, cursor: after ?? undefined };
+    const { invoices, next } = await readInvoicePage(deps, caller, { ...filters, ...page });
+    return { items: invoices, next };
+  });
 }
 
 /** Sends an export as a file. */

@@ -1,9 +1,8 @@
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { updateStats } from "../../core/reports/count_payments.ts";
-import { createReconcile } from "../../core/reports/reconcile.ts";
-import type { GatewayJob } from "../../db/jobs.ts";
 import { BROWSER, openConsole, type Page } from "../support/console/browser.ts";
+import { compareReport } from "../support/console/reconciliations.ts";
 import { addOperations } from "../support/console/operations.ts";
 import { type TestPayments } from "../support/payments/payments.ts";
 import {
@@ -157,13 +156,6 @@ Deno.test({
   },
 });
 
-/** Compares a report, as a worker does. */
-async function compareReport({ app }: TestPayments, id: string): Promise<void> {
-  const { signal } = new AbortController();
-  const job = { subject_id: id } as GatewayJob;
-  await createReconcile(app.deps).run(job, { signal, stopping: signal });
-}
-
 Deno.test({
   name:
     "console in a browser: uploads a report with progress, names its columns, and shows the differences",
@@ -201,7 +193,7 @@ Deno.test({
     await Promise.all([progress.waitFor(), upload.click()]);
     await page.getByRole("heading", { name: "Comparing the report" }).waitFor();
     const [id] = page.url().match(/[0-9a-f-]{36}/);
-    await compareReport(payments, id);
+    await compareReport(payments.app, id);
     // The page loads the result by itself.
     await page.getByText("Has differences").waitFor();
     await page.getByRole("link", { name: "Other amount 20,000" }).click();
@@ -253,7 +245,7 @@ Deno.test({
       });
       return (await response.json()).id as string;
     }));
-    await compareReport(payments, compared!);
+    await compareReport(payments.app, compared!);
     const { invoice, subscription } = await createRecords(payments);
     const pages = [
       ...PAGES,

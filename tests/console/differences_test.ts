@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
-import { createReconcile } from "../../core/reports/reconcile.ts";
-import type { GatewayJob } from "../../db/jobs.ts";
 import { type Browsing, formsOf, openTab, signInTo } from "../support/console/browsing.ts";
+import { compareReport } from "../support/console/reconciliations.ts";
 import { createDatabase, runSql } from "../support/database/database.ts";
 import { openPayments } from "../support/payments/payments.ts";
 
@@ -18,11 +17,7 @@ async function openDifferences() {
     headers: { "Content-Type": "text/csv" },
   });
   const { id } = await uploaded.json();
-  const { signal } = new AbortController();
-  await createReconcile(app.deps).run({ subject_id: id } as GatewayJob, {
-    signal,
-    stopping: signal,
-  });
+  await compareReport(app, id);
   const staff = await signInTo(app, key);
   const path = `/console/reconciliations/${id}/`;
   await staff.open(path);

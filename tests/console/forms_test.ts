@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { voidInvoice } from "../../core/invoices/void.ts";
 import { cancelPayment } from "../../core/payments/actions.ts";
 import { cancelSubscription } from "../../core/subscriptions/actions.ts";
-import { formsOf, signInTo } from "../support/console/browsing.ts";
+import { formsOf, signInTo, XSS_PROBE } from "../support/console/browsing.ts";
 import { createDatabase } from "../support/database/database.ts";
 import { openRelayed, type RelayedPayments } from "../support/gateway/relay.ts";
 import {
@@ -17,8 +17,6 @@ import {
 import type { Payment } from "../support/payments/payments.ts";
 
 const databaseUrl = await createDatabase();
-
-const PROBE = `"'><script>alert(1)</script><img src=x onerror=alert(2)>`;
 
 interface Records {
   payment: Payment;
@@ -186,16 +184,16 @@ Deno.test("console: text of customers, callers and the gateway is shown as text 
   await using payments = await openRelayed({ databaseUrl });
   const { app, post, sandbox } = payments;
   const staff = await signInTo(app, await app.createKey({ isStaff: true }));
-  const probe = PROBE.slice(0, 40);
+  const probe = XSS_PROBE.slice(0, 40);
   const invoice = await parseInvoice(
     await post("/invoices/", {
       customer_name: probe,
-      customer_id: PROBE.slice(0, 36),
+      customer_id: XSS_PROBE.slice(0, 36),
       customer_email: `"><b>@example.com`,
       due_date: "2099-12-31",
       invoice_number: probe.slice(0, 30) + randomUUID().slice(0, 8),
-      notes: PROBE,
-      items: [{ description: PROBE, price: 1000, quantity: 1 }],
+      notes: XSS_PROBE,
+      items: [{ description: XSS_PROBE, price: 1000, quantity: 1 }],
     }),
     201,
   );
@@ -203,17 +201,17 @@ Deno.test("console: text of customers, callers and the gateway is shown as text 
     await post(
       "/subscriptions/",
       await subscriptionRequest(sandbox, {
-        customer_details: { first_name: PROBE.slice(0, 50), email: `"><b>@example.com` },
+        customer_details: { first_name: XSS_PROBE.slice(0, 50), email: `"><b>@example.com` },
       }),
     ),
     201,
   );
   const payment = await payments.charge("bca", {
-    customer_details: { first_name: PROBE.slice(0, 30), email: "a@example.com" },
-    item_details: [{ name: PROBE.slice(0, 50), price: 44_000, quantity: 1 }],
-    metadata: { note: PROBE },
+    customer_details: { first_name: XSS_PROBE.slice(0, 30), email: "a@example.com" },
+    item_details: [{ name: XSS_PROBE.slice(0, 50), price: 44_000, quantity: 1 }],
+    metadata: { note: XSS_PROBE },
   });
-  const query = encodeURIComponent(PROBE);
+  const query = encodeURIComponent(XSS_PROBE);
   const paths = [
     "/console/invoices/",
     `/console/invoices/?customer_email=${query}&status=${query}&from=${query}`,
@@ -236,19 +234,25 @@ Deno.test("console: text of customers, callers and the gateway is shown as text 
   payments.relay.intercept = async (_request, pass) => {
     const response = await pass();
     const answer = JSON.stringify(await response.json());
-    const changed = { ...JSON.parse(answer), status_message: PROBE, error_messages: [PROBE] };
-    return Response.json({ ...changed, validation_messages: [PROBE] }, { status: response.status });
+    const changed = {
+      ...JSON.parse(answer),
+      status_message: XSS_PROBE,
+      error_messages: [XSS_PROBE],
+    };
+    return Response.json({ ...changed, validation_messages: [XSS_PROBE] }, {
+      status: response.status,
+    });
   };
   await staff.open(`/console/payments/${payment.id}/gateway/`);
   pages.push(await staff.submit(/gateway/));
   payments.relay.intercept = () =>
-    Response.json({ error_messages: [PROBE], status_message: PROBE }, { status: 400 });
+    Response.json({ error_messages: [XSS_PROBE], status_message: XSS_PROBE }, { status: 400 });
   await staff.open(`/console/subscriptions/${subscription.id}/cancel/`);
   pages.push(await staff.submit(/cancel/));
   await staff.open(`/console/invoices/${invoice.id}/void/`);
-  pages.push(await staff.submit(/void/, { reason: PROBE }));
+  pages.push(await staff.submit(/void/, { reason: XSS_PROBE }));
   await staff.open("/console/invoices/new/");
-  const entered = { customer_name: PROBE, notes: PROBE, "items.0.description": PROBE };
+  const entered = { customer_name: XSS_PROBE, notes: XSS_PROBE, "items.0.description": XSS_PROBE };
   pages.push(await staff.submit(/new/, { ...entered, step: "review" }));
   await staff.open("/console/invoices/new/");
   const valid = { ...entered, customer_name: probe, "items.0.price": "1000" };

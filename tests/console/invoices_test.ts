@@ -3,6 +3,7 @@ import { randomUUID } from "node:crypto";
 import {
   type Browsing,
   formsOf,
+  openStaff,
   openTab,
   signInTo,
   unescape,
@@ -19,10 +20,6 @@ import {
 } from "../support/records/invoices.ts";
 
 const databaseUrl = await createDatabase();
-
-async function openStaff({ app, staff }: TestInvoices): Promise<Browsing> {
-  return await signInTo(app, staff);
-}
 
 /** The invoice numbers in a list. */
 function numbersIn(html: string): string[] {

@@ -1,18 +1,14 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { REAL_INSTALLATION } from "../support/app.ts";
-import { type Browsing, formsOf, signInTo } from "../support/console/browsing.ts";
+import { formsOf, openStaff, signInTo } from "../support/console/browsing.ts";
 import { createDatabase, runSql } from "../support/database/database.ts";
 import { openRelayed } from "../support/gateway/relay.ts";
-import { openPayments, type TestPayments } from "../support/payments/payments.ts";
+import { openPayments } from "../support/payments/payments.ts";
 
 const databaseUrl = await createDatabase();
 
 const ALLOW_PRIVATE = { env: { ...REAL_INSTALLATION, WEBHOOK_ALLOW_PRIVATE: "true" } };
-
-async function openStaff({ app }: TestPayments): Promise<Browsing> {
-  return await signInTo(app, await app.createKey({ userId: "ops", isStaff: true }));
-}
 
 /** A receiver of webhooks that accepts all of them. */
 function openReceiver() {
@@ -35,7 +31,7 @@ Deno.test("console payment: the timeline shows who caused each change", async ()
   await staff.open(`/console/payments/${payment.id}/cancel/`);
   await staff.submit(/cancel/);
   const { html } = await staff.open(`/console/payments/${payment.id}/`);
-  assert.match(html, /pending → cancel \([^)]*by api_key:gk_/);
+  assert.match(html, /Pending → Cancelled \([^)]*by api_key:gk_/);
   assert.match(html, /payment_received/);
 });
 

@@ -3,17 +3,13 @@ import { randomUUID } from "node:crypto";
 import { updateStats } from "../../core/reports/count_payments.ts";
 import type { Database } from "../../db/database.ts";
 import { REAL_INSTALLATION } from "../support/app.ts";
-import { type Browsing, signInTo } from "../support/console/browsing.ts";
+import { openStaff, signInTo } from "../support/console/browsing.ts";
 import { createDatabase, runSql } from "../support/database/database.ts";
 import { CHALLENGED_CARD } from "../support/gateway/sandbox.ts";
 import { manualClock } from "../support/manual_clock.ts";
 import { chargeRequest, openPayments, type TestPayments } from "../support/payments/payments.ts";
 
 const ALLOW_PRIVATE = { env: { ...REAL_INSTALLATION, WEBHOOK_ALLOW_PRIVATE: "true" } };
-
-async function openStaff({ app }: TestPayments): Promise<Browsing> {
-  return await signInTo(app, await app.createKey({ userId: "ops", isStaff: true }));
-}
 
 const DAY_MS = 86_400_000;
 

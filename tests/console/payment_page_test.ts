@@ -1,15 +1,11 @@
 import assert from "node:assert/strict";
-import { formsOf, openTab, signInTo, unescape } from "../support/console/browsing.ts";
+import { formsOf, openStaff, openTab, unescape } from "../support/console/browsing.ts";
 import { createDatabase } from "../support/database/database.ts";
 import { notify } from "../support/gateway/notifications.ts";
-import { openRelayed, type RelayedPayments } from "../support/gateway/relay.ts";
+import { openRelayed } from "../support/gateway/relay.ts";
 import { CHALLENGED_CARD } from "../support/gateway/sandbox.ts";
 
 const databaseUrl = await createDatabase();
-
-async function openStaff({ app }: RelayedPayments) {
-  return await signInTo(app, await app.createKey({ userId: "ops", isStaff: true }));
-}
 
 Deno.test("console payment: a confirmation says what happens to a payment in its state", async () => {
   await using payments = await openRelayed({ databaseUrl });
@@ -135,6 +131,10 @@ Deno.test("console payment: shows the gateway's answers without signatures and t
   assert.ok(staff.page.html.includes(`href="${path}"`));
   const stored = await staff.open(path);
   assert.match(unescape(stored.html), /<pre[^>]*>\{\s+".*"transaction_id": "/s);
+  assert.match(stored.html, /<\/time> (Captured|Paid): (Applied|Duplicate)/);
+  const { html: translated } = await staff.open(path, { "Accept-Language": "id" });
+  assert.match(translated, /<\/time> (Di-capture|Lunas): \p{Lu}/u);
+  await staff.open(path);
   const { html, status } = await staff.submit(/gateway/);
   assert.equal(status, 200);
   const current = unescape(html).match(/Current answer<\/h2><pre[^>]*>([^]*?)<\/pre>/)![1]!;

@@ -1,16 +1,15 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
-import { browse, type Browsing, formsOf, signInTo } from "../support/console/browsing.ts";
+import {
+  formsOf,
+  openStaff,
+  openTab,
+  orderIdsIn,
+  signInTo,
+  XSS_PROBE,
+} from "../support/console/browsing.ts";
 import { CHALLENGED_CARD } from "../support/gateway/sandbox.ts";
-import { openPayments, type TestPayments } from "../support/payments/payments.ts";
-
-async function openStaff(payments: TestPayments): Promise<Browsing> {
-  return await signInTo(payments.app, await payments.app.createKey({ isStaff: true }));
-}
-
-function orderIdsIn(html: string): string[] {
-  return [...html.matchAll(/<td><a href="[^"]+">([^<]+)<\/a><\/td>/g)].map(([, id]) => id!);
-}
+import { openPayments } from "../support/payments/payments.ts";
 
 Deno.test("console payments: lists, filters and searches the payments of all users", async () => {
   await using payments = await openPayments();
@@ -76,7 +75,7 @@ Deno.test("console refund: a part is refunded once, also if the form is sent twi
   const fields = { ...form.fields, amount: "10000", reason: "Broken cup" };
   const sent = await Promise.all([
     staff.post(form.action, fields),
-    browseWith(payments, staff).post(form.action, fields),
+    openTab(payments.app, staff).post(form.action, fields),
   ]);
   assert.ok(sent.every(({ status }) => status === 200 || status === 400));
   await staff.post(form.action, fields);
@@ -88,18 +87,11 @@ Deno.test("console refund: a part is refunded once, also if the form is sent twi
   assert.match(html, /Broken cup/);
 });
 
-/** The same session in another tab. */
-function browseWith({ app }: TestPayments, { cookies }: Browsing): Browsing {
-  const tab = browse(app);
-  for (const [name, value] of cookies) tab.cookies.set(name, value);
-  return tab;
-}
-
 Deno.test("console refund: rejects a form that is older than another refund, and an amount above the rest", async () => {
   await using payments = await openPayments();
   const payment = await payments.paid("gopay");
   const staff = await openStaff(payments);
-  const stale = browseWith(payments, staff);
+  const stale = openTab(payments.app, staff);
   await stale.open(`/console/payments/${payment.id}/refund/`);
   await staff.open(`/console/payments/${payment.id}/refund/`);
   await staff.submit(/refund/, { amount: "30000" });
@@ -206,7 +198,7 @@ Deno.test("console: a form from another origin, without an origin, or without it
 
 Deno.test("console: text that customers and callers choose is shown as text", async () => {
   await using payments = await openPayments();
-  const evil = `"'><script>alert(1)</script><img src=x onerror=alert(2)>`;
+  const evil = XSS_PROBE;
   const payment = await payments.charge("gopay", {
     customer_details: { first_name: evil.slice(0, 50), last_name: "&lt;", email: "a@example.com" },
     item_details: [{ name: evil.slice(0, 50), price: 44_000, quantity: 1 }],

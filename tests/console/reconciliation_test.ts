@@ -1,16 +1,11 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
-import { createReconcile } from "../../core/reports/reconcile.ts";
-import type { GatewayJob } from "../../db/jobs.ts";
-import { type Browsing, formsOf, signInTo } from "../support/console/browsing.ts";
+import { type Browsing, formsOf, openStaff, signInTo } from "../support/console/browsing.ts";
+import { compareReport } from "../support/console/reconciliations.ts";
 import { openPayments, type TestPayments } from "../support/payments/payments.ts";
 import { until } from "../support/until.ts";
 
 const PATH = "/console/reconciliations/";
-
-async function openStaff({ app }: TestPayments): Promise<Browsing> {
-  return await signInTo(app, await app.createKey({ userId: "fina", isStaff: true }));
-}
 
 /** The form of the page with this file. */
 function formWith(html: string, file: string, fields: Record<string, string> = {}): FormData {
@@ -30,9 +25,7 @@ async function upload(staff: Browsing, file: string, fields?: Record<string, str
 /** Runs the job of the reconciliation on the current page, as a worker does. */
 async function compare({ app }: TestPayments, staff: Browsing): Promise<void> {
   const [id] = staff.page.path.match(/[0-9a-f-]{36}/)!;
-  const { signal } = new AbortController();
-  const job = { subject_id: id } as GatewayJob;
-  await createReconcile(app.deps).run(job, { signal, stopping: signal });
+  await compareReport(app, id!);
   await staff.open(`${PATH}${id}/`);
 }
 
@@ -49,7 +42,7 @@ Deno.test("console reconciliation: shows the progress, the result with fees by d
   await using payments = await openPayments();
   const good = await payments.paid("gopay", { gross_amount: 80_000 });
   const other = await payments.paid("gopay", { gross_amount: 50_000 });
-  const staff = await openStaff(payments);
+  const staff = await openStaff(payments, "fina");
   assert.match((await staff.open(PATH)).html, /No report was uploaded yet/);
   const file = "order_id,gross_amount,fee,net_amount,settlement_time\r\n" +
     `${good.order_id},80000.00,560.50,79439.50,2026-03-05 10:00:00\r\n` +
@@ -87,7 +80,7 @@ Deno.test("console reconciliation: shows the progress, the result with fees by d
 
 Deno.test("console reconciliation: recognises a file that was uploaded before, and says so", async () => {
   await using payments = await openPayments();
-  const staff = await openStaff(payments);
+  const staff = await openStaff(payments, "fina");
   const file = "order_id,amount\nA-1,1000\n";
   await upload(staff, file);
   await compare(payments, staff);
@@ -100,7 +93,7 @@ Deno.test("console reconciliation: recognises a file that was uploaded before, a
 
 Deno.test("console reconciliation: columns are named in the form, which keeps them after an error", async () => {
   await using payments = await openPayments();
-  const staff = await openStaff(payments);
+  const staff = await openStaff(payments, "fina");
   const file = "No. Pesanan;Nominal <b>\nA-1;1.000,00\n";
   const refused = await upload(staff, file);
   assert.equal(refused.status, 400);
@@ -118,7 +111,7 @@ Deno.test("console reconciliation: columns are named in the form, which keeps th
 Deno.test("console reconciliation: a payment with a difference is checked at the gateway", async () => {
   await using payments = await openPayments();
   const payment = await payments.charge("bca", { gross_amount: 60_000 });
-  const staff = await openStaff(payments);
+  const staff = await openStaff(payments, "fina");
   await upload(staff, `order_id,amount\n${payment.order_id},60000\n`);
   await compare(payments, staff);
   assert.match(staff.page.html, /Other status/);
@@ -132,7 +125,7 @@ Deno.test("console reconciliation: a payment with a difference is checked at the
 
 Deno.test("console reconciliation: shows many differences on small pages, filtered by result", async () => {
   await using payments = await openPayments();
-  const staff = await openStaff(payments);
+  const staff = await openStaff(payments, "fina");
   const evil = `"'><script>alert(1)</script>${"&".repeat(200)}`;
   const lines = Array.from({ length: 120 }, (_, i) => `${i} ${evil.replaceAll('"', '""')}`)
     .map((id) => `"${id}",1000,2026-03-05\n`);
@@ -155,7 +148,7 @@ Deno.test("console reconciliation: shows many differences on small pages, filter
 
 Deno.test("console reconciliation: text of the file and of errors is shown as text", async () => {
   await using payments = await openPayments();
-  const staff = await openStaff(payments);
+  const staff = await openStaff(payments, "fina");
   const evil = "<img src=x onerror=alert(1)>";
   const pages = [
     await upload(staff, `${evil},x\n1,2\n`),
@@ -175,7 +168,7 @@ Deno.test("console reconciliation: text of the file and of errors is shown as te
 Deno.test("console reconciliation: viewers see results and neither upload nor check, also by forged forms", async () => {
   await using payments = await openPayments();
   const payment = await payments.charge("bca");
-  const staff = await openStaff(payments);
+  const staff = await openStaff(payments, "fina");
   await upload(staff, `order_id,amount\n${payment.order_id},1\n`);
   await compare(payments, staff);
   const viewer = await signInTo(payments.app, await payments.app.createKey({ isViewer: true }));
@@ -197,7 +190,7 @@ Deno.test("console reconciliation: viewers see results and neither upload nor ch
 
 Deno.test("console reconciliation: a form from another origin, without its token or without a file is refused", async () => {
   await using payments = await openPayments();
-  const staff = await openStaff(payments);
+  const staff = await openStaff(payments, "fina");
   const { html } = await staff.open(PATH);
   const file = "order_id,amount\nA-1,1000\n";
   for (const origin of ["https://evil.example", "null", ""]) {
@@ -240,7 +233,7 @@ function multipart(token: string, parts: AsyncIterable<string>) {
 
 Deno.test("console reconciliation: a file is stored while it arrives, and not held in memory", async () => {
   await using payments = await openPayments();
-  const staff = await openStaff(payments);
+  const staff = await openStaff(payments, "fina");
   const { token } = formsOf((await staff.open(PATH)).html)[0]!.fields;
   async function* parts() {
     yield `order_id,amount\n${"A,1000\n".repeat(5_000)}`;
@@ -254,7 +247,7 @@ Deno.test("console reconciliation: a file is stored while it arrives, and not he
 
 Deno.test("console reconciliation: a file that is too large, or whose upload ends early, leaves nothing", async () => {
   await using payments = await openPayments();
-  const staff = await openStaff(payments);
+  const staff = await openStaff(payments, "fina");
   const { token } = formsOf((await staff.open(PATH)).html)[0]!.fields;
   let sent = 0;
   async function* large() {
@@ -281,7 +274,7 @@ Deno.test("console reconciliation: a file that is too large, or whose upload end
 
 Deno.test("console reconciliation: a comparison that has failed says so", async () => {
   await using payments = await openPayments();
-  const staff = await openStaff(payments);
+  const staff = await openStaff(payments, "fina");
   await upload(staff, "order_id,amount\nA-1,1000\n");
   await payments.app.database.query((sql) =>
     sql`update gateway.jobs set status = 'failed', error = 'no <space> left' where task = 'reconcile'`

@@ -2,16 +2,12 @@ import assert from "node:assert/strict";
 import type { Caller } from "../../core/auth/caller.ts";
 import { readPaymentStats } from "../../core/reports/stats.ts";
 import { updateStats } from "../../core/reports/count_payments.ts";
-import { startsOf, totalsByGroup } from "../../console/totals.ts";
-import { type Browsing, signInTo } from "../support/console/browsing.ts";
+import { startsOf, totalsByGroup } from "../../console/reports/totals.ts";
+import { openStaff, signInTo } from "../support/console/browsing.ts";
 import { createDatabase } from "../support/database/database.ts";
 import { openPayments, type TestPayments } from "../support/payments/payments.ts";
 
 const databaseUrl = await createDatabase({ isNew: true });
-
-async function openStaff({ app }: TestPayments): Promise<Browsing> {
-  return await signInTo(app, await app.createKey({ userId: "fina", isStaff: true }));
-}
 
 /** A paid and partly refunded wallet payment, and a pending virtual account. */
 async function openReports(): Promise<TestPayments> {

@@ -7,6 +7,7 @@ import {
   type FormFields,
   formsOf,
   signInTo,
+  XSS_PROBE,
 } from "../support/console/browsing.ts";
 import { addressOf, type PathValues, routesOf } from "../support/console/routes.ts";
 import { createDatabase, runSql } from "../support/database/database.ts";
@@ -200,12 +201,10 @@ Deno.test("console: every page forbids frames, foreign content and caching, and 
 });
 
 /** Would break out of attributes, elements and scripts if it were not escaped. */
-const PROBE = `"'><script>alert(1)</script><img src=x onerror=alert(2)>`;
-
 Deno.test("console: text of receivers, callers, users and the gateway is shown as text on every page", async () => {
   await using webhooks = await openFilled();
-  const text = PROBE.replaceAll("'", "''");
-  const json = JSON.stringify({ [PROBE]: [PROBE] }).replaceAll("'", "''");
+  const text = XSS_PROBE.replaceAll("'", "''");
+  const json = JSON.stringify({ [XSS_PROBE]: [XSS_PROBE] }).replaceAll("'", "''");
   await runSql(
     webhooks.databaseUrl,
     `update gateway.notifications set order_id = '${text}', transaction_id = '${text}',
@@ -239,7 +238,7 @@ Deno.test("console: text of receivers, callers, users and the gateway is shown a
     where user_id = '${text}'`,
   );
   const { app } = webhooks;
-  const name = `x${PROBE}`;
+  const name = `x${XSS_PROBE}`;
   const staff = await signInTo(app, await app.createKey({ userId: name, isStaff: true }));
   let probed = 0;
   for await (const { path, html, headers } of readPages(webhooks, staff)) {
@@ -252,7 +251,7 @@ Deno.test("console: text of receivers, callers, users and the gateway is shown a
   for (const page of ["events", "notifications", "jobs", "audit"]) {
     const query = new URLSearchParams(
       ["actor", "action", "resource", "task", "order", "from", "name", "done", "cursor", "status"]
-        .map((each) => [each, PROBE]),
+        .map((each) => [each, XSS_PROBE]),
     );
     const { html } = await staff.open(`/console/${page}/?${query}`);
     assert.doesNotMatch(html, /<script>|<img/, page);

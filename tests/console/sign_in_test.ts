@@ -155,6 +155,34 @@ Deno.test("console: a sign-in gets a new session, and does not use a cookie that
   assert.notEqual(browsing.cookies.get("console_session"), "planted");
 });
 
+Deno.test("console: with TLS, a page is shown only in the session of the cookie that is bound to the host", async () => {
+  await using app = await openApp({ databaseUrl });
+  const key = await app.createKey({ userId: "mallory", isStaff: true });
+  const attacker = await signInTo(app, key, { origin: "https://console.example" });
+  const token = attacker.cookies.get("__Host-console_session")!;
+  const fromBrowser = { "Sec-Fetch-Site": "none" };
+  const pathOf = async (origin: string, cookie: string, headers: HeadersInit) => {
+    const victim = browse(app, { origin });
+    victim.cookies.set(cookie, token);
+    return (await victim.open("/console/payments/", headers)).path;
+  };
+  const [signIn, payments] = ["/console/sign-in/", "/console/payments/"];
+  const planted = "console_session";
+  assert.equal(await pathOf("https://console.example", planted, fromBrowser), signIn);
+  assert.equal(
+    await pathOf("https://console.example", "__Host-console_session", fromBrowser),
+    payments,
+  );
+  // Without TLS, browsers send the header only to their own machine.
+  assert.equal(await pathOf("http://console.example", planted, {}), payments);
+  for (const host of ["localhost", "console.localhost:8000", "127.0.0.1:8000", "[::1]:8000"]) {
+    assert.equal(await pathOf(`http://${host}`, planted, fromBrowser), payments, host);
+  }
+  for (const host of ["localhost.example", "127.0.0.1.example", "notlocalhost"]) {
+    assert.equal(await pathOf(`https://${host}`, planted, fromBrowser), signIn, host);
+  }
+});
+
 Deno.test("console: after ten failed sign-ins an address must wait, even with a valid key", async () => {
   await using app = await openApp({ databaseUrl });
   const key = await app.createKey({ isStaff: true });

@@ -1,14 +1,10 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
-import { type Browsing, formsOf, openTab, signInTo } from "../support/console/browsing.ts";
+import { formsOf, openStaff, openTab } from "../support/console/browsing.ts";
 import { createDatabase } from "../support/database/database.ts";
-import { openSubscriptions, type TestSubscriptions } from "../support/records/subscriptions.ts";
+import { openSubscriptions } from "../support/records/subscriptions.ts";
 
 const databaseUrl = await createDatabase();
-
-async function openStaff({ app, staff }: TestSubscriptions): Promise<Browsing> {
-  return await signInTo(app, staff);
-}
 
 function namesIn(html: string): string[] {
   return [...html.matchAll(/<td><a href="\/console\/subscriptions\/[^"]+">([^<]+)<\/a><\/td>/g)]

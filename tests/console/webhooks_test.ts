@@ -1,18 +1,7 @@
 import assert from "node:assert/strict";
 import { createDatabase, runSql } from "../support/database/database.ts";
-import { browse, type Browsing, formsOf, signInTo } from "../support/console/browsing.ts";
+import { formsOf, openStaff, openTab, signInTo } from "../support/console/browsing.ts";
 import { openWebhooks, type TestWebhooks } from "../support/events/webhooks.ts";
-
-async function openStaff({ app, staff }: TestWebhooks): Promise<Browsing> {
-  return await signInTo(app, staff);
-}
-
-/** The same session in another tab. */
-function otherTab({ app }: TestWebhooks, { cookies }: Browsing): Browsing {
-  const tab = browse(app);
-  for (const [name, value] of cookies) tab.cookies.set(name, value);
-  return tab;
-}
 
 async function openNew(): Promise<TestWebhooks> {
   return await openWebhooks({ databaseUrl: await createDatabase() });
@@ -171,7 +160,7 @@ Deno.test("console webhooks: a form that is sent twice creates one endpoint", as
   const fields = { ...form.fields, url: webhooks.receiver.url };
   const sent = await Promise.all([
     staff.post(form.action, fields),
-    otherTab(webhooks, staff).post(form.action, fields),
+    openTab(webhooks.app, staff).post(form.action, fields),
   ]);
   assert.equal(sent.filter(({ html }) => secretIn(html)).length, 1);
   const again = await staff.post(form.action, fields);
@@ -191,7 +180,7 @@ Deno.test("console webhooks: a second or an old form replaces no secret and undo
   await using webhooks = await openNew();
   const { id } = await webhooks.endpoint();
   const staff = await openStaff(webhooks);
-  const tab = otherTab(webhooks, staff);
+  const tab = openTab(webhooks.app, staff);
   await staff.open(`/console/webhooks/${id}/rotate-secret/`);
   await tab.open(`/console/webhooks/${id}/rotate-secret/`);
   assert.ok(secretIn((await staff.submit(/rotate-secret/)).html));

@@ -87,6 +87,14 @@ export async function signInTo(
   return browsing;
 }
 
+/** Signs in with the staff key of the fixture, or with a new one. */
+export async function openStaff(
+  { app, staff }: { app: TestApp; staff?: string },
+  userId = "ops",
+): Promise<Browsing> {
+  return await signInTo(app, staff ?? await app.createKey({ userId, isStaff: true }));
+}
+
 interface Form {
   action: string;
   fields: Record<string, string>;
@@ -120,3 +128,11 @@ export function openTab(app: TestApp, { cookies }: Browsing): Browsing {
   for (const [name, value] of cookies) tab.cookies.set(name, value);
   return tab;
 }
+
+/** The order ids in the table of payments. */
+export function orderIdsIn(html: string): string[] {
+  return [...html.matchAll(/<td><a href="[^"]+">([^<]+)<\/a><\/td>/g)].map(([, id]) => id!);
+}
+
+/** Text that would run as a script if a page did not escape it. */
+export const XSS_PROBE = `"'><script>alert(1)</script><img src=x onerror=alert(2)>`;

@@ -1,7 +1,7 @@
 /** All routes of the console, so that a test of all pages and forms covers new ones, too. */
 
 import { createConsole } from "../../../console/console.tsx";
-import type { ConsoleDeps } from "../../../console/base.tsx";
+import type { ConsoleDeps } from "../../../console/shared/base.tsx";
 import type { TestApp } from "../app.ts";
 
 export interface ConsoleRoute {

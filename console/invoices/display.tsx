@@ -1,0 +1,56 @@
+/** How invoices are shown: their status and their items. */
+
+import type { FC } from "hono/jsx";
+import type { InvoiceStatus } from "../../core/invoices/states.ts";
+import { Label, Table, type Tone } from "../shared/elements.tsx";
+import { rupiah } from "../shared/format.ts";
+import type { View } from "../shared/session.ts";
+
+interface ItemsProps {
+  view: View;
+  items: { description: string; price: string; quantity: number; subtotal: string }[];
+  total: string;
+}
+
+/** The line items and their total. */
+export const InvoiceItems: FC<ItemsProps> = ({ view, items, total }) => {
+  const { words: { invoicesPage: words, ...shared } } = view;
+  return (
+    <section class="card" aria-labelledby="items">
+      <h2 id="items">{shared.items}</h2>
+      <Table
+        label={shared.items}
+        columns={[shared.item, shared.price, shared.quantity, shared.subtotal]}
+        amounts={[1, 2, 3]}
+      >
+        {items.map((item) => (
+          <tr>
+            <td class="wide">{item.description}</td>
+            <td class="amount">{rupiah(item.price)}</td>
+            <td class="amount">{item.quantity}</td>
+            <td class="amount">{rupiah(item.subtotal)}</td>
+          </tr>
+        ))}
+      </Table>
+      <p class="total">
+        {words.total} <span class="amount">{rupiah(total)}</span>
+      </p>
+    </section>
+  );
+};
+
+const TONES: Record<InvoiceStatus, Tone> = {
+  pending: "wait",
+  draft: "plain",
+  sent: "wait",
+  partial: "wait",
+  overdue: "bad",
+  paid: "good",
+  void: "plain",
+  failed: "bad",
+};
+
+/** The state as a coloured label. */
+export const InvoiceStatusLabel: FC<{ view: View; status: InvoiceStatus }> = (
+  { view, status },
+) => <Label tone={TONES[status]}>{view.words.invoicesPage.statuses[status]}</Label>;

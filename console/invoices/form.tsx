@@ -1,0 +1,358 @@
+/** `/console/invoices/new/`: creates an invoice, in two steps: the form, and a page to check it. */
+
+import type { FC } from "hono/jsx";
+import { type FieldError, ServiceError } from "../../core/errors.ts";
+import { dayInWib } from "../../core/gateway/times.ts";
+import { createInvoice } from "../../core/invoices/create.ts";
+import { type InvoiceInput, totalOf } from "../../core/invoices/invoice_input.ts";
+import { formatMoney } from "../../core/money.ts";
+import { fingerprintRequest } from "../../routes/shared/idempotency.ts";
+import { recordError } from "../../routes/shared/problem.ts";
+import { type ConsoleBase, requireActor } from "../shared/base.tsx";
+import { actOnce, readKey, redirectAfter } from "../shared/confirm.tsx";
+import { BackLink, Facts, FormToken } from "../shared/elements.tsx";
+import { explain } from "../shared/explain.ts";
+import { FormField } from "../shared/fields.tsx";
+import { dayName, rupiah } from "../shared/format.ts";
+import { Frame } from "../shared/frame.tsx";
+import type { SignedInView } from "../shared/session.ts";
+import { InvoiceItems } from "./display.tsx";
+import {
+  type InvoiceDraft,
+  LINE_FIELDS,
+  lineField,
+  MAX_LINES,
+  NEW_LINES,
+  newDraft,
+  parseDraft,
+  readDraft,
+  TEXT_FIELDS,
+  withLines,
+} from "./draft.ts";
+
+const LIST = "/invoices/";
+const PATH = `${LIST}new/`;
+
+/** The due date that a new form proposes. */
+const DUE_DAYS = 14;
+
+const DAY_MS = 86_400_000;
+
+export function addInvoiceForm(base: ConsoleBase): void {
+  const { deps, root, router, signedIn, formOf, page } = base;
+  const today = () => dayInWib(new Date(deps.clock()));
+
+  router.get(PATH, async (c) => {
+    const view = await signedIn(c);
+    requireActor(view.session);
+    const draft = newDraft(dayInWib(new Date(deps.clock() + DUE_DAYS * DAY_MS)));
+    return page(
+      c,
+      <InvoiceForm
+        {...{ view, draft }}
+        formKey={crypto.randomUUID()}
+        today={today()}
+        errors={[]}
+      />,
+    );
+  });
+
+  // One address for all steps, so that no step is lost if the page is loaded again.
+  router.post(PATH, async (c) => {
+    const view = await signedIn(c);
+    const sent = await formOf(c, view.session);
+    requireActor(view.session);
+    const words = view.words.invoicesPage;
+    const key = readKey(sent);
+    const draft = readDraft(sent);
+    // Only the last step changes something.
+    c.env.changesNothing = sent.step !== "create";
+
+    const edit = (errors: FieldError[], { error = "", newKey = key } = {}) => {
+      const form = { view, formKey: newKey, draft, errors, error, today: today() };
+      return page(c, <InvoiceForm {...form} />, errors.length > 0 || error !== "" ? 400 : 200);
+    };
+    if (sent.step === "edit") return edit([]);
+    if (sent.step === "more") {
+      const more = withLines(draft, draft.lines.length + NEW_LINES);
+      return page(
+        c,
+        <InvoiceForm view={view} formKey={key} draft={more} today={today()} errors={[]} />,
+      );
+    }
+    const { input, errors } = parseDraft(draft);
+    if (errors) return edit(errors, { error: words.fixErrors });
+    const review = { view, formKey: key, draft, input };
+    if (sent.step !== "create") return page(c, <ReviewPage {...review} />);
+    if (sent.amount !== amountOf(input)) {
+      return page(c, <ReviewPage {...review} error={words.amountChanged} />, 400);
+    }
+    try {
+      const requestKey = { key, ...fingerprintRequest(`POST ${LIST}`, input) };
+      const { body, isReplayed } = await actOnce(() =>
+        createInvoice(deps, view.session.caller, input, requestKey)
+      );
+      return redirectAfter(c, `${root}${LIST}${body.id}/?done=created`, isReplayed);
+    } catch (thrown) {
+      if (!(thrown instanceof ServiceError)) throw thrown;
+      const problem = recordError(thrown, c.env);
+      const { code, message, members } = problem;
+      if (code === "validation_error") {
+        return edit(members.errors as FieldError[], { error: words.fixErrors });
+      }
+      if (members.outcome === "refused") {
+        // Nothing was created, and the key has this error as its reply: another try needs another key.
+        const newKey = crypto.randomUUID();
+        return code === "duplicate_order"
+          ? edit([{ field: "order_id", message }], { error: words.fixErrors, newKey })
+          : edit([], { error: explain(view, problem), newKey });
+      }
+      // The invoice may exist, so the form keeps its key: sent again, it creates no second one.
+      const isUnknown = members.outcome === "unknown";
+      const error = isUnknown
+        ? words.createUnknown
+        : code === "idempotency_key_reused"
+        ? words.keyUsed
+        : explain(view, problem);
+      const created = isUnknown ? String(members.invoice_id) : undefined;
+      return page(c, <ReviewPage {...review} error={error} created={created} />, 400);
+    }
+  });
+}
+
+/** In whole rupiah, as the form sends it. */
+function amountOf({ items }: InvoiceInput): string {
+  return String(totalOf(items));
+}
+
+interface FormProps {
+  view: SignedInView;
+  /** The Idempotency-Key of the invoice, chosen when the form is opened. */
+  formKey: string;
+  draft: InvoiceDraft;
+  errors: FieldError[];
+  /** What is wrong with the whole form. */
+  error?: string;
+  /** In Jakarta. */
+  today: string;
+}
+
+const InvoiceForm: FC<FormProps> = ({ view, formKey, draft, errors, error, today }) => {
+  const { root, words: { invoicesPage: words, ...shared } } = view;
+  const errorOf = (name: string) => {
+    const found = errors.find(({ field }) => field === name);
+    return found && shared.message(found.message);
+  };
+  const optional = (label: string) => `${label} (${words.optional})`;
+  const valueOf = (name: keyof InvoiceDraft["texts"]) => ({
+    name,
+    value: draft.texts[name],
+    error: errorOf(name),
+  });
+  const known = [
+    ...TEXT_FIELDS,
+    "items",
+    ...draft.lines.flatMap((_, index) => LINE_FIELDS.map((name) => lineField(index, name))),
+  ] as string[];
+  const others = errors.filter(({ field }) => !known.includes(field));
+  return (
+    <Frame view={view} title={words.create} path={PATH}>
+      <BackLink view={view} to={LIST}>{words.title}</BackLink>
+      <h1>{words.create}</h1>
+      {error && (
+        <div role="alert" class="error">
+          {error}
+          {others.length > 0 && (
+            <ul>
+              {others.map(({ field, message }) => (
+                <li>{`${field}: ${shared.message(message)}`}</li>
+              ))}
+            </ul>
+          )}
+        </div>
+      )}
+      <form class="invoice" method="post" action={root + PATH}>
+        <FormToken view={view} />
+        <input type="hidden" name="key" value={formKey} />
+        <section class="card" aria-labelledby="customer">
+          <h2 id="customer">{words.customer}</h2>
+          <div class="grid">
+            <FormField
+              {...valueOf("customer_name")}
+              label={shared.name}
+              isRequired
+              maxLength={40}
+            />
+            <FormField
+              {...valueOf("customer_email")}
+              label={optional(shared.email)}
+              type="email"
+              maxLength={255}
+            />
+            <FormField
+              {...valueOf("customer_phone")}
+              label={optional(shared.phone)}
+              inputMode="tel"
+              maxLength={16}
+              help={words.phoneHelp}
+            />
+          </div>
+        </section>
+        <section class="card" aria-labelledby="details">
+          <h2 id="details">{shared.details}</h2>
+          <div class="grid">
+            <FormField
+              {...valueOf("due_date")}
+              label={words.due}
+              type="date"
+              isRequired
+              min={today}
+              help={words.dueHelp}
+            />
+            <FormField
+              {...valueOf("invoice_number")}
+              label={optional(words.number)}
+              maxLength={40}
+              help={words.numberHelp}
+            />
+            <FormField
+              {...valueOf("order_id")}
+              label={optional(words.orderId)}
+              maxLength={36}
+              help={words.orderHelp}
+            />
+          </div>
+          <Notes />
+        </section>
+        <section class="card" aria-labelledby="items">
+          <h2 id="items">{shared.items}</h2>
+          {errorOf("items") && <p class="field-error">{errorOf("items")}</p>}
+          {draft.lines.map((_, index) => <LineFields index={index} />)}
+          <p id="price-help" class="help">{words.priceHelp}</p>
+          <div class="actions">
+            <button type="submit" name="step" value="review" class="primary">{words.review}</button>
+            {draft.lines.length < MAX_LINES
+              ? (
+                <button type="submit" name="step" value="more" formnovalidate>
+                  {words.moreLines}
+                </button>
+              )
+              : <p class="help">{words.noMoreLines(MAX_LINES)}</p>}
+          </div>
+        </section>
+      </form>
+    </Frame>
+  );
+
+  function Notes() {
+    const message = errorOf("notes");
+    return (
+      <div class="field">
+        <label for="notes">{optional(words.notes)}</label>
+        <textarea
+          id="notes"
+          name="notes"
+          rows={3}
+          maxlength={1000}
+          aria-invalid={message ? "true" : undefined}
+          aria-describedby={message ? "notes-error notes-help" : "notes-help"}
+        >
+          {draft.texts.notes}
+        </textarea>
+        {message && <p id="notes-error" class="field-error">{message}</p>}
+        <p id="notes-help" class="help">{words.notesHelp}</p>
+      </div>
+    );
+  }
+
+  function LineFields({ index }: { index: number }) {
+    const labels = {
+      description: shared.item,
+      price: shared.price,
+      quantity: shared.quantity,
+    };
+    return (
+      <fieldset class="line">
+        <legend>{words.line(index + 1)}</legend>
+        {LINE_FIELDS.map((name) => (
+          <FormField
+            name={lineField(index, name)}
+            label={labels[name]}
+            value={draft.lines[index]![name]}
+            error={errorOf(lineField(index, name))}
+            inputMode={name === "description" ? undefined : "numeric"}
+            maxLength={name === "description" ? 150 : 15}
+          />
+        ))}
+      </fieldset>
+    );
+  }
+};
+
+interface ReviewProps {
+  view: SignedInView;
+  /** The Idempotency-Key of the invoice, chosen when the form is opened. */
+  formKey: string;
+  draft: InvoiceDraft;
+  input: InvoiceInput;
+  error?: string;
+  /** The id of an invoice that may have been created. */
+  created?: string;
+}
+
+/** Shows the whole invoice and its total before it is created. */
+const ReviewPage: FC<ReviewProps> = ({ view, formKey, draft, input, error, created }) => {
+  const { root, words: { invoicesPage: words, ...shared } } = view;
+  const total = formatMoney(Number(totalOf(input.items)));
+  const items = input.items.map(({ description, price, quantity }) => ({
+    description,
+    quantity,
+    price: formatMoney(price),
+    subtotal: formatMoney(Number(BigInt(price) * BigInt(quantity))),
+  }));
+  return (
+    <Frame view={view} title={words.reviewTitle} path={PATH}>
+      <h1>{words.reviewTitle}</h1>
+      {error && (
+        <p role="alert" class="error">
+          {error} {created && <a href={`${root}${LIST}${created}/`}>{words.openInvoice}</a>}
+        </p>
+      )}
+      <section class="card" aria-labelledby="details">
+        <h2 id="details">{shared.details}</h2>
+        <Facts
+          facts={{
+            [shared.name]: input.customer_name,
+            [shared.email]: input.customer_email ?? null,
+            [shared.phone]: input.customer_phone ?? null,
+            [words.due]: dayName(input.due_date, shared.locale),
+            [words.number]: input.invoice_number ?? null,
+            [words.orderId]: input.order_id ?? null,
+            [words.notes]: input.notes ? <span class="lines">{input.notes}</span> : null,
+          }}
+        />
+      </section>
+      <InvoiceItems view={view} items={items} total={total} />
+      <section class="card">
+        <ul class="effects">
+          {words.createEffects(rupiah(total)).map((effect) => <li>{effect}</li>)}
+        </ul>
+        <form method="post" action={root + PATH}>
+          <FormToken view={view} />
+          <input type="hidden" name="key" value={formKey} />
+          <input type="hidden" name="amount" value={amountOf(input)} />
+          {TEXT_FIELDS.map((name) => <input type="hidden" name={name} value={draft.texts[name]} />)}
+          {draft.lines.map((line, index) =>
+            LINE_FIELDS.map((name) => (
+              <input type="hidden" name={lineField(index, name)} value={line[name]} />
+            ))
+          )}
+          <div class="actions">
+            <button type="submit" name="step" value="create" class="primary">{words.create}</button>
+            <button type="submit" name="step" value="edit">{words.change}</button>
+          </div>
+        </form>
+      </section>
+    </Frame>
+  );
+};

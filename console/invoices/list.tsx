@@ -1,0 +1,208 @@
+/** `/console/invoices/`: finds invoices, and exports them. */
+
+import type { FC } from "hono/jsx";
+import type { FieldError } from "../../core/errors.ts";
+import type { InvoiceView } from "../../core/invoices/views.ts";
+import { invoiceSource, sendFile } from "../../routes/exports/routes.ts";
+import { InvoiceListQuery, readInvoicePage } from "../../routes/invoices/routes.ts";
+import { encodePosition } from "../../routes/shared/page.ts";
+import { validationError } from "../../routes/shared/router.ts";
+import { type ConsoleBase, EVENT_NAMES } from "../shared/base.tsx";
+import { endOfDay, startOfDay } from "../shared/days.ts";
+import { ExportLink } from "../shared/downloads.tsx";
+import { Table, Time } from "../shared/elements.tsx";
+import { errorsOf, issuesOf } from "../shared/field_errors.ts";
+import { Boxes, Field } from "../shared/fields.tsx";
+import {
+  FilterPanel,
+  filterQuery,
+  filterSearch,
+  type FilterValues,
+  readFilters,
+} from "../shared/filter_panel.tsx";
+import { dayName, rupiah } from "../shared/format.ts";
+import { Frame } from "../shared/frame.tsx";
+import type { SignedInView, View } from "../shared/session.ts";
+import { InvoiceStatusLabel } from "./display.tsx";
+
+const PATH = "/invoices/";
+
+/** `from` and `to`: days in Jakarta on which the invoice was created. */
+const FILTERS = [
+  "status",
+  "customer_email",
+  "invoice_number",
+  "order_id",
+  "due_from",
+  "due_to",
+  "from",
+  "to",
+];
+
+export function addInvoices({ deps, router, signedIn, page }: ConsoleBase): void {
+  router.get(PATH, async (c) => {
+    const view = await signedIn(c);
+    const filters = readFilters(c.req.url, FILTERS);
+    const cursor = c.req.query("cursor");
+    const parsed = InvoiceListQuery.safeParse({ ...toApiQuery(filters), cursor });
+    const none = { view, filters, invoices: [], next: null, isFirst: false };
+    if (!parsed.success) {
+      return page(c, <InvoicesPage {...none} errors={issuesOf(parsed.error)} />, 400);
+    }
+    try {
+      const { invoices, next } = await readInvoicePage(deps, view.session.caller, parsed.data);
+      const found = { view, filters, invoices, next: next && encodePosition(next), errors: [] };
+      return page(c, <InvoicesPage {...found} isFirst={cursor === undefined} />);
+    } catch (thrown) {
+      return page(c, <InvoicesPage {...none} errors={errorsOf(thrown)} />, 400);
+    }
+  });
+
+  router.get(`${PATH}export/`, async (c) => {
+    const { session } = await signedIn(c);
+    const parsed = InvoiceListQuery.safeParse(toApiQuery(readFilters(c.req.url, FILTERS)));
+    if (!parsed.success) throw validationError(issuesOf(parsed.error));
+    const source = invoiceSource(deps, session.caller, parsed.data);
+    return await sendFile(c, deps.exports, "invoices", { ...source, hasByteOrderMark: true });
+  });
+}
+
+/** The filters as a query of `GET /invoices/`. */
+function toApiQuery(filters: FilterValues): Record<string, string | string[]> {
+  const { from, to, ...query } = filterQuery(filters);
+  return {
+    ...query,
+    ...from && { created_from: typeof from === "string" ? startOfDay(from) : from },
+    ...to && { created_to: typeof to === "string" ? endOfDay(to) : to },
+  };
+}
+
+interface InvoicesProps {
+  view: SignedInView;
+  filters: FilterValues;
+  invoices: InvoiceView[];
+  /** The cursor of the next page; null on the last one. */
+  next: string | null;
+  isFirst: boolean;
+  errors: FieldError[];
+}
+
+const InvoicesPage: FC<InvoicesProps> = ({ view, filters, invoices, next, isFirst, errors }) => {
+  const { root, words: { invoicesPage: words, ...shared }, session } = view;
+  return (
+    <Frame
+      view={view}
+      title={words.title}
+      path={PATH}
+      live={isFirst ? "*" : undefined}
+      events={EVENT_NAMES}
+    >
+      <div class="heading">
+        <h1>{words.title}</h1>
+        <div class="actions">
+          {errors.length === 0 && (
+            <ExportLink view={view} path={PATH} search={filterSearch(filters)} />
+          )}
+          {session.caller.isStaff && (
+            <a class="button primary" href={`${root}${PATH}new/`}>{words.create}</a>
+          )}
+        </div>
+      </div>
+      <InvoiceFilters view={view} filters={filters} errors={errors} />
+      <div data-part="invoices">
+        {invoices.length > 0 && (
+          <Table
+            label={words.title}
+            columns={[
+              shared.amount,
+              shared.status,
+              words.number,
+              shared.customer,
+              words.due,
+              shared.created,
+            ]}
+            amounts={[0]}
+            class="payments"
+          >
+            {invoices.map((invoice) => (
+              <tr>
+                <td class="amount">{rupiah(invoice.total_amount)}</td>
+                <td>
+                  <InvoiceStatusLabel view={view} status={invoice.status} />
+                </td>
+                <td>
+                  <a href={`${root}${PATH}${invoice.id}/`}>{invoice.invoice_number}</a>
+                </td>
+                <td>{invoice.customer_name}</td>
+                <td>{dayName(invoice.due_date, shared.locale)}</td>
+                <td>
+                  <Time view={view} at={invoice.created_at} />
+                </td>
+              </tr>
+            ))}
+          </Table>
+        )}
+        {invoices.length === 0 && errors.length === 0 && (
+          <p class="empty">{next === null ? words.none : words.noneOnPage}</p>
+        )}
+        {next !== null && (
+          <a class="next" href={`${root}${PATH}?${filterSearch(filters, next)}`}>
+            {shared.nextPage}
+          </a>
+        )}
+      </div>
+    </Frame>
+  );
+};
+
+interface FiltersProps {
+  view: View;
+  filters: FilterValues;
+  errors: FieldError[];
+}
+
+const InvoiceFilters: FC<FiltersProps> = ({ view, filters, errors }) => {
+  const { words: { invoicesPage: words, ...shared } } = view;
+  const labels = {
+    status: shared.status,
+    customer_email: shared.email,
+    invoice_number: words.number,
+    order_id: words.orderId,
+    due_from: words.dueFrom,
+    due_to: words.dueTo,
+    from: words.createdFrom,
+    to: words.createdTo,
+    // The names of `from` and `to` in the errors of the core.
+    created_from: words.createdFrom,
+    created_to: words.createdTo,
+  };
+  const input = (name: keyof typeof labels, type = "text") => (
+    <Field name={name} label={labels[name]} type={type} value={filters.get(name)?.[0] ?? ""} />
+  );
+  return (
+    <FilterPanel
+      view={view}
+      path={PATH}
+      filters={filters}
+      labels={labels}
+      names={{ status: words.statuses }}
+      errors={errors}
+    >
+      <Boxes
+        name="status"
+        label={shared.status}
+        chosen={filters.get("status") ?? []}
+        options={Object.entries(words.statuses)}
+      />
+      <div class="fields">
+        {input("customer_email", "email")}
+        {input("invoice_number")}
+        {input("order_id")}
+        {input("due_from", "date")}
+        {input("due_to", "date")}
+        {input("from", "date")}
+        {input("to", "date")}
+      </div>
+    </FilterPanel>
+  );
+};

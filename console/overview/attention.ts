@@ -1,0 +1,38 @@
+/** What needs attention, with the page of the console that shows exactly that. */
+
+import type { Attention } from "../../core/status/attention.ts";
+import type { AttentionKind } from "../words/overview.ts";
+
+export interface AttentionEntry {
+  kind: AttentionKind;
+  /** Null: cannot be counted. */
+  count: number | null;
+  /** The path in the console, with its filters. */
+  path: string;
+}
+
+/** Only what needs attention now, the most urgent first. */
+export function listAttention(attention: Attention): AttentionEntry[] {
+  const { gateway, differingReports } = attention;
+  const entry = (kind: AttentionKind, count: number | null, path: string) => ({
+    kind,
+    count,
+    path,
+  });
+  return [
+    entry("gatewayDown", gateway === "closed" ? 0 : null, "/status/"),
+    entry(
+      "challenged",
+      attention.challenged,
+      "/payments/?fraud_status=challenge&status=capture&status=authorize",
+    ),
+    entry("unansweredPayments", attention.unansweredPayments, "/payments/?outcome=unknown"),
+    entry("pendingRefunds", attention.pendingRefunds, "/refunds/?status=pending"),
+    ...differingReports.map(({ id, differences }) =>
+      entry("differences", differences, `/reconciliations/${id}/`)
+    ),
+    entry("failingEndpoints", attention.failingEndpoints, "/webhooks/?health=failing"),
+    entry("failedNotifications", attention.failedNotifications, "/notifications/?status=failed"),
+    entry("failedJobs", attention.failedJobs, "/jobs/?status=failed"),
+  ].filter(({ count }) => count !== 0);
+}

@@ -1,0 +1,292 @@
+/** `/console/payments/{id}/`: one payment. */
+
+import { raw } from "hono/html";
+import type { Child, FC } from "hono/jsx";
+import { renderSVG } from "uqr";
+import { getStatus } from "../../core/payments/check_at_gateway.ts";
+import type { PaymentDeps } from "../../core/payments/payment_record.ts";
+import { readPayment } from "../../core/payments/read.ts";
+import { PAYMENT_ACTIONS } from "../../core/payments/states.ts";
+import { forCaller, type PaymentView } from "../../core/payments/views.ts";
+import { readTimeline, type TimelineView } from "../../core/timelines.ts";
+import { parsePathId } from "../../routes/shared/paths.ts";
+import { type ConsoleBase, EVENT_NAMES } from "../shared/base.tsx";
+import { problemOf } from "../shared/confirm.tsx";
+import { BackLink, Facts, FormToken, linkTo, Table, Time } from "../shared/elements.tsx";
+import { explain } from "../shared/explain.ts";
+import { methodName, rupiah } from "../shared/format.ts";
+import { Frame } from "../shared/frame.tsx";
+import type { SignedInView, View } from "../shared/session.ts";
+import { Timeline, TIMELINE_LIMITS } from "../shared/timeline.tsx";
+import { PaymentStatusLabel } from "./table.tsx";
+
+export function addPayment({ deps, root, router, signedIn, actorForm, page }: ConsoleBase): void {
+  router.get("/payments/:id/", async (c) => {
+    const view = await signedIn(c);
+    const id = parsePathId(c.req.param("id"));
+    const shown = await readAll(deps, view, id);
+    const message = messageOf(view, c.req.query("done"));
+    return page(c, <PaymentPage view={view} {...shown} message={message} />);
+  });
+
+  router.post("/payments/:id/check-status/", async (c) => {
+    const { view } = await actorForm(c);
+    c.env.changesNothing = true;
+    const id = parsePathId(c.req.param("id"));
+    try {
+      await getStatus(deps, view.session.caller, id);
+      return c.redirect(`${root}/payments/${id}/?done=checked`, 303);
+    } catch (thrown) {
+      const error = explain(view, problemOf(c, thrown));
+      const shown = await readAll(deps, view, id);
+      return page(c, <PaymentPage view={view} {...shown} error={error} />, 400);
+    }
+  });
+}
+
+interface Shown {
+  payment: PaymentView;
+  timeline: TimelineView;
+}
+
+async function readAll(deps: PaymentDeps, view: SignedInView, id: string): Promise<Shown> {
+  const payment = await readPaymentFor(deps, view, id);
+  const { caller } = view.session;
+  return { payment, timeline: await readTimeline(deps, caller, "payment", id, TIMELINE_LIMITS) };
+}
+
+/** The payment with the actions that the user may take. */
+export async function readPaymentFor(
+  deps: PaymentDeps,
+  { session }: SignedInView,
+  id: string,
+): Promise<PaymentView> {
+  return forCaller(session.caller, await readPayment(deps, session.caller, id));
+}
+
+function messageOf({ words }: View, done: string | undefined): string | null {
+  if (done === "checked") return words.checked;
+  const action = PAYMENT_ACTIONS.find((each) => each === done);
+  return action ? words.done[action] : null;
+}
+
+interface PaymentProps extends Shown {
+  view: SignedInView;
+  /** What the last form did. */
+  message?: string | null;
+  error?: string;
+}
+
+const PaymentPage: FC<PaymentProps> = ({ view, payment, timeline, message, error }) => {
+  const { words } = view;
+  return (
+    <Frame
+      view={view}
+      title={payment.order_id}
+      path={`/payments/${payment.id}/`}
+      live={payment.id}
+      events={EVENT_NAMES}
+    >
+      <BackLink view={view} to="/payments/">{words.payments}</BackLink>
+      {message && <p role="status" class="done">{message}</p>}
+      {error && <p role="alert" class="error">{error}</p>}
+      <h1>
+        {rupiah(payment.gross_amount)} <PaymentStatusLabel view={view} payment={payment} />
+      </h1>
+      <p class="subtitle">{payment.order_id}</p>
+      {unknownOutcomes(view, payment).map((text) => <p class="notice">{text}</p>)}
+      <div class="columns">
+        <div>
+          <Amounts view={view} payment={payment} />
+          <Details view={view} payment={payment} />
+          <Items view={view} payment={payment} />
+          <Refunds view={view} payment={payment} />
+          <Timeline view={view} timeline={timeline} />
+        </div>
+        <div>
+          <Actions view={view} payment={payment} />
+          <CustomerSees view={view} payment={payment} />
+          <Customer view={view} payment={payment} />
+        </div>
+      </div>
+    </Frame>
+  );
+};
+
+/** What the gateway has not confirmed yet, and what happens next. */
+function unknownOutcomes({ words }: View, payment: PaymentView): string[] {
+  const { transaction_status, transaction_id, refunds } = payment;
+  const isUnconfirmed = transaction_status === "pending" && transaction_id === null;
+  const open = refunds.filter(({ status }) => status === "pending");
+  return [
+    ...isUnconfirmed ? [words.paymentPage.chargeUnknown] : [],
+    ...open.map(({ amount }) => words.paymentPage.refundUnknown(rupiah(amount))),
+  ];
+}
+
+interface PartProps {
+  view: View;
+  payment: PaymentView;
+}
+
+const Details: FC<PartProps> = ({ view, payment }) => {
+  const { root, words } = view;
+  const { invoice_id, subscription_id } = payment;
+  return (
+    <section class="card" aria-labelledby="details">
+      <h2 id="details">{words.details}</h2>
+      <Facts
+        facts={{
+          [words.method]: methodName(words, payment.payment_type, payment.bank),
+          [words.paymentPage.invoice]: invoice_id &&
+            <a href={`${root}/invoices/${invoice_id}/`}>{invoice_id}</a>,
+          [words.paymentPage.subscription]: subscription_id &&
+            <a href={`${root}/subscriptions/${subscription_id}/`}>{subscription_id}</a>,
+          [words.created]: <Time view={view} at={payment.created_at} />,
+          [words.expires]: payment.expiry_time && <Time view={view} at={payment.expiry_time} />,
+          [words.settled]: payment.settlement_time &&
+            <Time view={view} at={payment.settlement_time} />,
+          [words.transaction]: payment.transaction_id && <code>{payment.transaction_id}</code>,
+          ID: <code>{payment.id}</code>,
+          [words.gatewayMessage]: payment.status_message,
+          [words.paymentPage.metadata]: payment.metadata &&
+            <code>{JSON.stringify(payment.metadata)}</code>,
+          [words.paymentPage.answers]: (
+            <a href={`${root}/payments/${payment.id}/gateway/`}>{words.paymentPage.showAnswers}</a>
+          ),
+        }}
+      />
+    </section>
+  );
+};
+
+const Customer: FC<PartProps> = ({ view, payment }) => {
+  const { words } = view;
+  const { customer_first_name, customer_last_name, customer_email, customer_phone } = payment;
+  const name = [customer_first_name, customer_last_name].filter(Boolean).join(" ");
+  const facts = {
+    [words.name]: name,
+    [words.email]: customer_email,
+    [words.phone]: customer_phone,
+  };
+  if (!Object.values(facts).some(Boolean)) return null;
+  return (
+    <section class="card" aria-labelledby="customer">
+      <h2 id="customer">{words.customer}</h2>
+      <Facts facts={facts} />
+    </section>
+  );
+};
+
+const Amounts: FC<PartProps> = ({ view, payment }) => {
+  const { words } = view;
+  return (
+    <section class="card amounts" aria-labelledby="amounts">
+      <h2 id="amounts">{words.paymentPage.amounts}</h2>
+      <Facts
+        facts={{
+          [words.requested]: rupiah(payment.gross_amount),
+          [words.captured]: payment.captured_amount && rupiah(payment.captured_amount),
+          [words.refunded]: rupiah(payment.refund_amount),
+          [words.paymentPage.chargedBack]: chargebackOf(view, payment),
+          [words.net]: rupiah(payment.net_amount),
+        }}
+      />
+    </section>
+  );
+};
+
+function chargebackOf({ words }: View, payment: PaymentView): string | null {
+  const { chargeback_amount: amount, has_unknown_chargeback } = payment;
+  if (has_unknown_chargeback) return words.paymentPage.unknownChargeback;
+  return amount === null || Number(amount) === 0 ? null : rupiah(amount);
+}
+
+const CustomerSees: FC<PartProps> = ({ view, payment }) => {
+  const { words } = view;
+  const facts: Record<string, Child> = {
+    [words.account]: payment.va_number && <code>{payment.va_number}</code>,
+    [words.billerCode]: payment.biller_code && <code>{payment.biller_code}</code>,
+    [words.billKey]: payment.bill_key && <code>{payment.bill_key}</code>,
+    [words.paymentCode]: payment.payment_code && <code>{payment.payment_code}</code>,
+    [words.paymentPage.store]: payment.store,
+    [words.paymentLink]: linkTo(payment.redirect_url ?? payment.deeplink_url),
+    [words.qrCode]: payment.qr_string && raw(renderSVG(payment.qr_string, { pixelSize: 4 })),
+  };
+  if (Object.values(facts).every((fact) => fact === null)) return null;
+  return (
+    <section class="card" aria-labelledby="customer-sees">
+      <h2 id="customer-sees">{words.customerSees}</h2>
+      <Facts facts={facts} />
+    </section>
+  );
+};
+
+const Items: FC<PartProps> = ({ view, payment }) => {
+  const { words } = view;
+  if (payment.items.length === 0) return null;
+  return (
+    <section class="card" aria-labelledby="items">
+      <h2 id="items">{words.items}</h2>
+      <Table
+        label={words.items}
+        columns={[words.item, words.price, words.quantity, words.subtotal]}
+      >
+        {payment.items.map((item) => (
+          <tr>
+            <td>{item.name}</td>
+            <td class="amount">{rupiah(item.price)}</td>
+            <td class="amount">{item.quantity}</td>
+            <td class="amount">{rupiah(item.subtotal)}</td>
+          </tr>
+        ))}
+      </Table>
+    </section>
+  );
+};
+
+const Refunds: FC<PartProps> = ({ view, payment }) => {
+  const { words } = view;
+  if (payment.refunds.length === 0) return null;
+  return (
+    <section class="card" aria-labelledby="refunds">
+      <h2 id="refunds">{words.refunds}</h2>
+      <Table
+        label={words.refunds}
+        columns={[words.created, words.amount, words.reason, words.status]}
+      >
+        {payment.refunds.map((refund) => (
+          <tr>
+            <td>
+              <Time view={view} at={refund.created_at} />
+            </td>
+            <td class="amount">{rupiah(refund.amount)}</td>
+            <td>{refund.reason ?? "–"}</td>
+            <td>{words.refundStatuses[refund.status]}</td>
+          </tr>
+        ))}
+      </Table>
+    </section>
+  );
+};
+
+const Actions: FC<PartProps> = ({ view, payment }) => {
+  const { root, words, session } = view;
+  const path = `${root}/payments/${payment.id}`;
+  if (!session!.caller.isStaff) return <p class="card">{words.viewersCannotAct}</p>;
+  return (
+    <section class="card" aria-labelledby="actions">
+      <h2 id="actions">{words.actions}</h2>
+      {payment.allowed_actions.length === 0 && <p>{words.noActions}</p>}
+      <div class="actions">
+        {payment.allowed_actions.map((action) => (
+          <a class="button" href={`${path}/${action}/`}>{words.actionNames[action]}</a>
+        ))}
+      </div>
+      <form method="post" action={`${path}/check-status/`}>
+        <FormToken view={view} />
+        <button type="submit">{words.checkStatus}</button>
+      </form>
+    </section>
+  );
+};

@@ -1,0 +1,146 @@
+/** The view of the page of payments: filters, columns and position, as they are in its URL. */
+
+import type { z } from "@hono/zod-openapi";
+import type { Caller } from "../../core/auth/caller.ts";
+import type { FieldError } from "../../core/errors.ts";
+import type { Position } from "../../core/page.ts";
+import type { PaymentDeps } from "../../core/payments/payment_record.ts";
+import { listUnansweredPayments, type PaymentPage } from "../../core/payments/read.ts";
+import { findPayments, PaymentListQuery } from "../../routes/payments/list.ts";
+import { issuesOf } from "../shared/field_errors.ts";
+import { endOfDay, startOfDay } from "../shared/days.ts";
+
+/** The columns of the table, in their order. */
+export const COLUMNS = [
+  "amount",
+  "refunded",
+  "net",
+  "status",
+  "fraud",
+  "order",
+  "customer",
+  "name",
+  "method",
+  "created",
+  "settled",
+  "user",
+  "id",
+] as const;
+
+export type Column = (typeof COLUMNS)[number];
+
+export const DEFAULT_COLUMNS: readonly Column[] = [
+  "amount",
+  "status",
+  "order",
+  "customer",
+  "method",
+  "created",
+];
+
+/** Filters with one value. Days are days in Jakarta, such as `2026-11-16`. */
+export const FIELDS = [
+  "q",
+  "from",
+  "to",
+  "settled_from",
+  "settled_to",
+  "min_amount",
+  "max_amount",
+  "order_id",
+  "transaction_id",
+  "va_number",
+  "customer_email",
+  "customer_phone",
+  "fraud_status",
+  "user_id",
+  "invoice_id",
+  "subscription_id",
+  // Only `unknown`: payments that the gateway has not answered.
+  "outcome",
+] as const;
+
+export type FilterName = (typeof FIELDS)[number];
+
+/** Filters with several values. */
+export const LISTS = ["status", "payment_type"] as const;
+
+export type ListFilterName = (typeof LISTS)[number];
+
+export interface PaymentQuery extends Record<FilterName, string>, Record<ListFilterName, string[]> {
+  columns: readonly Column[];
+  cursor: string;
+}
+
+/** Reads the view from the URL; other parameters are ignored. */
+export function readPaymentQuery(url: string): PaymentQuery {
+  const search = new URL(url).searchParams;
+  const get = (name: string) => search.get(name)?.trim() ?? "";
+  const getAll = (name: string) => search.getAll(name).filter((value) => value !== "");
+  const columns = COLUMNS.filter((column) => search.getAll("column").includes(column));
+  return {
+    ...Object.fromEntries(FIELDS.map((name) => [name, get(name)])) as Record<FilterName, string>,
+    status: getAll("status"),
+    payment_type: getAll("payment_type"),
+    columns: columns.length > 0 ? columns : DEFAULT_COLUMNS,
+    cursor: get("cursor"),
+  };
+}
+
+/** The parameters of a URL that shows this view. */
+export function paymentSearch(query: PaymentQuery): URLSearchParams {
+  const { columns, cursor } = query;
+  const isDefault = columns.join() === DEFAULT_COLUMNS.join();
+  return new URLSearchParams([
+    ...FIELDS.map((name) => [name, query[name]] as [string, string]),
+    ...LISTS.flatMap((name) => query[name].map((value) => [name, value] as [string, string])),
+    ...isDefault ? [] : columns.map((column) => ["column", column] as [string, string]),
+    ["cursor", cursor] as [string, string],
+  ].filter(([, value]) => value !== ""));
+}
+
+/** Reads pages of a view. */
+export type ReadView = (limit: number, after: Position | null) => Promise<PaymentPage>;
+
+/** How the payments of a view are read; or what is wrong with its filters. */
+export function parseView(
+  deps: PaymentDeps,
+  caller: Caller,
+  query: PaymentQuery,
+): { readView: ReadView; start: Position | null } | { errors: FieldError[] } {
+  const parsed = PaymentListQuery.safeParse(toApiQuery(query));
+  if (!parsed.success) return { errors: issuesOf(parsed.error) };
+  const { cursor = null, ...filters } = parsed.data;
+  return { readView: viewReader(deps, caller, query, filters), start: cursor };
+}
+
+function viewReader(
+  deps: PaymentDeps,
+  caller: Caller,
+  { outcome }: PaymentQuery,
+  filters: Omit<z.output<typeof PaymentListQuery>, "cursor">,
+): ReadView {
+  if (outcome === "unknown") {
+    return (limit, after) => listUnansweredPayments(deps, caller, { limit, after });
+  }
+  return (limit, after) => {
+    // A search has one page.
+    const size = filters.q === undefined ? limit : filters.limit;
+    return findPayments(deps, caller, { ...filters, limit: size, cursor: after ?? undefined });
+  };
+}
+
+/** The view as a query of `GET /payments/`. A search has no other filters. */
+function toApiQuery(query: PaymentQuery): Record<string, string | string[]> {
+  const { q, from, to, settled_from, settled_to, outcome, columns: _, ...filters } = query;
+  if (q !== "") return { q };
+  if (outcome === "unknown") return query.cursor === "" ? {} : { cursor: query.cursor };
+  const all = {
+    ...filters,
+    created_from: from && startOfDay(from),
+    created_to: to && endOfDay(to),
+    settled_from: settled_from && startOfDay(settled_from),
+    settled_to: settled_to && endOfDay(settled_to),
+  };
+  return Object.fromEntries(Object.entries(all).filter(([, value]) => value.length > 0));
+}

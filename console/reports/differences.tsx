@@ -1,0 +1,258 @@
+/** The differences of a reconciliation: which are shown, and which are done. Staff mark and check them. */
+
+import type { FC } from "hono/jsx";
+import { getStatus } from "../../core/payments/check_at_gateway.ts";
+import {
+  type DifferenceResult,
+  DIFFERENCES,
+  type DifferenceView,
+  type ReconciliationSummaryView,
+  reopenDifference,
+  resolveDifference,
+} from "../../core/reports/reconciliations.ts";
+import { parseDifferenceId } from "../../routes/reconciliations/resolve.ts";
+import { parsePathId } from "../../routes/shared/paths.ts";
+import type { ConsoleBase, ConsoleContext, Form } from "../shared/base.tsx";
+import { FormToken, shorten, Table, Time } from "../shared/elements.tsx";
+import { jakartaTime, rupiah } from "../shared/format.ts";
+import { choose } from "../shared/list_page.tsx";
+import type { SignedInView, View } from "../shared/session.ts";
+
+const PATH = "/reconciliations/";
+
+/** The gateway's order ids have 50 characters at most, but a file can contain anything. */
+const MAX_TEXT = 60;
+
+export function addDifferences({ deps, root, router, actorForm }: ConsoleBase): void {
+  router.post(`${PATH}:id/check/`, async (c) => {
+    const { view: { session }, sent } = await actorForm(c);
+    const id = parsePathId(c.req.param("id"));
+    const payment = parsePathId(String(sent.payment_id));
+    await getStatus(deps, session.caller, payment);
+    const search = searchAfter(sent, { done: "checked", payment });
+    return c.redirect(`${root}${PATH}${id}/?${search}`, 303);
+  });
+
+  // Like the routes of the API, these forms need no Idempotency-Key: marked twice is marked once.
+  for (const [action, { mark, done }] of Object.entries(MARKS)) {
+    router.post(`${PATH}:id/${action}/`, async (c) => {
+      const { view: { session }, sent } = await actorForm(c);
+      const id = parsePathId(c.req.param("id"));
+      const number = parseDifferenceId(String(sent.difference));
+      const { isChanged } = await mark(deps, session.caller, id, number);
+      c.env.changesNothing = !isChanged;
+      const message = { done: isChanged ? done : "unchanged", difference: String(number) };
+      return c.redirect(`${root}${PATH}${id}/?${searchAfter(sent, message)}`, 303);
+    });
+  }
+}
+
+const MARKS = {
+  resolve: { mark: resolveDifference, done: "resolved" },
+  reopen: { mark: reopenDifference, done: "reopened" },
+};
+
+/** The same page of differences, with a message. */
+function searchAfter(sent: Form, message: Record<string, string>): URLSearchParams {
+  const filter = ["result", "state", "cursor"].map((name) => [name, String(sent[name] ?? "")]);
+  const chosen = filter.filter(([, value]) => value !== "");
+  return new URLSearchParams([...chosen, ...Object.entries(message)]);
+}
+
+/** Which differences are shown. */
+const STATES = ["open", "done", "all"] as const;
+
+export interface DifferenceFilter {
+  result: DifferenceResult | null;
+  state: (typeof STATES)[number];
+  /** The last line of the previous page. */
+  after: number | null;
+}
+
+/** Invalid values are ignored. */
+export function filterOf(c: ConsoleContext): DifferenceFilter {
+  const cursor = c.req.query("cursor") ?? "";
+  return {
+    result: choose(DIFFERENCES, c.req.query("result")),
+    state: choose(STATES, c.req.query("state")) ?? "open",
+    after: /^-?[1-9]\d{0,8}$/.test(cursor) ? Number(cursor) : null,
+  };
+}
+
+/** Another user, or another tab, may have marked the difference before. */
+export function markMessage(
+  { words }: View,
+  difference: DifferenceView,
+  done: string | undefined,
+): string | null {
+  const { resolved, reopened, alreadyDone, alreadyOpen } = words.reconciliationPage;
+  const name = nameOfOrder(difference);
+  if (done === "resolved") return resolved(name);
+  if (done === "reopened") return reopened(name);
+  if (done !== "unchanged") return null;
+  const { resolved_at, resolved_by } = difference;
+  return resolved_at === null
+    ? alreadyOpen(name)
+    : alreadyDone(name, resolved_by ?? "", jakartaTime(resolved_at, words.locale));
+}
+
+/** Open and done ones; null until the file is compared. */
+export function countDifferences({ results }: ReconciliationSummaryView): number | null {
+  if (results === null) return null;
+  return DIFFERENCES.reduce((sum, name) => sum + (results[name] ?? 0), 0);
+}
+
+interface FilterProps {
+  view: View;
+  reconciliation: ReconciliationSummaryView;
+  filter: DifferenceFilter;
+}
+
+/** The address of the differences with this filter. */
+export function addressOf(
+  { root }: View,
+  { id }: ReconciliationSummaryView,
+  filter: DifferenceFilter,
+): string {
+  const { result, state, after } = filter;
+  const search = new URLSearchParams({
+    ...result && { result },
+    ...state !== "open" && { state },
+    ...after !== null && { cursor: String(after) },
+  });
+  return `${root}${PATH}${id}/${search.size > 0 ? `?${search}` : ""}`;
+}
+
+/** Chooses open differences, those that are done, or all. The counts are those of all kinds. */
+export const States: FC<FilterProps> = ({ view, reconciliation, filter }) => {
+  const { states, show } = view.words.reconciliationPage;
+  const all = countDifferences(reconciliation) ?? 0;
+  const open = reconciliation.open_differences ?? 0;
+  const counts = { open, done: all - open, all };
+  if (all === 0) return null;
+  return (
+    <nav class="tabs" aria-label={show}>
+      {STATES.map((state) => (
+        <a
+          href={addressOf(view, reconciliation, { ...filter, state, after: null })}
+          aria-current={state === filter.state ? "true" : undefined}
+        >
+          {states[state]}
+          {filter.result === null && ` (${counts[state].toLocaleString(view.words.locale)})`}
+        </a>
+      ))}
+    </nav>
+  );
+};
+
+interface DifferencesProps {
+  view: SignedInView;
+  reconciliation: ReconciliationSummaryView;
+  filter: DifferenceFilter;
+  differences: DifferenceView[];
+  /** The cursor of the next page; null on the last one. */
+  next: string | null;
+}
+
+/** One form for all rows: the button of a row sends the id of its payment or of the difference. */
+export const Differences: FC<DifferencesProps> = (props) => {
+  const { view, reconciliation, filter, differences, next } = props;
+  const { root, words, session } = view;
+  const { result, state, after } = filter;
+  const path = `${root}${PATH}${reconciliation.id}/`;
+  const texts = words.reconciliationPage;
+  if (differences.length === 0) {
+    const total = result ? reconciliation.results?.[result] : countDifferences(reconciliation);
+    const text = total && state !== "all" ? texts.noneOf[state] : texts.noDifferences;
+    return <p class="empty">{text}</p>;
+  }
+  return (
+    <form method="post" action={`${path}check/`}>
+      <FormToken view={view} />
+      <input type="hidden" name="result" value={result ?? ""} />
+      <input type="hidden" name="state" value={state} />
+      <input type="hidden" name="cursor" value={after ?? ""} />
+      <Table
+        label={texts.differences}
+        columns={[
+          texts.line,
+          words.result,
+          words.order,
+          texts.kind,
+          texts.inFile,
+          texts.here,
+          "",
+        ]}
+        amounts={[0, 4, 5]}
+      >
+        {differences.map((each) => (
+          <tr>
+            <td class="amount">{each.line ?? "–"}</td>
+            <td>{texts.results[each.result]}</td>
+            <td>
+              <Order root={root} difference={each} />
+            </td>
+            <td>{texts.kinds[each.kind]}</td>
+            <Amount amount={each.amount} status={each.status} />
+            <Amount amount={each.known_amount} status={nameOf(view, each.known_status)} />
+            <td>
+              <div class="row-actions">
+                {each.resolved_at !== null && (
+                  <small>
+                    {texts.doneBy} {each.resolved_by}, <Time view={view} at={each.resolved_at} />
+                  </small>
+                )}
+                {session.caller.isStaff && each.payment_id && each.resolved_at === null && (
+                  <button type="submit" name="payment_id" value={each.payment_id}>
+                    {texts.check}
+                  </button>
+                )}
+                {session.caller.isStaff && (
+                  <button
+                    type="submit"
+                    formaction={`${path}${each.resolved_at === null ? "resolve" : "reopen"}/`}
+                    name="difference"
+                    value={String(each.id)}
+                  >
+                    {each.resolved_at === null ? texts.markDone : texts.reopen}
+                  </button>
+                )}
+              </div>
+            </td>
+          </tr>
+        ))}
+      </Table>
+      {next !== null && (
+        <a
+          class="next"
+          href={addressOf(view, reconciliation, { ...filter, after: Number(next) })}
+        >
+          {words.nextPage}
+        </a>
+      )}
+    </form>
+  );
+};
+
+const Order: FC<{ root: string; difference: DifferenceView }> = ({ root, difference }) => {
+  const { payment_id } = difference;
+  const text = nameOfOrder(difference);
+  return payment_id === null ? <>{text}</> : <a href={`${root}/payments/${payment_id}/`}>{text}</a>;
+};
+
+function nameOfOrder({ order_id, transaction_id }: DifferenceView): string {
+  return shorten(order_id ?? transaction_id!, MAX_TEXT);
+}
+
+const Amount: FC<{ amount: string | null; status: string | null }> = ({ amount, status }) => (
+  <td class="amount">
+    {amount === null ? "–" : rupiah(amount)}
+    {status !== null && <small>{shorten(status, MAX_TEXT)}</small>}
+  </td>
+);
+
+/** The name of the status of a payment or refund. */
+function nameOf({ words }: View, status: string | null): string | null {
+  const names: Record<string, string> = { ...words.refundStatuses, ...words.statuses };
+  return status && (names[status] ?? status);
+}

@@ -1,0 +1,367 @@
+/** `/console/reports/`: totals of payments by time and group, with a chart and a CSV file. */
+
+import type { FC } from "hono/jsx";
+import { ServiceError } from "../../core/errors.ts";
+import { writeCsv } from "../../core/reports/csv.ts";
+import {
+  readPaymentStats,
+  STATS_GROUPS,
+  STATS_INTERVALS,
+  type StatsInput,
+  type StatsView,
+} from "../../core/reports/stats.ts";
+import { recordError } from "../../routes/shared/problem.ts";
+import type { ConsoleBase, ConsoleContext } from "../shared/base.tsx";
+import { MAX_COLUMNS, MAX_SERIES, StackedChart } from "../shared/chart.tsx";
+import { sendCsv } from "../shared/downloads.tsx";
+import { Table, Time } from "../shared/elements.tsx";
+import { explain, type FieldLabels } from "../shared/explain.ts";
+import { Choice } from "../shared/fields.tsx";
+import { methodName, paymentStatusName, rupiah } from "../shared/format.ts";
+import { Frame } from "../shared/frame.tsx";
+import { choose } from "../shared/list_page.tsx";
+import type { SignedInView, View } from "../shared/session.ts";
+import { addUp, csvRows, startsOf, type Totals, totalsByGroup } from "./totals.ts";
+
+const PATH = "/reports/";
+
+/** The time zones of Indonesia. */
+const ZONES = {
+  "Asia/Jakarta": "WIB",
+  "Asia/Makassar": "WITA",
+  "Asia/Jayapura": "WIT",
+  UTC: "UTC",
+};
+
+const GROUPS = [...STATS_GROUPS, "none"] as const;
+
+const DEFAULT_DAYS = 30;
+
+/** Rows of a page of the table, and groups that the page shows; the CSV file has all. */
+const PAGE_ROWS = 40;
+const MAX_GROUPS = 20;
+
+export function addReports({ deps, router, signedIn, page }: ConsoleBase): void {
+  router.get(PATH, async (c) => {
+    const view = await signedIn(c);
+    const query = readReportQuery(c, deps.clock());
+    try {
+      const stats = await readPaymentStats(deps, view.session.caller, toInput(query));
+      const interval = chartInterval(stats);
+      const chart = interval === query.interval || interval === null
+        ? stats
+        : await readPaymentStats(deps, view.session.caller, { ...toInput(query), interval });
+      return page(c, <ReportsPage {...{ view, query, stats, chart }} error={null} />);
+    } catch (thrown) {
+      if (!(thrown instanceof ServiceError) || thrown.code !== "validation_error") throw thrown;
+      const error = explain(view, recordError(thrown, c.env), labelsOf(view));
+      return page(c, <ReportsPage {...{ view, query, error }} stats={null} chart={null} />, 400);
+    }
+  });
+
+  router.get(`${PATH}totals.csv/`, async (c) => {
+    const { session } = await signedIn(c);
+    const query = readReportQuery(c, deps.clock());
+    const stats = await readPaymentStats(deps, session.caller, toInput(query));
+    return sendCsv(c, `totals_${query.from}_${query.to}`, writeCsv(csvRows(stats)));
+  });
+}
+
+function labelsOf({ words }: View): FieldLabels {
+  const { interval, groupBy, zone } = words.reportsPage;
+  return { from: words.from, to: words.to, interval, group_by: groupBy, time_zone: zone };
+}
+
+/** The values of the form, as in the page's URL. */
+interface ReportQuery {
+  /** Days of the time zone, such as `2026-11-16`; both are included. */
+  from: string;
+  to: string;
+  interval: (typeof STATS_INTERVALS)[number];
+  group: (typeof GROUPS)[number];
+  zone: string;
+  /** The page of the table, from 1. */
+  page: number;
+}
+
+function readReportQuery(c: ConsoleContext, now: number): ReportQuery {
+  const zone = choose(Object.keys(ZONES), c.req.query("zone")) ?? "Asia/Jakarta";
+  const today = Temporal.Instant.fromEpochMilliseconds(now).toZonedDateTimeISO(zone).toPlainDate();
+  return {
+    from: c.req.query("from") || today.subtract({ days: DEFAULT_DAYS - 1 }).toString(),
+    to: c.req.query("to") || today.toString(),
+    interval: choose(STATS_INTERVALS, c.req.query("interval")) ?? "day",
+    group: choose(GROUPS, c.req.query("group")) ?? "payment_type",
+    zone,
+    page: Math.max(1, parseInt(c.req.query("page") ?? "") || 1),
+  };
+}
+
+/** The chosen interval, or the next longer one that fits into the chart; null: none fits. */
+function chartInterval(stats: StatsView): StatsView["interval"] | null {
+  return STATS_INTERVALS.slice(STATS_INTERVALS.indexOf(stats.interval))
+    .find((interval) => startsOf({ ...stats, interval }).length <= MAX_COLUMNS) ?? null;
+}
+
+/** The core excludes `to`, so the day after it is sent. It refuses an invalid day. */
+function toInput({ from, to, interval, group, zone }: ReportQuery): StatsInput {
+  const group_by = group === "none" ? [] : [group];
+  return { from, to: dayAfter(to), interval, time_zone: zone, group_by };
+}
+
+function dayAfter(day: string): string {
+  try {
+    return Temporal.PlainDate.from(day).add({ days: 1 }).toString();
+  } catch {
+    return day;
+  }
+}
+
+function reportSearch(
+  { page: _, ...query }: ReportQuery,
+  more: Record<string, string> = {},
+): string {
+  return `?${new URLSearchParams({ ...query, ...more })}`;
+}
+
+interface ReportProps {
+  view: SignedInView;
+  query: ReportQuery;
+  stats: StatsView;
+}
+
+type PageProps = Omit<ReportProps, "stats"> & {
+  stats: StatsView | null;
+  /** The figures of the chart, whose intervals may be longer. */
+  chart: StatsView | null;
+  error: string | null;
+};
+
+const ReportsPage: FC<PageProps> = ({ view, query, stats, chart, error }) => {
+  const words = view.words.reportsPage;
+  const csv = `${view.root}${PATH}totals.csv${reportSearch(query)}`;
+  return (
+    <Frame view={view} title={words.title} path={PATH}>
+      <h1>{words.title}</h1>
+      <ReportForm view={view} query={query} />
+      {error && <p role="alert" class="error">{error}</p>}
+      {stats?.rows.length === 0 && <p class="empty">{words.empty}</p>}
+      {stats && stats.rows.length > 0 && (
+        <>
+          <Tiles view={view} totals={addUp(stats.rows)} />
+          <GrossChart {...{ view, query }} stats={chart!} />
+          {query.group !== "none" && <GroupTable {...{ view, query, stats }} />}
+          <div class="heading">
+            <h2>{words.byInterval[query.interval]}</h2>
+            <a class="button" href={csv} download="">{words.download}</a>
+          </div>
+          <div class="dense">
+            <DetailTable {...{ view, query, stats }} />
+          </div>
+        </>
+      )}
+      {stats && (
+        <p class="help">
+          {words.asOf} <Time view={view} at={stats.as_of} />. {words.explanation}
+        </p>
+      )}
+    </Frame>
+  );
+};
+
+const ReportForm: FC<Omit<ReportProps, "stats">> = ({ view, query }) => {
+  const { root, words } = view;
+  const { intervals, groups, interval, groupBy, zone } = words.reportsPage;
+  return (
+    <form class="filters" action={root + PATH}>
+      <div>
+        <label for="from">{words.from}</label>
+        <input id="from" name="from" type="date" value={query.from} required />
+      </div>
+      <div>
+        <label for="to">{words.to}</label>
+        <input id="to" name="to" type="date" value={query.to} required />
+      </div>
+      <Choice name="interval" label={interval} value={query.interval} options={intervals} />
+      <Choice name="group" label={groupBy} value={query.group} options={groups} />
+      <Choice name="zone" label={zone} value={query.zone} options={ZONES} />
+      <button type="submit" class="primary">{words.reportsPage.show}</button>
+      <a href={root + PATH}>{words.reset}</a>
+    </form>
+  );
+};
+
+const Tiles: FC<{ view: View; totals: Totals }> = ({ view, totals }) => {
+  const words = view.words.reportsPage;
+  const tiles = {
+    [words.gross]: money(totals.gross),
+    [words.refunded]: money(totals.refunded),
+    [words.chargedBack]: money(totals.chargedBack),
+    [words.net]: money(totals.net),
+    [words.payments]: totals.count.toLocaleString(view.words.locale),
+    [words.successRate]: rate(view, totals),
+  };
+  return (
+    <ul class="tiles">
+      {Object.entries(tiles).map(([name, value]) => (
+        <li>
+          <span>{name}</span>
+          <strong>{value}</strong>
+        </li>
+      ))}
+    </ul>
+  );
+};
+
+const GrossChart: FC<ReportProps> = ({ view, query, stats }) => {
+  const words = view.words.reportsPage;
+  const starts = startsOf(stats);
+  if (starts.length > MAX_COLUMNS) return <p class="help">{words.noChart}</p>;
+  const nameOf = (row: StatsView["rows"][number]) => groupName(view, query, row);
+  const names = totalsByGroup(stats.rows, nameOf).map(({ name }) => name);
+  const shown = names.length > MAX_SERIES ? names.slice(0, MAX_SERIES - 1) : names;
+  const byColumn = Map.groupBy(
+    stats.rows,
+    (row) => `${row.start} ${shown.includes(nameOf(row)) ? nameOf(row) : words.other}`,
+  );
+  const series = [...shown, ...shown.length < names.length ? [words.other] : []]
+    .map((name) => ({
+      name,
+      values: starts.map((start) => BigInt(addUp(byColumn.get(`${start} ${name}`) ?? []).gross)),
+    }));
+  const title = `${words.gross}, ${words.byInterval[stats.interval].toLowerCase()}`;
+  return (
+    <section class="card" aria-labelledby="amounts">
+      <h2 id="amounts">{title}</h2>
+      <StackedChart
+        view={view}
+        id="chart"
+        title={title}
+        columns={starts.map((start) => startText(view, stats, start, false))}
+        series={series}
+      />
+    </section>
+  );
+};
+
+const GroupTable: FC<ReportProps> = ({ view, query, stats }) => {
+  const words = view.words.reportsPage;
+  const groups = totalsByGroup(stats.rows, (row) => groupName(view, query, row));
+  return (
+    <section class="dense" aria-labelledby="groups">
+      <h2 id="groups">{words.totals}</h2>
+      <Table
+        label={words.totals}
+        columns={[words.groups[query.group], ...figureNames(view)]}
+        amounts={figureColumns(1)}
+      >
+        {groups.slice(0, MAX_GROUPS).map(({ name, totals }) => (
+          <tr>
+            <td>{name}</td>
+            <Figures view={view} totals={totals} />
+          </tr>
+        ))}
+      </Table>
+      {groups.length > MAX_GROUPS && <p class="help">{words.moreGroups}</p>}
+    </section>
+  );
+};
+
+/** Newest first. */
+const DetailTable: FC<ReportProps> = ({ view, query, stats }) => {
+  const words = view.words.reportsPage;
+  const isGrouped = query.group !== "none";
+  const end = query.page * PAGE_ROWS;
+  const rows = stats.rows.toReversed().slice(end - PAGE_ROWS, end);
+  return (
+    <>
+      <Table
+        label={words.byInterval[query.interval]}
+        columns={[
+          words.begin,
+          ...isGrouped ? [words.groups[query.group]] : [],
+          ...figureNames(view),
+        ]}
+        amounts={figureColumns(isGrouped ? 2 : 1)}
+      >
+        {rows.map((row) => (
+          <tr>
+            <td>{startText(view, stats, row.start, true)}</td>
+            {isGrouped && <td>{groupName(view, query, row)}</td>}
+            <Figures view={view} totals={addUp([row])} />
+          </tr>
+        ))}
+      </Table>
+      {end < stats.rows.length && (
+        <a class="next" href={reportSearch(query, { page: `${query.page + 1}` })}>
+          {view.words.nextPage}
+        </a>
+      )}
+    </>
+  );
+};
+
+function figureNames({ words }: View): string[] {
+  const { payments, paid, successRate, gross, refunded, chargedBack, net } = words.reportsPage;
+  return [payments, paid, successRate, gross, refunded, chargedBack, net];
+}
+
+/** The seven columns of figures after the first ones. */
+function figureColumns(first: number): number[] {
+  return Array.from({ length: 7 }, (_, index) => first + index);
+}
+
+const Figures: FC<{ view: View; totals: Totals }> = ({ view, totals }) => {
+  const { locale } = view.words;
+  const cells = [
+    totals.count.toLocaleString(locale),
+    totals.paid.toLocaleString(locale),
+    rate(view, totals),
+    ...[totals.gross, totals.refunded, totals.chargedBack, totals.net].map(money),
+  ];
+  return <>{cells.map((cell) => <td class="amount">{cell}</td>)}</>;
+};
+
+function money(amount: number): string {
+  return rupiah(String(amount));
+}
+
+function rate({ words }: View, { count, paid }: Totals): string {
+  if (count === 0) return "–";
+  return (paid / count).toLocaleString(words.locale, {
+    style: "percent",
+    maximumFractionDigits: 1,
+  });
+}
+
+function groupName({ words }: View, { group }: ReportQuery, row: StatsView["rows"][number]) {
+  switch (group) {
+    case "none":
+      return words.reportsPage.gross;
+    case "payment_type":
+      return methodName(words, row.payment_type!);
+    case "bank":
+      return row.bank?.toUpperCase() ?? words.reportsPage.noBank;
+    case "transaction_status":
+      return paymentStatusName(words, row.transaction_status!);
+    case "user_id":
+      return row.user_id ?? words.reportsPage.noUser;
+  }
+}
+
+/** When an interval begins, in the time zone of the report. */
+function startText(
+  { words }: View,
+  { interval, time_zone: timeZone }: StatsView,
+  start: string,
+  hasYear: boolean,
+): string {
+  const year = hasYear || interval === "month" ? { year: "numeric" } as const : {};
+  const options: Intl.DateTimeFormatOptions = {
+    month: "short",
+    ...year,
+    ...interval !== "month" && { day: "numeric" },
+    ...interval === "hour" && { hour: "2-digit", minute: "2-digit" },
+  };
+  return new Date(start).toLocaleString(words.locale, { ...options, timeZone });
+}

@@ -1,0 +1,236 @@
+/** What all pages of the console share: the session, the language, forms, and how a page is sent. */
+
+import { type Context, Hono } from "hono";
+import { bodyLimit } from "hono/body-limit";
+import type { Child } from "hono/jsx";
+import { routePath } from "hono/route";
+import type { AddressList } from "../../core/address_list.ts";
+import type { AuditDeps } from "../../core/audit/read.ts";
+import type { Authenticate } from "../../core/auth/authenticator.ts";
+import { findSession, type OpenSession } from "../../core/auth/console_sessions.ts";
+import type { KeyDeps } from "../../core/auth/manage_keys.ts";
+import type { RetentionDays } from "../../core/config/config.ts";
+import type { ShownSetting } from "../../core/config/describe.ts";
+import { ServiceError } from "../../core/errors.ts";
+import type { EventStreams } from "../../core/events/streams.ts";
+import type { GatewayClient } from "../../core/gateway/client.ts";
+import type { InvoiceDeps } from "../../core/invoices/invoice_record.ts";
+import type { RetryDeps } from "../../core/jobs/retry.ts";
+import type { NotificationDeps } from "../../core/notifications/receive.ts";
+import type { PaymentDeps } from "../../core/payments/payment_record.ts";
+import type { Exports } from "../../core/reports/export_stream.ts";
+import type { DatabaseStateDeps } from "../../core/status/database_state.ts";
+import type { StatusDeps } from "../../core/status/status.ts";
+import type { WebhookDeps } from "../../core/webhooks/endpoints.ts";
+import { clientAddress, type RateLimit } from "../../routes/middleware/rate_limit.ts";
+import { rejectsNext, RETRY_AFTER_SECONDS } from "../../routes/middleware/shed_load.ts";
+import { EventNameSchema } from "../../routes/schemas/event_name.ts";
+import { recordError } from "../../routes/shared/problem.ts";
+import type { AppEnv } from "../../routes/shared/router.ts";
+import { ConsoleProblem, explain } from "./explain.ts";
+import { ProblemPage } from "./problem_page.tsx";
+import {
+  requireOwnForm,
+  requireSameOrigin,
+  sessionTokenOf,
+  type SignedInView,
+  viewOf,
+} from "./session.ts";
+
+export interface ConsoleDeps
+  extends
+    PaymentDeps,
+    InvoiceDeps,
+    NotificationDeps,
+    WebhookDeps,
+    RetryDeps,
+    KeyDeps,
+    AuditDeps,
+    StatusDeps,
+    DatabaseStateDeps {
+  keep: RetentionDays;
+  gateway: GatewayClient;
+  basePath: string;
+  /** The settings that the page of the status shows. */
+  settings: ShownSetting[];
+  /** Shared with the API: a user has one limit for both. */
+  rateLimit: RateLimit;
+  authenticate: Authenticate;
+  streams: EventStreams;
+  /** Shared with the API, so that its limits hold for both. */
+  exports: Exports;
+  trustedProxies: AddressList | null;
+  acceptDevelopmentKeys: boolean;
+  /** Signs in without a credential; null except in the embedded default. */
+  developmentStaffKey: string | null;
+}
+
+/** The names of all events; each of them can update an open page. */
+export const EVENT_NAMES = EventNameSchema.options;
+
+export type ConsoleContext = Context<AppEnv>;
+
+export type Form = Record<string, string | File>;
+
+export interface ConsoleBase {
+  deps: ConsoleDeps;
+  /** The path of the console, such as `/console`. */
+  root: string;
+  router: Hono<AppEnv>;
+  /** A request without a session is redirected to the page to sign in. */
+  signedIn(c: ConsoleContext): Promise<SignedInView>;
+  /** The fields of a form; throws if no page of this console has sent it. */
+  formOf(c: ConsoleContext, session: OpenSession | null): Promise<Form>;
+  /** The fields of a form that changes something, or asks the gateway; viewers are refused. */
+  actorForm(c: ConsoleContext): Promise<{ view: SignedInView; sent: Form }>;
+  page(c: ConsoleContext, html: Child, status?: 200 | 400 | 403 | 413): Response;
+}
+
+/** The largest form is that of an invoice with long texts. */
+const MAX_FORM_BYTES = 64 * 1024;
+
+const HEADERS = {
+  "Content-Security-Policy":
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
+    "base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
+  "Referrer-Policy": "same-origin",
+  "X-Frame-Options": "DENY",
+};
+
+/**
+ * Like the API's `/status/`, the page of the status is served under any load, and so is what leads to it and
+ * what every page needs. Sign-ins have a limit of their own.
+ */
+const SERVED_UNDER_LOAD = [
+  "/status/",
+  "/sign-in/",
+  "/sign-out/",
+  "/preferences/",
+  "/console.css/",
+  "/console.js/",
+  "/upload.js/",
+];
+
+function isServedUnderLoad({ req }: ConsoleContext, root: string): boolean {
+  return SERVED_UNDER_LOAD.some((path) => req.path.replace(/\/?$/, "/") === root + path);
+}
+
+function overloaded(c: ConsoleContext, basePath: string): ConsoleProblem {
+  return new ConsoleProblem("unavailable", {
+    detail: viewOf(c, basePath).words.problems.overloaded,
+    headers: { "Retry-After": String(RETRY_AFTER_SECONDS) },
+    isExpected: true,
+  });
+}
+
+/** The form that uploads a report. Its route limits the size and reads the body. */
+function isUpload({ req }: ConsoleContext, root: string): boolean {
+  return req.method === "POST" && req.path.replace(/\/?$/, "/") === `${root}/reconciliations/`;
+}
+
+/** After this time a page that could not be shown is loaded again. */
+const RETRY_SECONDS = 5;
+
+/** `console.js` sends it when it updates a page. */
+const REFRESH_HEADER = "console-refresh";
+
+/** The request needs a session and has none, or its session has ended. */
+class SignInRequired extends Error {
+  override name = "SignInRequired";
+}
+
+export function createBase(deps: ConsoleDeps): ConsoleBase {
+  const { basePath } = deps;
+  const root = `${basePath}/console`;
+  const router = new Hono<AppEnv>();
+
+  router.use("*", async (c, next) => {
+    c.env.route = `${root}/`;
+    // Before the look-up of the session, which needs a query.
+    if (!isServedUnderLoad(c, root) && rejectsNext(deps.load)) throw overloaded(c, basePath);
+    await next();
+  });
+  const limitForm = bodyLimit({
+    maxSize: MAX_FORM_BYTES,
+    onError: () => {
+      throw new ServiceError("payload_too_large");
+    },
+  });
+  router.use("*", (c, next) => isUpload(c, root) ? next() : limitForm(c, next));
+  router.post("*", async (c, next) => {
+    requireSameOrigin(c);
+    await next();
+  });
+  router.onError((thrown, c) => {
+    if (thrown instanceof SignInRequired) return c.redirect(`${root}/sign-in/`, 303);
+    const error = recordError(thrown, c.env);
+    const { code, status, headers } = error;
+    const { requestId } = c.env;
+    // The service recovers by itself. Only a GET may be repeated: a form could act twice.
+    const isRetried = code === "unavailable" && c.req.method === "GET";
+    const view = viewOf(c, basePath);
+    const { from, to } = view.words;
+    const labels = { from, to, created_from: from, created_to: to };
+    const props = { view, text: explain(view, error, labels), requestId, isRetried };
+    return c.html(`<!doctype html>${<ProblemPage {...props} />}`, status as 400, {
+      ...HEADERS,
+      ...headers,
+      ...isRetried && { Refresh: String(RETRY_SECONDS) },
+    });
+  });
+
+  /** Rate limited like the API: invalid sessions by address, before the look-up; others by user. */
+  async function findLimited(c: ConsoleContext): Promise<OpenSession | null> {
+    const token = sessionTokenOf(c);
+    if (token === null) return null;
+    const address = `address:${clientAddress(c, deps.trustedProxies)}`;
+    deps.rateLimit.count(address);
+    // A page that updates itself must not keep the session of an absent user alive.
+    const isUse = c.req.header(REFRESH_HEADER) === undefined && !c.req.path.endsWith("/live/");
+    const session = await findSession(deps, token, { isUse }).catch((error) => {
+      deps.rateLimit.uncount(address);
+      throw error;
+    });
+    if (!session) return null;
+    deps.rateLimit.uncount(address);
+    deps.rateLimit.count(`user:${session.caller.userId}`);
+    return session;
+  }
+
+  async function signedIn(c: ConsoleContext): Promise<SignedInView> {
+    const session = await findLimited(c);
+    if (!session) throw new SignInRequired();
+    c.env.caller = session.caller;
+    c.env.route = routePath(c);
+    return { ...viewOf(c, basePath), session };
+  }
+
+  async function formOf(c: ConsoleContext, session: OpenSession | null): Promise<Form> {
+    const form = await c.req.parseBody();
+    requireOwnForm(c, session, form.token);
+    return form;
+  }
+
+  return {
+    deps,
+    root,
+    router,
+    signedIn,
+    formOf,
+    async actorForm(c) {
+      const view = await signedIn(c);
+      const sent = await formOf(c, view.session);
+      requireActor(view.session);
+      return { view, sent };
+    },
+    page: (c, html, status = 200) => c.html(`<!doctype html>${html}`, status, HEADERS),
+  };
+}
+
+/** For routes that change something. The core refuses viewers, too; this also covers status checks. */
+export function requireActor({ caller }: OpenSession): void {
+  if (caller.isStaff) return;
+  throw new ServiceError("forbidden", {
+    detail: "A viewer can only read stored data. Sign in with a staff credential.",
+  });
+}

@@ -1,0 +1,155 @@
+/** Elements of pages: tables, facts, labels, times, links, buttons, JSON and secrets. */
+
+import type { Child, FC } from "hono/jsx";
+import { jakartaTime, utcTime } from "./format.ts";
+import type { SignedInView, View } from "./session.ts";
+
+/** Proves that a page of the console sent the form. Every form of a signed-in page has it. */
+export const FormToken: FC<{ view: View }> = ({ view }) => (
+  <input type="hidden" name="token" value={view.session!.formToken} />
+);
+
+/** A time in Jakarta; the tooltip has UTC. */
+export const Time: FC<{ view: View; at: string | null }> = ({ view, at }) =>
+  at === null
+    ? <>–</>
+    : <time datetime={at} title={utcTime(at)}>{jakartaTime(at, view.words.locale)}</time>;
+
+interface TableProps {
+  /** What the table shows; screen readers announce it when it gets the focus. */
+  label: string;
+  columns: Child[];
+  /** The columns with amounts, whose titles are at the right like the amounts. */
+  amounts?: number[];
+  /** For the stylesheet. */
+  class?: string;
+  children?: Child;
+}
+
+/** A table that scrolls on narrow screens. */
+export const Table: FC<TableProps> = ({ label, columns, amounts = [], class: name, children }) => (
+  <div class={name ? `table ${name}` : "table"} tabindex={0} role="region" aria-label={label}>
+    <table>
+      <thead>
+        <tr>
+          {columns.map((column, index) =>
+            amounts.includes(index)
+              ? <th scope="col" class="amount">{column}</th>
+              : <th scope="col">{column}</th>
+          )}
+        </tr>
+      </thead>
+      <tbody>{children}</tbody>
+    </table>
+  </div>
+);
+
+interface SecretProps {
+  view: View;
+  label: string;
+  value: string;
+  /** The address of the page before. */
+  back: string;
+}
+
+/** A secret that is shown once. */
+export const Secret: FC<SecretProps> = ({ view, label, value, back }) => (
+  <section class="card narrow">
+    <p>{label}</p>
+    <p>
+      <code class="secret">{value}</code>
+    </p>
+    <a class="button" href={back}>{view.words.back}</a>
+  </section>
+);
+
+/** Facts without a value are left out. */
+export const Facts: FC<{ facts: Record<string, Child> }> = ({ facts }) => (
+  <dl>
+    {Object.entries(facts).filter(([, value]) => value !== null && value !== "").map((
+      [name, value],
+    ) => (
+      <div>
+        <dt>{name}</dt>
+        <dd>{value}</dd>
+      </div>
+    ))}
+  </dl>
+);
+
+/** The gateway chooses these addresses: only web addresses become links. */
+export function linkTo(url: string | null): Child {
+  if (url === null) return null;
+  return /^https?:\/\//.test(url)
+    ? <a href={url} rel="noreferrer" target="_blank">{url}</a>
+    : <code>{url}</code>;
+}
+
+export type Tone = "good" | "wait" | "bad" | "plain";
+
+/** A state as a coloured label. */
+export const Label: FC<{ tone: Tone; children?: Child }> = ({ tone, children }) => (
+  <span class={`status ${tone}`}>{children}</span>
+);
+
+interface BackLinkProps {
+  view: View;
+  /** The path in the console, such as `/jobs/`. */
+  to: string;
+  children?: Child;
+}
+
+export const BackLink: FC<BackLinkProps> = ({ view, to, children }) => (
+  <p>
+    <a href={view.root + to}>← {children}</a>
+  </p>
+);
+
+interface ActionButtonProps {
+  view: SignedInView;
+  /** The path in the console that the form is sent to. */
+  to: string;
+  /** Further hidden fields. */
+  fields?: Record<string, string>;
+  children?: Child;
+}
+
+/** A form that consists of a button. Viewers do not see it. */
+export const ActionButton: FC<ActionButtonProps> = ({ view, to, fields = {}, children }) => {
+  if (!view.session.caller.isStaff) return null;
+  return (
+    <form method="post" action={view.root + to}>
+      <FormToken view={view} />
+      {Object.entries(fields).map(([name, value]) => (
+        <input type="hidden" name={name} value={value} />
+      ))}
+      <button type="submit">{children}</button>
+    </form>
+  );
+};
+
+/** A page must not become too large: quotes take six characters in HTML. */
+const MAX_JSON = 12_000;
+
+interface JsonProps {
+  view: View;
+  value: unknown;
+  /** Characters that are shown; fewer if a page has several of them. */
+  max?: number;
+}
+
+/** JSON as indented text, cut off after `MAX_JSON` characters. */
+export const Json: FC<JsonProps> = ({ view, value, max = MAX_JSON }) => {
+  const text = JSON.stringify(value, null, 2) ?? "";
+  return (
+    <>
+      <pre class="json" tabindex={0}>{text.slice(0, max).toWellFormed()}</pre>
+      {text.length > max && <p class="help">{view.words.shortened}</p>}
+    </>
+  );
+};
+
+/** The beginning of a text of another system, for a table. */
+export function shorten(text: string, max = 160): string {
+  return text.length > max ? `${text.slice(0, max).toWellFormed()}…` : text;
+}

@@ -1,0 +1,44 @@
+/** Says what went wrong in the language of the page, and what to do next. */
+
+import { ERROR_CODES, type FieldError, ServiceError } from "../../core/errors.ts";
+import { WITH_DETAIL } from "../words/problems.ts";
+import type { Words } from "../words/words.ts";
+
+/** A problem that the console itself has found. Its detail is in the language of the page. */
+export class ConsoleProblem extends ServiceError {
+  override name = "ConsoleProblem";
+}
+
+/** A page, of which only the language matters here. */
+interface Page {
+  words: Words;
+}
+
+/** The names of fields on the page. */
+export type FieldLabels = Readonly<Record<string, string>>;
+
+export function explain(
+  page: Page,
+  error: ServiceError,
+  labels: FieldLabels = {},
+): string {
+  const { words } = page;
+  const { code, detail, members, message } = error;
+  if (error instanceof ConsoleProblem) return message;
+  if (members.errors) {
+    return (members.errors as FieldError[]).map((each) => explainField(page, each, labels))
+      .join("; ");
+  }
+  const text = words.problems.texts[code];
+  if (text === undefined) return detail ?? ERROR_CODES[code].title;
+  return detail !== null && WITH_DETAIL.has(code) ? `${text} ${words.message(detail)}` : text;
+}
+
+/** An invalid field with its name, for a message that is not shown at the field. */
+export function explainField(
+  { words }: Page,
+  { field, message }: FieldError,
+  labels: FieldLabels,
+): string {
+  return `${labels[field] ?? words.message(field)}: ${words.message(message)}`;
+}

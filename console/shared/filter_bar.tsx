@@ -1,0 +1,47 @@
+/** The filters above a list, in one row. */
+
+import type { Child, FC } from "hono/jsx";
+import type { ConsoleContext } from "./base.tsx";
+import type { DayRange } from "./days.ts";
+import { Field } from "./fields.tsx";
+import type { View } from "./session.ts";
+
+/** The trimmed values of these fields in the page's URL. */
+export function readFields<const Name extends string>(
+  c: ConsoleContext,
+  names: readonly Name[],
+): Record<Name, string> {
+  const values = names.map((name) => [name, c.req.query(name)?.trim() ?? ""]);
+  return Object.fromEntries(values) as Record<Name, string>;
+}
+
+/** The fields that have a value, for the link to the next page. */
+export function sentFields(query: Record<string, string>): string[][] {
+  return Object.entries(query).filter(([, value]) => value !== "");
+}
+
+interface FilterBarProps {
+  view: View;
+  path: string;
+  /** The chosen days; null: the list has no filter by day. */
+  days: DayRange | null;
+  children?: Child;
+}
+
+/** The form above a list. */
+export const FilterBar: FC<FilterBarProps> = ({ view, path, days, children }) => {
+  const { root, words } = view;
+  return (
+    <form class="filters" action={root + path}>
+      {children}
+      {days && (
+        <>
+          <Field name="from" label={words.from} type="date" value={days.from} />
+          <Field name="to" label={words.to} type="date" value={days.to} />
+        </>
+      )}
+      <button type="submit">{words.filter}</button>
+      <a href={root + path}>{words.reset}</a>
+    </form>
+  );
+};

@@ -1,0 +1,71 @@
+/** Amounts as Rp 44.000, times in Jakarta, and the names of methods and statuses. */
+
+import type { Words } from "../words/words.ts";
+
+/** From a decimal text such as `44000.00`. */
+export function rupiah(amount: string): string {
+  const [, sign, whole, fraction] = amount.match(/^(-?)(\d+)(?:\.(\d+))?$/)!;
+  const grouped = whole!.replaceAll(/\B(?=(\d{3})+$)/g, ".");
+  const cents = fraction && /[1-9]/.test(fraction) ? `,${fraction}` : "";
+  return `${sign ? "−" : ""}Rp ${grouped}${cents}`;
+}
+
+/** Amounts in rupiah have no cents. */
+export function wholeRupiah(amount: string): bigint {
+  return BigInt(amount.replace(/\.00$/, ""));
+}
+
+/** For axes: `Rp 12 M`, or `Rp 12 jt` in Indonesian. */
+export function compactRupiah(amount: number, locale: string): string {
+  const format = new Intl.NumberFormat(locale, { notation: "compact", maximumFractionDigits: 1 });
+  return `Rp ${format.format(amount)}`;
+}
+
+const FORMATS = new Map<string, Intl.DateTimeFormat>();
+
+/** Western Indonesia Time, such as `16 Nov 2026, 21:03 WIB`. */
+export function jakartaTime(iso: string, locale: string): string {
+  const format = FORMATS.getOrInsertComputed(
+    locale,
+    () =>
+      new Intl.DateTimeFormat(locale, {
+        dateStyle: "medium",
+        timeStyle: "short",
+        timeZone: "Asia/Jakarta",
+      }),
+  );
+  return `${format.format(new Date(iso))} WIB`;
+}
+
+/** A day without a time, such as `31 Dec 2026` for `2026-12-31`. */
+export function dayName(day: string, locale: string): string {
+  const format = new Intl.DateTimeFormat(locale, { dateStyle: "medium", timeZone: "UTC" });
+  return format.format(new Date(`${day}T00:00Z`));
+}
+
+/** Such as `16 Nov 2026 14:03:05 UTC`. */
+export function utcTime(iso: string): string {
+  return new Date(iso).toUTCString().replace(/^\w+, /, "").replace("GMT", "UTC");
+}
+
+/** `payment_type` and `bank` as people write them: `bank_transfer` of `bca` is `BCA virtual account`. */
+export function methodName(words: Words, type: string, bank: string | null = null): string {
+  if (type === "bank_transfer") return words.virtualAccountOf(bank?.toUpperCase() ?? "Bank");
+  return words.methods[type] ?? BRANDS[type] ?? type.replaceAll("_", " ");
+}
+
+/** Methods whose name is the same in all languages. */
+const BRANDS: Record<string, string> = {
+  gopay: "GoPay",
+  shopeepay: "ShopeePay",
+  dana: "DANA",
+  ovo: "OVO",
+  qris: "QRIS",
+  akulaku: "Akulaku",
+  kredivo: "Kredivo",
+};
+
+/** A status of a payment; one that the service does not know stays as the gateway sent it. */
+export function paymentStatusName({ statuses }: Words, status: string): string {
+  return (statuses as Record<string, string>)[status] ?? status;
+}

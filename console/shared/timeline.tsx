@@ -1,0 +1,79 @@
+/** What happened to a resource, newest first. */
+
+import type { Child, FC } from "hono/jsx";
+import type { TimelineEntry, TimelineView } from "../../core/timelines.ts";
+import { Time } from "./elements.tsx";
+import { paymentStatusName, rupiah } from "./format.ts";
+import type { View } from "./session.ts";
+
+/** Fewer than the API shows, so that a page stays small. */
+export const TIMELINE_LIMITS = { entries: 25, payments: 20 };
+
+export const Timeline: FC<{ view: View; timeline: TimelineView }> = ({ view, timeline }) => {
+  const { words } = view;
+  return (
+    <section class="card" aria-labelledby="timeline">
+      <h2 id="timeline">{words.timeline}</h2>
+      <p class="more">
+        <a href={`${view.root}/events/?resource=${timeline.id}`}>{words.eventsPage.title}</a>
+      </p>
+      <ol class="timeline">
+        {timeline.entries.toReversed().map((entry) => (
+          <li class={entry.type}>
+            <span class="kind">{words.entryTypes[entry.type]}</span>
+            <span>{describe(view, timeline, entry)}</span>
+            <Time view={view} at={entry.at} />
+          </li>
+        ))}
+      </ol>
+      {!timeline.is_complete && <p class="help">{words.incomplete}</p>}
+    </section>
+  );
+};
+
+function describe(view: View, timeline: TimelineView, entry: TimelineEntry): Child {
+  const { words } = view;
+  const { transition, refund, notification, event } = entry;
+  if (transition) {
+    const { from_status, to_status, source, actor } = transition;
+    const change = [from_status, to_status].filter((status) => status !== null)
+      .map((status) => statusName(view, timeline, entry, status)).join(" → ");
+    return `${change} (${source}${actor ? ` ${words.by} ${actor}` : ""})`;
+  }
+  if (refund) return `${rupiah(refund.amount)}: ${words.refundStatuses[refund.status]}`;
+  if (notification) {
+    const { id, transaction_status, status, error_message } = notification;
+    return (
+      <>
+        <a href={`${view.root}/notifications/${id}/`}>
+          {paymentStatusName(words, transaction_status)}
+        </a>
+        {`: ${words.notificationsPage.statuses[status]}${
+          error_message ? ` (${error_message})` : ""
+        }`}
+      </>
+    );
+  }
+  const { id, name, deliveries } = event!;
+  const sent = deliveries.map(({ status, attempts }) =>
+    `${words.webhooksPage.statuses[status]}, ${attempts}×`
+  );
+  return (
+    <>
+      <a href={`${view.root}/events/${id}/`}>{name}</a>
+      {sent.length > 0 && `; ${words.deliveries}: ${sent.join("; ")}`}
+    </>
+  );
+}
+
+/** A transition is one of the resource itself, or of one of its payments. */
+function statusName(
+  { words }: View,
+  { resource }: TimelineView,
+  { payment_id }: TimelineEntry,
+  status: string,
+): string {
+  if (resource === "payment" || payment_id !== null) return paymentStatusName(words, status);
+  const { statuses } = resource === "invoice" ? words.invoicesPage : words.subscriptionsPage;
+  return (statuses as Record<string, string>)[status] ?? status;
+}

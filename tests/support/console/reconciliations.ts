@@ -1,0 +1,11 @@
+/** Runs the comparison of a report, as a worker does. */
+
+import { createReconcile } from "../../../core/reports/reconcile.ts";
+import type { GatewayJob } from "../../../db/jobs.ts";
+import type { TestApp } from "../app.ts";
+
+export async function compareReport({ deps }: TestApp, id: string): Promise<void> {
+  const { signal } = new AbortController();
+  const job = { subject_id: id } as GatewayJob;
+  await createReconcile(deps).run(job, { signal, stopping: signal });
+}
