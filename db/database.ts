@@ -53,9 +53,12 @@ export interface DatabaseOptions {
    * prepared, because each transaction may run in another session.
    */
   pooling?: Exclude<Pooling, "statement">;
+  /** How long a call may take; default: `DEADLINE_MS`. */
+  deadlineMs?: number;
 }
 
 export function openDatabase(options: DatabaseOptions): Database {
+  const { deadlineMs = DEADLINE_MS } = options;
   const isPooled = isPooler(options);
   let pool = openPool(options);
   let openedAt = performance.now();
@@ -95,8 +98,8 @@ export function openDatabase(options: DatabaseOptions): Database {
       // If no call has got a response since this one began, all connections may be dead: a server
       // that vanished does not close them. If the database is only slow, other calls get responses.
       if (lastResponse < began) replacePool(used, 0);
-      reject(new DatabaseUnavailable(`No response from the database within ${DEADLINE_MS} ms`));
-    }, DEADLINE_MS);
+      reject(new DatabaseUnavailable(`No response from the database within ${deadlineMs} ms`));
+    }, deadlineMs);
     try {
       const working = withTypes(used, () => work(used, () => isExpired));
       const result = await Promise.race([working, deadline]);

@@ -48,6 +48,8 @@ export interface TestAppOptions {
   /** Whether calls are refused if the database belongs to another gateway account. */
   bindsAccount?: boolean;
   poolSize?: number;
+  /** How long a call of the database may take, for tests that keep a busy machine waiting. */
+  databaseDeadlineMs?: number;
   /** The subscribers of events. */
   events?: Events;
   /** Options of event streams, such as the interval of heartbeats. */
@@ -110,7 +112,11 @@ export async function openApp(options: TestAppOptions): Promise<TestApp> {
   const { serverKey = settings.gateway.serverKey } = options;
   const config = { ...settings, gateway: { ...settings.gateway, serverKey } };
   const poolSize = options.poolSize ?? 4;
-  const opened = openPool({ url: options.databaseUrl, poolSize });
+  const opened = openPool({
+    url: options.databaseUrl,
+    poolSize,
+    deadlineMs: options.databaseDeadlineMs,
+  });
   const database = options.wrapDatabase?.(opened) ?? opened;
   let text = "";
   const log = createLog((lines) => text += lines);

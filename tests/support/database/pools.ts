@@ -3,7 +3,12 @@
  * most tests.
  */
 
-import { type Database, DatabaseUnavailable, openDatabase } from "../../../db/database.ts";
+import {
+  type Database,
+  type DatabaseOptions,
+  DatabaseUnavailable,
+  openDatabase,
+} from "../../../db/database.ts";
 
 /** Few are enough: a process runs one test at a time, and a test has few instances. */
 const MAX_IDLE = 4;
@@ -18,10 +23,12 @@ export function keepPools(url: string): void {
   kept.add(url);
 }
 
+type PoolOptions = Pick<DatabaseOptions, "url" | "poolSize" | "deadlineMs">;
+
 /** Like `openDatabase`, but `close` keeps the pool if other tests use the database, too. */
-export function openPool(options: { url: string; poolSize: number }): Database {
+export function openPool(options: PoolOptions): Database {
   if (!kept.has(options.url)) return openThroughPooler(options);
-  const key = `${options.url} ${options.poolSize}`;
+  const key = `${options.url} ${options.poolSize} ${options.deadlineMs}`;
   const index = idle.findLastIndex((pool) => pool.key === key);
   const database = index < 0 ? openKept(options) : idle.splice(index, 1)[0]!.database;
   const running = new Set<Promise<unknown>>();
@@ -48,16 +55,16 @@ export function openPool(options: { url: string; poolSize: number }): Database {
 }
 
 /** Disables the driver's timer for the age of connections: Deno would report it as a leak. */
-function openKept({ url, poolSize }: { url: string; poolSize: number }): Database {
-  return openThroughPooler({ url: `${url}?max_lifetime=0`, poolSize });
+function openKept(options: PoolOptions): Database {
+  return openThroughPooler({ ...options, url: `${options.url}?max_lifetime=0` });
 }
 
 /** Opens the pool through PgBouncer if `tests/run.ts` started one, unless the test has its own proxy. */
-function openThroughPooler({ url, poolSize }: { url: string; poolSize: number }): Database {
+function openThroughPooler(options: PoolOptions): Database {
   const pooler = Deno.env.get("TEST_POOLER");
-  if (!pooler || !isDirect(url)) return openDatabase({ url, poolSize });
-  const pooledUrl = Object.assign(new URL(url), { host: pooler }).href;
-  return openDatabase({ url: pooledUrl, poolSize, pooling: "transaction" });
+  if (!pooler || !isDirect(options.url)) return openDatabase(options);
+  const url = Object.assign(new URL(options.url), { host: pooler }).href;
+  return openDatabase({ ...options, url, pooling: "transaction" });
 }
 
 function isDirect(url: string): boolean {

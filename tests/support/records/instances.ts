@@ -63,7 +63,7 @@ async function run(databaseUrl: string, work: (instances: Instances) => Promise<
 async function openInstances(databaseUrl: string): Promise<Instances> {
   let now = Date.now();
   let turn = 0;
-  const common = { databaseUrl, now: () => now, poolSize: 8 };
+  const common = { databaseUrl, now: () => now, poolSize: 8, databaseDeadlineMs: 20_000 };
   const payments = await openRelayed(common);
   const second = await openApp({
     ...common,
