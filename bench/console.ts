@@ -1,4 +1,4 @@
-/** Server time of the pages of the console at 1,000,000 payments (`--payments=` changes the number). */
+/** Latency and size of the console's pages at 1,000,000 payments (`--payments=` changes this). */
 
 import postgres from "postgres";
 import { generateApiKey } from "../core/api_key.ts";
@@ -17,7 +17,7 @@ const MEASURED_CALLS = 50;
 const MAX_MS = 50;
 const MAX_BYTES = 60_000;
 
-/** Views of the page of payments: by state, by customer, by settlement, and a search. */
+/** Filters of the list of payments, and a search. */
 const VIEWS = [
   "status=settlement&status=capture&payment_type=gopay&payment_type=qris",
   "customer_email=user-7%40example.com",
@@ -93,7 +93,10 @@ async function navigation(): Promise<string[]> {
   return [...nav.matchAll(/href="\/([^"]+)"/g)].map(([, path]) => path!);
 }
 
-/** Payments spread evenly over the days, and some of everything else. Returns the newest payment's id. */
+/**
+ * Inserts payments, spread evenly over the days, and refunds, notifications, jobs and statistics.
+ * Returns the id of the newest payment.
+ */
 async function insertRows(): Promise<string> {
   const sql = postgres(url, { max: 1, onnotice: () => {} });
   await sql`
@@ -138,7 +141,8 @@ async function insertRows(): Promise<string> {
     select uuidv7(), 'check_payment_status', '{}',
       case when n % 500 = 0 then 'failed' else 'succeeded' end, 1, null, now(), now(), now()
     from generate_series(1, ${PAYMENTS / 10}::int) n`;
-  // The task counts each payment, which would take minutes. Figures of single users are not read.
+  // Inserts the statistics directly, because the service's task would take minutes to count the
+  // payments. Only the statistics of all users (`*`): the measured pages read no others.
   for (const [table, unit] of [["hourly_payment_stats", "hour"], ["daily_payment_stats", "day"]]) {
     await sql`
       insert into ${sql(`gateway.${table}`)}

@@ -1,6 +1,7 @@
 /**
- * Latency of one caller's charges while another client of the same address floods the service with
- * wrong API keys and notifications without a signature. `--rate=2000` sets its requests per second.
+ * Latency of one caller's charges while another client with the same IP address floods the service
+ * with wrong API keys and notifications without a signature. `--rate=2000` sets the requests per
+ * second of that client.
  */
 
 import { setTimeout as delay } from "node:timers/promises";
@@ -18,7 +19,7 @@ const RATE = Number(
 );
 const WARM_UP_MS = 5_000;
 const PHASE_MS = 8_000;
-/** The caller stays below its own rate limit. */
+/** The pause between two charges, so that the caller stays below its own rate limit. */
 const PAUSE_MS = 10;
 
 await using folder = await createDataFolder();
@@ -33,7 +34,7 @@ await using service = await startService(`${folder.path}/service.log`, {
   DATABASE_URL: databaseUrl,
   GATEWAY_BASE_URL: sandbox.url.replace(/\/$/, ""),
   BOOTSTRAP_STAFF_KEY: apiKey,
-  // The defaults.
+  // The defaults of the service; `startService` would set much higher limits.
   RATE_LIMIT_PER_SECOND: "100",
   RATE_LIMIT_BURST: "200",
 });
@@ -41,12 +42,12 @@ using caller = await connect(service.url);
 
 await measureCharges(WARM_UP_MS);
 console.log(row("charges of one caller", ["p50", "p99"]));
-// In both orders, because the service becomes faster while it runs.
+// Order: without, with, with, without the flood, because the service becomes faster while it runs.
 const alone = [await measure("without the flood")];
 const flooded = [await measureFlooded(), await measureFlooded()];
 alone.push(await measure("without the flood"));
 const ratio = median(flooded.flat()) / median(alone.flat());
-console.log(row("with the flood, compared with without", [ratio.toFixed(2)]));
+console.log(row("median with the flood / without the flood", [ratio.toFixed(2)]));
 
 async function measure(name: string): Promise<number[]> {
   const times = await measureCharges(PHASE_MS);

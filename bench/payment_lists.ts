@@ -23,8 +23,8 @@ const MEASURED_CALLS = 300;
 const MAX_RATIO = 1.3;
 
 /**
- * The filters by ovo, by chargeback, and by qris with expire match 20 of the 40 oldest rows; the others
- * match many pages.
+ * The filters by ovo, by chargeback, and by qris with expire each match 20 of the 40 oldest rows;
+ * the other filters match many pages.
  */
 const FILTERS = [
   "",

@@ -15,8 +15,8 @@ export interface Crons {
 }
 
 /**
- * Call it before anything is awaited: Deno Deploy evaluates the entry point to find the crons, also if no
- * database can be reached and no settings exist.
+ * Call it before anything is awaited: Deno Deploy evaluates the entry point to find the crons, even
+ * if no database can be reached and no settings exist.
  */
 export function registerCrons(): Crons {
   const removal = new AbortController();

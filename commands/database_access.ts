@@ -12,7 +12,7 @@ import { Failure, printStatus } from "./terminal.ts";
 export interface DatabaseAccess {
   /** For statements and transactions. */
   url: string;
-  /** Whether `url` leads to a connection pooler. */
+  /** The mode of the connection pooler that `url` leads to; `none` without a pooler. */
   pooling: DatabaseOptions["pooling"];
   /**
    * For migrations, LISTEN, locks and the job queue. Each connection has its own session at the
@@ -50,7 +50,7 @@ export async function reachDatabase(
         withoutSecrets(url)
       }), and ` +
         "DATABASE_DIRECT_URL is missing. Set it to the URL of the same database without the pooler: " +
-        "migrations, notifications and locks need sessions of their own.",
+        "migrations, LISTEN and locks need sessions of their own.",
     );
   }
   return { url, pooling, directUrl: url };

@@ -1,4 +1,4 @@
-/** The address of the server. If a port cannot be used: why, and which setting to change. */
+/** The server's address, and errors that say why it cannot be used and which setting to change. */
 
 import { Failure } from "./terminal.ts";
 

@@ -48,7 +48,10 @@ export const GRACE_MS = DEFAULT_DEADLINE_MS + CHARGE_DEADLINE_MS + STATEMENTS_MS
 export interface ServeOptions {
   /** In-process event subscribers of an embedding program. */
   events?: Events;
-  /** Default: `serve` registers them. A program that awaits before `serve` registers them first. */
+  /**
+   * Default: `serve` registers them. A program that awaits something before it calls `serve` has to
+   * register them before that.
+   */
   crons?: Crons;
 }
 
@@ -105,7 +108,7 @@ interface RunOptions {
   crons: Crons;
   log: Log;
   stop: StopSignal;
-  /** The server that listens already, on Deno Deploy. */
+  /** On Deno Deploy, the server that listens already; null elsewhere. */
   early: EarlyServer | null;
 }
 

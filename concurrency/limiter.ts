@@ -25,7 +25,7 @@ export function createLimiter(maxConcurrent: number): Limiter {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     waiting.add(resolve);
     signal?.addEventListener("abort", () => {
-      // No effect after the slot was granted: the promise is already resolved.
+      // If the slot is already granted, this has no effect: the promise is resolved.
       waiting.delete(resolve);
       reject(signal.reason);
     }, { once: true });

@@ -126,7 +126,7 @@ const FilterLink: FC<{ view: View; name: string; value: string }> = ({ view, nam
   </a>
 );
 
-/** Where the pages of the resources are that a route is about, by the first part of the route. */
+/** Where the page of the resource is that a request changed, by the first part of its route. */
 const PAGES: Record<string, string> = {
   charge: "/payments/",
   events: "/events/",

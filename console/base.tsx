@@ -16,7 +16,7 @@ import type { EventStreams } from "../core/events/streams.ts";
 import type { GatewayClient } from "../core/gateway/client.ts";
 import type { InvoiceDeps } from "../core/invoices/invoice_record.ts";
 import type { RetryDeps } from "../core/jobs/retry.ts";
-import type { NotificationDeps } from "../core/notifications/confirm.ts";
+import type { NotificationDeps } from "../core/notifications/receive.ts";
 import type { PaymentDeps } from "../core/payments/payment_record.ts";
 import type { Exports } from "../core/reports/export_stream.ts";
 import type { DatabaseStateDeps } from "../core/status/database_state.ts";
@@ -75,14 +75,14 @@ export interface ConsoleBase {
   /** The path of the console, such as `/console`. */
   root: string;
   router: Hono<AppEnv>;
-  /** If the request has no session, it leads to the page to sign in. */
+  /** A request without a session is redirected to the page to sign in. */
   signedIn(c: ConsoleContext): Promise<SignedInView>;
   /** The fields of a form; throws if no page of this console has sent it. */
   formOf(c: ConsoleContext, session: OpenSession | null): Promise<Form>;
   page(c: ConsoleContext, html: Child, status?: 200 | 400 | 403 | 413): Response;
 }
 
-/** An invoice with long texts needs the most. */
+/** The largest form is that of an invoice with long texts. */
 const MAX_FORM_BYTES = 64 * 1024;
 
 const HEADERS = {
@@ -93,7 +93,7 @@ const HEADERS = {
   "X-Frame-Options": "DENY",
 };
 
-/** This form has a large file. Its route limits and reads it itself. */
+/** The form that uploads a report. Its route limits the size and reads the body. */
 function isUpload({ req }: ConsoleContext, root: string): boolean {
   return req.method === "POST" && req.path.replace(/\/?$/, "/") === `${root}/reconciliations/`;
 }
@@ -137,7 +137,7 @@ export function createBase(deps: ConsoleDeps): ConsoleBase {
     const { code, status, detail = null, headers } = recordError(thrown, c.env);
     const { title } = ERROR_CODES[code];
     const { requestId } = c.env;
-    // The service recovers by itself. Only a page that was read may be loaded again.
+    // The service recovers by itself. Only a GET may be repeated: a form could act twice.
     const isRetried = code === "unavailable" && c.req.method === "GET";
     const props = { view: viewOf(c, basePath), title, detail, requestId, isRetried };
     return c.html(`<!doctype html>${<ProblemPage {...props} />}`, status as 400, {
@@ -147,7 +147,7 @@ export function createBase(deps: ConsoleDeps): ConsoleBase {
     });
   });
 
-  /** Limited like the API: wrong sessions per address, before the look-up, and others per user. */
+  /** Rate limited like the API: invalid sessions by address, before the look-up; others by user. */
   async function findLimited(c: ConsoleContext): Promise<OpenSession | null> {
     const token = sessionTokenOf(c);
     if (token === null) return null;

@@ -1,4 +1,4 @@
-/** Asks before an action. A form acts once, and only on the record that it showed. */
+/** Asks before an action. A form acts once, and only if the record is still as it was shown. */
 
 import type { Child, FC } from "hono/jsx";
 import { setTimeout as delay } from "node:timers/promises";

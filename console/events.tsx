@@ -105,7 +105,7 @@ function parseResource(text: string): string {
   }
 }
 
-/** Members of the resources that a list shows. */
+/** The members of an event's data that the pages show. */
 interface EventData {
   id?: string;
   order_id?: string;

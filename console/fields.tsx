@@ -11,7 +11,7 @@ interface FormFieldProps {
   help?: string;
   isRequired?: boolean;
   maxLength?: number;
-  /** The earliest day of a date. */
+  /** The earliest date that can be entered. */
   min?: string;
   /** Which keyboard a phone shows. */
   inputMode?: "numeric" | "tel";

@@ -147,7 +147,7 @@ function currentOf(path: string, page: string): "page" | "true" | undefined {
   return page !== "/" && path.startsWith(page) ? "true" : undefined;
 }
 
-/** Every form of a signed-in page has it. */
+/** Proves that a page of the console sent the form. Every form of a signed-in page has it. */
 export const FormToken: FC<{ view: View }> = ({ view }) => (
   <input type="hidden" name="token" value={view.session!.formToken} />
 );

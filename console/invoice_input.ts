@@ -1,4 +1,4 @@
-/** The fields of the form that creates an invoice, and the input of the core that they make. */
+/** The fields of the form that creates an invoice, and how they become the input of the core. */
 
 import type { FieldError } from "../core/errors.ts";
 import { type InvoiceInput, InvoiceInputSchema } from "../core/invoices/invoice_input.ts";
@@ -68,7 +68,7 @@ export type ParsedDraft =
   | { input: InvoiceInput; errors: null }
   | { input: null; errors: FieldError[] };
 
-/** Errors name the fields of the form: lines that are empty are left out of the invoice. */
+/** Leaves out empty lines. Errors name the lines of the form, not those of the invoice. */
 export function parseDraft({ texts, lines }: InvoiceDraft): ParsedDraft {
   const filled = lines.map((line, index) => ({ line, index }))
     .filter(({ line }) => line.description !== "" || line.price !== "");

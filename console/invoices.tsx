@@ -75,7 +75,7 @@ export function addInvoices({ deps, router, signedIn, page }: ConsoleBase): void
   });
 }
 
-/** The same as a query of `GET /invoices/`. */
+/** The filters as a query of `GET /invoices/`. */
 function toApiQuery(filters: Filters): Record<string, string | string[]> {
   const { from, to, ...query } = toQuery(filters);
   return {

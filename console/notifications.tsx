@@ -1,4 +1,4 @@
-/** `/console/notifications/`: what the gateway sent, and what came of it. */
+/** `/console/notifications/`: what the gateway sent, and the result. */
 
 import type { FC } from "hono/jsx";
 import {
@@ -131,7 +131,7 @@ const Result: FC<NotificationProps> = ({ view, notification: { status } }) => (
   <Label tone={TONES[status]}>{view.words.notificationsPage.statuses[status]}</Label>
 );
 
-/** The gateway chooses the text: only an amount is shown as one. */
+/** The gateway chooses this text, so it is formatted only if it is an amount. */
 function amountOf({ gross_amount }: NotificationView): string {
   return /^\d+(\.\d+)?$/.test(gross_amount) ? rupiah(gross_amount) : gross_amount;
 }

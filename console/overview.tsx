@@ -46,8 +46,9 @@ interface Stats {
 }
 
 /**
- * Adding up 30 days takes most of the time of the page. The statistics are updated once a minute, so it
- * is done once for each update, and each hour. All staff and viewers see the same figures.
+ * Adding up 30 days takes most of the time of the page. So the sums are computed again only after
+ * an update of the statistics (once a minute), or when a new hour begins. All staff and viewers
+ * see the same figures.
  */
 function keepStats(deps: ConsoleDeps): (caller: Caller) => Promise<Stats | null> {
   let known: { key: string; stats: Promise<Stats> } | null = null;
@@ -57,7 +58,7 @@ function keepStats(deps: ConsoleDeps): (caller: Caller) => Promise<Stats | null>
     return { comparison, volumes: await readVolumes(deps, caller) };
   }
 
-  /** Null while the service counts all payments for the first time, or again. */
+  /** Null while the service counts all payments, at first or after a reset. */
   return async (caller) => {
     const asOf = await readStatsTime(deps, caller);
     if (asOf === null) return null;
@@ -111,7 +112,7 @@ interface Figure {
   label: string;
   /** The figure as text. */
   show(figures: DayFigures): string;
-  /** The figure as a number, for the change in percent; null: it is not shown. */
+  /** The figure as a number, for the change in percent; null: no change is shown. */
   value(figures: DayFigures): number | null;
 }
 

@@ -1,4 +1,4 @@
-/** Parts of the pages of operations: labels, buttons, JSON, and the fields of filters. */
+/** Parts that several pages use: labels, buttons, JSON, and the fields of filters. */
 
 import type { Child, FC } from "hono/jsx";
 import { invalidField } from "../core/errors.ts";
@@ -54,7 +54,7 @@ export const ActionButton: FC<ActionButtonProps> = ({ view, to, fields = {}, chi
 /** A page must not become too large: quotes take six characters in HTML. */
 const MAX_JSON = 12_000;
 
-/** JSON as text, indented. What is very long is shortened. */
+/** JSON as indented text, cut off after `MAX_JSON` characters. */
 export const Json: FC<{ view: View; value: unknown }> = ({ view, value }) => {
   const text = JSON.stringify(value, null, 2) ?? "";
   return (
@@ -65,7 +65,7 @@ export const Json: FC<{ view: View; value: unknown }> = ({ view, value }) => {
   );
 };
 
-/** A text of another system in a table: its beginning. */
+/** The beginning of a text of another system, for a table. */
 export function shorten(text: string, max = 160): string {
   return text.length > max ? `${text.slice(0, max).toWellFormed()}…` : text;
 }
@@ -106,7 +106,7 @@ export interface DayRange {
   to: string;
 }
 
-/** The times of the days. The end is exclusive. */
+/** The range as times. `created_to` is exclusive: the beginning of the day after `to`. */
 export function timesOf({ from, to }: DayRange): { created_from?: Date; created_to?: Date } {
   return {
     ...from && { created_from: parseDay("from", `${from}T00:00:00+07:00`) },
@@ -125,7 +125,7 @@ function parseDay(field: string, text: string): Date {
 interface FiltersProps {
   view: View;
   path: string;
-  /** The fields of days; null: the list has none. */
+  /** The chosen days; null: the list has no filter by day. */
   days: DayRange | null;
   children?: Child;
 }

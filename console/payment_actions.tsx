@@ -1,4 +1,4 @@
-/** `/console/payments/{id}/{action}/`: asks before an action on a payment, and takes it. */
+/** `/console/payments/{id}/{action}/`: asks to confirm an action on a payment, and performs it. */
 
 import type { FC } from "hono/jsx";
 import type { Caller } from "../core/auth/caller.ts";
@@ -84,7 +84,7 @@ export function addPaymentActions(base: ConsoleBase): void {
   }
 }
 
-/** What a form says about the payment. */
+/** The state of the payment that a form shows; a form is rejected if this has changed since. */
 function shownOf(payment: PaymentView): string {
   const { transaction_status, fraud_status, refund_amount, refunds } = payment;
   const open = refunds.filter(({ status }) => status === "pending").length;
@@ -126,7 +126,7 @@ function inputOf(action: PaymentAction, { amount, reason }: PaymentForm): Action
   return action === "capture" ? { amount: parseAmount(amount) } : {};
 }
 
-/** The explicit amount that the form showed: never "the rest" of something that may have changed. */
+/** The form always sends an amount: "the rest" may have changed since the page was shown. */
 function parseAmount(text: string | null): number {
   if (/^[1-9]\d{0,12}$/.test(text ?? "")) return Number(text);
   throw invalidField("amount", "must be a whole number of rupiah");

@@ -1,4 +1,4 @@
-/** The filters of the page of payments: a search, what is chosen, and the folded form. */
+/** The filters of the page of payments: a search, a collapsed form, and the filters in use. */
 
 import type { Child, FC } from "hono/jsx";
 import { PAYMENT_TYPES } from "../core/payments/charge_input.ts";
@@ -193,7 +193,7 @@ interface BoxesProps {
   options: [value: string, text: string][];
 }
 
-/** Several of these values. */
+/** Checkboxes, to choose several values. */
 export const Boxes: FC<BoxesProps> = ({ name, label, chosen, options }) => (
   <fieldset class="boxes">
     <legend>{label}</legend>

@@ -27,7 +27,7 @@ import type { SignedInView, View } from "./session.ts";
 
 const PATH = "/reconciliations/";
 
-/** Days that the page shows; the file has all. */
+/** Days that the page shows; the CSV file has all. */
 const MAX_DAYS = 62;
 
 export function addReconciliation(base: ConsoleBase): void {
@@ -74,7 +74,7 @@ export function addReconciliation(base: ConsoleBase): void {
   });
 }
 
-/** Null: its retention is over. */
+/** Null: the job was deleted after its retention period. */
 async function findJob(deps: PaymentDeps, caller: Caller, id: string): Promise<JobView | null> {
   try {
     return await readJob(deps, caller, id);
@@ -242,7 +242,7 @@ interface ResultsProps extends StatusProps {
   chosen: DifferenceResult | null;
 }
 
-/** The counts; those of differences are links that filter them. */
+/** The counts. Each count of differences is a link to the list of only these. */
 const Results: FC<ResultsProps> = ({ view, reconciliation, chosen }) => {
   const { root, words } = view;
   const { results: names } = words.reconciliationPage;

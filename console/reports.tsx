@@ -1,4 +1,4 @@
-/** `/console/reports/`: totals of payments by time and group, with a chart and a file. */
+/** `/console/reports/`: totals of payments by time and group, with a chart and a CSV file. */
 
 import type { FC } from "hono/jsx";
 import { ServiceError } from "../core/errors.ts";
@@ -33,7 +33,7 @@ const GROUPS = [...STATS_GROUPS, "none"] as const;
 
 const DEFAULT_DAYS = 30;
 
-/** Rows of a page of the table, and groups that the page shows; the file has all. */
+/** Rows of a page of the table, and groups that the page shows; the CSV file has all. */
 const PAGE_ROWS = 40;
 const MAX_GROUPS = 20;
 
@@ -78,7 +78,7 @@ interface ReportQuery {
   interval: (typeof STATS_INTERVALS)[number];
   group: (typeof GROUPS)[number];
   zone: string;
-  /** Of the table; the first one is 1. */
+  /** The page of the table, from 1. */
   page: number;
 }
 
@@ -95,13 +95,13 @@ function readQuery(c: ConsoleContext, now: number): ReportQuery {
   };
 }
 
-/** The shortest interval, from the chosen one on, of which the chart can show all; null: none. */
+/** The chosen interval, or the next longer one that fits into the chart; null: none fits. */
 function chartInterval(stats: StatsView): StatsView["interval"] | null {
   return STATS_INTERVALS.slice(STATS_INTERVALS.indexOf(stats.interval))
     .find((interval) => startsOf({ ...stats, interval }).length <= MAX_COLUMNS) ?? null;
 }
 
-/** The API excludes the end. An invalid day stays as it is, and is refused. */
+/** The core excludes `to`, so the day after it is sent. It refuses an invalid day. */
 function toInput({ from, to, interval, group, zone }: ReportQuery): StatsInput {
   const group_by = group === "none" ? [] : [group];
   return { from, to: dayAfter(to), interval, time_zone: zone, group_by };

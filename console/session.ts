@@ -31,7 +31,7 @@ export type SignedInView = View & { session: OpenSession };
 const SESSION = "console_session";
 const LANGUAGE = "console_language";
 const THEME = "console_theme";
-/** Before the sign-in there is no session that could protect the form: this cookie does. */
+/** Protects the form to sign in, because there is no session yet whose token could protect it. */
 const FORM = "console_form";
 
 /** The prefix makes browsers refuse the cookie without TLS, and from any other host. */
@@ -45,8 +45,8 @@ export function viewOf(c: Context<AppEnv>, basePath: string): View {
 }
 
 /**
- * Null: the request has none. With TLS only the cookie that is bound to the host counts, because a page
- * of another host of the same domain can set the other one.
+ * Null: the request has none. A form that was sent with TLS must have the cookie that is bound to
+ * the host, because a page of another host of the same domain can set the other one.
  */
 export function sessionTokenOf(c: Context<AppEnv>): string | null {
   const bound = getCookie(c, SECURE_SESSION);
@@ -112,12 +112,12 @@ function foreignForm(): ServiceError {
   });
 }
 
-/** Browsers send the header `Origin` with every form, and pages cannot change it. */
+/** Browsers send the header `Origin` with every POST, and pages cannot change it. */
 function originOf(c: Context<AppEnv>): URL | null {
   return URL.parse(c.req.header("origin") ?? "");
 }
 
-/** A proxy may end TLS, so the page's address decides, not the connection. */
+/** A proxy may end TLS, so the page's address decides. False for a GET, which does not send it. */
 function isSecure(c: Context<AppEnv>): boolean {
   return originOf(c)?.protocol === "https:";
 }

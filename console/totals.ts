@@ -38,7 +38,7 @@ export function totalsByGroup(
     .sort((a, b) => b.totals.gross - a.totals.gross || (a.name < b.name ? -1 : 1));
 }
 
-/** When each interval begins, also of those without payments. */
+/** When each interval begins, including intervals without payments. */
 export function startsOf({ from, to, interval, time_zone }: StatsView): string[] {
   const starts: string[] = [];
   let start = beginningOf(Temporal.Instant.from(from).toZonedDateTimeISO(time_zone), interval);

@@ -1,6 +1,6 @@
 /**
- * Uploads a report with a progress bar, and shows how far it is compared. Without this script, the form
- * and the pages work, too.
+ * Uploads a report with a progress bar, and shows how many lines are compared. Without this script,
+ * the form and the pages work, too.
  */
 
 const form = document.querySelector("form.upload");
@@ -20,7 +20,7 @@ function upload(event) {
   const button = form.querySelector("button[type=submit]");
   const request = new XMLHttpRequest();
   request.upload.addEventListener("progress", ({ loaded, total }) => {
-    // The service still stores lines when all bytes are sent: the bar then has no value.
+    // After all bytes are sent, the service still stores lines: the bar then has no value.
     if (loaded < total) Object.assign(bar, { max: total, value: loaded });
     else bar.removeAttribute("value");
   });

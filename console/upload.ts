@@ -21,7 +21,7 @@ const MAX_FORM_BYTES = 16 * 1024;
 
 const LIMITS = { files: 1, fields: 20, fieldSize: 1_000, fieldNameSize: 50, headerPairs: 20 };
 
-/** Resolves when the file begins, which is the last field of the form. */
+/** Resolves when the file begins. The file must be the last field of the form. */
 export async function readUpload({ headers, body }: Request): Promise<Upload> {
   const contentType = headers.get("content-type") ?? "";
   if (!/^multipart\/form-data\s*;/i.test(contentType) || body === null) {

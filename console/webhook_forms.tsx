@@ -108,7 +108,7 @@ export function addWebhookForms(base: ConsoleBase): void {
 }
 
 interface EndpointFormValues {
-  /** Of the endpoint to create, so that a form that is sent twice creates one. */
+  /** The id of the endpoint to create, so that a form that is sent twice creates only one. */
   id: string;
   /** The `updated_at` of the endpoint to edit, so that an old form does not undo later changes. */
   shownAt: string;
@@ -174,7 +174,7 @@ function invalid(issues: { path: PropertyKey[]; message: string }[]): ServiceErr
 
 interface EndpointFormProps {
   view: SignedInView;
-  /** Null: it is created. */
+  /** Null: the form creates an endpoint. */
   endpoint: EndpointView | null;
   form: EndpointFormValues;
   error: string | null;

@@ -144,7 +144,7 @@ export function addWebhooks(base: ConsoleBase): void {
         }}
         message={messageOf(view, c.req.query("done"))}
         back={<BackLink view={view} to={PATH}>{words.webhooks}</BackLink>}
-        // After a test the address is that of the form.
+        // After a test the page has the address of the form, which cannot be loaded with GET.
         isLive={test === null}
       >
         {test && <Tested view={view} test={test} />}
@@ -311,7 +311,7 @@ export const DeliveryStatus: FC<{ view: View; status: DeliveryView["status"] }> 
   { view, status },
 ) => <Label tone={TONES[status]}>{view.words.webhooksPage.statuses[status]}</Label>;
 
-/** Of each part of a response. A page has 50 of them, and its size is limited. */
+/** Characters of each part of a response. A page has 50 responses, and its size is limited. */
 const MAX_PART = 70;
 
 /** The receiver's response to the last attempt, or why there was none. */

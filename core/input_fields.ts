@@ -4,7 +4,7 @@ import { z } from "@hono/zod-openapi";
 import { closest, distance } from "fastest-levenshtein";
 import { MAX_AMOUNT } from "./money.ts";
 
-/** The error is "is required" if the value is missing, else `message`. Later checks are skipped. */
+/** The error is "is required" if the value is missing, else `message`. It skips later checks. */
 function must(message: string) {
   return {
     error: ({ input }: { input?: unknown }) => input === undefined ? "is required" : message,
@@ -23,7 +23,7 @@ const CONTROL_CHARACTERS = /[\p{Cc}\p{Cs}]/u;
 const ONE_LINE = "^[^\\x00-\\x1f\\x7f-\\x9f]*$";
 const SEVERAL_LINES = "^[^\\x00-\\x08\\x0b\\x0c\\x0e-\\x1f\\x7f-\\x9f]*$";
 
-/** One line of text that matches a regular expression. The document has the same expression. */
+/** One line of text that matches a regular expression, which the OpenAPI document shows. */
 export function textLike(max: number, format: RegExp, message: string) {
   return textOf(max, CONTROL_CHARACTERS).regex(format, must(message)).openapi({ minLength: 1 });
 }
@@ -159,8 +159,8 @@ type Values = Record<string, unknown>;
 /**
  * Returns a function that copies the known members of a valid object. For any other value the
  * function returns null and does not say what is wrong. It is ten times as fast as the library.
- * `quickCopyOf` itself returns null if the schema is not an object, or if one of its fields has no
- * quick check.
+ * `quickCopyOf` itself returns null if the schema is not an object, if it has checks of its own, or
+ * if one of its fields has no quick check.
  */
 function quickCopyOf(schema: z.ZodType): ((value: unknown) => Values | null) | null {
   if (!(schema instanceof z.ZodObject)) return null;
@@ -190,7 +190,7 @@ function quickCopyOf(schema: z.ZodType): ((value: unknown) => Values | null) | n
 
 export function orderId(max: number) {
   // The id is part of a gateway path, where "." and ".." would lead to another path. Written without a
-  // look-ahead, which regular expressions of other languages do not have.
+  // look-ahead, which the regular expressions of some languages do not have.
   return textLike(
     max,
     /^(\.{3,}|\.*[A-Za-z0-9_~-][A-Za-z0-9_~.-]*)$/,
@@ -232,7 +232,7 @@ export function unknownMembers(unknown: string[], known: string[]): string {
 /** How many unknown members are described. More errors would cost time and help no caller. */
 export const MAX_UNKNOWN = 20;
 
-/** What to do about a field or parameter that does not exist. */
+/** The error text for a field or parameter that does not exist. */
 export function describeUnknown(name: string, known: string[]): string {
   if (known.length === 0) return "is not known; remove it";
   const nearest = closest(name.slice(0, LONGEST_NAME), known);

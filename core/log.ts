@@ -1,4 +1,4 @@
-/** Structured logs: one JSON object per line, written in batches, with secrets redacted. */
+/** Structured logs: one JSON object per line, in batches. Secrets in errors are redacted. */
 
 import { redact } from "./redact.ts";
 
@@ -23,7 +23,7 @@ export interface RequestEntry {
   problem: Record<string, unknown> | null;
 }
 
-/** Lines are collected this long: under load, a system call per line would cost more than a request. */
+/** Lines are collected this long: a system call per line can take longer than the request. */
 const BATCH_MS = 25;
 
 export function createLog(write: (text: string) => void, now: () => number = Date.now): Log {

@@ -1,4 +1,7 @@
-/** Money: integers of whole rupiah inside the service, decimal strings in the API and at the gateway. */
+/**
+ * Money: integers of whole rupiah in the service and in requests, decimal strings in the responses
+ * of the API and of the gateway.
+ */
 
 /** The largest accepted amount: 13 digits, far below the limit of exact integers. */
 export const MAX_AMOUNT = 9_999_999_999_999;
@@ -8,7 +11,7 @@ export function formatMoney(amount: number): string {
   return `${amount}.00`;
 }
 
-/** `"10000.00"` as `10000`; null for any other form, and for fractions of a rupiah. */
+/** `"10000.00"` or `"10000"` as `10000`; null for other text, such as fractions of a rupiah. */
 export function parseMoney(text: string | null): number | null {
   const [, whole] = text?.match(/^(\d{1,13})(?:\.0+)?$/) ?? [];
   return whole === undefined ? null : Number(whole);

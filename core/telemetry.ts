@@ -130,10 +130,10 @@ const SHARED_GAUGES = {
   ),
   isRunning: createGauge("schedule.running", "1 while a scheduled task runs, else 0"),
   hasFailed: createGauge("schedule.failed", "1 if the last run of a scheduled task failed, else 0"),
-  unpublished: createGauge("events.unpublished", "Committed events without a position"),
+  unpublished: createGauge("events.unpublished", "Committed events that are not published yet"),
   oldestUnpublished: createGauge(
     "events.publication_lag",
-    "Age of the oldest committed event without a position",
+    "Age of the oldest committed event that is not published yet",
     "s",
   ),
   deliveries: createGauge(
@@ -189,9 +189,9 @@ const INSTANCE_GAUGES = {
   ),
   isGatewayDown: createGauge(
     "gateway.down",
-    "1 while this instance makes no calls to the gateway, because it does not respond, else 0",
+    "1 while this instance makes no calls, because the gateway does not respond, else 0",
   ),
-  build: createGauge("build_info", "1, with the version of the service and of Deno"),
+  build: createGauge("build_info", "Always 1; attributes: the versions of the service and of Deno"),
 };
 
 export type Observation = Observed<keyof typeof SHARED_GAUGES>;

@@ -40,7 +40,8 @@ export interface NewApiKey {
 
 /**
  * Finds a key by its hash and records its use in the same round trip. The use is recorded at most once
- * a minute, so that a busy key does not update its row with every request. A locked row is skipped.
+ * a minute, so that a busy key does not update its row with every request. If the row is
+ * locked, the use is not recorded.
  */
 export async function useApiKey(sql: Sql, hash: Uint8Array): Promise<ApiKey | null> {
   const [row] = await sql<ApiKey[]>`
@@ -118,7 +119,7 @@ export async function listApiKeyPage(
 export interface Revocation {
   /** The key after the statement; null: there is none with this prefix. */
   key: ApiKey | null;
-  /** False: nothing was revoked, because it is the last valid staff key, or there is no key. */
+  /** False: the key is the last valid staff key, or does not exist. True also if revoked before. */
   isRevoked: boolean;
 }
 

@@ -69,7 +69,7 @@ export function defaultsOf<C extends Columns>(columns: C): Pick<RowOf<C>, Defaul
   ) as Pick<RowOf<C>, Defaulted<C>>;
 }
 
-/** For an insert of rows that may exist: overwrites their mutable columns. */
+/** SQL after an insert: overwrites the mutable columns of rows that already exist. */
 export function overwriteMutable(columns: Columns): string {
   const names = mutableNames(columns);
   return `

@@ -62,9 +62,9 @@ export interface EventSelector {
 
 export interface EventBatch {
   events: PositionedEvent[];
-  /** Everything up to here was read. */
+  /** All events up to this position were read. */
   end: EventPosition;
-  /** Whether there are no further events with a position. */
+  /** Whether all published events have been read. */
   isLast: boolean;
 }
 

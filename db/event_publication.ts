@@ -12,7 +12,7 @@ import { MAX_COUNTED, type Waiting } from "./status.ts";
 /** How many events get positions in one statement. */
 const PUBLISH_LIMIT = 1_000;
 
-/** Deliveries inserted by one statement, so that many endpoints do not make it exceed its timeout. */
+/** One statement inserts at most about this many deliveries, so that it does not time out. */
 const DELIVERY_LIMIT = 10_000;
 
 /** In this snapshot every transaction is visible. */
@@ -28,7 +28,7 @@ export interface PublishedBatch {
   hasMore: boolean;
   /** The endpoints that got deliveries, disabled ones included. */
   endpoints: string[];
-  /** Those events that have in-process subscribers, in the order of their positions. */
+  /** Those of the events that have in-process subscribers, in the order of their positions. */
   subscribed: SubscribedEvent[];
 }
 
@@ -40,16 +40,17 @@ export type SubscribedEvent = Pick<
 
 /**
  * Assigns positions to up to `limit` events, inserts their deliveries to the webhook endpoints that
- * exist now, and notifies followers. Disabled endpoints get deliveries, too, which wait until they are
- * enabled again. The caller inserts the jobs of in-process subscribers in the same transaction.
+ * exist now, and notifies followers. Disabled endpoints get deliveries, too, which wait until they
+ * are enabled again. The caller inserts the jobs of in-process subscribers in the same transaction.
  *
- * All events whose transactions are visible in the stored snapshot have positions. A new event belongs
- * to a transaction that is visible now and not in that snapshot: it ran when the snapshot was taken, or
- * it began later. The index of transaction ids finds both kinds without reading other events. If there
- * are more events than `limit`, the next call continues with the same target snapshot.
+ * All events whose transactions are visible in the stored snapshot have positions. A new event
+ * belongs to a transaction that is visible now and not in that snapshot: it was still running when
+ * the snapshot was taken, or it began later. The index of transaction ids finds both kinds without
+ * reading other events. If there are more events than `limit`, the next call continues with the
+ * same target snapshot.
  *
- * Only the session that holds the lock calls it. If two sessions did, the second would violate the
- * primary key and change nothing.
+ * Only the session that holds the publisher's lock calls it. If two sessions did, the second would
+ * violate the primary key and change nothing.
  */
 export async function publishBatch(sql: Sql, limit = PUBLISH_LIMIT): Promise<PublishedBatch> {
   const inOrder = sql`event.generation, event.xact_id, event.id`;
@@ -161,7 +162,7 @@ interface PublishedRow {
 export async function findUnpublished(sql: Sql): Promise<Waiting> {
   const inOrder = sql`event.generation, event.xact_id, event.id`;
   const limit = MAX_COUNTED + 1;
-  // Not `not exists`, which PostgreSQL may plan as a scan of the whole table.
+  // Written without `not exists`, for which PostgreSQL may scan the whole table.
   const isUnpublished = sql`(
     select position from gateway.published_events where event_id = event.id) is null`;
   const [found] = await sql<[Waiting]>`

@@ -45,7 +45,7 @@ export interface EventFilter {
   /** Exclusive. */
   createdTo?: EventTime;
   order: EventOrder;
-  /** Only events that come after this one in `order`. The event with this id may be deleted. */
+  /** Only events that come after this one in `order`. This event may have been deleted already. */
   before: string | null;
   limit: number;
 }
@@ -53,15 +53,18 @@ export interface EventFilter {
 /** A time, and an id by which PostgreSQL finds the position of that time: see `CREATION_SLACK_MS`. */
 export interface EventTime {
   time: Date;
-  /** The lowest id of an event created at `time`, minus or plus the slack. */
+  /**
+   * The lowest id that an event can have if it was created at `time` minus the slack
+   * (`createdFrom`) or at `time` plus the slack (`createdTo`).
+   */
   nearId: string;
 }
 
 /**
  * Positions follow the order of commits, not of creation. Two events can have the opposite order
- * only if they were created within this time: the deadline of a statement plus the difference
- * between the clocks of two instances. A list of a time range reads this much more on each side,
- * and then leaves out the events outside of the range.
+ * only if they were created at most this long after each other: the deadline of a statement plus
+ * the difference between the clocks of two instances. A list of a time range first reads a range
+ * that is longer by this time on each side, and then leaves out the events outside of its range.
  */
 export const CREATION_SLACK_MS = 10_000;
 
@@ -72,8 +75,8 @@ const LAST_SEQUENCE = 2 ** 31 - 1;
 /**
  * Lists events that have a position. Events that are published later get higher positions, so the
  * order never changes. If the event `before` was pruned, an ascending list starts with the oldest
- * event, and a descending list is empty. If it has no position yet, the list is empty.
- * Each kind of list has its own index (see `newestInRange` in `list_walk.ts`).
+ * event, and a descending list is empty. If it has no position yet, a list of all resources is
+ * empty. Each kind of list has its own index (see `newestInRange` in `list_walk.ts`).
  */
 export async function listEvents(
   sql: Sql,
@@ -147,16 +150,17 @@ async function listOfAll(sql: Sql, filter: EventFilter): Promise<WalkedPage<Gate
 }
 
 /**
- * The position of the first event that was created near this time; `otherwise` without a time. If all
- * events are older, it is above all positions: a list from there is empty, and a list up
- * to there has all events.
+ * The position of the first event that was created near this time, or `otherwise` if there is no
+ * time. If all events are older, the result is above all positions: a list from there is empty, and
+ * a list up to there has all events.
  */
 function positionNear(sql: Sql, time: EventTime | undefined, otherwise: string) {
   if (time === undefined) return sql`${otherwise}::bigint`;
   return sql`coalesce((
       select published.position
       from (
-        -- The newest events may have no position yet. The limit makes PostgreSQL read events first.
+        -- 50 instead of 1, because the newest events may have no position yet. With a limit,
+        -- PostgreSQL reads this table before published_events.
         select id from gateway.events where id >= ${time.nearId}::uuid order by id limit 50
       ) event cross join lateral (
         select position from gateway.published_events where event_id = event.id limit 1
@@ -274,7 +278,7 @@ export const PUBLISHED_CHANNEL = "gateway_published_events";
 
 /**
  * Notifies the publisher that events were committed. Never call it in the transaction of an event:
- * PostgreSQL commits transactions that notify one at a time.
+ * of the transactions that call `pg_notify`, PostgreSQL commits only one at a time.
  */
 export async function notifyPublisher(sql: Sql): Promise<void> {
   await sql`select pg_notify(${COMMITTED_CHANNEL}, '')`;

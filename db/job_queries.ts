@@ -130,7 +130,7 @@ export interface JobOutcomes {
   postponed: number;
   /** Claimed by another worker. */
   running: number;
-  /** How many records that these jobs worked on changed their state. */
+  /** How many of the records that these jobs are about have changed their state. */
   changed: number;
   /** The most frequent errors of the failed jobs. */
   errors: { error: string; count: number }[];

@@ -44,7 +44,7 @@ export async function loadMigrations(folder: URL = FOLDER): Promise<Migration[]>
 
 /**
  * Applies pending migrations one file at a time, each under the lock, and returns their names. If
- * several instances start at the same time, one of them applies the file; the others get the lock
+ * several instances start at the same time, one of them applies a file; the others get the lock
  * later and find that the file is applied. If nothing is pending, the function only reads, so that
  * the service can run with a database role that cannot change the schema.
  */
@@ -124,26 +124,43 @@ async function createSchema(sql: Sql): Promise<void> {
  * The checksums that files had before their comments were reworded. Their statements are still the same,
  * so databases that have stored these checksums are up to date.
  */
-const EARLIER_CHECKSUMS: Record<string, string> = {
-  "0001_api_keys": "3907d90121d9a78dbaa5adc0a9a06443d48c72d9adbb0c6b2646d3beb3564985",
-  "0002_payments": "e50f0bfd9b0ddfd00673d19747f1d9bf9cb373c132c5966241f606b0f34de804",
-  "0003_jobs": "5fe3e4266f637a56b49b1f5b3e715aa87b50dd46edd3d9bebc474abe32923fce",
-  "0004_notifications": "658683c03e2051f39eee55c2696ca696543b9ec198d5abf089c971af7bbb78a2",
-  "0005_invoices_and_subscriptions":
+const EARLIER_CHECKSUMS: Record<string, string[]> = {
+  "0001_api_keys": ["3907d90121d9a78dbaa5adc0a9a06443d48c72d9adbb0c6b2646d3beb3564985"],
+  "0002_payments": [
+    "e50f0bfd9b0ddfd00673d19747f1d9bf9cb373c132c5966241f606b0f34de804",
+    "a1e5142c263f50adc2628483c176d3ff2624aa7186bd27cfb2cae34bd2c5809f",
+  ],
+  "0003_jobs": ["5fe3e4266f637a56b49b1f5b3e715aa87b50dd46edd3d9bebc474abe32923fce"],
+  "0004_notifications": [
+    "658683c03e2051f39eee55c2696ca696543b9ec198d5abf089c971af7bbb78a2",
+    "d79d6f8df98da84af8672c2d0d2a01c5d9e350fe48b2fb3036e0fafa3c40e7a8",
+  ],
+  "0005_invoices_and_subscriptions": [
     "5c8a7a3cd86158d501436b0697f6058c53b8316de3659b1fe82da2cae484b54a",
-  "0006_jobs": "757e8e3547e92cc1caec8c17c515eb5f462f2175ecc8cebd11a0aa17d470d1e1",
-  "0007_due_jobs": "1b6ba750531e43c9ae87451230ca1f51fe5ab53d8e43724ab5a5d377599a745a",
-  "0008_webhooks": "fb225929f3bdd2426b80ce8cf55edcf29e620c99c5db2446a9c0d4063254dd12",
-  "0009_payments_by_order": "024ca574ffcde8640827d2b7d81b812d2b8db019f3a942b84c8390814cac17a5",
-  "0010_paid_checks_and_account":
+    "b073e038f7a081b28033115b2b5a543f933f69aa0f3cf6a31b263611c8d280dc",
+  ],
+  "0006_jobs": ["757e8e3547e92cc1caec8c17c515eb5f462f2175ecc8cebd11a0aa17d470d1e1"],
+  "0007_due_jobs": ["1b6ba750531e43c9ae87451230ca1f51fe5ab53d8e43724ab5a5d377599a745a"],
+  "0008_webhooks": [
+    "fb225929f3bdd2426b80ce8cf55edcf29e620c99c5db2446a9c0d4063254dd12",
+    "0c8fced874bd410f6de3a084110ce0a7ce934657bbbde29467fe694f64912d23",
+  ],
+  "0009_payments_by_order": ["024ca574ffcde8640827d2b7d81b812d2b8db019f3a942b84c8390814cac17a5"],
+  "0010_paid_checks_and_account": [
     "ab66fc3442a0141c1e629b840c20afc0697d65c12878995ba6ca4a9beac0c775",
+  ],
+  "0012_event_positions": ["e95bbe1a53ac6c0aa6c3006582ddd74d736edc76cdecd3292e6e80b349523a2f"],
+  "0015_fair_jobs": ["808bbab8bcc64e956ebca78eef9aa33f225d46710ef8909415fe95603f37bf2b"],
+  "0025_audit": ["152ac5427c2e0d8ecde2bd80bf2c97448de3bf6940630fda8892f96c7049552a"],
+  "0031_reconciliation_sums": ["8446110fc0c27a59ecd278a870fe28925d57d3908388ff8d40be4b3f68972a39"],
+  "0033_audit_by_action": ["d11156a4435d34905c30ece1e8255f94761d8017a68338c0f85ccdf0fd408efa"],
 };
 
 /** Throws if the migration was applied and its file was changed afterwards. */
 function isApplied(known: Map<string, string>, { name, checksum }: Migration): boolean {
   const stored = known.get(name);
   if (stored === undefined) return false;
-  if (stored === checksum || stored === EARLIER_CHECKSUMS[name]) return true;
+  if (stored === checksum || EARLIER_CHECKSUMS[name]?.includes(stored)) return true;
   throw new MigrationRefused(
     `Migration ${name} was applied to this database with other content: its file was changed ` +
       "afterwards. Restore the file, and make the change in a new migration.",
@@ -202,7 +219,7 @@ async function separate(
   return { indexes, calls, rest };
 }
 
-/** While a statement waits for a table's lock, all other statements for that table wait behind it. */
+/** Short, because while a statement waits for a table's lock, all later ones of that table wait. */
 const TABLE_LOCK_TIMEOUT = "200ms";
 
 /** A pause in which the statements that waited can run. */

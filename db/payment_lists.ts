@@ -82,7 +82,7 @@ export async function listPayments(
   });
 }
 
-/** Whether the list is sorted by settlement time: it has such a filter, and none of `LOOKUPS`. */
+/** Whether a list is sorted by settlement time: it has a filter by that, and none of `LOOKUPS`. */
 export function isBySettlement(filter: PaymentConditions): boolean {
   const isSettled = filter.settled_from !== undefined || filter.settled_to !== undefined;
   return isSettled && LOOKUPS.every((name) => filter[name] === undefined);
@@ -99,7 +99,7 @@ export const LOOKUPS = [
   "customer_phone",
 ] as const;
 
-/** Null: there is no filter but the owner and the time of creation. */
+/** Null: the only filters are the owner and the time of creation, or there is no filter. */
 function chooseWalk(sql: Sql, filter: PaymentFilter): Walk | null {
   const lookup = LOOKUPS.find((name) => filter[name] !== undefined);
   if (lookup) {
@@ -219,7 +219,7 @@ function statesWalk(sql: Sql, filter: PaymentFilter, isFiltered: boolean): Walk 
   return mergedWalk(sql, ranges, range, isFiltered);
 }
 
-/** A CTE with each pair. */
+/** A CTE with each pair of a status and a type. */
 function rangesOfTypes(sql: Sql, types: readonly string[], statuses: readonly string[]) {
   return sql`state as (
       select status, type from unnest(${sql.array([...statuses])}::text[]) status
@@ -228,8 +228,8 @@ function rangesOfTypes(sql: Sql, types: readonly string[], statuses: readonly st
 }
 
 /**
- * A CTE with each of the statuses and each type that a payment of that status has. The gateway can
- * add types, so the CTE finds them in the index, one after the other.
+ * A CTE with each pair of one of these statuses and a type that payments of that status have. The
+ * gateway can add types, so the CTE finds them in the index, one after the other.
  */
 function rangesOfStatuses(sql: Sql, statuses: readonly string[], owner: OwnerFilter) {
   const [ownerColumn, ownerValue] = owner === null
@@ -250,7 +250,7 @@ function rangesOfStatuses(sql: Sql, statuses: readonly string[], owner: OwnerFil
     )`;
 }
 
-/** The same text for every combination of filters, so that each walk has one prepared statement. */
+/** The SQL is the same for all combinations of filters: each walk has one prepared statement. */
 function conditionsOf(sql: Sql, filter: PaymentFilter) {
   const { owner, status, payment_type } = filter;
   const value = <N extends keyof PaymentFilter>(name: N) => filter[name] ?? null;
@@ -284,7 +284,7 @@ function conditionsOf(sql: Sql, filter: PaymentFilter) {
   })`;
 }
 
-/** All payments, or all of an owner. */
+/** All payments, or all payments of one owner. */
 async function listAll(sql: Sql, filter: PaymentFilter): Promise<PaymentSummaryRow[]> {
   const { owner, limit } = filter;
   const { start, end } = idBounds(filter);
@@ -298,11 +298,11 @@ async function listAll(sql: Sql, filter: PaymentFilter): Promise<PaymentSummaryR
     order by ${ownerOrder} id desc limit ${limit}`;
 }
 
-/** The most entries of the index of unanswered payments that are examined. */
+/** How many entries of the index of unanswered payments are examined at most. */
 const MAX_UNANSWERED = 1_000;
 
 /**
- * Selects pending payments that were created before this time and got no response of the gateway.
+ * Selects pending payments that were created before this time and got no response from the gateway.
  * The index also contains the few payments that ended without a response. Sorted like the index, so
  * that PostgreSQL uses it.
  */

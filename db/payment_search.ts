@@ -1,4 +1,7 @@
-/** The search box: finds payments by one text that can be any of their ids, or a customer's contact. */
+/**
+ * The search box: finds payments by one text, which can be an order id, a transaction id, a virtual
+ * account number, or the customer's email address or phone number.
+ */
 
 import type { Sql } from "./database.ts";
 import { type Fragment, newestInRange } from "./list_walk.ts";
@@ -47,9 +50,9 @@ export async function searchPayments(sql: Sql, search: PaymentSearch): Promise<F
 }
 
 interface FoundIds {
-  /** In the order of their order ids. */
+  /** Payments whose order id begins with the text, sorted by order id. */
   orders: string[];
-  /** Of each other kind, newest first. */
+  /** Payments found by each other kind of text, such as an email address; newest first. */
   exact: string[][];
 }
 

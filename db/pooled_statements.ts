@@ -1,6 +1,6 @@
 /**
  * Statements through a connection pooler. A pooler in transaction mode runs each transaction in any
- * of its sessions, so nothing of a session can be relied on: each transaction applies its own
+ * of its sessions. Settings of a session would be lost, so each transaction applies its own
  * settings.
  */
 
@@ -89,9 +89,9 @@ function isTextOrNull(value: unknown): boolean {
 }
 
 /**
- * The driver sends the three statements together, in one round trip. If the second one fails, the
- * server answers the commit with a rollback. If the connection is lost, the session is not
- * released, because the driver would use the closed connection again.
+ * The driver sends `begin`, the statement and `commit` together, in one round trip. If the
+ * statement fails, the server answers the commit with a rollback. If the connection is lost, the
+ * session is not released, because the driver would use the closed connection again.
  */
 async function runAlone(
   pool: postgres.Sql,
@@ -116,7 +116,7 @@ interface Outcome {
   error?: unknown;
 }
 
-/** Sends the statement. */
+/** Sends the statement, and resolves with its rows or its error. */
 function outcomeOf(statement: Promise<Rows>): Promise<Outcome> {
   return statement.then((rows) => ({ rows }), (error) => ({ error }));
 }

@@ -19,7 +19,7 @@ export interface ServerInfo {
   version: number;
 }
 
-/** For each statement: a pooler without a free session does not respond for minutes. */
+/** The limit for each statement: a pooler without a free session does not respond for minutes. */
 const RESPONSE_TIMEOUT_MS = 5_000;
 
 /** How many transactions are open at the same time to find out whether clients share a session. */
@@ -87,8 +87,9 @@ async function findPoolMode(url: string, client: Client, pid: number): Promise<P
 }
 
 /**
- * False: the connection was closed when a transaction began, as a pooler in statement mode does. The
- * driver does not report why a connection was closed during a statement.
+ * False: the connection was closed when a transaction began: a pooler in statement mode does that.
+ * The driver does not report why a connection was closed during a statement, so the caller tries
+ * twice.
  */
 async function canBegin(url: string): Promise<boolean> {
   await using client = openClient(url);

@@ -98,7 +98,7 @@ export async function storePruneCursor(
 
 const EXPIRED = "Expired: the endpoint was disabled for too long. Resend the event if you need it.";
 
-/** Ends old deliveries that wait for a disabled endpoint, so that they no longer keep their events. */
+/** Ends old deliveries that wait for a disabled endpoint, so that their events can be deleted. */
 export async function expireHeldDeliveries(
   sql: Sql,
   { end, before, limit }: Omit<PruneStep, "after">,
@@ -122,7 +122,7 @@ export async function expireHeldDeliveries(
   return count;
 }
 
-/** Deletes idempotency keys that no running request holds; returns how many. */
+/** Deletes old idempotency keys that no running request holds; returns how many. */
 export async function pruneKeys(
   sql: Sql,
   { before, now, limit }: { before: Date; now: Date; limit: number },

@@ -27,7 +27,10 @@ export interface FileLine {
 const COLUMNS = `line, kind, order_id, transaction_id, refund_key, status, amount, fee_cents,
   net_cents, day::text`;
 
-/** A line and what the service has stored. A payment that is missing in the file has a negative number. */
+/**
+ * A line, and the payment or refund that the service has stored for it. A payment that is missing
+ * in the file gets a line, too, with a negative line number.
+ */
 export interface ComparedLine extends FileLine {
   result: LineResult;
   payment_id: string | null;
@@ -126,8 +129,8 @@ export async function listUsedRefunds(
 }
 
 /**
- * Finds each line by the primary key. A plain join reads all lines of the file for each of these, until
- * PostgreSQL has statistics of a new file.
+ * Stores the results of lines. Finds each line by the primary key: as long as PostgreSQL has no
+ * statistics of a new file, a plain join would read all lines of the file for each result.
  */
 export async function storeResults(
   sql: Sql,
@@ -157,8 +160,9 @@ interface SettledPayment extends LinePayment {
 }
 
 /**
- * Payments settled in a period, a page of them in the order of time, whether or not they are missing. The
- * driver would round a parameter of the type `timestamptz` to milliseconds.
+ * A page of the payments settled in a period, in the order of time. `is_missing`: the payment was
+ * captured, but the file has no line for it. The time in `after` is passed as text, because the
+ * driver would round a `timestamptz` to milliseconds.
  */
 export async function listSettled(
   sql: Sql,
@@ -191,8 +195,9 @@ export async function listSettled(
 }
 
 /**
- * Payments with differences, for checks at the gateway: a page of them, in the order of their ids. Lines
- * that agree must be deleted before. Reads one index entry for each payment, however many lines it has.
+ * Payments with differences, for checks at the gateway: a page of them, in the order of their ids.
+ * Call it after the lines that agree were deleted. Reads one index entry for each payment, however
+ * many lines it has.
  */
 export async function listDifferent(
   sql: Sql,
@@ -231,8 +236,9 @@ export interface DeleteStep {
 }
 
 /**
- * Deletes the next lines, or those of them that agree. Returns the last of the next lines; null: there is
- * none. Begins after the lines that are deleted already, because PostgreSQL would read them again.
+ * Reads the next `limit` lines, and deletes all of them or those that agree. Returns the number of
+ * the last line that was read; null: there are no more lines. Without `after`, PostgreSQL would
+ * read the deleted lines again.
  */
 export async function deleteLines(
   sql: Sql,
@@ -267,10 +273,10 @@ export async function listDifferences(
   return await sql<ComparedLine[]>`
     select ${sql.unsafe(COLUMNS)}, result, payment_id, refund_id, known_amount, known_status
     from gateway.reconciliation_lines
-    where reconciliation_id = ${id} and line > ${after ?? FIRST_LINE} and result <> 'matched'
+    where reconciliation_id = ${id} and line > ${after ?? BEFORE_FIRST_LINE} and result <> 'matched'
       ${result === null ? sql`` : sql`and result = ${result}`}
     order by line limit ${limit}`;
 }
 
-/** Before all lines. Payments that are missing in the file have negative numbers. */
-export const FIRST_LINE = -2_147_483_648;
+/** Below all line numbers. Payments that are missing in the file have negative line numbers. */
+export const BEFORE_FIRST_LINE = -2_147_483_648;

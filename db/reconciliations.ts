@@ -28,7 +28,7 @@ export interface DaySums {
   net_cents: number;
 }
 
-/** A payment in the order of settlement. */
+/** The place of a payment in the order of settlement. */
 export interface SettledPosition {
   /** RFC 3339, in microseconds. */
   settlement_time: string;
@@ -40,7 +40,7 @@ export interface SettledPosition {
  * would exceed the time limit of statements.
  */
 export interface ReconciliationSummary {
-  /** Of the lines that are compared so far. */
+  /** How many of the lines compared so far have each result. */
   results: Record<LineResult, number>;
   days: DaySums[];
   /** Payments up to this one were searched for in the file; null: none yet. */
@@ -58,7 +58,7 @@ export interface Reconciliation {
   last_day: string | null;
   is_confirmed: boolean;
   queued_checks: number;
-  /** Null while the file is uploaded. */
+  /** Null until the upload of the file has ended. */
   summary: ReconciliationSummary | null;
   created_at: Date;
   finished_at: Date | null;
@@ -130,7 +130,7 @@ export async function listReconciliations(
     order by id desc limit ${limit}`;
 }
 
-/** Stores how far the file is compared, also in its job. False: it was deleted meanwhile. */
+/** Stores how far the file is compared, also in its job. False: the reconciliation was deleted. */
 export async function storeProgress(
   sql: Sql,
   { id, job_id, line_count }: Reconciliation,
@@ -166,7 +166,10 @@ export async function endReconciliation(
     where id = ${id}`;
 }
 
-/** One that has to be deleted: with an id before `end`, or an upload with one before `abandonedEnd`. */
+/**
+ * A reconciliation that has to be deleted: its id is before `end`, or it is an unfinished upload
+ * whose id is before `abandonedEnd`.
+ */
 export async function findOldReconciliation(
   sql: Sql,
   { end, abandonedEnd }: { end: string; abandonedEnd: string },
@@ -181,7 +184,7 @@ export async function findOldReconciliation(
   return row?.id ?? null;
 }
 
-/** Its lines are deleted before it. */
+/** The caller deletes the lines first. */
 export async function deleteReconciliation(sql: Sql, id: string): Promise<void> {
   await sql`delete from gateway.reconciliations where id = ${id}`;
 }

@@ -1,4 +1,4 @@
-/** Inserts and updates of records, each in one statement with everything that belongs to it. */
+/** Inserts and updates records, each in one statement with its items, key and side effects. */
 
 import type { Batched } from "./batched.ts";
 import type { Sql } from "./database.ts";
@@ -25,8 +25,8 @@ export interface RecordInsert<R> {
 export interface Inserted {
   /** False: the key is in use. */
   isClaimed: boolean;
-  /** False: the order id is in use, or the key is. */
-  isOrderIdFree: boolean;
+  /** False: the order id or the key is in use. */
+  isInserted: boolean;
 }
 
 /** How records of a table are inserted. */
@@ -102,7 +102,7 @@ async function insertRecords<R extends { id: string }>(
   const [result] = await statement.run<{ claimed: string[]; inserted: string[] }>(sql, text);
   return inserts.map(({ record, key }) => ({
     isClaimed: key === null || result!.claimed.includes(record.id),
-    isOrderIdFree: result!.inserted.includes(record.id),
+    isInserted: result!.inserted.includes(record.id),
   }));
 }
 
@@ -156,7 +156,7 @@ function insertItemsSql<R>(
 
 /** An update of a record, and the rows that are written with it. */
 export interface RecordWrite<R> extends SideEffects {
-  /** With the version that was read; if the stored version differs by now, nothing is written. */
+  /** The new values, and the version that was read; if that is outdated, nothing is written. */
   record: R;
   /** The record that was read. If it is missing, all columns are written. */
   previous?: R;
@@ -168,7 +168,7 @@ export interface RecordWrite<R> extends SideEffects {
 }
 
 export interface KeyUpdate extends KeyId {
-  /** The lease by which the request holds the key; a request that took the key over has another. */
+  /** The lease of this request. If the stored lease differs, another request holds the key. */
   held_until: Date;
   held_by: number | null;
   resource_id: string;
@@ -186,8 +186,9 @@ interface Versioned {
 type Types<R> = { readonly [Name in keyof R & string]?: ColumnType };
 
 /**
- * The only statement that updates records of a table. It has two forms: one for all columns, and one
- * for the `frequent` columns, which is faster and suffices if no other column changes.
+ * The only statement that updates records of a table, except for the times of their checks. It has
+ * two forms: one for all columns, and one for the `frequent` columns, which is faster and suffices
+ * if no other column changes.
  */
 export function batchedUpdate<R extends Versioned>(
   table: RecordTable,

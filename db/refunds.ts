@@ -8,7 +8,7 @@ import type { GatewayRefund, RefundStatus } from "./payments.ts";
 import type { OwnerFilter } from "./records.ts";
 
 export interface RefundDetails extends GatewayRefund {
-  /** Of the payment. */
+  /** The order id of the payment. */
   order_id: string;
 }
 
@@ -18,7 +18,7 @@ export interface RefundFilter {
   statuses: readonly RefundStatus[] | null;
   paymentId: string | null;
   createdFrom: Date | null;
-  /** No refund since `createdFrom` has a lower id. */
+  /** All refunds since `createdFrom` have this id or a higher one. */
   firstId: string | null;
   /** Exclusive. */
   createdTo: Date | null;
@@ -30,10 +30,10 @@ export interface RefundFilter {
 }
 
 /**
- * Newest first, by the time at which the service learned of the refund. Reads one range of an index, in
- * its order, and skips the refunds that do not match: few payments are refunded. A refund that was made
- * in the gateway's dashboard has the gateway's time, which is earlier than that of its id; so
- * `createdFrom` limits the ids, and `createdTo` does not.
+ * Newest first, by the time at which the service learned of the refund. Reads one range of an
+ * index, in its order, and skips the refunds that do not match: few payments are refunded. A refund
+ * that was made in the gateway's dashboard has the gateway's time as `created_at`, which is earlier
+ * than the time in its id; so `createdFrom` limits the ids, and `createdTo` does not.
  */
 export async function listRefunds(sql: Sql, filter: RefundFilter): Promise<RefundDetails[]> {
   const { owner, paymentId, firstId, before, limit } = filter;
@@ -56,7 +56,10 @@ export async function listRefunds(sql: Sql, filter: RefundFilter): Promise<Refun
     order by refund.id desc`;
 }
 
-/** Only the conditions that the filter has: each one lowers PostgreSQL's estimate of the rows. */
+/**
+ * Contains only the filters that are set: with each further condition PostgreSQL expects fewer rows
+ * and could choose another plan.
+ */
 function matches(sql: Sql, filter: RefundFilter) {
   const { owner, paymentId, statuses, createdFrom, createdTo, minAmount, maxAmount } = filter;
   const when = (isSet: boolean, condition: () => postgres.PendingQuery<postgres.Row[]>) =>

@@ -1,6 +1,6 @@
 /**
- * Keeps a database session open: for notifications, and for locks that last as long as the session. If
- * the session is lost, it opens another one.
+ * Keeps a database session open: for PostgreSQL's notifications, and for locks that last as long as
+ * the session. Opens a new session if the session is lost.
  */
 
 import postgres from "postgres";
@@ -20,9 +20,9 @@ export interface SessionOptions {
   responseTimeoutMs: number;
   /** The pause before the next session. */
   retryMs(error: unknown): number;
-  /** A notification arrived. */
+  /** A notification of PostgreSQL arrived. */
   onNotify?(): void;
-  /** Uses the session until it is stopped. */
+  /** Works with the session until `isStopped` returns true. */
   use(session: Session): Promise<void>;
   /** The session could not be opened, was lost, or `use` failed. */
   onError(error: unknown): void;
@@ -32,7 +32,10 @@ export interface Session {
   sql: postgres.Sql;
   /** Rejects if the session is lost or does not respond in time. */
   run<T>(statement: Promise<T>): Promise<T>;
-  /** Waits until the time is up, or the session is stopped, or `earlier` resolves. Rejects on a loss. */
+  /**
+   * Resolves when the time is up, the session is stopped, or `earlier` resolves. Rejects if the
+   * session is lost.
+   */
   wait(ms: number, earlier?: Promise<void>): Promise<void>;
   isStopped(): boolean;
 }

@@ -16,12 +16,13 @@ export interface SoleSessionOptions {
   lock: bigint;
   channel: string;
   /**
-   * Called when the session is obtained, after each notification, and every `pollMs`; returns whether
-   * there is more to do at once.
+   * Called when the session is obtained, after each notification on `channel`, after `wake`, and at
+   * least every `pauseMs` + `pollMs`; returns whether there is more to do at once.
    */
   work(sql: postgres.Sql): Promise<boolean>;
-  /** The shortest and the longest pause between two calls. */
+  /** The shortest pause between two calls, unless there is more to do at once. */
   pauseMs: number;
+  /** The longest wait for a notification, after `pauseMs`. */
   pollMs: number;
   /** The connection or the work failed; both are retried. */
   onError(error: unknown): void;

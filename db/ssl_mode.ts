@@ -1,4 +1,4 @@
-/** `sslmode=prefer`: TLS if the server offers it, otherwise no encryption. */
+/** Resolves `sslmode=prefer`: use TLS if the server offers it, otherwise no encryption. */
 
 import { Buffer } from "node:buffer";
 import { once } from "node:events";
@@ -20,7 +20,8 @@ const SSL_REQUEST = Buffer.from([0, 0, 0, 8, 0x04, 0xd2, 0x16, 0x2f]);
 
 /**
  * Replaces `prefer` by `require` or `disable`, because the driver of the job queue does not know
- * `prefer`. A server that does not respond leaves the URL as it is: connecting to it reports the error.
+ * `prefer`. If the server does not respond, the URL stays as it is: the first connection reports
+ * the error.
  */
 export async function resolveSslMode(url: string, waitMs = WAIT_MS): Promise<string> {
   const parsed = new URL(url);

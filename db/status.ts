@@ -136,7 +136,7 @@ export interface Unanswered {
   subscriptions: number;
 }
 
-/** Requests without a response of the gateway: creations, and actions on subscriptions. */
+/** Requests without a response from the gateway: creations, and actions on subscriptions. */
 export async function countUnanswered(sql: Sql): Promise<Unanswered> {
   const [found] = await sql.unsafe<[Unanswered]>(
     // The index of these payments also holds the few that ended without a response.
@@ -159,7 +159,7 @@ export async function countUnanswered(sql: Sql): Promise<Unanswered> {
 
 export interface UnrecognizedPayments {
   count: number;
-  /** A few of them. */
+  /** At most ten of them. */
   examples: { payment_id: string; gateway_status: string }[];
 }
 
@@ -167,7 +167,7 @@ const EXAMPLES = 10;
 
 /** Payments in a status at the gateway that the service does not know. */
 export async function findUnrecognized(sql: Sql): Promise<UnrecognizedPayments> {
-  // Ordered like its index, which PostgreSQL might not use otherwise.
+  // In the order of the index, which PostgreSQL might not use otherwise.
   const [found] = await sql.unsafe<[UnrecognizedPayments]>(
     `with found as materialized (
       select unrecognized_status, id from gateway.payments where unrecognized_status is not null

@@ -75,7 +75,7 @@ const FAVICON = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32">' +
   '<path d="M7 12h18M7 17h18M7 22h8" stroke="#fff" stroke-width="3" stroke-linecap="round"/></svg>';
 
 /**
- * Darker colours, because Scalar's own have a contrast below 4.5 (WCAG AA); no outline around a
+ * Other colours, because the contrast of Scalar's own is below 4.5 (WCAG AA); no outline around a
  * section that a link points to; and no "test request" button on webhooks, which the service sends.
  */
 const STYLE = `

@@ -22,7 +22,7 @@ export const KeySchema = z.object({
     example: "gk_q83vEjRW",
   }),
   user_id: z.string().openapi({
-    description: "User that requests with the key belong to.",
+    description: "User of the key. What is created with the key belongs to this user.",
     example: "shop",
   }),
   role: RoleSchema,
@@ -52,8 +52,8 @@ const printable = "must be 1-255 printable characters";
 
 export const KeyInputSchema = omitNulls(object({
   user_id: text(255).refine(isPrintableText, printable).openapi({
-    description: "User that requests with the key belong to. The user sees the resources that " +
-      "were created with any of its keys.",
+    description: "User of the key. The user sees the resources that were created with any of its " +
+      "keys.",
     example: "shop",
   }),
   role: oneOf(["user", "viewer"]).default("user").openapi({
@@ -157,9 +157,9 @@ const createKeyRoute = createRoute({
   description:
     "Creates an API key for a user or a viewer, and returns it. The key is shown only once: store " +
     "it at once. Staff keys cannot be created here, only with the command `keys create --staff`.\n\n" +
-    "An `Idempotency-Key` has no effect, because the service stores no key that it could return " +
-    "again. If you get no response, list the keys, revoke the new one, and create another. Staff " +
-    "only; other callers get `forbidden`.",
+    "An `Idempotency-Key` has no effect, because the service stores only a hash of the API key, " +
+    "and cannot return the key again. If you get no response, list the keys, revoke the new one, " +
+    "and create another. Staff only; other callers get `forbidden`.",
   tags: ["Keys"],
   request: {
     body: {

@@ -25,7 +25,7 @@ export async function buildLanguage(language: string, documentPath: string, fold
   await Deno.mkdir(folder, { recursive: true });
   const document = JSON.parse(await Deno.readTextFile(documentPath));
   await Deno.writeTextFile(join(folder, "openapi.json"), JSON.stringify(toOpenApi30(document)));
-  // The package joins the arguments to a shell command, so they must not contain spaces.
+  // The package joins the arguments into a shell command, so they must not contain spaces.
   const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
     args: [
       ...["run", "-q", "-A", "--no-lock", "--no-config", LANGUAGE_GENERATOR, "generate"],

@@ -5,7 +5,7 @@ export interface Caller extends Disposable {
   send(request: string): Promise<string>;
 }
 
-/** Larger than any response. */
+/** Larger than the head of any response. */
 const BUFFER_BYTES = 262_144;
 
 export async function connect(url: string): Promise<Caller> {
@@ -18,7 +18,8 @@ export async function connect(url: string): Promise<Caller> {
     let head = "";
     let end = Infinity;
     for (let filled = 0; filled < end;) {
-      const n = await connection.read(buffer.subarray(filled));
+      // The body is not kept.
+      const n = await connection.read(head ? buffer : buffer.subarray(filled));
       if (n === null) throw new Error("The server closed the connection");
       filled += n;
       if (head) continue;

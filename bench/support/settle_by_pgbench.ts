@@ -49,7 +49,7 @@ insert into gateway.events (
 commit;
 `;
 
-/** One round trip and three rows: what the database can do at best with the same information. */
+/** One round trip and three rows: the least work that stores the same information. */
 const ONE_STATEMENT = `${CHOOSE_ROW}
 with changed as (
   update reference.payments set
@@ -134,7 +134,7 @@ function buildRun(
   };
 }
 
-/** The payment in the event. */
+/** The data of the event: the settled payment, and the id of the notification. */
 function eventData(): object {
   const now = new Date();
   const payment = newPayment(

@@ -117,7 +117,7 @@ export const ENGLISH: Words = {
   atMost: "At most",
   reasonHelp: "Optional; the gateway stores it with the refund",
   back: "Back",
-  viewersCannotAct: "You are signed in as a viewer. Viewers change nothing.",
+  viewersCannotAct: "You are signed in as a viewer. Viewers cannot change anything.",
   outcomeUnknown:
     "The gateway did not confirm the result. The service checks it automatically; the payment shows " +
     "the result when it is known. Sending this form again does not repeat the action.",

@@ -33,11 +33,11 @@ export const ENGLISH_REPORTS: Pick<Words, "reportsPage" | "reconciliationPage"> 
     download: "Download as CSV",
     noChart: "The period is too long for a chart.",
     totals: "Totals",
-    moreGroups: "The file has the other groups.",
+    moreGroups: "The CSV file has the other groups.",
     asOf: "As of",
     explanation:
-      "Payments and the success rate count by the time of creation; amounts by the time " +
-      "at which they were paid, refunded or charged back.",
+      "The numbers of payments and the success rate refer to the time of creation; amounts refer " +
+      "to the time when they were paid, refunded or charged back.",
   },
   reconciliationPage: {
     title: "Reconciliation",
@@ -61,7 +61,7 @@ export const ENGLISH_REPORTS: Pick<Words, "reportsPage" | "reconciliationPage"> 
       net: "Net amount",
       time: "Time",
     },
-    confirmChecks: "Check more than 1,000 differences at the gateway, if there are as many",
+    confirmChecks: "Check up to 100,000 payments with differences at the gateway, instead of 1,000",
     tooLarge: "The file is larger than 64 MiB. Upload it in parts.",
     interrupted: "The connection was interrupted. Upload the file again.",
     known: "This file was uploaded before. This is its result.",
@@ -112,6 +112,6 @@ export const ENGLISH_REPORTS: Pick<Words, "reportsPage" | "reconciliationPage"> 
     fee: "Fees",
     net: "Net",
     download: "Download as CSV",
-    moreDays: "The file has all days.",
+    moreDays: "The CSV file has all days.",
   },
 };

@@ -104,7 +104,7 @@ export const INVOICES_IN_ENGLISH: InvoiceWords = {
   failed: "The gateway rejected this invoice. The customer cannot pay it.",
   noActions: "This invoice cannot be voided in its current state.",
   checked: "The invoice was checked at the gateway.",
-  notCheckedYet: "The gateway has not confirmed this invoice yet, so it could not be asked.",
+  notCheckedYet: "The gateway has not confirmed this invoice yet, so it could not be checked.",
   void: "Void the invoice",
   voidEffects: (amount, customer) => [
     `The payment link stops working: ${customer} can no longer pay ${amount}.`,
@@ -123,7 +123,7 @@ export const INVOICES_IN_ENGLISH: InvoiceWords = {
   phoneHelp: "With the country code, such as 628123456789",
   dueHelp: "The last day to pay. It ends at midnight WIB.",
   numberHelp: "The customer sees it. Leave it empty to get a new number.",
-  orderHelp: "Your own order. Leave it empty to get a new id.",
+  orderHelp: "The id of your order. Leave it empty to get a new id.",
   notesHelp: "The customer sees this text below the items.",
   priceHelp: "Price for one, in whole rupiah, such as 75000 or 75.000",
   optional: "optional",
@@ -190,7 +190,7 @@ export const INVOICES_IN_INDONESIAN: InvoiceWords = {
   failed: "Gateway menolak invoice ini. Pelanggan tidak dapat membayarnya.",
   noActions: "Invoice ini tidak dapat dibatalkan dalam status sekarang.",
   checked: "Invoice telah diperiksa di gateway.",
-  notCheckedYet: "Gateway belum mengonfirmasi invoice ini, jadi belum dapat ditanya.",
+  notCheckedYet: "Gateway belum mengonfirmasi invoice ini, jadi belum dapat diperiksa.",
   void: "Batalkan invoice",
   voidEffects: (amount, customer) => [
     `Tautan pembayaran berhenti berfungsi: ${customer} tidak dapat lagi membayar ${amount}.`,
@@ -208,8 +208,8 @@ export const INVOICES_IN_INDONESIAN: InvoiceWords = {
   customer: "Pelanggan",
   phoneHelp: "Dengan kode negara, misalnya 628123456789",
   dueHelp: "Hari terakhir untuk membayar, sampai tengah malam WIB.",
-  numberHelp: "Dilihat pelanggan. Kosongkan untuk mendapat nomor baru.",
-  orderHelp: "Pesanan Anda sendiri. Kosongkan untuk mendapat ID baru.",
+  numberHelp: "Terlihat oleh pelanggan. Kosongkan untuk mendapat nomor baru.",
+  orderHelp: "ID pesanan Anda. Kosongkan untuk mendapat ID baru.",
   notesHelp: "Pelanggan melihat teks ini di bawah daftar barang.",
   priceHelp: "Harga satuan dalam rupiah bulat, misalnya 75000 atau 75.000",
   optional: "opsional",
@@ -230,7 +230,7 @@ export const INVOICES_IN_INDONESIAN: InvoiceWords = {
     "Gateway tidak mengonfirmasi apakah invoice dibuat. Layanan memeriksanya secara otomatis. Anda " +
     "dapat mengirim formulir ini lagi: invoice hanya dibuat sekali.",
   keyUsed: "Formulir ini sudah dipakai untuk invoice lain. Tidak ada yang dibuat sekarang.",
-  amountChanged: "Totalnya bukan yang ditampilkan. Tidak ada yang dibuat; periksa sekali lagi.",
+  amountChanged: "Totalnya berbeda dari yang ditampilkan. Tidak ada yang dibuat; periksa lagi.",
   fixErrors: "Tidak ada yang dibuat. Perbaiki kolom yang ditandai.",
   openInvoice: "Buka invoice",
 };

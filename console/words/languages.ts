@@ -14,7 +14,7 @@ export function wordsOf(language: Language): Words {
   return WORDS[language];
 }
 
-/** The first language of the browser that the console has; English if it has none of them. */
+/** The language of the cookie, or the first of the browser that the console has, or English. */
 export function chooseLanguage(cookie: string | undefined, acceptLanguage: string | undefined) {
   const wanted = [cookie, ...(acceptLanguage ?? "").split(",")];
   const found = wanted.map((each) => each?.trim().slice(0, 2).toLowerCase());

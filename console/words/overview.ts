@@ -1,6 +1,6 @@
 /** The texts of the overview. */
 
-/** The kinds of what needs attention. */
+/** What can need attention. */
 export type AttentionKind =
   | "gatewayDown"
   | "challenged"
@@ -46,7 +46,7 @@ export const OVERVIEW_IN_ENGLISH: OverviewWords = {
   yesterday: "Yesterday",
   lastWeek: "A week ago",
   comparison: "Each day from midnight to",
-  asOf: "Figures of",
+  asOf: "As of",
   paid: "Paid",
   paidCount: "Paid payments",
   successRate: "Success rate",
@@ -102,7 +102,7 @@ export const OVERVIEW_IN_INDONESIAN: OverviewWords = {
     gatewayDown: "Gateway tidak merespons",
     challenged: "Pembayaran kartu yang perlu ditinjau",
     unansweredPayments: "Pembayaran yang hasilnya belum diketahui",
-    pendingRefunds: "Pengembalian yang hasilnya belum diketahui",
+    pendingRefunds: "Pengembalian dana yang hasilnya belum diketahui",
     differences: "Selisih dalam laporan gateway",
     failingEndpoints: "Endpoint webhook yang gagal",
     failedNotifications: "Notifikasi yang gagal",

@@ -76,12 +76,12 @@ export const PAYMENT_IN_ENGLISH: PaymentWords = {
       "A refund cannot be undone.",
     ],
     capture: (limit) => [
-      `The card is charged with the amount below. ${limit} or a part of it is possible.`,
+      `The card is charged the amount below. You can capture ${limit} or a part of it.`,
       "The rest of the authorization is released and cannot be captured later.",
     ],
     approve: (amount) => [
       `The card payment of ${amount} is accepted, although the fraud detection has challenged it.`,
-      "If it is a fraud, the bank can take the amount back from you.",
+      "If it is fraud, the bank can take the amount back from you.",
     ],
     deny: (amount) => [
       `The card payment of ${amount} is rejected. The card is not charged.`,
@@ -93,7 +93,7 @@ export const PAYMENT_IN_ENGLISH: PaymentWords = {
   answersHelp: "As the gateway sent them, without signatures, tokens and card numbers.",
   currentAnswer: "Current answer",
   askGateway: "Ask the gateway now",
-  noTransaction: "The gateway has no transaction of this payment.",
+  noTransaction: "The gateway has no transaction for this payment.",
   notificationsHere: "Notifications",
   noNotifications: "The gateway has sent no notification for this order, or it was deleted.",
 };
@@ -112,8 +112,8 @@ export const PAYMENT_IN_INDONESIAN: PaymentWords = {
     "membayar. Layanan menanyakannya secara otomatis, pertama kali setelah satu menit, dan " +
     "menampilkan hasilnya di sini. Jangan menagih pelanggan lagi sebelum itu.",
   refundUnknown: (amount) =>
-    `Gateway belum mengonfirmasi pengembalian ${amount}. Layanan menanyakannya secara otomatis ` +
-    "dan menampilkan hasilnya di sini. Jangan mengembalikan jumlah ini lagi sebelum itu.",
+    `Gateway belum mengonfirmasi pengembalian dana ${amount}. Layanan menanyakannya secara ` +
+    "otomatis dan menampilkan hasilnya di sini. Jangan mengembalikan jumlah ini lagi sebelum itu.",
   effects: {
     cancelPending: (amount) => [
       `Pelanggan tidak dapat lagi membayar ${amount}.`,
@@ -121,36 +121,36 @@ export const PAYMENT_IN_INDONESIAN: PaymentWords = {
     ],
     cancelAuthorized: (amount) => [
       `Bank melepaskan ${amount} yang ditahan. Kartu tidak ditagih.`,
-      "Ini tidak dapat dibatalkan.",
+      "Tindakan ini tidak dapat diurungkan.",
     ],
     cancelCaptured: (amount) => [
-      `Pembayaran kartu sebesar ${amount} dibatalkan sebelum diselesaikan. Pelanggan tidak ` +
+      `Pembayaran kartu sebesar ${amount} dibatalkan sebelum settlement. Pelanggan tidak ` +
       "membayar apa pun, dan Anda tidak menerima apa pun.",
-      "Ini tidak dapat dibatalkan.",
+      "Tindakan ini tidak dapat diurungkan.",
     ],
     expire: (amount, expiry) => [
       expiry === null
-        ? `Pelanggan tidak dapat lagi membayar ${amount}. Pembayaran berakhir sekarang.`
-        : `Pelanggan tidak dapat lagi membayar ${amount}. Pembayaran berakhir sekarang, bukan ` +
+        ? `Pelanggan tidak dapat lagi membayar ${amount}. Pembayaran kedaluwarsa sekarang.`
+        : `Pelanggan tidak dapat lagi membayar ${amount}. Pembayaran kedaluwarsa sekarang, bukan ` +
           `pada ${expiry}.`,
-      "Pembayaran yang berakhir tidak dapat dibuka lagi. Buatlah pembayaran baru.",
+      "Pembayaran yang kedaluwarsa tidak dapat dibuka lagi. Buatlah pembayaran baru.",
     ],
     refund: (limit, method) => [
-      `Jumlah di bawah kembali ke pelanggan (${method}). Anda dapat mengembalikan ${limit} atau ` +
-      "sebagian darinya.",
-      "Pengembalian tidak dapat dibatalkan.",
+      `Jumlah di bawah dikembalikan ke pelanggan (${method}). Anda dapat mengembalikan ${limit} ` +
+      "atau sebagiannya.",
+      "Pengembalian dana tidak dapat dibatalkan.",
     ],
     capture: (limit) => [
-      `Kartu ditagih sebesar jumlah di bawah. ${limit} atau sebagian darinya dapat ditagih.`,
+      `Kartu ditagih sebesar jumlah di bawah. Anda dapat menagih ${limit} atau sebagiannya.`,
       "Sisa otorisasi dilepaskan dan tidak dapat ditagih nanti.",
     ],
     approve: (amount) => [
-      `Pembayaran kartu sebesar ${amount} diterima, walaupun dicurigai oleh deteksi penipuan.`,
+      `Pembayaran kartu sebesar ${amount} diterima, walaupun ditandai oleh deteksi penipuan.`,
       "Jika ternyata penipuan, bank dapat menarik kembali jumlah itu dari Anda.",
     ],
     deny: (amount) => [
       `Pembayaran kartu sebesar ${amount} ditolak. Kartu tidak ditagih.`,
-      "Ini tidak dapat dibatalkan.",
+      "Tindakan ini tidak dapat diurungkan.",
     ],
   },
   answers: "Jawaban gateway",
@@ -160,5 +160,5 @@ export const PAYMENT_IN_INDONESIAN: PaymentWords = {
   askGateway: "Tanya gateway sekarang",
   noTransaction: "Gateway tidak memiliki transaksi untuk pembayaran ini.",
   notificationsHere: "Notifikasi",
-  noNotifications: "Gateway tidak mengirim notifikasi untuk pesanan ini, atau sudah dihapus.",
+  noNotifications: "Belum ada notifikasi gateway untuk pesanan ini, atau notifikasi itu dihapus.",
 };

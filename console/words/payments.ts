@@ -57,7 +57,7 @@ export const PAYMENTS_IN_ENGLISH: PaymentsWords = {
   remove: "Remove",
   apply: "Apply",
   columns: "Columns",
-  amountHelp: "To filter by amount, also choose at most 31 days, or a customer.",
+  amountHelp: "To filter by amount, also choose a period of at most 31 days, or a customer.",
   outcomeUnknown: "Not known",
   labels: {
     q: "Search",
@@ -99,19 +99,19 @@ export const PAYMENTS_IN_ENGLISH: PaymentsWords = {
 };
 
 export const PAYMENTS_IN_INDONESIAN: PaymentsWords = {
-  filters: "Saringan dan kolom",
-  chosen: "Saringan yang dipakai",
+  filters: "Filter dan kolom",
+  chosen: "Filter yang dipakai",
   remove: "Hapus",
   apply: "Terapkan",
   columns: "Kolom",
-  amountHelp: "Untuk menyaring jumlah, pilih juga paling banyak 31 hari, atau satu pelanggan.",
+  amountHelp: "Untuk memfilter jumlah, pilih juga periode maksimal 31 hari, atau satu pelanggan.",
   outcomeUnknown: "Belum diketahui",
   labels: {
     q: "Cari",
     from: "Dibuat dari",
     to: "Dibuat sampai",
-    settled_from: "Diselesaikan dari",
-    settled_to: "Diselesaikan sampai",
+    settled_from: "Settlement dari",
+    settled_to: "Settlement sampai",
     min_amount: "Jumlah dari (Rp)",
     max_amount: "Jumlah sampai (Rp)",
     order_id: "ID pesanan",
@@ -130,7 +130,7 @@ export const PAYMENTS_IN_INDONESIAN: PaymentsWords = {
   columnNames: {
     amount: "Jumlah",
     refunded: "Dikembalikan",
-    net: "Bersih",
+    net: "Neto",
     status: "Status",
     fraud: "Deteksi penipuan",
     order: "Pesanan",
@@ -138,7 +138,7 @@ export const PAYMENTS_IN_INDONESIAN: PaymentsWords = {
     name: "Nama",
     method: "Metode",
     created: "Dibuat",
-    settled: "Diselesaikan",
+    settled: "Settlement",
     user: "Pengguna",
     id: "ID",
   },

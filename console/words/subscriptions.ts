@@ -56,11 +56,11 @@ export const SUBSCRIPTIONS_IN_ENGLISH: SubscriptionWords = {
     "The gateway has not confirmed this subscription, so it is not known whether it exists there. " +
     "The service checks this automatically. Do not create it again before the result is known.",
   failed: "The gateway rejected this subscription. It charges nothing.",
-  ended: "The gateway has ended this subscription: all charges are made, or a charge failed and " +
-    "its retries did, too.",
+  ended: "The gateway has ended this subscription: all charges were made, or a charge and all " +
+    "its retries failed.",
   noActions: "This subscription cannot be changed in its current state.",
   checked: "The subscription and its charges were checked at the gateway.",
-  notCheckedYet: "The gateway has not confirmed this subscription yet, so it could not be asked.",
+  notCheckedYet: "The gateway has not confirmed this subscription yet, so it could not be checked.",
   actionNames: {
     disable: "Pause",
     enable: "Resume",
@@ -76,7 +76,7 @@ export const SUBSCRIPTIONS_IN_ENGLISH: SubscriptionWords = {
     ],
     enable: (plan) => [
       `The customer is charged again: ${plan}.`,
-      "Charges that were missed meanwhile are not made up for.",
+      "Charges that were missed during the pause are not made later.",
     ],
     cancel: (plan, next) => [
       next === null
@@ -129,7 +129,7 @@ export const SUBSCRIPTIONS_IN_INDONESIAN: SubscriptionWords = {
     "dan semua percobaan ulangnya gagal.",
   noActions: "Langganan ini tidak dapat diubah dalam status sekarang.",
   checked: "Langganan dan tagihannya telah diperiksa di gateway.",
-  notCheckedYet: "Gateway belum mengonfirmasi langganan ini, jadi belum dapat ditanya.",
+  notCheckedYet: "Gateway belum mengonfirmasi langganan ini, jadi belum dapat diperiksa.",
   actionNames: {
     disable: "Jeda",
     enable: "Lanjutkan",
@@ -138,20 +138,20 @@ export const SUBSCRIPTIONS_IN_INDONESIAN: SubscriptionWords = {
   effects: {
     disable: (plan, next) => [
       next === null
-        ? `Tagihan ${plan} berhenti.`
-        : `Tagihan ${plan} berhenti. Tagihan pada ${next} tidak dibuat.`,
+        ? `Tagihan ${plan} dihentikan.`
+        : `Tagihan ${plan} dihentikan. Tagihan pada ${next} tidak dibuat.`,
       "Jika sebuah tagihan gagal dan gateway sedang mencobanya lagi, percobaan itu berlanjut.",
       "Langganan dapat dilanjutkan nanti.",
     ],
     enable: (plan) => [
       `Pelanggan ditagih lagi: ${plan}.`,
-      "Tagihan yang terlewat selama jeda tidak disusulkan.",
+      "Tagihan yang terlewat selama jeda tidak ditagihkan kemudian.",
     ],
     cancel: (plan, next) => [
       next === null
-        ? `Tagihan ${plan} berakhir untuk selamanya.`
-        : `Tagihan ${plan} berakhir untuk selamanya. Tagihan pada ${next} tidak dibuat.`,
-      "Gateway juga berhenti mencoba tagihan yang gagal. Tagihan sebelumnya tidak dikembalikan.",
+        ? `Tagihan ${plan} dihentikan secara permanen.`
+        : `Tagihan ${plan} dihentikan secara permanen. Tagihan pada ${next} tidak dibuat.`,
+      "Gateway juga berhenti mencoba tagihan yang gagal. Pembayaran sebelumnya tidak dikembalikan.",
       "Langganan yang dibatalkan tidak dapat dilanjutkan.",
     ],
   },

@@ -30,7 +30,10 @@ export async function createKey(database: Database, owner: KeyOwner): Promise<st
   return key;
 }
 
-/** Creates a missing key. False: the key is revoked, or has another role or development flag. */
+/**
+ * Creates the key if it is missing. Returns false if the key exists but is revoked, or has another
+ * role or development flag than `owner`.
+ */
 export async function ensureKey(
   database: Database,
   key: string,
@@ -128,7 +131,8 @@ export function createApiKeyVerifier(options: ApiKeyVerifierOptions) {
 
   function accept(key: string, row: ApiKey | null, until: number): Caller | null {
     if (!row || row.revoked_at || (row.is_development && !acceptDevelopmentKeys)) {
-      // An expired entry is looked up without `mayLookUp`, so an invalid key must not stay here.
+      // A key in the cache is looked up again without asking `mayLookUp`, so an invalid key must
+      // not stay there.
       cache.delete(key);
       return null;
     }

@@ -19,16 +19,16 @@ export interface Caller {
   credential: "api_key" | "jwt";
   /** The part of the API key that may be shown; null with a JWT. */
   keyPrefix: string | null;
-  /** When the JWT expires, in milliseconds. API keys do not expire; they are revoked. */
+  /** When the JWT or console session expires, in milliseconds; absent if an API key was sent. */
   expiresAt?: number;
 }
 
-/** The actor that is stored with each change of the caller. */
+/** The actor that is stored with each change that the caller makes. */
 export function actorOf({ credential, keyPrefix, userId }: Caller): string {
   return `${credential}:${keyPrefix ?? userId}`;
 }
 
-/** Required of user ids, because they are logged, listed and returned in responses. */
+/** Required of user ids and key names: they are logged, listed and returned in responses. */
 export function isPrintableText(text: string): boolean {
   return /^(?=.*\S)\P{C}{1,255}$/u.test(text);
 }
@@ -42,7 +42,7 @@ export function canReadAll({ isStaff, isViewer }: Caller): boolean {
   return isStaff || isViewer === true;
 }
 
-/** For every change. */
+/** For requests that do more than read stored data. */
 export function refuseViewers({ isViewer }: Caller): void {
   if (!isViewer) return;
   throw new ServiceError("forbidden", {

@@ -54,7 +54,7 @@ export async function listKeys(
 
 export interface NewKeyInput {
   user_id: string;
-  /** Only the command `keys create` creates staff keys. */
+  /** Not `staff`: the API cannot create staff keys, but the command `keys create` can. */
   role: Exclude<Role, "staff">;
   name: string | null;
 }

@@ -1,4 +1,4 @@
-/** The table of settings: parsing, error text, default and documentation of each. */
+/** The table of settings: how each is parsed, its error text and its documentation. */
 
 import { isIP } from "node:net";
 import { z } from "zod";
@@ -179,7 +179,7 @@ export const SETTINGS = z.object({
     (text) => text === "kv" || text === "postgres" ? text : undefined,
   ),
   KEEP_JOBS_DAYS: daysSetting({
-    description: "Days to keep finished jobs; at least as long as `KEEP_KEYS_DAYS`",
+    description: "Days to keep finished jobs; if `KEEP_KEYS_DAYS` is higher, that value applies",
     default: "`30`",
     example: "7",
   }),
@@ -314,7 +314,7 @@ export const SETTINGS = z.object({
   ),
   RATE_LIMIT_PER_SECOND: setting(
     {
-      description: "Requests per second for each caller, per instance",
+      description: "Maximum number of requests per second for each caller, per instance",
       default: "`100`",
       example: "100",
     },
@@ -328,7 +328,7 @@ export const SETTINGS = z.object({
   ),
   STREAMS_PER_CALLER: setting(
     {
-      description: "Open event streams for each caller, per instance",
+      description: "Maximum number of open event streams for each caller, per instance",
       default: "`100`",
       example: "100",
     },
@@ -336,14 +336,18 @@ export const SETTINGS = z.object({
     wholeNumber(1, 100_000),
   ),
   STREAMS_TOTAL: setting(
-    { description: "Open event streams per instance", default: "`1000`", example: "1000" },
+    {
+      description: "Maximum number of open event streams per instance",
+      default: "`1000`",
+      example: "1000",
+    },
     "must be a whole number, 1 to 100000",
     wholeNumber(1, 100_000),
   ),
   METRICS_TOKEN: setting(
     {
       description: "Token with which a monitoring system can read `GET /metrics`, in addition to " +
-        "staff and viewer keys (secret)",
+        "staff and viewer credentials (secret)",
       default: "none",
       example: "32 or more random characters",
     },

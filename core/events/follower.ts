@@ -18,7 +18,7 @@ import type { Log } from "../log.ts";
 
 export interface FollowerDeps {
   database: Database;
-  /** Of the same database, but not of a pooler in transaction mode: LISTEN needs a session. */
+  /** URL of the same database, but not of a pooler in transaction mode: LISTEN needs a session. */
   databaseUrl: string;
   log: Log;
 }
@@ -28,7 +28,7 @@ export interface FollowerOptions {
   pollMs?: number;
 }
 
-/** Called with every event that gets a position from now on, in order. */
+/** Called with every event that gets a position after the subscription, in order of position. */
 export type OnEvent = (event: PositionedEvent) => void;
 
 export interface Subscription {
@@ -107,10 +107,13 @@ function startReader(
   let wakeUp = Promise.withResolvers<void>();
   let position: EventPosition | null = null;
   let isStopped = false;
-  /** Names of the errors that were logged and still last. */
+  /** Names of the errors that were logged and have not ended yet. */
   const currentErrors = new Set<string>();
 
-  /** Reads all published events. Returns the pause before the next read if no notification arrives. */
+  /**
+   * The first call finds the newest position; each later call reads the events published since
+   * then. Returns how long to wait before the next read if no notification arrives.
+   */
   async function readPublished(): Promise<number> {
     if (position === null) {
       position = await database.query(findLastPosition, "find last position");

@@ -13,7 +13,7 @@ import type { Log } from "../log.ts";
 import type { EventPublisher, EventSubscribers, JobQueue, PositionPublisher } from "../outbox.ts";
 
 export interface PositionPublisherDeps {
-  /** Not of a pooler in transaction mode: the publisher needs its own session. */
+  /** Not the URL of a pooler in transaction mode: the publisher needs its own session. */
   databaseUrl: string;
   publisher: EventPublisher;
   events: EventSubscribers;

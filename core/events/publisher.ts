@@ -98,7 +98,7 @@ export function createEventPublisher(
   };
 }
 
-/** Visible only to staff and viewers: the owner of a resource must not see the endpoints. */
+/** The job has no owner, so only staff and viewers see it: endpoints are not shown to users. */
 function deliverWebhooksJob(endpointId: string, now: Date): RankedJob {
   const subject = { id: endpointId, user_id: null };
   const job = newJob(DELIVER_WEBHOOKS, subject, {}, { runAt: now, now });

@@ -22,7 +22,7 @@ export interface EventView {
   /** 1, 2, 3, … per resource. */
   sequence: number;
   created_at: string;
-  /** The resource after the change, and the notification that caused the change. */
+  /** The resource after the change, and the id of the notification that caused the change. */
   data: object;
 }
 
@@ -36,7 +36,7 @@ export interface EventPage {
   next: string | null;
 }
 
-/** Null, or a missing member: any value. */
+/** A member that is null or missing matches any value. */
 export interface EventListFilter
   extends Omit<EventFilter, "createdFrom" | "createdTo" | "order" | "before" | "limit"> {
   /** Inclusive. */

@@ -37,7 +37,7 @@ export interface StreamFilter {
   names: readonly string[] | null;
   /** Null: events of all resources. */
   resourceId: string | null;
-  /** The last event that the reader has received; null: only new events. */
+  /** The id of the last event that the reader has received; null: only new events. */
   after: string | null;
 }
 
@@ -123,14 +123,14 @@ export function createEventStreams(
       await sleep(PUBLISH_CHECK_MS);
     }
     throw new ServiceError("unavailable", {
-      detail: `Event ${eventId} has no position yet. Reconnect with the same id.`,
+      detail: `Event ${eventId} is not published yet. Reconnect with the same id.`,
       headers: { "Retry-After": "2" },
     });
   }
 
   /**
-   * Returns an id before all events if there is no event yet. A reader that continues after this id
-   * gets every event.
+   * Returns the id of the newest event. If there is no event yet, returns an id before all events:
+   * a reader that continues after it gets every event.
    */
   async function findNewest(now: EventPosition, { userId }: EventSelector): Promise<string> {
     const newest = await limited(() =>

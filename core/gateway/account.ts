@@ -1,6 +1,7 @@
 /**
- * Guards the binding of the database to one gateway account. With the key of another account, the
- * gateway finds none of the transactions, and the service would conclude that no charge was made.
+ * Makes sure that the server key belongs to the same gateway account as the database. With the key
+ * of another account, the gateway finds none of the transactions, and the service would conclude
+ * that no charge was made.
  */
 
 import type { Database } from "../../db/database.ts";
@@ -97,7 +98,7 @@ export function createAccountGuard({ database, log, account }: AccountGuardDeps)
         observed = merchantId;
         if (bound === merchantId && state !== "other") state = "same";
         if (bound !== merchantId) {
-          refuse(`The gateway names merchant ${merchantId}, the database belongs to ${bound}`);
+          refuse(`The key belongs to merchant ${merchantId}, the database to merchant ${bound}`);
         }
       } catch (error) {
         // The next response is compared again.

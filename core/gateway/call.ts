@@ -47,7 +47,7 @@ export function createCall(deps: CallDeps) {
         throw error;
       }
     };
-    // A write is never retried here: only the caller knows whether a second one is safe.
+    // A write is never retried here: only the caller knows whether a second write is safe.
     return request.isRead
       ? await retryRead(attempt, deadline, { ...deps, canCall })
       : await attempt(1);
@@ -110,7 +110,7 @@ export function createCall(deps: CallDeps) {
   }
 }
 
-/** Shared and never read: without a reason, each abort would create an error with a stack trace. */
+/** The reason to abort a timer. Without one, each `abort()` would create an error with a stack. */
 const TIMER_CANCELLED = new CallAbandoned("aborted");
 
 function isGatewayFailure(error: unknown, hadEnoughTime: boolean): boolean {

@@ -38,8 +38,8 @@ type OutputOf<F extends Fields> = { [Name in keyof F]: ReturnType<F[Name]> } & {
 };
 
 /**
- * Not a schema library: it would allocate several objects for each of forty fields in every response
- * and notification, and most of those fields are absent.
+ * Does not use a schema library, which would allocate several objects for each of forty fields in
+ * every response and notification, although most of those fields are absent.
  */
 export function looseObject<F extends Fields>(fields: F): ResponseSchema<OutputOf<F>> {
   const readers = new Map(Object.entries(fields));

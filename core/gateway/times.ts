@@ -2,15 +2,15 @@
 
 const WIB_MS = 7 * 3_600_000;
 
-/** Transactions have `2026-01-31 17:05:09`. The gateway sends the year 1 for "no time". */
+/** The form in transactions: `2026-01-31 17:05:09`. The gateway sends the year 1 for "no time". */
 export function parseTransactionTime(text: string | null): Date | null {
   const [, date, time] = text?.match(/^(2\d{3}-\d\d-\d\d) (\d\d:\d\d:\d\d)$/) ?? [];
   return date ? validDate(`${date}T${time}+07:00`) : null;
 }
 
 /**
- * Subscriptions have three forms: `2026-01-31T17:05:09.810452`, the same with a `Z`, and
- * `2026-01-31 17:05:09`. Those without an offset are in WIB.
+ * The forms in subscriptions: `2026-01-31T17:05:09.810452` and `2026-01-31 17:05:09`, both with or
+ * without `Z` or an offset such as `+0700`. Times without an offset are in WIB.
  */
 export function parseSubscriptionTime(text: string | null): Date | null {
   const [, date, time, zone] =

@@ -14,7 +14,7 @@ import { type InvoiceView, viewInvoice } from "./views.ts";
 
 export interface CheckedInvoice {
   invoice: GatewayInvoice;
-  /** The gateway's response; null: the gateway's id is not known, so the gateway was not asked. */
+  /** The gateway's response; null: the invoice has no gateway id yet, so no request was made. */
   raw: JsonObject | null;
 }
 

@@ -1,4 +1,4 @@
-/** `check_overdue_invoices`: enqueues a check of each invoice that is due for one. */
+/** `check_overdue_invoices`: enqueues checks of the invoices that are due for a check. */
 
 import { listDueInvoices } from "../../db/invoices.ts";
 import { enqueueChecks, type EnqueueDeps } from "../jobs/enqueue_checks.ts";

@@ -94,8 +94,8 @@ async function claimInvoice(
   let replaces: EarlierRecord<GatewayInvoice> | null = null;
   let hasNumberConflict = false;
   for (;;) {
-    // A new invoice that replaces a failed one gets the same order id and number, because the
-    // gateway accepts only one invoice for each order id and each number.
+    // A new invoice that replaces a failed one gets the same order id and number. The gateway
+    // accepts only one invoice for each order id and each number, so it cannot create both.
     const earlierRecord: GatewayInvoice | null = replaces?.record ?? null;
     const order_id = input.order_id ?? earlierRecord?.order_id;
     const invoice_number = input.invoice_number ?? earlierRecord?.invoice_number;
@@ -217,8 +217,8 @@ export function newInvoice(input: InvoiceInput, userId: string, now: Date): Gate
 }
 
 /**
- * The gateway allows 36 characters. Ends in a letter: a notification signs the order id and the status
- * code without a separator, so an id that ends in digits could be split in more than one way.
+ * The gateway allows 36 characters. The id ends in a letter: a notification signs the order id and
+ * the status code as one text, and after digits it would not be clear where the order id ends.
  */
 function generateOrderId(id: string): string {
   return `${id.replaceAll("-", "")}-i`;

@@ -17,7 +17,7 @@ export async function readInvoice(
   return viewInvoice(await findOwn(deps, invoiceKind, caller, id));
 }
 
-/** A missing member: any value. */
+/** A missing member matches any value. */
 export interface InvoiceFilter extends InvoiceConditions {
   /** Inclusive. */
   created_from?: Date;

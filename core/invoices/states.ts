@@ -17,7 +17,7 @@ const FORWARD: Record<InvoiceStatus, readonly InvoiceStatus[]> = {
   partial: ["overdue", "paid", "void"],
   // The due date can be moved at the gateway.
   overdue: ["sent", "partial", "paid", "void"],
-  // The customer paid before the invoice was voided.
+  // A customer who started to pay before the void can still finish the payment.
   void: ["paid"],
   paid: [],
   failed: [],
@@ -57,8 +57,8 @@ const AT_GATEWAY: Record<string, InvoiceStatus> = {
   cancelled: "void",
 };
 
-/** The status for the gateway's status; null: the gateway's status is not known here. */
-export function statusAtGateway(
+/** Translates the gateway's status to ours; null: the service does not know that status. */
+export function statusFromGateway(
   reported: string | null,
   dueAt: Date,
   now: Date,

@@ -98,9 +98,9 @@ export function openPostgresQueue(options: PostgresQueueOptions): OpenJobQueue {
       }),
     });
     await Promise.race([runner.promise, broken.promise, closing.promise]);
-    // `stop` rejects if the runner has ended already, and hangs if the database does not respond.
+    // `runner.stop` rejects if the runner has ended, and hangs if the database does not respond.
     await waitAtMost(CLOSE_MS, runner.stop().catch(() => {}));
-    // Other instances run the unfinished jobs; if this fails, their sweep finds them.
+    // Other instances then run the unfinished jobs. If this fails, a sweep finds the jobs.
     if (isClosing) {
       await waitAtMost(CLOSE_MS, enqueueAgain(connections.pool, unfinished).catch(() => {}));
     }

@@ -1,4 +1,4 @@
-/** Names of tasks that one resource enqueues for another, without importing the task. */
+/** Names of tasks, for code that enqueues their jobs without importing the tasks. */
 
 export const CHECK_PAYMENT_STATUS = "check_payment_status";
 export const CHECK_INVOICE_STATUS = "check_invoice_status";

@@ -22,9 +22,9 @@ import type { RunJob } from "./queue.ts";
 import { errorText, findTask, PostponeJob, type Task, type Tasks } from "./task.ts";
 
 /**
- * Short, for instances without a lock (db/instance_lock.ts). If such an instance crashes, its jobs run
- * again when the lease is over and the next sweep has found them (60 s), so after 90 s at most. The
- * jobs of an instance with a lock run again at once.
+ * Short, for instances without a lock (db/instance_lock.ts). If such an instance crashes, its jobs
+ * run again when the lease is over and the next sweep has found them, which takes at most 60 s
+ * more. The jobs of an instance with a lock run again at once.
  */
 const LEASE_MS = 30_000;
 
@@ -48,9 +48,9 @@ export interface WorkerOptions {
   /** Without it, the leases of this worker end only when their time is over. */
   leaseHolder?: LeaseHolder;
   log: Log;
-  /** How many jobs run at a time in a lane without its own limit. All users share the lanes. */
+  /** How many jobs run at a time in a lane without its own limit, for all users together. */
   maxRunning: number;
-  /** How many requests of callers run at a time; by default `maxRunning`. */
+  /** How many asynchronous requests of callers run at a time; by default `maxRunning`. */
   maxRequests?: number;
   /** An attempt that runs longer fails. */
   limitMs?: number;
@@ -74,8 +74,8 @@ export function createWorker(options: WorkerOptions): Worker {
   const run = (jobId: string) => runJob(deps, jobId);
   // Finding the kind of a job is quick and must not wait for running jobs.
   const kinds = createLane(maxRunning, (jobId) => findKind(database, jobId));
-  // Requests of callers have their own lane. So they never delay the jobs that find out what happened
-  // to payments, such as those for notifications and for calls with an unknown outcome.
+  // Asynchronous requests have their own lane. So they never delay the jobs that find out what
+  // happened to payments, such as those for notifications and for calls with an unknown outcome.
   const requests = createLane(maxRequests, run);
   const recovery = createLane(maxRunning, run);
   // Sweeps enqueue thousands of checks, so these have a smaller lane of their own.
@@ -150,7 +150,7 @@ async function withLease<T>(deps: WorkerDeps, job: HeldJob, work: Promise<T>): P
     return await work;
   } finally {
     clearInterval(timer);
-    // Only the holder of the current lease can release the job: `lease_until` has to be final.
+    // `releaseJob` compares `lease_until`, so it must run after the last renewal.
     await renewal;
   }
 }
@@ -235,7 +235,7 @@ async function runAttempt(deps: WorkerDeps, job: HeldJob): Promise<ReleasedJob> 
 
 /** Keeps the last error: an earlier attempt may have had an effect. */
 function lostWorkers({ error }: HeldJob): string {
-  const text = "Every worker that ran this job crashed or lost its lease";
+  const text = "Too many workers that ran this job crashed or lost their lease";
   return error === null ? text : `${text}; last error before that: ${error}`;
 }
 

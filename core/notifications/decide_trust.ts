@@ -3,7 +3,7 @@
 import type { GatewayPayment } from "../../db/payments.ts";
 import type { Transaction } from "../gateway/responses.ts";
 import { parseMoney } from "../money.ts";
-import { previewTransition } from "../payments/apply_report.ts";
+import { previewTransition } from "../payments/decide_change.ts";
 import { impliesPaid, isStatus, type PaymentStatus } from "../payments/states.ts";
 import { amountOf } from "../payments/transaction.ts";
 import type { SignedNotification } from "./parse.ts";
@@ -86,7 +86,7 @@ const SIGNED_AMOUNT = /^[1-9]\d{0,12}\.\d\d$/;
 
 /**
  * The gateway signs order id, code and amount as one text without separators: `A` + `200` + `12005.00`
- * equals `A2001` + `200` + `5.00`. A customer who chooses order ids could use the signature of one
+ * equals `A2001` + `200` + `5.00`. A caller who chooses order ids could use the signature of one
  * order for another. True: the text could belong to another order, so the signature proves nothing.
  */
 export function isAmbiguous(orderId: string, statusCode: string, grossAmount: string): boolean {

@@ -82,7 +82,7 @@ function malformedMessage(value: unknown): string | null {
   const text = value as string;
   if (text.length > MAX_LENGTH) return `must be at most ${MAX_LENGTH} characters`;
   // In the path of a request to the gateway, dots would address the parent folder.
-  if (/^\.{1,2}$/.test(text)) return "must not be only dots";
+  if (/^\.{1,2}$/.test(text)) return "must not be . or ..";
   return toStorableText(text) === text
     ? null
     : "must not contain NUL characters or unpaired surrogates";

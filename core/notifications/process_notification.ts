@@ -12,7 +12,7 @@ import {
   findNotifiedPayment,
   type NotificationDeps,
   recordNotification,
-} from "./confirm.ts";
+} from "./receive.ts";
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -51,7 +51,10 @@ function pauseAtAge(ageMs: number): number {
   return Math.min(Math.max(ageMs, MINUTE_MS), HOUR_MS);
 }
 
-/** Null: staff replayed the notification meanwhile. `failed`: staff retried the failed job. */
+/**
+ * Finds the job's notification if it waits for confirmation: its status is `received`, or `failed`
+ * if staff retried the failed job. Null: it no longer waits, because staff replayed it meanwhile.
+ */
 async function findWaiting({ database }: NotificationDeps, { subject_id }: GatewayJob) {
   const found = await database.query(
     (sql) => findNotification(sql, subject_id!),
@@ -60,7 +63,10 @@ async function findWaiting({ database }: NotificationDeps, { subject_id }: Gatew
   return found && ["received", "failed"].includes(found.status) ? found : null;
 }
 
-/** Sets `check_at`: `check_pending_payments` checks the payment until the gateway answers. */
+/**
+ * Stores that the notification failed. Sets `check_at`, so that `check_pending_payments` checks the
+ * payment until the gateway answers.
+ */
 async function giveUp(deps: NotificationDeps, notification: GatewayNotification): Promise<void> {
   const payment = await findNotifiedPayment(deps, notification);
   if (!payment) {

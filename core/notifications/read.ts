@@ -13,7 +13,7 @@ import { checkCursor, checkRange, idRange, refuseFilters } from "../list_filters
 import { type Position, readFilteredPage } from "../page.ts";
 import { checkProblem } from "../records/problems.ts";
 import { actAs } from "../records/record.ts";
-import { confirmNotification, type NotificationDeps } from "./confirm.ts";
+import { confirmNotification, type NotificationDeps } from "./receive.ts";
 
 export { NOTIFICATION_STATUSES } from "../../db/notifications.ts";
 
@@ -37,7 +37,7 @@ export function viewNotification(notification: GatewayNotification) {
   };
 }
 
-/** A missing member: any value. */
+/** A missing member matches any value. */
 export interface NotificationFilter extends NotificationConditions {
   /** Inclusive. */
   created_from?: Date;
@@ -87,7 +87,7 @@ async function requireNotification(
   return found;
 }
 
-/** Asks the gateway about the notification again. */
+/** Asks the gateway for the notification's transaction, and applies the response. */
 export async function replayNotification(
   service: NotificationDeps,
   caller: Caller,

@@ -1,4 +1,4 @@
-/** Adopts transactions that were created outside the service: by a payment link or a subscription. */
+/** Adopts transactions that were created outside the service, such as those of payment links. */
 
 import { batched } from "../../db/batched.ts";
 import { paymentLookups } from "../../db/payment_statements.ts";
@@ -8,14 +8,9 @@ import type { NewHistory } from "../../db/records.ts";
 import type { Transaction } from "../gateway/responses.ts";
 import { actorOfChange, buildWrite, dispatchAfterCommit } from "../records/change.ts";
 import { newPayment } from "./new_payment.ts";
-import {
-  type AppliedReport,
-  applyReport,
-  firstChange,
-  type GatewayReport,
-  type Source,
-} from "./apply_report.ts";
+import { type AppliedReport, applyReport } from "./apply_report.ts";
 import { checkAtGateway } from "./check_at_gateway.ts";
+import { firstChange, type GatewayReport, type Source } from "./decide_change.ts";
 import { changePayment, type PaymentDeps, paymentKind } from "./payment_record.ts";
 import { isStatus } from "./states.ts";
 import { amountOf } from "./transaction.ts";
@@ -84,7 +79,7 @@ async function insertAdopted(
   };
 }
 
-/** The response has an order id, a transaction id and an amount (`canAdopt`). */
+/** Expects a response with an order id, a transaction id and an amount (`canAdopt`). */
 function adoptedPayment(answer: Transaction, now: Date): GatewayPayment {
   const input = {
     order_id: answer.order_id!,
@@ -130,7 +125,7 @@ async function applyOrCheck(
   return (await checkAtGateway(deps, applied.payment, source, notification)).applied ?? applied;
 }
 
-/** Links an adopted payment. A payment that a caller charged keeps its owner. */
+/** Links a payment that has no owner. A payment with an owner stays unchanged. */
 async function linkPayment(
   deps: PaymentDeps,
   known: GatewayPayment,

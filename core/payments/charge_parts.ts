@@ -105,7 +105,7 @@ export function checkItemTotal(
     const subtotal = BigInt(price) * BigInt(quantity);
     sum += subtotal;
     if (subtotal <= MAX_SUBTOTAL && subtotal >= -MAX_SUBTOTAL) continue;
-    const message = `price times quantity must be at most ${MAX_AMOUNT}`;
+    const message = `price times quantity must be between -${MAX_AMOUNT} and ${MAX_AMOUNT}`;
     context.addIssue({ code: "custom", path: ["item_details", index], message });
   }
   if (sum === BigInt(gross_amount)) return;
@@ -135,7 +135,7 @@ export const commonFields = {
   }),
 };
 
-/** For all types except cards and OVO, where the gateway sets the expiry. */
+/** Shared by all types except cards and OVO, for which the gateway sets the expiry. */
 export const expiryFields = {
   custom_expiry: object({
     expiry_duration: wholeNumber(1, 15_552_000).openapi({

@@ -15,7 +15,7 @@ export function chargePayload(input: ChargeInput, payment: GatewayPayment): Char
     ...Object.fromEntries(
       (input.custom_fields ?? []).map((text, index) => [`custom_field${index + 1}`, text]),
     ),
-    // Proves that a transaction belongs to this payment; an order id alone may be reused.
+    // Proves that a transaction belongs to this payment. The order id does not: it may be reused.
     metadata: { ...input.metadata, payment_ref: payment.id },
     ...Object.keys(typeOptions).length > 0 && { [payment_type]: typeOptions },
   };

@@ -9,7 +9,8 @@ import type { GatewayResponse, Transaction } from "../gateway/responses.ts";
 import { MAX_CHECKS } from "../records/check_times.ts";
 import { findOwn } from "../records/read.ts";
 import { actAs } from "../records/record.ts";
-import { type AppliedReport, applyReport, type Source } from "./apply_report.ts";
+import { type AppliedReport, applyReport } from "./apply_report.ts";
+import type { Source } from "./decide_change.ts";
 import { type Evidence, matchTransaction } from "./match_transaction.ts";
 import { notAtGatewayYet, type PaymentDeps, paymentKind, problems } from "./payment_record.ts";
 import { isAboutPayment } from "./transaction.ts";
@@ -117,7 +118,7 @@ export async function findByOrder(
   }
 }
 
-/** `outcome`: the outcome of the action, for the error that is thrown if the check fails. */
+/** Checks the payment for an action. If the check fails, the error has the action's `outcome`. */
 export async function checkForAction(
   deps: PaymentDeps,
   payment: GatewayPayment,

@@ -1,4 +1,4 @@
-/** Builds a new payment, before it is sent to the gateway. */
+/** Builds a new payment from a charge, or from a transaction created outside the service. */
 
 import { v7 as uuidv7 } from "uuid";
 import { defaultsOf } from "../../db/columns.ts";
@@ -15,7 +15,7 @@ const DEFAULTS = defaultsOf(PAYMENT_COLUMNS);
 
 /** The members that come from a charge, or from a transaction created outside the service. */
 export interface NewPayment {
-  /** The gateway has more types than can be charged here. */
+  /** Any type of the gateway. It has more types than this service can charge. */
   payment_type: string;
   gross_amount: number;
   order_id?: string;

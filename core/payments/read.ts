@@ -29,9 +29,9 @@ export async function readPayment(
   return viewPayment(payment);
 }
 
-/** A missing member: any value. */
+/** A missing member matches any value. */
 export interface ListFilter extends PaymentConditions {
-  /** For staff and viewers. */
+  /** The owner of the payments. Only staff and viewers can name another user. */
   user_id?: string;
   /** Inclusive. */
   created_from?: Date;
@@ -39,7 +39,7 @@ export interface ListFilter extends PaymentConditions {
   created_to?: Date;
 }
 
-/** A filter by amount needs a range of creation times that is at most this long, or one of `FEW`. */
+/** A filter by amount needs one of `LOOKUPS`, or a range of creation times up to this length. */
 const MAX_AMOUNT_DAYS = 31;
 
 const DAY_MS = 86_400_000;
@@ -102,12 +102,15 @@ function checkAmounts(filter: ListFilter, now: number): FieldError[] {
 export interface PaymentSearchInput {
   /** At least 4 characters. */
   q: string;
-  /** For staff and viewers. */
+  /** The owner of the payments. Only staff and viewers can name another user. */
   user_id?: string;
   limit: number;
 }
 
-/** The newest payments with this id or contact; for an order id, its beginning is enough. */
+/**
+ * The newest payments with this transaction id, virtual account number, email address or phone
+ * number, or with an order id that begins with this text.
+ */
 export async function searchPayments(
   { database }: PaymentDeps,
   caller: Caller,
@@ -135,7 +138,10 @@ export function unansweredSince(now: number): Date {
   return new Date(now - UNANSWERED_MS);
 }
 
-/** Pending payments without a response of the gateway, newest first. For staff and viewers. */
+/**
+ * Pending payments that have had no response of the gateway for a minute or more, newest first. For
+ * staff and viewers.
+ */
 export async function listUnansweredPayments(
   { database, clock }: PaymentDeps,
   caller: Caller,

@@ -45,7 +45,7 @@ export async function listRefunds(
   return { refunds: rows.map((refund) => viewRefundDetails(caller, refund)), next };
 }
 
-/** The id of a refund may be older than `created_at`, and the clocks of instances may differ. */
+/** The time in a refund's id may be before `created_at`, and the clocks of instances may differ. */
 const ID_MARGIN_MS = 10 * 60_000;
 
 function withMargin(time: Date): Date {

@@ -28,7 +28,8 @@ import {
 import { gatewayDownProblem } from "../records/problems.ts";
 import { findOwn } from "../records/read.ts";
 import { actAs } from "../records/record.ts";
-import { applyReport, type Source } from "./apply_report.ts";
+import { applyReport } from "./apply_report.ts";
+import type { Source } from "./decide_change.ts";
 import { checkForAction, requireTransaction } from "./check_at_gateway.ts";
 import { PENDING_AT_BANK, sumByStatus } from "./merge_refunds.ts";
 import {
@@ -216,7 +217,7 @@ export async function sendRefund(
   return await applyRefund(deps, request, payment, answer.body);
 }
 
-/** The amount stays reserved until the gateway lists the refund in a status or a notification. */
+/** The amount stays reserved until a status response or a notification lists the refund. */
 async function storePendingRefund(
   deps: PaymentDeps,
   request: RefundRequest,
@@ -337,7 +338,10 @@ function refundDenied(payment: GatewayPayment, refund: GatewayRefund): ServiceEr
   });
 }
 
-/** Schedules a check after a caller's request; a task that sent the refund runs again by itself. */
+/**
+ * Returns the problem to throw. If a caller requested the refund, also schedules a check. The task
+ * `check_payment_status` needs none, because it runs again by itself.
+ */
 async function endAsUnknown(
   deps: PaymentDeps,
   request: RefundRequest,

@@ -1,7 +1,7 @@
 /**
  * Payments as the API shows them: each field is declared here, once. `views.ts` fills the fields. The
- * types of views and examples derive from these schemas. Every field is always present; null if it has
- * no value.
+ * types of views and examples derive from these schemas. Every field is always present, except the
+ * `user_id` of a summary; a field without a value is null.
  */
 
 import { z } from "@hono/zod-openapi";
@@ -18,7 +18,7 @@ export const PaymentStatusSchema = z.enum(PAYMENT_STATUSES).openapi("PaymentStat
     "- `settlement`: paid",
     "- `deny`: declined by the bank",
     "- `failure`: rejected by the gateway, or not created by it",
-    "- `cancel`: cancelled before it was paid, or a card payment before it was settled",
+    "- `cancel`: cancelled before it was paid or, for a card, before settlement",
     "- `expire`: not paid in time",
     "- `partial_refund`, `refund`: refunded in part or in full",
     "- `partial_chargeback`, `chargeback`: reversed in part or in full by the customer's bank " +
@@ -52,7 +52,8 @@ export const RefundSchema = z.object({
     example: false,
   }),
   status: z.enum(REFUND_STATUSES).openapi({
-    description: "- `pending`: outcome not known yet; the service checks it\n- `succeeded`\n" +
+    description: "- `pending`: not made by the bank yet, or outcome unknown; the service checks " +
+      "it\n- `succeeded`\n" +
       "- `denied`: declined by the bank\n- `failed`: rejected by the gateway",
     example: "succeeded",
   }),
@@ -190,7 +191,7 @@ export const PaymentSchema = z.object({
   ).nullable(),
   has_unknown_chargeback: z.boolean().openapi({
     description: "True if the amount of a partial chargeback is not known: `chargeback_amount` " +
-      "is null, and `net_amount` does not include it. Look the amount up at the gateway.",
+      "is null, and `net_amount` is too high by that amount. Look it up at the gateway.",
     example: false,
   }),
   net_amount: money(
@@ -206,7 +207,7 @@ export const PaymentSchema = z.object({
   custom_field3: nullableText.openapi({ description: "Third value of `custom_fields`." }),
   items: z.array(PaymentItemSchema).openapi({ description: "Items of the payment." }),
   refunds: z.array(RefundSchema).openapi({
-    description: "Requested refunds, oldest first.",
+    description: "Refunds, oldest first, including those made in the gateway's dashboard.",
     example: [],
   }),
   invoice_id: z.uuid().nullable().openapi({
@@ -227,16 +228,17 @@ export const PaymentSchema = z.object({
     example: ["cancel", "expire"],
   }),
   is_paid: z.boolean().openapi({
-    description: "True once the payment is captured or settled; safe to ship. False again after " +
-      "a full refund or chargeback.",
+    description: "True once the payment is settled, or captured and not under fraud review; safe " +
+      "to ship. False again after a full refund or a full chargeback.",
     example: false,
   }),
   is_pending: z.boolean().openapi({
-    description: "True while the result is not final.",
+    description: "True while the payment is neither paid nor ended: it is pending, authorized, " +
+      "or captured and under fraud review.",
     example: true,
   }),
   is_failed: z.boolean().openapi({
-    description: "True if it was declined, rejected or cancelled. After a chargeback, both " +
+    description: "True if it was declined, rejected or cancelled. After a full chargeback, both " +
       "`is_paid` and `is_failed` are false.",
     example: false,
   }),

@@ -60,8 +60,9 @@ export function classifyActionFailure(
 }
 
 /**
- * Returns the error to throw for a failed action; it contains the record's id. A final error is stored
- * with the key. Any other error releases the key, so that a retry runs.
+ * Returns the error to throw for a failed action. A final `ServiceError` is stored with the key;
+ * any other `ServiceError` releases the key, so that a retry runs. An unexpected error is replaced
+ * by one with the record's id; the key then stays held until its lease ends.
  */
 export async function endWithError<R extends GatewayRecord>(
   deps: RecordDeps,

@@ -14,7 +14,7 @@ export function inOneMinute(now: number): Date {
   return new Date(now + MINUTE);
 }
 
-/** The shortest time between two checks, and from an answered creation to the first check. */
+/** The first interval of `nextCheck`, and the shortest, unless the record expires earlier. */
 export const FIRST_CHECK_MS = 5 * MINUTE;
 
 const MAX_CHECK_INTERVAL_MS = 6 * HOUR;

@@ -84,7 +84,7 @@ export function createProblems<R>(idsOf: (record: R) => object, stateOf: (record
         headers: { "Retry-After": "1" },
       }),
 
-    /** After a record was inserted, every error names it, so that the caller can find it. */
+    /** Replaces an unexpected error with one that names the record, so the caller can find it. */
     withRecord(record: R, error: unknown): ServiceError {
       if (error instanceof ServiceError) return error;
       if (!(error instanceof DatabaseUnavailable)) {
@@ -103,7 +103,7 @@ export function checkProblem(error: gateway.GatewayError): ServiceError {
   return new ServiceError(codeFor(error), optionsFor(error));
 }
 
-/** Thrown while the circuit breaker is open, before anything is written or sent. */
+/** Thrown while the circuit breaker is open, before a record is written or a request is sent. */
 export function gatewayDownProblem(): ServiceError {
   return new ServiceError("gateway_unreachable", {
     detail: "The gateway is not responding. The request was not sent; retry later.",

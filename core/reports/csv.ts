@@ -15,7 +15,7 @@ function cellText(cell: Cell): string | null {
   return cell instanceof Date ? cell.toISOString() : String(cell);
 }
 
-/** A spreadsheet runs such a cell as a formula. Some programs accept the wide characters, too. */
+/** A spreadsheet runs such a cell as a formula; some also if the first character is full-width. */
 const FORMULA = /^[\s\p{Cc}]*[=+\-@＝＋－＠]|^[\t\r\n]/u;
 
 /** Matches `FORMULA`, but is harmless: spreadsheets read it as a number or as text. */

@@ -1,4 +1,7 @@
-/** The columns of each export. Its pages are read by the API's lists, so it has their filters. */
+/**
+ * The exports of payments, refunds and invoices. An export reads the pages of an API list, so it
+ * has the filters of that list.
+ */
 
 import type { Database } from "../../db/database.ts";
 import { listOwners, listPaymentsByIds } from "../../db/exports.ts";
@@ -8,7 +11,7 @@ import { type PaymentView, type RefundDetailsView, viewPayment } from "../paymen
 import type { Cell } from "./csv.ts";
 import type { ExportSource } from "./export_stream.ts";
 
-/** Reads a page of a list. `Cursor` is where the page begins; null: at the newest item. */
+/** Reads a page of a list. `after` is where the page begins; null: at the newest item. */
 export type ReadList<Item, Cursor> = (after: Cursor | null) => Promise<ListPage<Item, Cursor>>;
 
 export interface ListPage<Item, Cursor> {

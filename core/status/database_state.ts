@@ -11,12 +11,12 @@ export interface DatabaseStateDeps {
 }
 
 export interface DatabaseState {
-  /** Of PostgreSQL, such as `18.1`. */
+  /** The version of PostgreSQL, such as `18.1`. */
   version: string;
   /** The newest migration that this program knows; null: it knows none. */
   newestMigration: string | null;
   pendingMigrations: number;
-  /** Null: unknown. */
+  /** The use of the connection pool; null: unknown. */
   pool: PoolUse | null;
 }
 
@@ -25,7 +25,7 @@ export async function readDatabaseState(
   caller: Caller,
 ): Promise<DatabaseState> {
   requireReadAll(caller);
-  // Before the queries, which are calls themselves.
+  // Copied before the queries below, because they would be counted as calls, too.
   const pool = poolUse(database);
   const use = pool && { ...pool };
   const version = await database.query(readServerVersion, "read server version");

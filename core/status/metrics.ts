@@ -1,4 +1,4 @@
-/** The state of background work and of the instance as metrics, exported and rendered. */
+/** Metrics of background work and of the instance, for OpenTelemetry export and for Prometheus. */
 
 import type { Database } from "../../db/database.ts";
 import { poolUse } from "../../db/database.ts";

@@ -60,7 +60,7 @@ export async function cancelSubscription(
   return await act(deps, caller, id, requestKey, { name: "cancel" });
 }
 
-/** Changes name, amount, interval or token for later cycles. */
+/** Changes the name, amount, interval, token, retries or GoPay account for later cycles. */
 export async function updateSubscription(
   deps: RecordDeps,
   caller: Caller,
@@ -219,7 +219,7 @@ function isDone(action: Action, { status }: GatewaySubscription): boolean {
   return action.name !== "update" && status === stateAfter(action.name);
 }
 
-/** `outcome`: the outcome of the action, for the error that is thrown if the check fails. */
+/** Checks the subscription. If the check fails, the error has the action's `outcome`. */
 async function checkForAction(
   deps: RecordDeps,
   subscription: GatewaySubscription,

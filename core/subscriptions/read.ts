@@ -17,9 +17,9 @@ export async function readSubscription(
   return viewSubscription(await findOwn(deps, subscriptionKind, caller, id));
 }
 
-/** A missing member: any value. */
+/** A missing member matches any value. */
 export interface SubscriptionFilter extends SubscriptionConditions {
-  /** For staff and viewers. */
+  /** The owner of the subscriptions. Only staff and viewers can name another user. */
   user_id?: string;
 }
 

@@ -1,4 +1,4 @@
-/** The body of a request for a subscription, and the types inferred from it. */
+/** The bodies of the requests that create or change a subscription, and their types. */
 
 import { z } from "@hono/zod-openapi";
 import { INTERVAL_UNITS } from "../../db/subscriptions.ts";
@@ -143,8 +143,8 @@ export const SubscriptionUpdateSchema = omitNulls(object({
   amount: commonFields.amount.optional(),
   interval: commonFields.interval.optional().openapi({
     description:
-      "Length of a cycle, in `interval_unit`, which cannot be changed. It takes effect " +
-      "from the cycle after the next.",
+      "New length of a cycle, in `interval_unit` (the unit cannot be changed). The new " +
+      "length applies from the cycle after the next.",
   }),
   retry_schedule: RetryScheduleSchema.optional(),
   gopay_account_id: accountId.optional(),

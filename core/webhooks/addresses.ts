@@ -8,11 +8,11 @@ import { type AddressList, parseAddressList } from "../address_list.ts";
 const SPECIAL = listOf(
   "0.0.0.0/8", // this network
   "10.0.0.0/8", // private
-  "100.64.0.0/10", // carrier-grade NAT; metadata of one cloud
+  "100.64.0.0/10", // carrier-grade NAT; metadata service of one cloud
   "127.0.0.0/8", // loopback
-  "169.254.0.0/16", // link-local; metadata of most clouds
+  "169.254.0.0/16", // link-local; metadata service of most clouds
   "172.16.0.0/12", // private
-  "192.0.0.0/24", // protocol assignments; metadata of one cloud
+  "192.0.0.0/24", // protocol assignments; metadata service of one cloud
   "192.0.2.0/24", // documentation
   "192.88.99.0/24", // 6to4 relays, deprecated
   "192.168.0.0/16", // private
@@ -29,7 +29,7 @@ const SPECIAL = listOf(
   "3fff::/20", // documentation
 );
 
-/** All allocated unicast addresses of IPv6. Translated v4 addresses (64:ff9b::) are not among them. */
+/** The global unicast addresses of IPv6. Translated v4 addresses (64:ff9b::) are not among them. */
 const UNICAST_V6 = listOf("2000::/3");
 
 /** Also false for text that is not an address. */

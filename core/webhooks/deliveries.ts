@@ -38,7 +38,7 @@ export interface EventDelivery extends DeliveryView {
   endpoint: { id: string; url: string };
 }
 
-/** The endpoints of which the deliveries of an event are shown. */
+/** The deliveries of an event are listed for at most this many endpoints. */
 const MAX_ENDPOINTS = 100;
 
 export async function listEventDeliveries(

@@ -42,8 +42,8 @@ function syntaxProblem(url: URL, allowPrivate: boolean): string | null {
 }
 
 /**
- * URL has already normalized `0x7f.1`, `2130706433` and the like to `127.0.0.1`. This check gives early
- * feedback only: DNS records change, so each delivery checks the address again.
+ * `URL.parse` has already normalized `0x7f.1`, `2130706433` and the like to `127.0.0.1`. This check
+ * gives early feedback only: DNS records change, so each delivery checks the address again.
  */
 async function addressProblem(url: URL, resolve: ResolveHost): Promise<string | null> {
   const host = hostOf(url);
@@ -53,7 +53,7 @@ async function addressProblem(url: URL, resolve: ResolveHost): Promise<string | 
   return addresses.every(isPublic) ? null : "must resolve to public addresses only";
 }
 
-/** Empty for a name that does not resolve: its DNS record may be created later. */
+/** Empty for a name that does not resolve in time: its DNS record may be created later. */
 async function resolveInTime(host: string, resolve: ResolveHost): Promise<string[]> {
   const done = new AbortController();
   const timeout = delay(RESOLVE_MS, [], { signal: done.signal }).catch(() => []);

@@ -94,7 +94,10 @@ export function newFormId({ clock }: Pick<WebhookDeps, "clock">): string {
   return newId(new Date(clock()));
 }
 
-/** How long a form can be sent. Lists are in the order of ids, so an id must not be much older. */
+/**
+ * How long a form can be sent after it was shown. The id contains the time when the form was shown,
+ * and lists are sorted by id, so an endpoint from an older form would be listed too far down.
+ */
 const FORM_MS = 24 * 60 * 60 * 1_000;
 
 /** The clocks of two instances may differ this much. */
@@ -135,8 +138,8 @@ export async function readWebhookEndpoint(
 }
 
 /**
- * Enabling an endpoint again also sends its waiting deliveries at once. `shownAt`: the `updated_at` that
- * the caller has seen; if the endpoint was changed since, nothing is done.
+ * Enabling an endpoint again also sends its waiting deliveries at once. `shownAt`: the `updated_at`
+ * that the caller has seen. Throws `invalid_state` if the endpoint was changed since.
  */
 export async function updateWebhookEndpoint(
   deps: WebhookDeps,
@@ -182,7 +185,7 @@ export async function deleteWebhookEndpoint(
 
 /**
  * For a day deliveries are signed with both secrets, so that receivers have time to switch. With
- * `shownAt`, a form that is sent twice does not replace the new secret as well.
+ * `shownAt`, a form that is sent twice rotates the secret only once.
  */
 export async function rotateWebhookSecret(
   deps: WebhookDeps,
@@ -230,7 +233,7 @@ export async function testWebhookEndpoint(
   return { id: event.id, succeeded: isAccepted(result), ...result };
 }
 
-/** The endpoint, for a change by staff. */
+/** Finds the endpoint for a change. Throws `forbidden` if the caller is not staff. */
 export async function findForStaff(
   deps: Pick<WebhookDeps, "database">,
   caller: Caller,
@@ -240,7 +243,7 @@ export async function findForStaff(
   return await findForReader(deps, caller, id);
 }
 
-/** The endpoint, for staff and viewers. */
+/** Finds the endpoint for staff and viewers. Throws `not_found` if it was deleted. */
 export async function findForReader(
   { database }: Pick<WebhookDeps, "database">,
   caller: Caller,
@@ -262,7 +265,7 @@ function requireUnchanged(
 ): GatewayWebhookEndpoint {
   if (changed || shownAt === null) return requireEndpoint(changed);
   throw new ServiceError("invalid_state", {
-    detail: "The endpoint was changed after this page was shown. Load it again.",
+    detail: "The endpoint was changed after this page was shown. Load the page again.",
   });
 }
 

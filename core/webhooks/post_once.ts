@@ -53,7 +53,7 @@ const MAX_BODY_BYTES = 16_384;
 /** How long the body is read. A timeout here is no failure: only the status decides on success. */
 const BODY_MS = 2_000;
 
-/** Throws `NoResponse`. */
+/** Throws `NoResponse` if the request fails before a response arrives. */
 export function postOnce(
   { url, headers, body, isAllowed, ...options }: PostOnceOptions,
 ): Promise<PostResponse> {
@@ -70,7 +70,7 @@ export function postOnce(
       headers: { ...headers, "Host": url.host, "Content-Length": body.length },
     });
 
-    /** Sends nothing before the address of the connection is checked. */
+    /** Sends the request only if the address of the connection is allowed. */
     function send() {
       if (isAllowed(request.socket?.remoteAddress ?? "")) request.end(body);
       else request.destroy(new AddressNotPublic(url.hostname));

@@ -47,7 +47,7 @@ async function createHome(
 ): Promise<void> {
   if (!home.startsWith(dataDir)) {
     showProgress(
-      `PostgreSQL does not run as root and cannot access ${dataDir}: using ${home}`,
+      `PostgreSQL does not run as root, and its user cannot access ${dataDir}: using ${home}`,
     );
     await Deno.mkdir(dirname(home), { recursive: true });
     await Deno.chmod(dirname(home), 0o755);
@@ -113,7 +113,7 @@ export async function copyPrograms(from: string, to: string): Promise<void> {
 
 async function copyFolder(from: string, to: string): Promise<void> {
   await Deno.mkdir(to, { recursive: true });
-  // Independent of the umask: if the service runs as root, another user runs these files.
+  // Independent of the umask: if the service runs as root, another user has to run these programs.
   await Deno.chmod(to, 0o755);
   for await (const { name, isDirectory } of Deno.readDir(from)) {
     if (name.endsWith(".a")) continue;

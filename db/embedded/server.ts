@@ -6,7 +6,7 @@ import postgres from "postgres";
 import { waitAtMost } from "../../concurrency/deadlines.ts";
 import type { Layout } from "./layout.ts";
 
-/** A killed server can block a new one for seconds, while its child processes have clients. */
+/** A killed server can block a new one for seconds, until its child processes have ended. */
 const START_TIMEOUT_MS = 10_000;
 
 /** The pause between attempts to restart a server. The number of attempts is not limited. */
@@ -127,7 +127,7 @@ async function launch(layout: Layout, port: number, options: ServerOptions) {
   }
 }
 
-/** Ignores the pid file of an earlier server: a killed server does not delete it. */
+/** False: the server ended first. Ignores the pid file that a killed server has left. */
 async function becomesReady(
   layout: Layout,
   port: number,

@@ -2,7 +2,7 @@
 create table gateway.payments (
   -- UUIDv7, created by the service, so ids are in the order of creation.
   id uuid primary key,
-  -- Null: created outside of the service and linked to no user; only staff see it.
+  -- Null: created outside of the service and linked to no user; only staff and viewers see it.
   user_id text,
   order_id text not null,
   -- Null until the gateway has answered for the first time.

@@ -25,9 +25,9 @@ create index notifications_by_status on gateway.notifications (status, id);
 create index payments_unanswered on gateway.payments (order_id)
   where transaction_id is null and not is_refused;
 
--- The order of events. Readers see the events of a transaction only when all transactions that began
--- earlier have ended, so no event ever appears before one that was already read. The server numbers
--- transactions; after a move to another server, a new generation begins.
+-- The order of events, until 0012 replaced it. Readers saw the events of a transaction only when all
+-- transactions that began earlier had ended, so no event appeared before one that was already read.
+-- The server numbers transactions; after a move to another server, a new generation began.
 alter table gateway.events
   add column generation integer not null default 0,
   add column xact_id xid8 not null default pg_current_xact_id();

@@ -82,7 +82,7 @@ create table gateway.subscriptions (
   status text not null,
   -- A requested action that the gateway has not confirmed yet; the request is repeated.
   intent text,
-  -- When the subscription was disabled or cancelled; null: it is active.
+  -- When the subscription was disabled or cancelled; null: neither.
   ended_at timestamptz,
   customer_first_name text,
   customer_last_name text,
@@ -93,7 +93,7 @@ create table gateway.subscriptions (
   sent_at timestamptz not null,
   -- When the status was last checked at the gateway.
   checked_at timestamptz,
-  -- When to check the status at the gateway if no report arrives earlier.
+  -- Not null: the subscription is checked at the gateway. The time itself is not used.
   check_at timestamptz,
   event_count integer not null default 0,
   version integer not null default 0,

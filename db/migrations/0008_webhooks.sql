@@ -22,7 +22,7 @@ create table gateway.webhook_endpoints (
   deleted_at timestamptz
 );
 
--- The delivery of an event to an endpoint; written together with the event.
+-- The delivery of an event to an endpoint; written with the event, or later by the publisher (since 0017).
 create table gateway.webhook_deliveries (
   event_id uuid not null,
   endpoint_id uuid not null,

@@ -1,5 +1,5 @@
 -- The order of all events. A position is assigned after the commit of the event, by one instance at a
--- time, so that the position of an event that can be read is always higher than those read before.
+-- time. So a reader that continues after the highest position it has read misses no event.
 -- The indexes that lists and streams need are here, so that a charge does not write them.
 create table gateway.published_events (
   position bigint not null,

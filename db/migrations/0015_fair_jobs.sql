@@ -1,5 +1,5 @@
 -- Asynchronous requests take turns by user: a job with a lower turn runs first. Each request gets the
--- turn after its user's last waiting request, but at least the lowest turn that waits. So a user with
+-- turn after its user's last waiting request, but at least the lowest turn of all waiting requests. So a user with
 -- one request does not wait for all requests of a user with hundreds. 0: not a request.
 alter table gateway.jobs add column turn integer not null default 0;
 

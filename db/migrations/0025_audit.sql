@@ -1,5 +1,5 @@
 -- What callers changed, and what they tried to change and were refused. A charge that was stored is not
--- here: its payment has the actor in `created_by`, so a charge writes no row more.
+-- here: its payment has the actor in `created_by`, so a charge writes no additional row.
 create table gateway.audit (
   -- UUIDv7: in the order of creation.
   id uuid primary key,
@@ -10,14 +10,14 @@ create table gateway.audit (
   action text not null,
   -- The id in the path, or that of the created resource: a UUID, or the prefix of an API key.
   resource_id text,
-  -- `changed` or `refused`.
+  -- `changed`, `refused` or `exported`.
   outcome text not null,
-  -- The HTTP status, and the code of the problem.
+  -- The HTTP status, and the error code of a refused request.
   status integer not null,
   code text,
   -- Equal requests that are refused shortly after each other share a row.
   attempts integer not null default 1,
-  -- Of the first attempt.
+  -- The id of the first of these requests.
   request_id text not null,
   created_at timestamptz not null
 );

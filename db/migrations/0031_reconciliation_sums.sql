@@ -5,7 +5,7 @@ create index reconciliation_lines_by_result
 -- Uploads that were interrupted are deleted.
 create index reconciliations_uploading on gateway.reconciliations (id) where status = 'uploading';
 
--- The refunds that earlier lines are about. A payment has few refunds, but can have many lines.
+-- Finds the refunds that earlier lines of the same file have been matched to. A payment has few refunds, but can have many lines.
 create index reconciliation_lines_by_refund
   on gateway.reconciliation_lines (reconciliation_id, payment_id) where refund_id is not null;
 

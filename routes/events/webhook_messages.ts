@@ -81,7 +81,7 @@ const WHEN: Record<typeof EVENT_NAMES[number] | typeof TEST_EVENT_NAME, string> 
     "Money was returned to the customer, by a refund or a chargeback. Happens each " +
     "time the amount grows; `data.refund_amount` is the total refunded amount.",
   invoice_created: "An invoice was created. The customer can pay at `data.payment_link_url`.",
-  invoice_paid: "An invoice was paid. The payment has its `invoice_id`.",
+  invoice_paid: "An invoice was paid. `invoice_id` of the payment is the id of the invoice.",
   invoice_voided: "An invoice was voided.",
   subscription_created: "A subscription was created at the gateway.",
   subscription_charged: "A billing cycle of a subscription was paid by the payment " +

@@ -64,7 +64,7 @@ export const InvoiceListQuery = z.object({
     "2026-12-01",
   ),
   due_to: dateParameter(
-    "Only invoices with this `due_date` or an earlier one; sorted like `due_from`.",
+    "Only invoices with this `due_date` or an earlier one. The list is sorted as with `due_from`.",
     "2026-12-31",
   ),
   ...filteredPaging,
@@ -102,8 +102,8 @@ const createInvoiceRoute = createRoute({
   description:
     "Creates an invoice at the gateway, with a hosted page where the customer chooses a payment " +
     "method: send them `payment_link_url`. Use it when you do not know how the customer wants " +
-    "to pay. When the customer pays, the invoice becomes `paid`, and the payment has its " +
-    "`invoice_id`.\n\n" +
+    "to pay. When the customer pays, the invoice becomes `paid`, and the payment gets the " +
+    "invoice's id as `invoice_id`.\n\n" +
     "The invoice is stored before the gateway is called. An error with `outcome: refused` means " +
     "that nothing was created: fix the cause, and send the request with a new key. With " +
     "`outcome: unknown` the invoice may have been created: read it by its `invoice_id`, or " +

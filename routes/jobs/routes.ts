@@ -82,9 +82,9 @@ const retryRoute = createRoute({
     "cause. Steps that an earlier attempt completed are not repeated. Returns `invalid_state` " +
     "in four cases: the job is not `failed`; a job of the same task is already queued for the same " +
     "resource; it is a card charge, whose token is erased when the job ends (the caller can resend " +
-    "the request with the same `Idempotency-Key`); or it was requested more than 23 hours ago (read " +
-    "the job's `error` before you send a new request). No body is needed. Staff only; other callers " +
-    "get `forbidden`.",
+    "the request with the same `Idempotency-Key`); or it is a charge or refund that was " +
+    "requested more than 23 hours ago (read the job's `error` before you send a new request). No " +
+    "body is needed. Staff only; other callers get `forbidden`.",
   tags: ["Jobs"],
   request: { params },
   responses: {

@@ -90,8 +90,8 @@ function checkText(text: string, limits: JsonLimits): string {
 /** Names every limit, because the scan stops at the first one that is exceeded. */
 export function tooComplex({ structure }: JsonLimits): string {
   return `must have at most ${structure} structural characters ({ } [ ] : ,), ${MAX_LARGE_MEMBERS} ` +
-    `members in objects of more than ${LARGE_OBJECT} members, ${MAX_ESCAPES} escape sequences, and ` +
-    `${MAX_LONG_NUMBERS} fractions of more than 15 digits`;
+    `members beyond the first ${LARGE_OBJECT} of each object, ${MAX_ESCAPES} escape sequences, ` +
+    `and ${MAX_LONG_NUMBERS} fractions of more than 15 digits`;
 }
 
 function tooLarge(): ServiceError {

@@ -2,7 +2,7 @@
 
 import { createRoute, z } from "@hono/zod-openapi";
 import { invalidField } from "../../core/errors.ts";
-import type { NotificationDeps } from "../../core/notifications/confirm.ts";
+import type { NotificationDeps } from "../../core/notifications/receive.ts";
 import {
   listNotifications,
   NOTIFICATION_STATUSES,

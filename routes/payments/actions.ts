@@ -43,8 +43,8 @@ const cancelRoute = createRoute({
   operationId: "cancelPayment",
   summary: "Cancel a payment",
   description: "Cancels a payment that is not settled yet. The status must be `pending`, " +
-    "`authorize` (the authorization is released) or `capture` (the card is not charged). A " +
-    "settled payment cannot be cancelled: the error is `invalid_state` with the payment's " +
+    "`authorize` (the authorization is released) or `capture` (the captured amount is released). " +
+    "A settled payment cannot be cancelled: the error is `invalid_state` with the payment's " +
     "`transaction_status`; refund it instead. If the customer pays at the same time, the " +
     "gateway decides which comes first, and the response shows the result.\n\n" +
     `${UNKNOWN_OUTCOME}.`,

@@ -27,7 +27,7 @@ import { callerOf, createRouter, type Router } from "../shared/router.ts";
 
 const path = "/charge/";
 
-/** The keys are the names of the examples of the responses. */
+/** Each request has the same name as the example of its response. */
 const REQUESTS = {
   pending_virtual_account: CHARGE_EXAMPLES.bank_transfer,
   pending_card: CHARGE_EXAMPLES.credit_card,

@@ -28,12 +28,12 @@ import { callerOf, type Router } from "../shared/router.ts";
 
 const path = "/payments/";
 
-/** The most payment types in one request. Each of them is read from the index separately. */
+/** The maximum number of types in one request. Each type is read from the index separately. */
 const MAX_TYPES = 20;
 
 const TYPE_NAME = /^[a-z][a-z0-9_]{1,49}$/;
 
-/** Any name, because a payment of an invoice can have a type that the gateway adds; but no typo. */
+/** Accepts types that the gateway may add, which payments of invoices can have; rejects typos. */
 function paymentType() {
   return z.string().superRefine((type, context) => {
     if ((PAYMENT_TYPES as readonly string[]).includes(type)) return;
@@ -51,7 +51,7 @@ function paymentType() {
 
 const MIN_SEARCH = 4;
 
-/** The export of payments has the same filters. */
+/** The export of payments has the same filters, except `q`. */
 export const PaymentListQuery = z.object({
   payment_type: several(paymentType(), {
     max: MAX_TYPES,
@@ -118,8 +118,8 @@ export const PaymentListQuery = z.object({
     "2026-03-05T00:00:00+07:00",
   ),
   settled_to: timeParameter(
-    "Only payments with a `settlement_time` before this time (RFC 3339); sorted like " +
-      "`settled_from`.",
+    "Only payments with a `settlement_time` before this time (RFC 3339). The list is sorted as " +
+      "with `settled_from`.",
     "2026-03-06T00:00:00+07:00",
   ),
   min_amount: amountParameter(

@@ -34,8 +34,8 @@ export const RefundInputSchema = omitNulls(object({
     example: "Out of stock",
   }),
   direct: flag().default(false).openapi({
-    description: "Refund synchronously through the customer's bank or wallet. Supported by some " +
-      "banks only.",
+    description: "Refund synchronously through the customer's bank or wallet. Not all banks and " +
+      "wallets support it.",
   }),
 })).openapi("RefundRequest", { description: "How much to refund, and why." });
 

@@ -1,4 +1,4 @@
-/** `/reconciliations/…`: compares reports of the gateway with the payments here. */
+/** `/reconciliations/…`: compares reports of the gateway with the stored payments. */
 
 import { createRoute, z } from "@hono/zod-openapi";
 import { requireStaff } from "../../core/auth/caller.ts";
@@ -42,7 +42,7 @@ const uploadRoute = createRoute({
   description:
     "Stores a settlement or transaction report of the gateway and compares it with the payments " +
     "here, in the background. The file changes no payment. Each payment with a difference is " +
-    "checked at the gateway: one per second, at most 1,000 for each file, or all with " +
+    "checked at the gateway: one per second, at most 1,000 for each file, or 100,000 with " +
     "`confirm_checks=true`. Staff only.\n\n" +
     "The file is CSV in UTF-8 with a header line, at most 64 MiB; cells are separated by commas, " +
     "semicolons or tabs. Columns are found by their headers, such as `Order ID`, `Transaction ID`, " +
@@ -58,12 +58,12 @@ const uploadRoute = createRoute({
       columns: z.string("must be sent only once").max(2_000, "must be at most 2000 characters")
         .transform(parseColumns).optional().openapi({
           type: "string",
-          description: "The headers of columns that are not found by themselves, as JSON: " +
+          description: "The headers of columns that the service does not find itself, as JSON: " +
             `\`{"amount": "Nominal"}\`. Names: ${REPORT_COLUMNS.join(", ")}.`,
           param: { examples: unsentExample('{"amount": "Nominal"}') },
         }),
       confirm_checks: oneOf(["true", "false"]).optional().openapi({
-        description: "`true`: more than 1,000 checks at the gateway may be queued.",
+        description: "`true`: up to 100,000 checks at the gateway may be queued, instead of 1,000.",
         param: { examples: unsentExample("true") },
       }),
     }),
@@ -130,7 +130,7 @@ const readRoute = createRoute({
   path: "/reconciliations/{pk}/",
   operationId: "getReconciliation",
   summary: "Get a reconciliation",
-  description: "Returns how far the file is compared, and the results. Staff and viewers only; " +
+  description: "Returns the status of the comparison, and the results. Staff and viewers only; " +
     "for other callers, the error is `forbidden`.",
   tags: ["Reports"],
   request: { params },
@@ -232,7 +232,7 @@ function parseColumns(text: string, context: z.RefinementCtx): ColumnNames {
   } catch {
     context.addIssue({
       code: "custom",
-      message: `must be JSON such as {"amount": "Nominal"} with ${REPORT_COLUMNS.join(", ")}`,
+      message: `must be JSON such as {"amount": "Nominal"}; names: ${REPORT_COLUMNS.join(", ")}`,
     });
     return z.NEVER;
   }

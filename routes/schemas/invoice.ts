@@ -7,8 +7,8 @@ import { id, money, nullableText, timestamp } from "../../core/response_fields.t
 
 export const InvoiceStatusSchema = z.enum(INVOICE_STATUSES).openapi("InvoiceStatus", {
   description: [
-    "- `pending`: not confirmed by the gateway yet; the service resends the creation for 5 minutes, " +
-    "and then waits for a notification",
+    "- `pending`: not confirmed by the gateway yet; the service resends the request for 5 " +
+    "minutes, and then waits for a notification",
     "- `draft`: created, but not published",
     "- `sent`: published; awaiting payment",
     "- `partial`: partially paid",
@@ -102,8 +102,8 @@ export const InvoiceSchema = z.object({
   created_at: timestamp("When it was created."),
   updated_at: timestamp("When it was last updated."),
 }).openapi("Invoice", {
-  description: "An invoice with a hosted payment page. Its payments have its `invoice_id`. Every " +
-    "field is always present; fields without a value are null.",
+  description: "An invoice with a hosted payment page. Payments of the invoice have its id as " +
+    "`invoice_id`. Every field is always present; fields without a value are null.",
 });
 
 export const InvoiceStatusCheckSchema = z.object({

@@ -78,8 +78,9 @@ export const SubscriptionSchema = z.object({
   updated_at: timestamp("When it was last updated."),
 }).openapi("Subscription", {
   description:
-    "A recurring charge that the gateway makes each cycle. Each charge is a payment with its " +
-    "`subscription_id`. Every field is always present; fields without a value are null.",
+    "A recurring charge that the gateway makes each cycle. Each charge is a payment with the " +
+    "subscription's id as `subscription_id`. Every field is always present; fields without a " +
+    "value are null.",
 });
 
 export const SubscriptionStatusCheckSchema = z.object({

@@ -101,7 +101,7 @@ export function amountParameter(description: string) {
   });
 }
 
-/** One line of text, which the record must have exactly. */
+/** One line of text, which must equal the value of the record. */
 export function textParameter(description: string, example: string, max = 255) {
   return text(max).optional().openapi({
     description,
@@ -117,7 +117,7 @@ export function emailParameter(records: string) {
   });
 }
 
-/** For staff and viewers. */
+/** The parameter `user_id`, for staff and viewers. */
 export function userParameter(records: string) {
   return textParameter(
     `For staff and viewers: only ${records} of this user. Other callers get \`forbidden\` for ` +

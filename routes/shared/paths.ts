@@ -6,7 +6,7 @@ import { ServiceError } from "../../core/errors.ts";
 import { unsentExample } from "../../openapi/components.ts";
 import type { AppEnv } from "./router.ts";
 
-/** Accepts any text, because a malformed id is 404 and not 400; `parsePathId` checks it. */
+/** Accepts any text: `parsePathId` checks it, because a malformed id must get 404, not 400. */
 export function pathId(description: string) {
   return z.string().openapi({
     format: "uuid",
@@ -24,7 +24,7 @@ export function parsePathId(text: string): string {
   throw new ServiceError("not_found");
 }
 
-/** An optional id in a query or a header, where a malformed id is 400. */
+/** An optional id in a query or a header, where a malformed id gets 400. */
 export function optionalId(description: string) {
   return z.guid("must be a UUID").toLowerCase().optional().openapi({
     type: "string",

@@ -16,7 +16,10 @@ import { COMMON_ERRORS, problems } from "../shared/problem_responses.ts";
 import { callerOf, createRouter, type Router } from "../shared/router.ts";
 
 const StatsRowSchema = z.object({
-  start: timestamp("When the interval begins."),
+  start: timestamp(
+    "When the interval begins. The first one can begin before `from`; its figures then include " +
+      "only the time after `from`.",
+  ),
   payment_type: z.string().optional().openapi({
     description: "Present if `group_by` contains `payment_type`.",
     example: "bank_transfer",
@@ -54,11 +57,11 @@ const StatsRowSchema = z.object({
   chargeback_amount: money("Amounts charged back in the interval, as far as known.", "0.00"),
   net_amount: money(
     "`gross_amount` minus `refund_amount` and `chargeback_amount`. Negative if more was refunded " +
-      "than paid in the interval.",
+      "and charged back than paid in the interval.",
     "14100000.00",
   ),
   median_seconds_to_pay: z.number().nullable().openapi({
-    description: "How long half of the customers took to pay, of the payments in `paid_count`; " +
+    description: "Median time from creation to payment, of the payments in `paid_count`; " +
       "accurate to about 5%. Null if none was paid, and if `group_by` contains " +
       "`transaction_status`.",
     example: 95,
@@ -67,14 +70,14 @@ const StatsRowSchema = z.object({
 
 const StatsSchema = z.object({
   as_of: timestamp("All changes until this time are included."),
-  from: timestamp("When the first interval begins."),
-  to: timestamp("When the last interval ends."),
+  from: timestamp("Start of the range. The `start` of the first row can be earlier."),
+  to: timestamp("End of the range (exclusive)."),
   interval: z.enum(STATS_INTERVALS).openapi({
     description: "The length of an interval.",
     example: "day",
   }),
   time_zone: z.string().openapi({
-    description: "Where days, weeks and months begin at midnight.",
+    description: "Days, weeks and months begin at midnight in this time zone.",
     example: "Asia/Jakarta",
   }),
   group_by: z.array(z.enum(STATS_GROUPS)).openapi({
@@ -82,7 +85,8 @@ const StatsSchema = z.object({
     example: ["payment_type"],
   }),
   rows: z.array(StatsRowSchema).openapi({
-    description: "By `start`, then by group. Intervals and groups without payments are absent.",
+    description: "Sorted by `start`, then by group. Intervals and groups without payments are " +
+      "absent.",
   }),
 }).openapi("PaymentStats", { description: "Figures of payments by time." });
 
@@ -135,9 +139,9 @@ const statsRoute = createRoute({
   description:
     "Returns figures of your payments by hour, day, week or month; staff and viewers get those of " +
     "all users. Counts belong to the interval in which the payments were created. Amounts belong " +
-    "to the interval in which they were paid, refunded or charged back: they do not change when a " +
-    "payment of an earlier month is refunded. If a bank reverses a payment, its amount is removed " +
-    "from the interval in which it was paid.\n\n" +
+    "to the interval in which they were paid, refunded or charged back: the amounts of a past " +
+    "month do not change when one of its payments is refunded. If a bank reverses a payment, its " +
+    "amount is removed from the interval in which it was paid.\n\n" +
     "The figures are updated every minute, and include all changes until `as_of`. For single " +
     "payments, use `GET /exports/payments/`. While the service counts all payments for the first " +
     "time, the error is `unavailable`. Invalid parameters, more than 1,000 intervals or more than " +
@@ -146,11 +150,11 @@ const statsRoute = createRoute({
   request: {
     query: z.object({
       from: text(40).optional().openapi({
-        description: `When the first interval begins; default: 30 days before \`to\`. ${TIME_RULE}`,
+        description: `Start of the range; default: 30 days before \`to\`. ${TIME_RULE}`,
         param: { examples: unsentExample("2026-03-05") },
       }),
       to: text(40).optional().openapi({
-        description: `When the last interval ends (exclusive); default: now. ${TIME_RULE}`,
+        description: `End of the range (exclusive); default: end of the current hour. ${TIME_RULE}`,
         param: { examples: unsentExample("2026-03-06") },
       }),
       interval: oneOf(STATS_INTERVALS).default("day").openapi({
@@ -158,7 +162,7 @@ const statsRoute = createRoute({
         param: { examples: unsentExample("day") },
       }),
       time_zone: text(60).default("Asia/Jakarta").openapi({
-        description: "Where days, weeks and months begin at midnight: a name such as " +
+        description: "Days, weeks and months begin at midnight in this time zone: a name such as " +
           "`Asia/Makassar`, or `UTC`. It must differ from UTC by whole hours, because the figures " +
           "are stored by hour; `Asia/Kolkata`, for example, is a `validation_error`.",
         param: { examples: unsentExample("Asia/Makassar") },

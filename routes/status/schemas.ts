@@ -142,8 +142,10 @@ export const StatusSchema = z.object({
     ),
   }).openapi({ description: "Events in lists and streams." }),
   outbox: z.object({
-    waiting_deliveries: count(`Events not yet delivered to in-process subscribers. ${BOUND}`),
-    oldest_event_seconds: seconds("Age of the oldest of these events in seconds."),
+    waiting_deliveries: count(
+      `Unfinished deliveries, each for one resource and one subscriber. ${BOUND}`,
+    ),
+    oldest_event_seconds: seconds("Age of the oldest event that is not delivered, in seconds."),
   }).openapi({ description: "Deliveries of events to in-process subscribers." }),
   webhooks: z.object({
     pending: count(`Pending deliveries. ${BOUND}`),
@@ -155,8 +157,8 @@ export const StatusSchema = z.object({
     oldest_received_seconds: seconds("Age of the oldest of these in seconds."),
     failed: count(
       "Notifications that could not be confirmed: the gateway did not respond for 7 days, or its " +
-        "response was not usable. The service checks their payments again. Replay a notification " +
-        `that has no payment with \`POST /notifications/{pk}/replay/\`. ${BOUND}`,
+        "response was not usable. The service checks their payments again. If a notification " +
+        `has no payment, replay it with \`POST /notifications/{pk}/replay/\`. ${BOUND}`,
     ),
   }).openapi({ description: "Notifications from the gateway." }),
   unanswered: z.object({

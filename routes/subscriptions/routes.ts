@@ -1,4 +1,4 @@
-/** `/subscriptions/…`: lists, creates, reads, checks, updates, disables, enables and cancels. */
+/** `/subscriptions/…`: lists, reads, checks, creates, changes, pauses and cancels subscriptions. */
 
 import { createRoute, z } from "@hono/zod-openapi";
 import { oneOf } from "../../core/input_fields.ts";
@@ -100,8 +100,8 @@ const createSubscriptionRoute = createRoute({
   summary: "Create a subscription",
   description: "Creates a recurring charge at the gateway: on a card saved by a charge with " +
     "`save_token_id`, or on a linked GoPay account. Each charge, successful or not, becomes a " +
-    "payment with its `subscription_id`; each successful one emits the event " +
-    "`subscription_charged`.\n\n" +
+    "payment with the subscription's id as `subscription_id`; each successful one emits the " +
+    "event `subscription_charged`.\n\n" +
     "The subscription is stored before the gateway is called; its token is not stored. An error " +
     "with `outcome: refused` means that nothing was created: fix the cause, and send the " +
     "request with a new key. `gateway_validation` means that the gateway rejected the token or " +
@@ -198,8 +198,8 @@ const updateRoute = createRoute({
     "`invalid_state` with the `subscription_status`. If the gateway rejects the new values, the " +
     "error is `gateway_validation`, and nothing is changed.\n\n" +
     "With `outcome: unknown` the gateway did not confirm whether it made the change: resend the " +
-    "same request with the same `Idempotency-Key`. If the gateway made the change, the next " +
-    "check also finds the new name, amount or interval.",
+    "same request with the same `Idempotency-Key`. If you do not, and the gateway made " +
+    "the change, the service finds the new name, amount or interval at its next check.",
   tags: ["Subscriptions"],
   request: {
     params: SubscriptionPath,

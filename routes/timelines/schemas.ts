@@ -12,7 +12,7 @@ const nullableId = (description: string, example: string | null) =>
 
 export const TimelineTransitionSchema = z.object({
   from_status: nullableText.openapi({
-    description: "Status before the transition; null if it was created.",
+    description: "Status before the transition; null if the record was created by it.",
     example: "pending",
   }),
   to_status: z.string().openapi({
@@ -72,10 +72,10 @@ export const TimelineDeliverySchema = z.object({
     example: 200,
   }),
   error: nullableText.openapi({
-    description: "Why the last attempt failed, for staff and viewers.",
+    description: "Why there was no response, or why the delivery expired; for staff and viewers.",
     example: null,
   }),
-  last_attempt_at: nullableTime("When it was last sent.", "2026-03-05T04:15:41.120Z"),
+  last_attempt_at: nullableTime("When the last attempt ended.", "2026-03-05T04:15:41.120Z"),
   next_attempt_at: nullableTime("When it is sent next.", null),
   delivered_at: nullableTime("When it was delivered.", "2026-03-05T04:15:41.120Z"),
 }).openapi("TimelineDelivery", { description: "The delivery of an event to a webhook endpoint." });

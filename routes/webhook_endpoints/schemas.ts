@@ -70,7 +70,7 @@ const attempt = {
     example: "ok",
   }),
   error: nullableText.openapi({
-    description: "Why there was no response.",
+    description: "Why there was no response, or why the delivery expired; otherwise null.",
     example: null,
   }),
 };

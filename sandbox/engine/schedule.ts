@@ -26,7 +26,7 @@ interface Entry {
   isCancelled: boolean;
 }
 
-/** Cancelled entries are removed when there are this many and they are half of all entries. */
+/** Cancelled entries are removed when there are this many and they are at least half of all. */
 const MAX_CANCELLED = 1000;
 
 /** Maximum delay of a timer. */

@@ -47,7 +47,7 @@ export interface TableOptions<T extends Stored> {
   final?: FinalRecords<T>;
 }
 
-/** How many final records are kept. */
+/** Which records are final, and how many of them are kept. */
 export interface FinalRecords<T> {
   /** Whether nothing is scheduled for the record, so that it probably does not change again. */
   isFinal: (record: T) => boolean;
@@ -176,7 +176,7 @@ export async function openTable<T extends Stored>(
       .finally(() => isTrimming = false);
   }
 
-  /** The journal has these records on disk, so that an interrupted move loses none. */
+  /** The journal still has these records on disk, so an interrupted move loses none. */
   function moveOut(oldest: T[], max: number) {
     const unchanged = oldest.filter((record) => records.get(record.id) === record);
     archive?.store(

@@ -3,7 +3,7 @@
 import { type ApiResponse, cutConnection, render } from "../http/response.ts";
 import type { Fault } from "./faults.ts";
 
-/** Faults that replace the operation: nothing is executed. */
+/** The response of a fault that replaces the operation (nothing is executed); null for others. */
 export async function respondWithFault(
   fault: Fault,
   refuse: (code: 429 | 500 | 503) => ApiResponse,
@@ -42,7 +42,7 @@ export async function respondWithFault(
   }
 }
 
-/** Faults that damage the response of an executed operation. */
+/** The damaged response of an executed operation; null if the fault does not damage it. */
 export function corruptResponse(fault: Fault | null, response: ApiResponse): Response | null {
   switch (fault?.fault) {
     case "answer_lost":

@@ -93,7 +93,7 @@ export function markOverdue(world: World, invoice: Invoice): void {
   world.invoices.put({ ...invoice, status: "overdue" });
 }
 
-/** Charge request of each method that the payment page offers. */
+/** For each method that the payment page offers, its own fields in the charge request. */
 const PAYABLE_BY: Partial<Record<MethodName, Record<string, unknown>>> = {
   bank_transfer: { bank_transfer: { bank: "bca" } },
   echannel: { echannel: { bill_info1: "Payment", bill_info2: "Invoice" } },

@@ -43,7 +43,7 @@ const PREFIX = "subscription";
 
 export type CreateRequest = ReturnType<typeof readCreate>;
 
-/** Validated before the idempotency key is checked, unlike all other endpoints. */
+/** Runs before the idempotency key is checked; all other endpoints validate the body after it. */
 export function readCreate(body: unknown) {
   return validate(Create, body, PREFIX);
 }
@@ -133,7 +133,7 @@ export function updateSubscription(world: World, id: string, body: unknown) {
   return UPDATED;
 }
 
-/** Scheduled retries still run. */
+/** Stops new cycles; a scheduled retry of the current cycle still runs. */
 export function disableSubscription(world: World, id: string) {
   world.subscriptions.put({ ...findSubscription(world, id), status: "inactive" });
   return UPDATED;

@@ -183,8 +183,8 @@ function urlsFor(world: Pick<World, "settings">, { notify }: Transaction): strin
 }
 
 /**
- * From 0 to 1, derived from the webhook's id. The shared random numbers cannot be used: responses
- * arrive in any order, and later ids would depend on that order.
+ * From 0 to 1, derived from the webhook's id. `world.random` cannot be used: responses arrive in
+ * any order, and the ids that it generates later would depend on that order.
  */
 function jitterFor(id: string, attempt: number): number {
   return parseInt(id.replaceAll("-", "").slice(attempt, attempt + 7), 16) / 16 ** 7;

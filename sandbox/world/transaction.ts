@@ -33,7 +33,7 @@ export interface Transaction extends Stored {
   expiresAt: number | null;
   capturedAt: number | null;
   settledAt: number | null;
-  /** When the bank or provider accepts or denies the payment by itself. */
+  /** When a scheduled decision about the payment is due, such as that of a slow card issuer. */
   decidesAt: number | null;
   /** Why the bank or provider denied the payment. */
   message: string | null;
@@ -49,7 +49,7 @@ export interface Transaction extends Stored {
   popId?: string;
   /** Webhook URLs of this transaction: `override` replaces the merchant's, `append` adds to them. */
   notify: { override: string[]; append: string[] };
-  /** Id of the first payment to the same virtual account; null for this first payment. */
+  /** For a repeated payment to a virtual account, the id of the first payment; otherwise null. */
   parentId: string | null;
   subscriptionId: string | null;
   invoiceId: string | null;

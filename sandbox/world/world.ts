@@ -39,7 +39,7 @@ export interface World {
 
 /** The world with the functions that only the server uses. */
 export interface OpenWorld extends World {
-  /** Stores the settings and the clock. */
+  /** Stores what is not in a table: settings, clock, merchant id and random state. */
   saveState(): void;
   /** Stops deliveries; those in progress are repeated after the next start. */
   stopNotifications(): Promise<void>;
@@ -72,7 +72,7 @@ export interface Settings {
   pay_account_notification_url: string | null;
   /** Whether an order id can be used again after its transaction was denied. */
   reuse_order_id_after_deny: boolean;
-  /** The status after a denied challenge: `cancel` in recordings of 2021, `deny` in older ones. */
+  /** The status after a denied challenge: `cancel` in responses recorded in 2021, `deny` before. */
   denied_review_status: "cancel" | "deny";
   /** Whether status responses contain the merchant's metadata. Recorded responses do not. */
   metadata_in_status: boolean;

@@ -190,7 +190,7 @@ outcome.notRetried = [
   timeoutError instanceof ConnectionError && unresponsiveClient.requests.length,
 ];
 
-// Live events, across a connection that breaks after the first one.
+// Live events: the connection breaks after the first event, and the client resumes the stream.
 const watchedPayment = await charge();
 const breakingClient = clientWithFetch(async (request, count) => {
   const response = await fetch(request);
@@ -200,7 +200,7 @@ const breakingClient = clientWithFetch(async (request, count) => {
 });
 const streamed: Event[] = [];
 const signal = AbortSignal.timeout(30_000);
-// Without the event of the charge, which may be published before or after the stream is opened.
+// Excludes the event of the charge, which may be published before or after the stream is opened.
 const watched = {
   resource_id: watchedPayment.id,
   name: ["payment_settled" as const, "payment_refunded" as const],

@@ -4,7 +4,7 @@
 export interface CallLimits {
   /** Timeout of one attempt. */
   timeoutMs?: number;
-  /** How often the request is retried if that is safe; 0 for never. */
+  /** The maximum number of retries, which are made only if they are safe; 0 for none. */
   maxRetries?: number;
 }
 

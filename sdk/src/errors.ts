@@ -70,7 +70,7 @@ export class ConnectionError extends Error {
 
 /** Converts an error of the generated client. After an abort, returns the reason of the signal. */
 export function toCallError(error: unknown, response?: Response, request?: Request): unknown {
-  // Without a request the caller made a mistake, such as an invalid base URL.
+  // No request was built: the caller made a mistake, such as an invalid base URL.
   if (!request) return error;
   if (request.signal.aborted) return request.signal.reason;
   const idempotencyKey = request.headers.get("Idempotency-Key");

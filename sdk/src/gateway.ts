@@ -28,8 +28,8 @@ export interface PaymentGatewayOptions {
   /** An API key (`gk_…`) or a JWT, not empty. A function is called before every request. */
   apiKey: string | (() => string | Promise<string>);
   /**
-   * How often a request is retried if there was no response, or if its status is retryable (409,
-   * 429, 500, 502, 503, 504). Only safe requests are retried: reads, and writes with an
+   * How many times a request is retried if there was no response, or if its status is retryable
+   * (409, 429, 500, 502, 503, 504). Only safe requests are retried: reads, and writes with an
    * `Idempotency-Key`. Default: 2.
    */
   maxRetries?: number;

@@ -38,7 +38,10 @@ export class Payments {
     this.#client = client;
   }
 
-  /** Your payments, newest first. */
+  /**
+   * Your payments, newest first; for staff and viewers, those of all users. Filters by settlement
+   * time can change the order.
+   */
   list(
     query: ListQuery<ListPaymentsData["query"]> = {},
     options?: CallOptions,
@@ -65,7 +68,7 @@ export class Payments {
     );
   }
 
-  /** Polls the payment until it is no longer pending, or until `until` returns true. */
+  /** Polls the payment until `until` returns true. Default: until it is no longer pending. */
   wait(
     pk: string,
     options: WaitOptions & { until?: (payment: Payment) => boolean } = {},

@@ -277,7 +277,7 @@ Deno.test("start: a database role without DDL rights is enough, except if migrat
   );
 });
 
-Deno.test("start: exits with 1 and one line without the password if the database rejects the login", async () => {
+Deno.test("start: exits with 1 and one line without the password if the password or the database name is wrong", async () => {
   const url = new URL(await createDatabase());
   const wrongPassword = Object.assign(new URL(url), { password: "hunter2" }).href;
   const wrongDatabase = Object.assign(new URL(url), { pathname: "/nowhere" }).href;

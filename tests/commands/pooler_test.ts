@@ -277,8 +277,9 @@ Deno.test({
     assert.equal((await service.get("/health/ready/")).status, 200);
     assert.deepEqual([...new Set(statuses.values())].sort(), [201, 503]);
 
-    // The callers retry the failed charges, at an instance whose clock is past every lease. No webhooks
-    // now: to the first instance, a transaction seems older than a payment that this clock has dated.
+    // The callers retry the failed charges, at an instance whose clock is past every lease. The new
+    // payments get the time of this clock, so their transactions would seem too old to the first
+    // instance. Therefore the sandbox sends no notifications from now on.
     await sandbox.control("settings", { notification_url: null }, "PATCH");
     const key = await otherInstance.createKey();
     for (const [order, status] of statuses) {

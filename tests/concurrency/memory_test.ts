@@ -26,6 +26,6 @@ Deno.test("pause and unlessAborted: keep no memory of earlier calls with the sam
   }).output();
   await Deno.remove(program);
   const bytesPerCall = parseFloat(new TextDecoder().decode(stdout));
-  // With a pending promise in `Promise.race` instead of the signal, these are more than 300 bytes.
+  // With `Promise.race` and a pending promise, each call would keep more than 300 bytes.
   assert.ok(bytesPerCall < 50, `${bytesPerCall} bytes`);
 });

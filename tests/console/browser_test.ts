@@ -75,7 +75,7 @@ Deno.test({
   },
 });
 
-/** Opens a page, and waits until it receives events: it is not told about earlier ones. */
+/** Opens a page, and waits until it receives events: it does not get earlier ones. */
 async function openLive(page: Page, url: string): Promise<void> {
   await Promise.all([page.waitForResponse(/\/live\//), page.goto(url)]);
 }
@@ -202,7 +202,7 @@ Deno.test({
     await page.getByRole("heading", { name: "Comparing the report" }).waitFor();
     const [id] = page.url().match(/[0-9a-f-]{36}/);
     await compareReport(payments, id);
-    // The page finds out by itself.
+    // The page loads the result by itself.
     await page.getByText("Has differences").waitFor();
     await page.getByRole("link", { name: "Other amount 20,000" }).click();
     await page.getByRole("link", { name: paid.order_id }).first().waitFor();

@@ -73,7 +73,7 @@ function fieldsOf(
   };
 }
 
-/** Fails unless the gateway was sent nothing since then, and the records are the same. */
+/** Fails if the gateway has got more than `asked` requests, or if a record has changed. */
 async function assertUnchanged(
   payments: RelayedPayments,
   { payment, invoice, subscription }: Records,
@@ -100,7 +100,7 @@ Deno.test("console forms: a viewer changes no payment, invoice or subscription, 
   for (const [name, { id }] of Object.entries(records)) {
     const { status, html } = await viewer.open(`/console/${name}s/${id}/`);
     assert.equal(status, 200);
-    assert.match(html, /Viewers change nothing/);
+    assert.match(html, /Viewers cannot change anything/);
     const actions = formsOf(html).map(({ action }) => action);
     assert.deepEqual(actions, ["/console/sign-out/", "/console/preferences/"], name);
   }
@@ -117,7 +117,7 @@ Deno.test("console forms: a viewer changes no payment, invoice or subscription, 
   await assertUnchanged(payments, records, asked);
 });
 
-Deno.test("console forms: from another origin, without an origin, or without their token they are refused", async () => {
+Deno.test("console forms: are refused from another origin, without an origin, and without their token", async () => {
   await using payments = await openRelayed({ databaseUrl });
   const records = await createRecords(payments);
   const { app } = payments;
@@ -139,7 +139,7 @@ Deno.test("console forms: from another origin, without an origin, or without the
   await assertUnchanged(payments, records, asked);
 });
 
-Deno.test("console forms: a form without its key or without what it has shown does nothing", async () => {
+Deno.test("console forms: a form does nothing without its key, or without the state that it showed", async () => {
   await using payments = await openRelayed({ databaseUrl });
   const records = await createRecords(payments);
   const { app } = payments;
@@ -232,7 +232,7 @@ Deno.test("console: text of customers, callers and the gateway is shown as text 
   const pages = [];
   for (const path of paths) pages.push(await staff.open(path));
 
-  // The gateway's own texts: a link that is no web address, and an error message.
+  // The gateway's own texts: messages in responses and in errors.
   payments.relay.intercept = async (_request, pass) => {
     const response = await pass();
     const answer = JSON.stringify(await response.json());

@@ -24,7 +24,7 @@ async function openStaff({ app, staff }: TestInvoices): Promise<Browsing> {
   return await signInTo(app, staff);
 }
 
-/** The text of the links in the first columns of a table. */
+/** The invoice numbers in a list. */
 function numbersIn(html: string): string[] {
   return [...html.matchAll(/<td><a href="\/console\/invoices\/[^"]+">([^<]+)<\/a><\/td>/g)]
     .map(([, number]) => number!);
@@ -210,7 +210,7 @@ Deno.test("console invoice: an invoice that the gateway has not confirmed says s
   assert.match(unknown.html, /did not confirm whether it created the invoice/);
   const [, id] = unknown.html.match(/href="\/console\/invoices\/([^"]+)\/">Open the invoice/)!;
   const again = await staff.submit(/new/, { step: "create" });
-  assert.match(again.html, /The invoice was created/, "the same form ends the same creation");
+  assert.match(again.html, /The invoice was created/, "the same form completes the same creation");
   assert.ok(again.path.includes(id!));
   assert.equal(new Set(sentInvoices(invoices).map(({ key }) => key)).size, 1);
 
@@ -220,7 +220,7 @@ Deno.test("console invoice: an invoice that the gateway has not confirmed says s
   const [, pending] = lost.html.match(/href="(\/console\/invoices\/[^"]+)">Open the invoice/)!;
   const { html } = await staff.open(pending!);
   assert.match(html, /class="notice">The gateway has not confirmed this invoice/);
-  assert.match((await staff.submit(/check-status/)).html, /could not be asked/);
+  assert.match((await staff.submit(/check-status/)).html, /could not be checked/);
 });
 
 /** Opens the form for an invoice, and fills it in up to the page that shows it. */
@@ -315,7 +315,7 @@ Deno.test("console invoice form: shows errors at their fields and keeps what was
   assert.equal(none.status, 400);
   assert.match(none.html, /class="field-error">must/);
   const past = await fillAndReview(staff, { due_date: "2020-01-01" });
-  assert.equal(past.status, 200, "the gateway's date decides when the invoice is created");
+  assert.equal(past.status, 200, "only the creation compares the due date with today");
   assert.match((await staff.submit(/new/, { step: "create" })).html, /id="due_date-error"/);
   assert.deepEqual(sentInvoices(invoices), []);
 });

@@ -16,7 +16,7 @@ import { until } from "../support/until.ts";
 
 const SERVER_KEY = "SB-Mid-server-of-the-restart";
 
-Deno.test("console: while the database is away, every page says so without details; then the session goes on", async () => {
+Deno.test("console: while the database is down, every page says so without details; then the session still works", async () => {
   const databaseUrl = await createDatabase({ isNew: true });
   const { proxy, url } = throughProxy(databaseUrl);
   await using _ = proxy;
@@ -51,7 +51,7 @@ Deno.test("console: while the database is away, every page says so without detai
 });
 
 Deno.test({
-  name: "console in a browser: a page that failed because the database was away recovers by itself",
+  name: "console in a browser: a page that failed because the database was down recovers by itself",
   ignore: BROWSER === null,
   sanitizeResources: false,
   async fn() {
@@ -101,12 +101,12 @@ Deno.test({
     await page.goto(`${service.url}/console/payments/`);
     await page.getByText(await charge(service.url, key)).waitFor();
     await page.evaluate("window.isSamePage = true");
-    // The first ends its streams; the second is just gone.
+    // After SIGTERM the service ends its streams; after SIGKILL it does not.
     for (const signal of ["SIGTERM", "SIGKILL"] as const) {
       service.signal(signal);
       await service.ended;
       service = await start();
-      // The page may connect before or after the first of them; it follows the second.
+      // The page may connect only after the first charge; then it shows the second one live.
       for (const _ of ["first", "second"]) {
         await page.getByText(await charge(service.url, key)).waitFor();
       }

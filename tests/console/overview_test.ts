@@ -17,7 +17,7 @@ async function openStaff({ app }: TestPayments): Promise<Browsing> {
 
 const DAY_MS = 86_400_000;
 
-/** A time of UTC, so many days before a day in the past. Browsers refuse cookies of the far future. */
+/** A time in UTC, `daysBefore` days before two days ago. Cookies of the far future are refused. */
 function timeOf(time: string, daysBefore = 0): number {
   const day = new Date(Date.now() - (2 + daysBefore) * DAY_MS).toISOString().slice(0, 10);
   return Date.parse(`${day}T${time}:00Z`);
@@ -305,7 +305,7 @@ Deno.test("console overview: counts at most 100, and links each report that has 
 });
 
 Deno.test("console overview: says that the gateway does not respond", async () => {
-  // By default nothing listens at the gateway's address.
+  // Nothing listens at this address.
   await using payments = await openPayments({ gatewayUrl: "http://127.0.0.1:2" });
   const body = { payment_type: "gopay", gross_amount: 44_000 };
   for (let call = 0; call < 5; call++) await payments.post("/charge/", body);

@@ -24,7 +24,7 @@ function jakartaDay(): string {
   return new Date(Date.now() + 7 * 3_600_000).toISOString().slice(0, 10);
 }
 
-Deno.test("console payments: every filter of the API finds the same payments", async () => {
+Deno.test("console payments: every filter of the API finds its payments", async () => {
   await using payments = await openPayments();
   const { app } = payments;
   const bob = await app.createKey({ userId: "bob" });
@@ -126,7 +126,7 @@ Deno.test("console payments: the view stays when the language is changed", async
   );
 });
 
-Deno.test("console: the file of a view has exactly its payments, as the API's export of the same filters", async () => {
+Deno.test("console: the export of a view has exactly its payments, like the API's export with these filters", async () => {
   await using payments = await openPayments();
   const { app } = payments;
   const email = `${randomUUID()}@example.com`;
@@ -156,7 +156,7 @@ Deno.test("console: the file of a view has exactly its payments, as the API's ex
   assert.equal(refused.status, 400);
 });
 
-Deno.test("console: the file of refunds has those of the chosen status", async () => {
+Deno.test("console: the export of refunds has only those of the chosen status", async () => {
   await using payments = await openPayments();
   const payment = await payments.paid("gopay");
   await payments.post(`/payments/${payment.id}/refund/`, { amount: 10_000 });
@@ -187,7 +187,7 @@ Deno.test("console exports: the audit records who exported what, also for viewer
   );
 });
 
-Deno.test("console exports: count together with the API's, and need a session", async () => {
+Deno.test("console exports: share the limit of the API's exports, and need a session", async () => {
   await using payments = await openPayments();
   const { app } = payments;
   const key = await app.createKey({ userId: "ops", isStaff: true });

@@ -95,7 +95,7 @@ function browseWith({ app }: TestPayments, { cookies }: Browsing): Browsing {
   return tab;
 }
 
-Deno.test("console refund: rejects a form whose amount is more than what is left by now", async () => {
+Deno.test("console refund: rejects a form that is older than another refund, and an amount above the rest", async () => {
   await using payments = await openPayments();
   const payment = await payments.paid("gopay");
   const staff = await openStaff(payments);
@@ -167,7 +167,7 @@ Deno.test("console: a viewer sees payments and changes nothing, also by forged r
   const payment = await payments.charge("bca");
   const viewer = await signInTo(payments.app, await payments.app.createKey({ isViewer: true }));
   const { html } = await viewer.open(`/console/payments/${payment.id}/`);
-  assert.match(html, /Viewers change nothing/);
+  assert.match(html, /Viewers cannot change anything/);
   assert.deepEqual(formsOf(html).map(({ action }) => action), [
     "/console/sign-out/",
     "/console/preferences/",

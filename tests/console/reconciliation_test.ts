@@ -85,7 +85,7 @@ Deno.test("console reconciliation: shows the progress, the result with fees by d
   assert.match(list.html, /5 Mar 2026 – 6 Mar 2026<\/a>.*<td class="amount">3<.*Has differences/);
 });
 
-Deno.test("console reconciliation: the same file twice is recognised and says so", async () => {
+Deno.test("console reconciliation: recognises a file that was uploaded before, and says so", async () => {
   await using payments = await openPayments();
   const staff = await openStaff(payments);
   const file = "order_id,amount\nA-1,1000\n";
@@ -130,7 +130,7 @@ Deno.test("console reconciliation: a payment with a difference is checked at the
   assert.equal((await payments.read(payment.id)).is_paid, true);
 });
 
-Deno.test("console reconciliation: many differences have pages, by kind, each small", async () => {
+Deno.test("console reconciliation: shows many differences on small pages, filtered by result", async () => {
   await using payments = await openPayments();
   const staff = await openStaff(payments);
   const evil = `"'><script>alert(1)</script>${"&".repeat(200)}`;

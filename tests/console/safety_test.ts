@@ -104,7 +104,7 @@ function formOf({ path }: { path: string }, token: string): FormFields {
   return form;
 }
 
-/** Change nothing but cookies of the browser, or need no session. */
+/** Forms that need no session: they only set cookies, or create the session. */
 const WITHOUT_SESSION = ["/preferences/", "/sign-in/"];
 
 const ASSETS = ["/console.css/", "/console.js/", "/upload.js/"];
@@ -199,7 +199,7 @@ Deno.test("console: every page forbids frames, foreign content and caching, and 
   assert.ok(count > 20);
 });
 
-/** Ends attributes, elements and texts of scripts. */
+/** Would break out of attributes, elements and scripts if it were not escaped. */
 const PROBE = `"'><script>alert(1)</script><img src=x onerror=alert(2)>`;
 
 Deno.test("console: text of receivers, callers, users and the gateway is shown as text on every page", async () => {
@@ -232,7 +232,7 @@ Deno.test("console: text of receivers, callers, users and the gateway is shown a
     update gateway.api_keys set name = '${text}', user_id = '${text}' where user_id = 'victim';
     update gateway.console_sessions set user_id = '${text}' where user_id = 'victim'`,
   );
-  // The newest entries come first, so the random id of the entry above must be a recent one.
+  // The list is ordered by id, newest first: the highest id puts the entry on the first page.
   await runSql(
     webhooks.databaseUrl,
     `update gateway.audit set id = '${"f".repeat(8)}-ffff-7fff-bfff-${"f".repeat(12)}'
@@ -275,7 +275,7 @@ Deno.test("console: the development key signs in only by a form of this machine'
   for (const host of ["127.0.0.1:8000", "localhost:8000", "[::1]:8000", "localhost"]) {
     assert.deepEqual(await signIn(host), { isOffered: true, isSignedIn: true }, host);
   }
-  // A name that another site has let point to this machine is no proof of a local user.
+  // Another site can point its host name at this machine, so the request may come from that site.
   const foreign = [
     "evil.example:8000",
     "127.0.0.1.evil.example",
@@ -301,7 +301,7 @@ Deno.test("console: the development key signs in only by a form of this machine'
   assert.equal(sent.status, 403, "a form without the cookie of the page");
 });
 
-Deno.test("console: a session that another user planted is not the session of the one who signs in", async () => {
+Deno.test("console: a sign-in does not use a session that another user planted in the browser", async () => {
   await using app = await openApp({ databaseUrl });
   const mallory = await signInTo(app, await app.createKey({ userId: "mallory", isStaff: true }));
   const planted = mallory.cookies.get("console_session")!;

@@ -48,7 +48,7 @@ Deno.test("console notifications: are filtered by result, order and day", async 
   assert.match((await staff.open("/console/notifications/")).html, /Unknown transaction/);
 });
 
-Deno.test("console notification: shows what the gateway sent, what came of it, and the payment", async () => {
+Deno.test("console notification: shows what the gateway sent, the result, and the payment", async () => {
   await using payments = await openNew();
   const payment = await payments.charge("bca");
   const id = await insertNotification(payments, {
@@ -131,7 +131,7 @@ Deno.test("console schedule: shows the last and the next run of every task, and 
   assert.match(html, /No instance runs the schedule/);
 });
 
-Deno.test("nextRun: is the next full minute that fits", () => {
+Deno.test("nextRun: returns the next minute that matches the cron expression", () => {
   const at = (cron: string, time: string) =>
     nextRun(cron, new Date(`2026-11-16T${time}Z`)).toISOString().slice(11, 16);
   assert.equal(at("* * * * *", "10:03:20"), "10:04");

@@ -128,7 +128,7 @@ Deno.test("console: a session ends when its JWT expires", async () => {
   assert.equal((await browsing.open("/console/payments/")).path, "/console/sign-in/");
 });
 
-Deno.test("console: sessions are listed, staff end them, and signing out ends one's own", async () => {
+Deno.test("console: lists sessions; staff can end them, and signing out ends the user's own session", async () => {
   await using app = await openApp({ databaseUrl: await createDatabase() });
   const staff = await signInTo(app, await app.createKey({ userId: "boss", isStaff: true }));
   const viewer = await signInTo(app, await app.createKey({ userId: "auditor", isViewer: true }));

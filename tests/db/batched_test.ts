@@ -67,7 +67,7 @@ Deno.test("batched: after a batch of several items, the next items also run in o
   assert.deepEqual(counter.batches, [[1], [2, 3, 4], [5, 6, 7]]);
 });
 
-Deno.test("batched: an item does not wait for others that do not come", async () => {
+Deno.test("batched: after a batch of several items, a single item does not wait for more items", async () => {
   await using counter = await openCounter();
   await Promise.all([1, 2, 3, 4].map(counter.count));
   assert.equal(await counter.count(5), 50);

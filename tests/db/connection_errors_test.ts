@@ -5,7 +5,7 @@ import { createDatabase } from "../support/database/database.ts";
 import { throughProxy } from "../support/database/tcp_proxy.ts";
 import { until } from "../support/until.ts";
 
-Deno.test("database: a connection that is lost while the driver requests the array types fails its statement, and the stray error is recognized", async () => {
+Deno.test("database: if a connection is lost while the driver requests the array types, its statement fails, and the driver's unhandled rejection is recognized", async () => {
   const { proxy, url } = throughProxy(await createDatabase());
   await using _ = proxy;
   const stray: unknown[] = [];

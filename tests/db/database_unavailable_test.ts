@@ -108,7 +108,7 @@ Deno.test("database: the deadline is below 2 seconds, so that callers get an err
   assert.ok(DEADLINE_MS < 2_000);
 });
 
-/** Because this query succeeds, the database counts as slow, not as unreachable. */
+/** Runs a query that succeeds, so that the database counts as slow, not as unreachable. */
 async function queryOnce(app: TestApp): Promise<void> {
   await app.database.query((sql) => sql`select 1`);
 }

@@ -178,7 +178,7 @@ Deno.test("migration of search keys: waits for a locked payment, and continues a
 
 const SMALL_ROWS = 1_000;
 const LARGE_ROWS = 30_000;
-/** The late page starts below this payment. */
+/** The late page continues after this payment, so it begins with the next older one. */
 const LATE = 701;
 const PAGE = 3;
 const MAX_RATIO = 1.3;
@@ -189,7 +189,7 @@ function idOf(number: number): string {
 
 const START = Date.parse("2026-01-01T00:00:00Z");
 
-/** Payments 1, 2, 3, …, each created and settled a second after the previous one. */
+/** Payments 1, 2, 3, … with ascending ids, each settled a second after the previous one. */
 async function createPayments(rows: number): Promise<string> {
   const url = await createDatabase({ isNew: true });
   await runSql(
@@ -255,7 +255,7 @@ const FLAT_FILTERS: Record<string, (rows: number) => Partial<PaymentFilter>> = {
 /** These match no payment: each request examines the maximum number of payments and finds none. */
 const RARE = ["an email and a status that no payment has"];
 
-Deno.test("payment list: each filter reads about as many rows for a late page as for the first, in a small and in a large table", async () => {
+Deno.test("payment list: each filter reads about as many rows for a late page as for the first, in a small and in a large table; a filter without matches reads a bounded number", async () => {
   const urls = { small: await createPayments(SMALL_ROWS), large: await createPayments(LARGE_ROWS) };
   for (const [name, filterOf] of Object.entries(FLAT_FILTERS)) {
     for (const owner of [null, "alice"]) {

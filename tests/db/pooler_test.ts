@@ -57,7 +57,7 @@ async function openPooled(
   };
 }
 
-/** Statements that wait for the pooler have a time limit of 1.8 s, so a test repeats them. */
+/** Repeats a statement until it succeeds: one that waits for the pooler fails after 1.8 s. */
 async function untilResponds({ query }: Database): Promise<void> {
   const responds = () => query((sql) => sql`select 1`).then(() => true, () => false);
   await until("the database responds", responds);
@@ -130,7 +130,7 @@ function openKeyChangingProxy(databaseUrl: string): { url: string } & AsyncDispo
 }
 
 Deno.test({
-  name: "pooler: two URLs of one database are equal, those of two databases are not",
+  name: "pooler: recognizes whether two URLs lead to the same database",
   ignore,
   async fn() {
     await using pooled = await openPooled();
@@ -264,8 +264,8 @@ Deno.test({
 });
 
 /**
- * A statement and a transaction that resolve to their error, or null. The server would cancel them after
- * a while, which is the same error, so it does not matter how long the end of the pooler takes.
+ * Starts a slow statement and a slow transaction. Each promise resolves to the error, or to null.
+ * If the pooler takes long to end, the server cancels them first, which causes the same error.
  */
 function startSlowStatements(database: Database): Promise<unknown>[] {
   return [
@@ -277,7 +277,7 @@ function startSlowStatements(database: Database): Promise<unknown>[] {
   ].map((work) => work.then(() => null, (error) => error));
 }
 
-/** False: one of them has ended before both were seen; then all of them have ended. */
+/** Waits until both are running. If one of them ends first, returns false after both ended. */
 async function areBothRunning(server: string, running: Promise<unknown>[]): Promise<boolean> {
   let hasOneEnded = false;
   for (const work of running) work.then(() => hasOneEnded = true);
@@ -340,7 +340,7 @@ Deno.test({
     }
     for (const other of others) await other.end();
     await untilResponds(database);
-    // Each statement waits for the other one, so both connections are needed.
+    // The first transaction waits for the second one, so both connections are needed.
     const lock = Promise.withResolvers<void>();
     await Promise.all([
       database.transaction(async (sql) => {

@@ -91,7 +91,7 @@ async function createCertificate({ cluster, runAs }: Layout): Promise<void> {
   assert.ok(success, new TextDecoder().decode(stderr));
 }
 
-Deno.test("sslmode=prefer: waits while the server is unreachable, and then leaves the URL unchanged", async () => {
+Deno.test("sslmode=prefer: waits for an unreachable server, and leaves the URL unchanged if the wait is over", async () => {
   const { proxy, url } = throughProxy(`${await createDatabase()}?sslmode=prefer`);
   await using _proxy = proxy;
   proxy.cut();

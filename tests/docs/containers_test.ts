@@ -86,7 +86,7 @@ Deno.test("container files: use the same Deno as the rest of the project", async
   assert.deepEqual([...versions], [Deno.version.deno]);
 });
 
-Deno.test("container files: every copied path exists and is included, and no other path is included", async () => {
+Deno.test("container files: every copied path exists, and .containerignore includes exactly these paths", async () => {
   const copied = [...service.copied, ...sandbox.copied].map((name) => name.replace(/\/$/, ""));
   for (const name of copied) await Deno.stat(join(PROJECT, name));
   assert.deepEqual([...new Set(copied)].sort(), (await includedPaths()).sort());
@@ -139,11 +139,11 @@ Deno.test("compose.yaml: its start scripts have the command lines of the images"
   }
 });
 
-Deno.test("compose.yaml: the first start prints a key once, and a payment with it becomes paid", async () => {
+Deno.test("compose.yaml: only the first start prints the key, and a payment with this key becomes paid", async () => {
   const ports = { PORT: String(freePort()), SANDBOX_PORT: "0" };
   const script = join(PROJECT, "deploy/compose.sh");
   const start = () => run(sandbox, ["sh", script, "sandbox"], ports);
-  // The volume `data`.
+  // Both containers use this folder, which is the volume `data`.
   const data = join(sandbox.workdir, ".data");
   await Deno.symlink(data, join(service.workdir, ".data"));
   let key = "";

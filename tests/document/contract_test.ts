@@ -69,12 +69,12 @@ const UNDECLARED: Record<string, [ResponseChanges, RegExp]> = {
   "a field": [{ body: { ...caller, shoe_size: 42 } }, /shoe_size/],
   "a field of a problem": [{ ...unauthenticated, body: { ...problem, stack: "at …" } }, /stack/],
   "a content type": [{ type: "text/html" }, /has the content type text\/html/],
-  "a type of a field": [{ body: { ...caller, is_staff: "no" } }, /\/is_staff must be boolean/],
-  "a code": [
+  "the type of a field": [{ body: { ...caller, is_staff: "no" } }, /\/is_staff must be boolean/],
+  "a code for the status": [
     { ...unauthenticated, body: { ...problem, code: "not_found" } },
     /not_found is not in the document/,
   ],
-  "a code that no error has": [
+  "a code for any status": [
     { ...unauthenticated, body: { ...problem, code: "on_fire" } },
     /\/code must be equal to one of the allowed values/,
   ],

@@ -213,7 +213,7 @@ Deno.test("subscriber: an event whose handler crashes every process is skipped, 
   await runAll(app, advance);
   assert.deepEqual(names(handled), ["settled"]);
   const [firstJob] = await jobsOf(app, id);
-  assert.match(firstJob!.error!, /crashed or lost its lease/);
+  assert.match(firstJob!.error!, /crashed or lost their lease/);
 });
 
 Deno.test("subscriber: if it exceeds the time limit, it is aborted and retried", async () => {

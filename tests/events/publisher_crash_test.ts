@@ -88,7 +88,7 @@ Deno.test("event publisher: if its process is killed under load, another process
 
   let isLoading = true;
   let charged = 0;
-  /** Charges at one of the two processes; requests to a killed process fail. */
+  /** Sends charges to one of the two processes; requests to a killed process fail. */
   async function load(target: () => Service): Promise<void> {
     const headers = { Authorization: `Bearer ${key}`, "Content-Type": "application/json" };
     const init = { method: "POST", headers, body: JSON.stringify(CHARGE) };

@@ -56,7 +56,7 @@ Deno.test("mask: hides card numbers anywhere in the text", () => {
   for (const [text, masked] of Object.entries(numbers)) assert.equal(maskText(text), masked);
 });
 
-Deno.test("mask: keeps payment numbers and masked cards", () => {
+Deno.test("mask: keeps the numbers that customers need to pay, and masked cards", () => {
   for (const name of ["va_number", "permata_va_number", "bill_key", "payment_code"]) {
     const text = `{"${name}":"${CARD}","masked_card":"48111111-1114"}`;
     assert.equal(maskText(text), text);

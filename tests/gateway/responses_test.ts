@@ -128,7 +128,7 @@ Deno.test("response: converts each transaction of a multi-use virtual account", 
   assert.equal(body.transactions[0]?.gross_amount, "1.00");
 });
 
-Deno.test("202: is a denial only if the body reports a denial", async () => {
+Deno.test("202: for a transaction, is a denial only if the body reports a denial", async () => {
   const denials = [
     { status_code: "202", transaction_status: "DENY" },
     { status_code: 202, transaction_status: "deny", fraud_status: "deny" },
@@ -157,7 +157,7 @@ Deno.test("202: without a status code in the body means that an earlier call is 
   assert.ok(isEarlierCallInProgress(response));
 });
 
-Deno.test("202: is a denial for a pay account", async () => {
+Deno.test("202: for a pay account, is always a denial", async () => {
   const body = { status_code: "202", channel_response_code: "105" };
   await using fake = openFakeGateway(respondWith(body));
   const response = await clientFor(fake.url).createPayAccount({});

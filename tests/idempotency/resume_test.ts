@@ -284,7 +284,7 @@ Deno.test("refund: a request that takes over the key sees the refund that the fi
   assert.equal(await refund.timesDone(), 1);
 });
 
-Deno.test("charge: a duplicate order id without a visible transaction leaves the outcome unknown", async () => {
+Deno.test("charge: if the gateway reports a duplicate order id but finds no transaction, the outcome is unknown", async () => {
   await using payments = await openRelayed({ databaseUrl });
   const { post, relay, sandbox } = payments;
   const headers = newKey();

@@ -149,7 +149,7 @@ const BEYOND_LIMITS: Record<string, [field: string, more: Json][]> = {
 };
 
 for (const [name, cases] of Object.entries(BEYOND_LIMITS)) {
-  Deno.test(`invoice: rejects ${name} by field, without storing or sending anything`, async () => {
+  Deno.test(`invoice: rejects ${name}, names the field, and stores and sends nothing`, async () => {
     await using invoices = await openInvoices();
     for (const [field, more] of cases) {
       assert.deepEqual(
@@ -250,7 +250,7 @@ Deno.test("invoice: accepts a total at the limit, and rejects one rupiah more", 
   );
 });
 
-Deno.test("invoice: rejects too many items by their number or by the size of the body", async () => {
+Deno.test("invoice: rejects too many items, and a body that is too large", async () => {
   await using invoices = await openInvoices({ databaseUrl });
   const { now, post, relay } = invoices;
   const manyItems = { items: Array(2_000).fill({ description: "a" }) };

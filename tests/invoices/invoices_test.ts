@@ -182,7 +182,7 @@ Deno.test("invoice creation: 200 concurrent invoices get distinct numbers and or
   assert.equal(invoices.relay.times(CREATE), 200);
 });
 
-Deno.test("invoice creation: rejects an invoice_number that any user ever used, even for a voided invoice", async () => {
+Deno.test("invoice creation: rejects an invoice_number that is in use by any user, even for a voided invoice", async () => {
   await using invoices = await openInvoices({ databaseUrl });
   const { app, now, post, relay } = invoices;
   const bob = await app.createKey({ userId: "bob" });

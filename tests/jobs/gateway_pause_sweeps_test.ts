@@ -99,7 +99,7 @@ Deno.test("check sweep: 100,000 due payments are queued in bounded batches and c
   assert.deepEqual(
     { ...spaced },
     { isLater: true, isByAge: true },
-    "an older payment gets a later check",
+    "the older a payment is, the later is its next check",
   );
 
   const worker = createWorker({ ...background, tasks: createTasks(background), maxRunning: 8 });

@@ -95,8 +95,8 @@ async function openPendingWork(): Promise<PendingWork> {
   ) {
     assert.equal((await post(path, body, { Prefer: "respond-async" })).status, 202);
   }
-  // Due just now: ten minutes after it is due, check_pending_payments would find the expired payment,
-  // too.
+  // Due now and not earlier: an expired payment that has been due for ten minutes is also found by
+  // check_pending_payments.
   const due = new Date(now());
   await app.database.query((sql) =>
     sql`update gateway.payments set check_at = ${due} where check_at is not null`

@@ -105,7 +105,7 @@ for (const name of QUEUES) {
     assert.deepEqual(delivered, []);
   });
 
-  Deno.test(`${name} queue: with many instances each job runs once`, async () => {
+  Deno.test(`${name} queue: with two instances each job runs once`, async () => {
     await using queue = await openQueue(name);
     await using firstQueue = await queue.open();
     await using secondQueue = await queue.open();

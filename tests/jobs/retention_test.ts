@@ -82,7 +82,7 @@ async function addAudit({ database }: TestApp, created: Date): Promise<void> {
   );
 }
 
-/** With two lines. */
+/** Adds a reconciliation with two lines. */
 async function addReconciliation(
   { database }: TestApp,
   created: Date,
@@ -152,7 +152,7 @@ Deno.test("prune: deletes finished jobs after their retention, and keeps all oth
   assert.deepEqual(await idsIn(url, "jobs"), keptIds.slice(1, 3));
 });
 
-Deno.test("prune: deletes processed notifications, and keeps unprocessed ones", async () => {
+Deno.test("prune: deletes old notifications of every status except received", async () => {
   await using opened = await openWithFixedClock();
   const { app, url } = opened;
   for (const status of ["processed", "duplicate", "stale", "unmatched", "failed"]) {
@@ -376,7 +376,7 @@ Deno.test("prune: deletes old reconciliations and interrupted uploads with their
   );
   assert.deepEqual(left.map(({ id }) => id), kept);
   const ofLarge = Array.from({ length: 9 }, (_, index) => (index + 1) * 500);
-  assert.deepEqual(steps, [...ofLarge, null, 2, null, 2, null], "the last line of each");
+  assert.deepEqual(steps, [...ofLarge, null, 2, null, 2, null], "the last line of each step");
 });
 
 Deno.test("prune: each statement deletes at most 500 rows", async () => {

@@ -77,8 +77,8 @@ async function openServices(queue: Queue) {
       return service;
     },
     /**
-     * Starts a service and stops it with SIGSTOP, so that it takes no job yet. On a slow machine a start
-     * takes longer than the deadline of a gateway call, so nothing may hang meanwhile.
+     * Starts a service and stops it with SIGSTOP, so that it takes no job yet. Call this before
+     * `startHangingJobs`: on a slow machine, a start takes longer than the deadline of held calls.
      */
     async startPaused(): Promise<Service> {
       const service = await services.start();

@@ -139,7 +139,7 @@ Deno.test("worker: a job that fails because its workers crashed keeps the error 
   );
   await instance.worker.run(id);
   const job = await instance.find(id);
-  assert.match(job.error!, /crashed or lost its lease; .*outcome unknown: payment 1/);
+  assert.match(job.error!, /crashed or lost their lease; .*outcome unknown: payment 1/);
 });
 
 Deno.test("worker: a job that crashes every process fails after a few attempts", async () => {
@@ -159,7 +159,7 @@ Deno.test("worker: a job that crashes every process fails after a few attempts",
   await instance.worker.run(id);
   const job = await instance.find(id);
   assert.deepEqual([runs, job.status], [0, "failed"]);
-  assert.match(job.error!, /crashed or lost its lease$/);
+  assert.match(job.error!, /crashed or lost their lease$/);
   await abandon(4);
   await instance.worker.run(id);
   assert.deepEqual([runs, (await instance.find(id)).status], [1, "succeeded"]);
@@ -306,7 +306,7 @@ Deno.test("worker: a job whose result is not JSON fails", async () => {
   assert.equal((await instance.find(id)).status, "failed");
 });
 
-Deno.test("worker: a task that exceeds the time limit fails, and its signal is aborted", async () => {
+Deno.test("worker: if an attempt exceeds the time limit, its signal is aborted and the job is queued again", async () => {
   let signal: AbortSignal | undefined;
   await using instance = openInstance({
     databaseUrl,
@@ -325,7 +325,7 @@ Deno.test("worker: a task that exceeds the time limit fails, and its signal is a
   assert.ok(signal?.aborted);
 });
 
-Deno.test("job queue: holds one queued job per task and subject; while that job runs, another can be queued", async () => {
+Deno.test("jobs: only one job per task and subject can be queued; while that job runs, another can be queued", async () => {
   const running = Promise.withResolvers<void>();
   await using instance = openInstance({
     databaseUrl,
@@ -353,7 +353,7 @@ Deno.test("job queue: holds one queued job per task and subject; while that job 
   await until("the job is running", async () => (await instance.find(id)).status === "running");
   const nextJob = newJob({ subject_id });
   assert.deepEqual([...await insert(nextJob)], [{ id: nextJob.id, run_at: nextJob.run_at }]);
-  // An earlier run_at brings the job forward; a later one does not delay it.
+  // An earlier run_at makes the queued job run earlier; a later run_at does not delay it.
   for (const [offset, expected] of [[-5_000, -5_000], [60_000, -5_000]] as const) {
     const at = (ms: number) => new Date(nextJob.run_at.getTime() + ms);
     const [waitingJob] = await insert(newJob({ subject_id, run_at: at(offset) }));

@@ -61,7 +61,7 @@ const STATES: Record<string, { make(payments: TestPayments): Promise<string>; al
 
 const ACTIONS = ["cancel", "expire", "capture", "approve", "deny"];
 
-/** The `transaction_status` of each state whose name above differs from it. */
+/** The `transaction_status` of those states above that have a different name. */
 const STATUS: Record<string, string> = { challenge: "capture", refused: "failure" };
 
 Deno.test("payment actions: these tests cover every payment status", () => {
@@ -266,7 +266,7 @@ Deno.test("capture: keeps the authorization if the bank declines; capture and ca
   }
 });
 
-Deno.test("charge: responds 201 with a denied payment if the bank declines the card", async () => {
+Deno.test("charge: responds 201 with a denied payment if the bank or the fraud detection declines the card", async () => {
   await using payments = await openPayments({ databaseUrl });
   for (const [card, fraud_status] of [[DENIED_BY_BANK, "accept"], [DENIED_AS_FRAUD, "deny"]]) {
     const denied = await chargeCard(payments, card!);

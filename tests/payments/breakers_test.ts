@@ -101,7 +101,7 @@ Deno.test("check_payment_status: finds the result of a charge while the circuit 
   const found = await payments.read(payment_id!);
   assert.deepEqual([found.transaction_status, found.order_id], ["pending", order_id]);
   assert.ok(found.transaction_id);
-  // A sweep or a job that starts with a write waits.
+  // A sweep whose jobs begin with a write queues nothing; a job that begins with a write waits.
   now = Date.parse(expiring.expiry_time!) + 2 * MINUTE;
   assert.equal(await expireStalePayments(app.deps), 0);
   const { id } = await parseAcceptedJob(await post("/charge/", CHARGE, ASYNC));

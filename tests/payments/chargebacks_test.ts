@@ -62,7 +62,7 @@ Deno.test("chargeback: of an authorization that was captured in part, takes back
   assert.deepEqual(moneyOf(payment), ["20000.00", "0.00", "20000.00", "0.00"]);
 });
 
-Deno.test("partial chargeback: if the gateway reports no amount, the amount is null and flagged, and the net amount is not lowered", async () => {
+Deno.test("partial chargeback: if the gateway reports no amount, the amount is null, has_unknown_chargeback is true, and the net amount is not lowered", async () => {
   await using payments = await openPayments({ databaseUrl });
   const paid = await payments.paid("card");
   const payment = await chargeBack(payments, paid, { amount: 1_000 });

@@ -131,7 +131,7 @@ Deno.test("check_paid_payments: uses the times in the settings, and RECHECK_PER_
   assert.deepEqual(await checkedDays(paid, 190), [2, 181]);
 });
 
-Deno.test("check_paid_payments: finds a refund on the gateway's dashboard whose notification was lost", async () => {
+Deno.test("check_paid_payments: finds a refund made on the gateway's dashboard whose notification was lost", async () => {
   await using paid = await openPaid();
   const payment = await paid.paid("gopay");
   await paid.sandbox.post(`/v2/${payment.transaction_id}/refund`, { amount: 4_000 });

@@ -23,8 +23,8 @@ const ROUNDS = 20;
 const KILL_POINTS = createKillPoints({ areRepliesStored, messages: 80, seed: 4 });
 
 /**
- * Whether each payment has at least one stored reply. If a payment has two refunds, the second one
- * conflicts with the first and starts again, so its reply is not stored yet.
+ * Whether each payment has at least one stored reply. Of two refunds of a payment, the second write
+ * conflicts with the first and has to be repeated, so its reply is not stored yet.
  */
 async function areRepliesStored(
   { database }: Pick<Installation, "database">,
@@ -60,7 +60,7 @@ for (const [moment, killPoint] of Object.entries(KILL_POINTS)) {
     await using service = await openInstallation();
     await service.start();
     for (let round = 0; round < ROUNDS; round++) {
-      // Over the rounds, each recovery runs with metadata and without.
+      // Over the rounds, each recovery runs with and without metadata in the gateway's responses.
       await service.sandbox.showMetadata(round % 2 === 1);
       const { operations, assertDone } = await prepare(service);
       const recover = RECOVERIES[round % RECOVERIES.length]!;
@@ -196,7 +196,7 @@ for (const moment of [BEFORE_CALL, DURING_CALL]) {
   });
 }
 
-Deno.test("payments: the service is killed before the call; a sync does not mark a charge as failed while a client retries it", async () => {
+Deno.test("payments: the service is killed before the call; a check of pending payments does not mark a charge as failed while a client retries it", async () => {
   await using service = await openInstallation();
   const { calls, sandbox, database } = service;
   await service.start();

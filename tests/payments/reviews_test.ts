@@ -80,7 +80,7 @@ for (const action of ["approve", "deny"]) {
     assert.equal(reviews.relay.times(`POST /v2/:id/${action}`), 1);
   });
 
-  Deno.test(`POST /reviews/{pk}/${action}/: rejects other callers, other payments and unknown ids`, async () => {
+  Deno.test(`POST /reviews/{pk}/${action}/: rejects callers without a staff key, unchallenged payments and unknown ids`, async () => {
     await using reviews = await openReviews();
     const { id } = await reviews.challenge();
     const bob = await reviews.app.createKey({ userId: "bob" });
@@ -143,7 +143,7 @@ Deno.test("allowed_actions: is empty if a stored reply without this field is rep
   assert.deepEqual(replayed.allowed_actions, []);
 });
 
-/** What the owner can do in each state, as the examples of the document must show it. */
+/** The actions of the owner in each state. The examples in the OpenAPI document must list them. */
 const IN_STATE: Record<string, string[]> = {
   pending: ["cancel", "expire"],
   authorize: ["cancel", "capture"],
@@ -151,7 +151,7 @@ const IN_STATE: Record<string, string[]> = {
   partial_refund: ["refund"],
 };
 
-Deno.test("allowed_actions: the examples of the document match their states", () => {
+Deno.test("allowed_actions: the examples in the OpenAPI document match their states", () => {
   for (const [name, { value }] of Object.entries({ ...CHARGED, ...PAYMENTS })) {
     const { transaction_status, allowed_actions } = PaymentSchema.parse(value);
     assert.deepEqual(allowed_actions, IN_STATE[transaction_status] ?? [], name);

@@ -294,7 +294,7 @@ Deno.test("payment export: uses as much memory after 50,000 rows as after 5,000"
   assert.ok(perRow < 20, `${perRow} bytes per row: ${usedBytes}`);
 });
 
-Deno.test("payment export: a reader that stops reading holds no connection and no further page", async () => {
+Deno.test("payment export: for a reader that stops reading, it holds no connection and reads no further page", async () => {
   let reads = 0;
   await using payments = await openPayments({
     poolSize: 1,

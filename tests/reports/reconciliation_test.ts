@@ -371,7 +371,7 @@ Deno.test("reconciliation: a search for missing payments that is interrupted con
   assert.equal(rows[0]!.count, 1_200);
 });
 
-/** Index entries and rows that the connection has read. */
+/** Index entries and rows that the transaction has read so far. */
 async function readSoFar(sql: Sql): Promise<number> {
   const [row] = await sql`
     select sum(pg_stat_get_xact_tuples_returned(oid) + pg_stat_get_xact_tuples_fetched(oid))::int

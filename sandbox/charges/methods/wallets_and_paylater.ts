@@ -56,7 +56,7 @@ export const dana = defineMethod({
   refunds: { isDirect: false, isPartial: true, days: () => 45 },
 });
 
-/** Test phone numbers that do not pay. */
+/** Test phone numbers: one is not registered, the others decline the payment after a delay. */
 const NOT_REGISTERED = "628249134000";
 const REFUSES_AFTER: Record<string, number> = {
   "628271939753": 10 * SECOND,

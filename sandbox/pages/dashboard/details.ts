@@ -20,7 +20,7 @@ export function details(world: World, transaction: Transaction): Markup {
     <section>
       <h2>Webhooks</h2>
       ${webhooks.length === 0
-        ? html`<p class="hint">None: no webhook URL is set.</p>`
+        ? html`<p class="hint">None: no webhook URL was set.</p>`
         : webhooks.map(webhookDetails)}
     </section>
   `;

@@ -132,7 +132,7 @@ function armedList(armed: Fault[]): Markup {
   `;
 }
 
-/** Hidden while the list is empty, because the empty list shows the keys. */
+/** Hidden while there are no transactions: the empty list of transactions shows the keys. */
 function keys(world: OpenWorld): Markup {
   return html`
     <section class="card">

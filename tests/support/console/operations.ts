@@ -1,4 +1,4 @@
-/** Records that operations look at, each in an interesting state, and the paths of their pages. */
+/** Webhook deliveries, a job and notifications in various states, and the paths of their pages. */
 
 import { randomUUID } from "node:crypto";
 import { runSql } from "../database/database.ts";

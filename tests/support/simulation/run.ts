@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { ServiceError } from "../../../core/errors.ts";
 import { GatewayError } from "../../../core/gateway/errors.ts";
 import { PostponeJob } from "../../../core/jobs/task.ts";
-import { confirmNotification } from "../../../core/notifications/confirm.ts";
+import { confirmNotification } from "../../../core/notifications/receive.ts";
 import { approvePayment, denyPayment } from "../../../core/payments/actions.ts";
 import { checkPaymentStatus } from "../../../core/payments/check_payment_status.ts";
 import { findNotification } from "../../../db/notifications.ts";
@@ -222,7 +222,7 @@ export async function runPlan(
     assert.equal(response.status, 200, await response.text());
   }
 
-  /** On a slow machine a check can time out. In production, a job repeats it later. */
+  /** Repeats checks that timed out on a slow machine. In production, a job does this later. */
   async function finishNotifications(): Promise<void> {
     const { deps } = apps.a;
     for (const notificationId of accepted) {

@@ -1,5 +1,6 @@
-/** The environment of the plans: one gateway, one database, two instances of the service. */
+/** Where the plans of `plan.ts` run: one gateway, one database, two instances of the service. */
 
+import { sleep } from "../../../concurrency/deadlines.ts";
 import { openApp, REAL_INSTALLATION, type TestApp } from "../app.ts";
 import { type Intercept, openRelay } from "../gateway/relay.ts";
 import {
@@ -30,7 +31,7 @@ export interface Simulation extends AsyncDisposable {
   get(at: Instance, path: string): Promise<Response>;
   /** The notifications of an order, in the order in which the gateway sent them. */
   hooks(orderId: string): Promise<Hook[]>;
-  /** Changes the response to the next call of instance `b` that has one of these ids. */
+  /** Changes the response to the next call by instance `b` to the gateway with one of these ids. */
   interceptOnce(ids: string[], changeResponse: ChangeResponse, method?: "POST"): void;
   /** Removes the interceptions of these ids that were not used. */
   stopIntercepting(ids: string[]): void;
@@ -42,6 +43,12 @@ const ENV = {
   RATE_LIMIT_PER_SECOND: "1000000",
   RATE_LIMIT_BURST: "1000000",
 };
+
+/**
+ * Extends the deadlines of gateway calls, so that no call fails only because the machine is busy.
+ * Waits up to a second are pauses before retries, and stay as they are.
+ */
+const waitLonger: typeof sleep = (ms, signal) => sleep(ms > 1_000 ? 10 * ms : ms, signal);
 
 /** `hasMetadata`: whether the gateway's status responses contain the metadata. */
 export async function openSimulation(
@@ -65,7 +72,14 @@ export async function openSimulation(
   let last = 0;
   const clock = () => last = Math.max(last + 1, Date.now());
   const open = (gatewayUrl: string) =>
-    openApp({ databaseUrl, gatewayUrl, serverKey: SERVER_KEY, env: ENV, now: clock });
+    openApp({
+      databaseUrl,
+      gatewayUrl,
+      gatewayOptions: { wait: waitLonger },
+      serverKey: SERVER_KEY,
+      env: ENV,
+      now: clock,
+    });
   const [a, b] = await Promise.all([open(sandbox.url), open(relay.url)]);
   const apps = { a, b };
   const key = await a.createKey();
