@@ -1,6 +1,7 @@
 /** Builds the API's view of payments; `schema.ts` declares the fields. */
 
 import type { z } from "@hono/zod-openapi";
+import { isoTime } from "../../db/iso_time.ts";
 import type { PaymentSummaryRow } from "../../db/payment_lists.ts";
 import type { GatewayPayment, GatewayPaymentItem, GatewayRefund } from "../../db/payments.ts";
 import type { RefundDetails } from "../../db/refunds.ts";
@@ -87,8 +88,8 @@ export function viewPayment(payment: GatewayPayment): PaymentView {
     is_pending: isPending(state),
     is_failed: isFailed(state),
     is_expired: isExpired(state),
-    created_at: payment.created_at.toISOString(),
-    updated_at: payment.updated_at.toISOString(),
+    created_at: isoTime(payment.created_at),
+    updated_at: isoTime(payment.updated_at),
   };
 }
 
@@ -151,7 +152,7 @@ export function summarizePayment(payment: PaymentSummaryRow, caller: Caller): Pa
   const status = payment.transaction_status;
   return {
     id: payment.id,
-    ...canReadAll(caller) && { user_id: payment.user_id },
+    user_id: canReadAll(caller) ? payment.user_id : undefined,
     order_id: payment.order_id,
     payment_type: payment.payment_type,
     gross_amount: formatMoney(payment.gross_amount),
@@ -163,7 +164,7 @@ export function summarizePayment(payment: PaymentSummaryRow, caller: Caller): Pa
     refund_amount: formatMoney(payment.refunded_amount),
     net_amount: formatMoney(netAmount(payment)),
     is_paid: isPaid({ status, fraud: payment.fraud_status }),
-    created_at: payment.created_at.toISOString(),
+    created_at: isoTime(payment.created_at),
   };
 }
 
@@ -177,7 +178,7 @@ export function viewRefund(refund: GatewayRefund): RefundView {
     status: refund.status,
     status_code: refund.status_code,
     status_message: refund.status_message,
-    created_at: refund.created_at.toISOString(),
+    created_at: isoTime(refund.created_at),
   };
 }
 
@@ -188,7 +189,7 @@ export function viewRefundDetails(caller: Caller, refund: RefundDetails): Refund
     payment_id: refund.payment_id,
     order_id: refund.order_id,
     created_by: canReadAll(caller) ? refund.created_by : null,
-    updated_at: refund.updated_at.toISOString(),
+    updated_at: isoTime(refund.updated_at),
   };
 }
 
@@ -208,5 +209,5 @@ function viewItem(item: GatewayPaymentItem): ItemView {
 }
 
 function timestamp(time: Date | null): string | null {
-  return time?.toISOString() ?? null;
+  return time && isoTime(time);
 }
