@@ -24,7 +24,7 @@ import type { LeaseHolder } from "./db/instance_lock.ts";
 import type { Migration } from "./db/migrations.ts";
 import { createDocument, type Document } from "./openapi/document.ts";
 import { createReference } from "./openapi/reference.ts";
-import { createFrontDoor } from "./pages/front_door.ts";
+import { createWelcomePages } from "./pages/welcome.ts";
 import { createAuditRoutes } from "./routes/audit.ts";
 import { createEventRoutes } from "./routes/events/routes.ts";
 import { registerWebhookMessages } from "./routes/events/webhook_messages.ts";
@@ -65,7 +65,7 @@ export interface AppDeps {
   leaseHolder: LeaseHolder;
   migrations: Migration[];
   gateway: GatewayClient;
-  /** The same gateway with its own concurrency limit, for work that no caller waits for. */
+  /** The same gateway with its own limit, so that checks of notifications do not delay callers. */
   background: GatewayClient;
   /** Receives the jobs that requests create. */
   jobQueue: JobQueue;
@@ -77,7 +77,7 @@ export interface AppDeps {
   /** Sends webhooks. */
   poster: Poster;
   log: Log;
-  /** Records what callers change. */
+  /** Records what callers change, try to change, and export. */
   audit: AuditRecorder;
   clock: Clock;
   clockCheck: ClockCheck;
@@ -168,8 +168,8 @@ export function createApp(options: AppDeps): App {
   });
 
   const app = new Hono<AppEnv>({ getPath: pathWithSlash });
-  const frontDoor = createFrontDoor({ basePath, sandboxUrl: deps.sandboxUrl ?? null });
-  for (const router of [...publicRoutes, reference, frontDoor]) mount(app, basePath, router, null);
+  const welcome = createWelcomePages({ basePath, sandboxUrl: deps.sandboxUrl ?? null });
+  for (const router of [...publicRoutes, reference, welcome]) mount(app, basePath, router, null);
   const requireMetricsReader = acceptMetricsToken(config.metricsToken, requireCaller);
   const requireCallerUnderLoad = createLoadShedder(deps.load, requireCaller);
   for (const router of resources) {

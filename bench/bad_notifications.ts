@@ -20,7 +20,7 @@ const MAX_GROWTH = 1.2;
 await using folder = await createDataFolder();
 await using server = await startPostgres(folder.path);
 const databaseUrl = await server.createDatabase("bad_notifications");
-// The gateway at which the service looks up transactions; it answers unknown ones with 404.
+// The service looks up transactions in this sandbox, which responds to unknown ones with 404.
 await using sandbox = await startProgram(`${folder.path}/sandbox.log`, [
   ...["run", "--allow-net", "--ignore-env", "--ignore-read", "sandbox/main.ts"],
   ...["--port", "0", "--memory", "--server-key", SERVER_KEY],

@@ -1,4 +1,7 @@
-/** Charges through the service, compared with a bare gateway client. */
+/**
+ * Latency and rate of charges through the service, compared with a gateway client that sends the
+ * same charges directly to the sandbox.
+ */
 
 import postgres from "postgres";
 import { generateApiKey } from "../core/api_key.ts";
@@ -37,7 +40,7 @@ const MAX_PROCESSOR_MS = 0.6;
 const BARE = "bare gateway client";
 const WITHOUT_KEY = "POST /charge/";
 const WITH_KEY = "with an Idempotency-Key";
-/** For comparison: a charge needs two commits. */
+/** The latency of one commit, for comparison: a charge needs two commits. */
 const COMMIT = "one commit on this disk";
 
 const ORDER = {

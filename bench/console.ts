@@ -1,4 +1,4 @@
-/** Server time of the pages of the console at 1,000,000 payments (`--payments=` changes the number). */
+/** Latency and size of the console's pages at 1,000,000 payments (`--payments=` changes this). */
 
 import postgres from "postgres";
 import { generateApiKey } from "../core/api_key.ts";
@@ -17,7 +17,7 @@ const MEASURED_CALLS = 50;
 const MAX_MS = 50;
 const MAX_BYTES = 60_000;
 
-/** Views of the page of payments: by state, by customer, by settlement, and a search. */
+/** Filters of the list of payments, and a search. */
 const VIEWS = [
   "status=settlement&status=capture&payment_type=gopay&payment_type=qris",
   "customer_email=user-7%40example.com",
@@ -141,8 +141,8 @@ async function insertRows(): Promise<string> {
     select uuidv7(), 'check_payment_status', '{}',
       case when n % 500 = 0 then 'failed' else 'succeeded' end, 1, null, now(), now(), now()
     from generate_series(1, ${PAYMENTS / 10}::int) n`;
-  // The service's task would take minutes to count the payments. Only the statistics of all users
-  // (`*`) are inserted, because the measured pages read no others.
+  // Inserts the statistics directly, because the service's task would take minutes to count the
+  // payments. Only the statistics of all users (`*`): the measured pages read no others.
   for (const [table, unit] of [["hourly_payment_stats", "hour"], ["daily_payment_stats", "day"]]) {
     await sql`
       insert into ${sql(`gateway.${table}`)}

@@ -1,7 +1,8 @@
 /**
- * The memory of the service while it exports 1,000,000 payments to a fast reader, and to a slow reader
- * at the same time; then the heap of a process that exports them again, after garbage collections.
- * `--payments=100000` sets the number of payments.
+ * The memory of the service while it exports 1,000,000 payments to a fast reader, and to a slow
+ * reader at the same time; then the heap of another process that exports the same payments,
+ * measured after garbage collections. `--payments=200000` sets the number of payments, at least
+ * 100,000.
  */
 
 import { setTimeout as delay } from "node:timers/promises";
@@ -65,7 +66,7 @@ console.log(row("bytes that the slow reader took", [slowBytes, slowTotal].map(St
 report(`resident memory, MB: ${megabytes(before)}, then`, memory);
 report("heap after garbage collections, MB:", await measureHeap());
 
-/** The latency of another caller's requests. */
+/** The latencies of a caller that lists payments for 5 seconds, one request after the other. */
 async function measureLatency(): Promise<number[]> {
   const request = getRequest(`${service.url}payments/?limit=10`, headers)();
   const times: number[] = [];

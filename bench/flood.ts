@@ -19,7 +19,7 @@ const RATE = Number(
 );
 const WARM_UP_MS = 5_000;
 const PHASE_MS = 8_000;
-/** The caller stays below its own rate limit. */
+/** The pause between two charges, so that the caller stays below its own rate limit. */
 const PAUSE_MS = 10;
 
 await using folder = await createDataFolder();
@@ -34,7 +34,7 @@ await using service = await startService(`${folder.path}/service.log`, {
   DATABASE_URL: databaseUrl,
   GATEWAY_BASE_URL: sandbox.url.replace(/\/$/, ""),
   BOOTSTRAP_STAFF_KEY: apiKey,
-  // The defaults.
+  // The defaults of the service; `startService` would set much higher limits.
   RATE_LIMIT_PER_SECOND: "100",
   RATE_LIMIT_BURST: "200",
 });

@@ -1,4 +1,4 @@
-/** Jobs through both queues, compared with the same statements without a queue. */
+/** Rate and latency of jobs in each queue, compared with the same statements without a queue. */
 
 import { join } from "node:path";
 import { systemClock } from "../core/clock.ts";

@@ -63,7 +63,7 @@ interface Table {
   pid: number;
   /** Notifications that settle the next `count` payments. */
   nextBodies(count: number): string[];
-  /** Reserves the next `count` payments for pgbench; returns the first. */
+  /** Reserves the next `count` payments; returns the `n` of the first one for `nthRow`. */
   reserve(count: number): number;
   /** Like `reserve`, for the copied payments, which the one-statement workload settles. */
   reserveReference(count: number): number;

@@ -1,4 +1,4 @@
-/** What a connection pooler costs: charges and notifications directly, and through PgBouncer. */
+/** Latency of charges and notifications, with direct connections and through PgBouncer. */
 
 import { generateApiKey } from "../core/api_key.ts";
 import {
@@ -27,7 +27,7 @@ interface Variant {
   url: string;
   charge(caller: Caller): Promise<void>;
   notify(caller: Caller): Promise<void>;
-  /** Milliseconds of one caller's calls. */
+  /** The latency of each call, in milliseconds. */
   chargeMs: number[];
   notificationMs: number[];
 }
@@ -99,7 +99,10 @@ async function openVariant(postgres: Postgres, mode: PoolMode | null): Promise<V
   };
 }
 
-/** The variants take turns, because a CPU that was idle is slower at first. */
+/**
+ * The variants take turns, because a CPU that was idle is slower at first, and this must affect all
+ * of them equally.
+ */
 async function measure(): Promise<void> {
   const callers = await Promise.all(variants.map(({ url }) => connect(url)));
   for (let call = -WARM_UP_CALLS; call < CALLS; call++) {

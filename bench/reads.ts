@@ -1,6 +1,7 @@
 /**
- * The rate of reading payments, compared with a bare Hono route that answers the same bytes. They are
- * measured in turns, because the ratio of two rates from the same moment varies less than the rates.
+ * The rate of reading payments, compared with a bare Hono route that sends the same bytes. Both are
+ * measured in turns, because the ratio of two rates from the same moment varies less than the
+ * rates.
  */
 
 import { generateApiKey } from "../core/api_key.ts";

@@ -1,5 +1,5 @@
 /**
- * The rate of an authenticated request, compared with a bare Hono route. They are measured in
+ * The rate of an authenticated request, compared with a bare Hono route. Both are measured in
  * turns, because the ratio of two rates from the same moment varies less than the rates.
  */
 

@@ -46,6 +46,7 @@ const QUERIES = [
   "&group_by=payment_type&group_by=bank",
   "&time_zone=Asia/Makassar",
   "&time_zone=Asia/Makassar&group_by=bank",
+  "&time_zone=Asia/Jayapura&group_by=payment_type&group_by=bank",
 ];
 let slowest = 0;
 for (const query of QUERIES) {

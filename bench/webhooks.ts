@@ -27,8 +27,8 @@ const NOTIFICATIONS_PER_ROUND = 1_600;
 const CONNECTIONS = 16;
 
 /**
- * The body of bare posts, which go to the receiver without the service, as a comparison. They use as
- * many connections as there are endpoints.
+ * The body of bare posts. A bare post goes directly to the receiver, without the service, for
+ * comparison. Bare posts use as many connections as there are endpoints.
  */
 const BODY = Buffer.from(JSON.stringify({ data: "x".repeat(1_900) }));
 
@@ -67,7 +67,7 @@ for (let round = 0; round < DELIVERY_ROUNDS; round++) {
   deliveries.push(await deliverTo(ENDPOINTS, EVENTS_PER_ROUND));
 }
 
-console.log(row("POST /notification/, 16 connections", ["calls", "relative to none"]));
+console.log(row("POST /notification/, 16 connections", ["calls", "vs. no endpoint"]));
 console.log(row("no endpoint", [perSecond(rates.none, "calls")]));
 const slowdown = ratio(rates.none, rates.waiting);
 console.log(row(
@@ -79,7 +79,7 @@ console.log(row(
   "an endpoint that is enabled: deliveries are sent",
   [perSecond(rates.sending, "calls"), ratio(rates.sending, rates.none)],
 ));
-console.log(row(`webhooks to ${ENDPOINTS} endpoints`, ["deliveries", "relative to bare posts"]));
+console.log(row(`webhooks to ${ENDPOINTS} endpoints`, ["deliveries", "vs. bare posts"]));
 console.log(row(
   "read, signed, sent and stored",
   [perSecond(deliveries, "webhooks"), ratio(deliveries, posts)],

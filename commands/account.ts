@@ -46,7 +46,10 @@ async function show(database: Database): Promise<void> {
   );
 }
 
-/** Throws a `Failure` if the database belongs to another environment than the settings. */
+/**
+ * Binds the database to the environment in the settings, if it is not bound yet. Throws a `Failure`
+ * if it belongs to another environment.
+ */
 export async function openAccountGuard(
   database: Database,
   config: Config,
@@ -70,6 +73,6 @@ export async function openAccountGuard(
 export async function requireSameAccount(gateway: GatewayClient, log: Log): Promise<void> {
   const state = await gateway.verifyAccount();
   if (state === "other") throw new Failure(`${OTHER_ACCOUNT}.\n${WHAT_TO_DO}`);
-  // The gateway is down. The account is verified before the first write.
+  // The gateway is down or returned an error. The account is verified before the first write.
   if (state === "unverified") log.info("account_unverified");
 }

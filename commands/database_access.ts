@@ -12,7 +12,7 @@ import { Failure, printStatus } from "./terminal.ts";
 export interface DatabaseAccess {
   /** For statements and transactions. */
   url: string;
-  /** Whether `url` leads to a connection pooler. */
+  /** The mode of the connection pooler that `url` leads to; `none` without a pooler. */
   pooling: DatabaseOptions["pooling"];
   /**
    * For migrations, LISTEN, locks and the job queue. Each connection has its own session at the

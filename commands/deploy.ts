@@ -21,7 +21,7 @@ import { addressOf } from "./listen.ts";
  */
 export const DEPLOY_STOP = { graceMs: 3_000, closeMs: 1_000 };
 
-/** How long a request waits for the start. The service gives up waiting for its database before that. */
+/** How long a request waits for the start. Longer than the service waits for a database URL. */
 const START_MS = 40_000;
 
 /** How long the responses to waiting requests may take when the start has failed. */

@@ -1,4 +1,4 @@
-/** The gateway client of a service, for the real gateway or the embedded sandbox. */
+/** Opens the clients of the gateway, which is the real one or the embedded sandbox. */
 
 import { join } from "node:path";
 import { systemClock } from "../core/clock.ts";
@@ -20,14 +20,14 @@ export const SANDBOX_FILES = ["sandbox.kv", "sandbox.kv.lock", "sandbox.kv.archi
 /** The sandbox is only reachable from this machine, even if the service listens on all addresses. */
 export const SANDBOX_HOST = "127.0.0.1";
 
-/** Concurrency limit of calls by background jobs. */
+/** The maximum number of concurrent gateway calls of jobs and of notification checks. */
 export const MAX_BACKGROUND_CALLS = 6;
 
 export interface Gateway extends AsyncDisposable {
   client: GatewayClient;
-  /** For jobs: has its own concurrency limit, so that requests never wait for jobs. */
+  /** For jobs and checks of notifications: a separate limit, so that they do not delay callers. */
   background: GatewayClient;
-  /** Null with a real gateway. */
+  /** Null if this process did not start the sandbox. */
   sandbox: Sandbox | null;
 }
 

@@ -32,7 +32,10 @@ export interface Jobs extends AsyncDisposable {
   poster: Poster;
   /** Starts running jobs, including those that an earlier process did not finish. */
   start(): void;
-  /** Runs the jobs and deliveries of an instance that has ended. Does nothing before `start`. */
+  /**
+   * Runs the jobs and deliveries of an instance that has ended. Does nothing before `start` and
+   * after `stop`.
+   */
   recover(): void;
   /** Starts no more jobs, and waits up to `graceMs` for running ones. */
   stop(graceMs: number): Promise<void>;

@@ -23,7 +23,7 @@ export interface CommandDatabase extends AsyncDisposable {
   database: Database;
 }
 
-/** Opens the migrated database for a command that runs a few statements. */
+/** Migrates and opens the database, for a command that runs a few statements. */
 export async function openCommandDatabase(config: Config): Promise<CommandDatabase> {
   await using resources = new AsyncDisposableStack();
   const server = resources.use(await joinServer(config));

@@ -1,7 +1,7 @@
 /**
- * `main.ts prepare`, which every task runs first: installs the embedded database if it is needed,
- * and prints the permission flags to start the service with. Only this short step has the
- * permission to write all files and run all programs.
+ * `main.ts prepare`: installs the embedded database if it is needed, and prints the permission
+ * flags for the service or another command. Every task that uses the database runs this step first.
+ * Only this short step has the permission to write all files and run all programs.
  */
 
 import { relative } from "node:path";

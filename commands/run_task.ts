@@ -48,7 +48,7 @@ const USAGE = `Usage: run TASK [ID]
   rebuild_stats                  count all payments again for GET /stats/payments/
 
 Queued jobs run now; delayed jobs are left to the service.
-Exit code 1: a job failed, or the gateway is down.`;
+Exit code 1: a job failed, or the gateway is down or rate limiting.`;
 
 const SWEEPS: Record<string, (deps: EnqueueDeps & ExpiryDeps) => Promise<number>> = {
   check_pending_payments: checkPendingPayments,
@@ -61,7 +61,7 @@ const REBUILD_STATS = "rebuild_stats";
 
 interface Run {
   task: string;
-  /** Enqueues the jobs to run. */
+  /** Enqueues the jobs to run, or does the work itself. */
   begin(deps: TaskDeps): Promise<unknown>;
   /** Returns a further line of output. */
   end?(deps: TaskDeps): Promise<string>;

@@ -108,7 +108,7 @@ interface RunOptions {
   crons: Crons;
   log: Log;
   stop: StopSignal;
-  /** The server that listens already, on Deno Deploy. */
+  /** On Deno Deploy, the server that listens already; null elsewhere. */
   early: EarlyServer | null;
 }
 

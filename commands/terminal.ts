@@ -4,7 +4,7 @@ import { type Clock, systemClock } from "../core/clock.ts";
 import { ConfigError } from "../core/config/problems.ts";
 import { createLog } from "../core/log.ts";
 
-/** Ends a command. Only its message is printed: the operator does not need a stack trace. */
+/** Thrown to end a command. Only the message is printed: an operator needs no stack trace. */
 export class Failure extends Error {
   override name = "Failure";
 }

@@ -1,6 +1,6 @@
 /** Waiting with time limits: a pause, a wait with a timeout, and work with a time limit. */
 
-/** Rejects with the signal's reason if the signal is aborted first. */
+/** Resolves after this time; rejects with the signal's reason if the signal is aborted first. */
 export async function sleep(ms: number, signal: AbortSignal): Promise<void> {
   // Not `node:timers/promises`: nearly every sleep here is aborted, and Node creates an error with a
   // stack trace for each of them.
@@ -15,8 +15,8 @@ export async function sleep(ms: number, signal: AbortSignal): Promise<void> {
 }
 
 /**
- * Resolves when the time is up, or earlier if a signal is aborted or `earlier` resolves. Like
- * `unlessAborted`, it keeps no memory afterwards.
+ * Resolves when the time is up, or earlier if a signal is aborted or `earlier` resolves. Leaves no
+ * listeners on the signals, but each call takes memory until `earlier` is settled.
  */
 export async function pause(
   ms: number,
@@ -35,8 +35,8 @@ export async function pause(
 }
 
 /**
- * Like the promise, but rejects with the signal's reason if the signal is aborted first. Unlike
- * `Promise.race` with a promise that stays pending for long, it keeps no memory afterwards.
+ * Like the promise, but rejects with the signal's reason if the signal is aborted first. Removes
+ * its listener afterwards, so it can be called often with the same signal.
  */
 export async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   const { promise: aborted, reject } = Promise.withResolvers<never>();

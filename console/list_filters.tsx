@@ -1,4 +1,4 @@
-/** The filters of a list of records: reads them from its URL, shows their form and those in use. */
+/** The filters of a list: reads them from the URL, shows their form and the filters in use. */
 
 import type { Child, FC } from "hono/jsx";
 import type { z } from "@hono/zod-openapi";
@@ -19,7 +19,7 @@ export function readFilters(url: string, names: readonly string[]): Filters {
   );
 }
 
-/** The parameters of a URL that shows this view. */
+/** The parameters of a URL that shows the list with these filters, from this cursor on. */
 export function searchOf(filters: Filters, cursor: string | null = null): URLSearchParams {
   const search = new URLSearchParams(
     [...filters].flatMap(([name, values]) => values.map((value) => [name, value])),

@@ -17,7 +17,7 @@ interface ListProps {
   rows: Child[][];
   /** The cursor of the next page; null on the last one. */
   next: string | null;
-  /** The chosen status and all of them; absent: the list has no filter by status. */
+  /** The chosen status and all statuses; absent: the list has no filter by status. */
   status?: {
     chosen: string;
     all: readonly string[];
@@ -134,7 +134,7 @@ export function cursorOf(c: ConsoleContext): string | null {
   return paging.cursor.safeParse(c.req.query("cursor")).data ?? null;
 }
 
-/** Like `cursorOf`, for a list whose pages can have fewer rows although more follow. */
+/** Like `cursorOf`, for a list whose pages can have fewer than `PAGE_SIZE` rows before the end. */
 export function positionOf(c: ConsoleContext): Position | null {
   return filteredPaging.cursor.safeParse(c.req.query("cursor")).data ?? null;
 }

@@ -46,8 +46,9 @@ interface Stats {
 }
 
 /**
- * Adding up 30 days takes most of the time of the page. The statistics are updated once a minute,
- * so the sums are computed once per update and hour. All staff and viewers see the same figures.
+ * Adding up 30 days takes most of the time of the page. So the sums are computed again only after
+ * an update of the statistics (once a minute), or when a new hour begins. All staff and viewers
+ * see the same figures.
  */
 function keepStats(deps: ConsoleDeps): (caller: Caller) => Promise<Stats | null> {
   let known: { key: string; stats: Promise<Stats> } | null = null;

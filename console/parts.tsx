@@ -1,4 +1,4 @@
-/** Parts of the pages of operations: labels, buttons, JSON, and the fields of filters. */
+/** Parts that several pages use: labels, buttons, JSON, and the fields of filters. */
 
 import type { Child, FC } from "hono/jsx";
 import { invalidField } from "../core/errors.ts";
@@ -54,7 +54,7 @@ export const ActionButton: FC<ActionButtonProps> = ({ view, to, fields = {}, chi
 /** A page must not become too large: quotes take six characters in HTML. */
 const MAX_JSON = 12_000;
 
-/** JSON as text, indented. What is very long is shortened. */
+/** JSON as indented text, cut off after `MAX_JSON` characters. */
 export const Json: FC<{ view: View; value: unknown }> = ({ view, value }) => {
   const text = JSON.stringify(value, null, 2) ?? "";
   return (
@@ -106,7 +106,7 @@ export interface DayRange {
   to: string;
 }
 
-/** The times of the days. The end is exclusive. */
+/** The range as times. `created_to` is exclusive: the beginning of the day after `to`. */
 export function timesOf({ from, to }: DayRange): { created_from?: Date; created_to?: Date } {
   return {
     ...from && { created_from: parseDay("from", `${from}T00:00:00+07:00`) },

@@ -1,4 +1,4 @@
-/** The format of an API key, and what is stored of it. */
+/** Generates API keys, and derives what is stored of a key: its hash and a prefix. */
 
 import { createHash, randomBytes } from "node:crypto";
 

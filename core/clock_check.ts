@@ -3,7 +3,7 @@
 import { type Database, readServerTime } from "../db/database.ts";
 import type { Clock, TimeRange } from "./clock.ts";
 
-/** By how much this machine's clock is ahead, in milliseconds; negative: it is behind. */
+/** How far this machine's clock is ahead of another clock, in milliseconds; negative: behind. */
 export interface ClockOffsets {
   database: number;
   /** Null: the gateway has not responded yet, or its responses have no date. */
@@ -51,12 +51,14 @@ export function isAccurate({ database, gateway }: ClockOffsets): boolean {
   return Math.abs(database) <= MAX_SKEW_MS && Math.abs(gateway ?? 0) <= MAX_SKEW_MS;
 }
 
-/** This machine's clock is wrong, so it must not decide that a payment has expired. */
+/** This machine's clock is too far from another clock to decide that a payment has expired. */
 export class ClockSkewed extends Error {
   override name = "ClockSkewed";
 }
 
-/** Throws `ClockSkewed` if this machine's clock differs too much from one of the others. */
+/**
+ * Throws `ClockSkewed` if this machine's clock differs too much from the database's or gateway's.
+ */
 export async function requireAccurateClock(clockCheck: ClockCheck): Promise<void> {
   const offsets = await clockCheck.measure();
   if (isAccurate(offsets)) return;

@@ -8,7 +8,7 @@ let last = { time: 0, count: 0 };
 
 const MAX_COUNT = 2 ** 32 - 1;
 
-/** Ids of one process sort in order of creation, even within a millisecond. */
+/** Ids of a process sort in order of creation, even in one millisecond, unless `now` goes back. */
 export function newId(now: Date): string {
   const time = now.getTime();
   const canIncrement = time === last.time && last.count < MAX_COUNT;

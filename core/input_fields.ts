@@ -4,7 +4,7 @@ import { z } from "@hono/zod-openapi";
 import { closest, distance } from "fastest-levenshtein";
 import { MAX_AMOUNT } from "./money.ts";
 
-/** The error is "is required" if the value is missing, else `message`. Later checks are skipped. */
+/** The error is "is required" if the value is missing, else `message`. It skips later checks. */
 function must(message: string) {
   return {
     error: ({ input }: { input?: unknown }) => input === undefined ? "is required" : message,
@@ -23,7 +23,7 @@ const CONTROL_CHARACTERS = /[\p{Cc}\p{Cs}]/u;
 const ONE_LINE = "^[^\\x00-\\x1f\\x7f-\\x9f]*$";
 const SEVERAL_LINES = "^[^\\x00-\\x08\\x0b\\x0c\\x0e-\\x1f\\x7f-\\x9f]*$";
 
-/** One line of text that matches a regular expression. The document has the same expression. */
+/** One line of text that matches a regular expression, which the OpenAPI document shows. */
 export function textLike(max: number, format: RegExp, message: string) {
   return textOf(max, CONTROL_CHARACTERS).regex(format, must(message)).openapi({ minLength: 1 });
 }
@@ -232,7 +232,7 @@ export function unknownMembers(unknown: string[], known: string[]): string {
 /** How many unknown members are described. More errors would cost time and help no caller. */
 export const MAX_UNKNOWN = 20;
 
-/** What to do about a field or parameter that does not exist. */
+/** The error text for a field or parameter that does not exist. */
 export function describeUnknown(name: string, known: string[]): string {
   if (known.length === 0) return "is not known; remove it";
   const nearest = closest(name.slice(0, LONGEST_NAME), known);

@@ -4,7 +4,7 @@ import { type FieldError, invalidField, ServiceError } from "./errors.ts";
 import { firstIdAt } from "./ids.ts";
 import type { Position } from "./page.ts";
 
-/** Throws one `validation_error` for all of these. */
+/** Throws one `validation_error` with all errors; does nothing if there are none. */
 export function refuseFilters(errors: FieldError[]): void {
   if (errors.length === 0) return;
   throw new ServiceError("validation_error", {
@@ -13,7 +13,7 @@ export function refuseFilters(errors: FieldError[]): void {
   });
 }
 
-/** The error of a range that ends before it begins, or is empty. */
+/** Returns an error if the range ends before it begins, or is empty. */
 export function checkRange<T extends Date | number | string>(
   [fromName, from]: [string, T | undefined],
   [toName, to]: [string, T | undefined],
@@ -26,7 +26,9 @@ export function checkRange<T extends Date | number | string>(
   return [{ field: toName, message: `must not be ${less} than ${fromName}` }];
 }
 
-/** The lowest id that a record created at `from` can have, and the same for `to`. */
+/**
+ * `firstId`: the lowest id that a record created at `from` can have; `endId`: the same for `to`.
+ */
 export function idRange(
   from: Date | undefined,
   to: Date | undefined,
@@ -34,7 +36,7 @@ export function idRange(
   return { ...from && { firstId: firstIdAt(from) }, ...to && { endId: firstIdAt(to) } };
 }
 
-/** Rejects the cursor of a list with another order. */
+/** Rejects a cursor that belongs to a list with another sort order. */
 export function checkCursor(after: Position | null, isByTime: boolean): void {
   if (after === null || isByTime === (after.at !== null)) return;
   throw invalidField("cursor", "belongs to a list with other filters; start without it");

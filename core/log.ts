@@ -1,4 +1,4 @@
-/** Structured logs: one JSON object per line, written in batches, with secrets redacted. */
+/** Structured logs: one JSON object per line, in batches. Secrets in errors are redacted. */
 
 import { redact } from "./redact.ts";
 

@@ -14,7 +14,7 @@ export const RESERVED_METADATA = [
   "extra_info",
 ] as const;
 
-/** In characters of JSON. The gateway accepts 16,000, and the service adds entries of its own. */
+/** In characters of JSON, at most. The gateway accepts 16,000, and the service adds entries. */
 const MAX_LENGTH = 15_000;
 
 const MAX_DEPTH = 20;

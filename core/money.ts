@@ -1,4 +1,7 @@
-/** Money: integers of whole rupiah inside the service, decimal strings in the API and at the gateway. */
+/**
+ * Money: integers of whole rupiah in the service and in requests, decimal strings in the responses
+ * of the API and of the gateway.
+ */
 
 /** The largest accepted amount: 13 digits, far below the limit of exact integers. */
 export const MAX_AMOUNT = 9_999_999_999_999;

@@ -1,4 +1,4 @@
-/** Pages of a list. */
+/** Reads one page of a list, and finds out whether there is a next page. */
 
 import type { Position, WalkedPage } from "../db/list_walk.ts";
 

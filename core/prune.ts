@@ -48,8 +48,8 @@ export async function prune(
 }
 
 /**
- * Continues where the last run ended: otherwise each run could use all its batches for the same old
- * rows, which must be kept.
+ * Continues where the last run ended. Otherwise each run could spend all its batches on old rows
+ * that must still be kept.
  */
 async function pruneAll(
   { database, clock, keep }: PruneDeps,
@@ -109,7 +109,7 @@ async function pruneAllKeys({ database, clock, keep }: PruneDeps, batches: typeo
 /** An upload takes minutes. An unfinished upload older than this was interrupted by a crash. */
 const MAX_UPLOAD_DAYS = 1;
 
-/** Reports with their lines, and interrupted uploads. */
+/** Deletes old reconciliations with their lines, and interrupted uploads. */
 async function pruneReconciliations(
   { database, clock, keep }: PruneDeps,
   batches: typeof BATCHES,

@@ -17,11 +17,11 @@ export function timestamp(description?: string) {
   return z.iso.datetime().openapi({ description, example: "2026-03-05T04:12:09.000Z" });
 }
 
-/** An example in the document. Its value has the schema's type, so the compiler finds outdated ones. */
+/** An example in the document. An outdated one does not compile: `value` has the schema's type. */
 export interface Example<T> {
   summary: string;
   value: T;
 }
 
-/** By name. If operations use the same example under the same name, the document contains it once. */
+/** Examples by name. If operations share a name and its example, the document contains it once. */
 export type Examples<T> = Record<string, Example<T>>;

@@ -3,7 +3,7 @@
  * can be registered before the service is loaded.
  */
 
-/** By name. The names are stored with each run: do not rename them. */
+/** By name of the task. The names are stored with each run: do not change them. */
 export const SCHEDULE_TIMES = {
   sweep_jobs: "* * * * *",
   serve_endpoints: "* * * * *",

@@ -22,7 +22,7 @@ import { findOwn, ownerFor } from "./records/read.ts";
 import type { RecordDeps } from "./records/record.ts";
 import { subscriptionKind } from "./subscriptions/subscription_record.ts";
 
-/** The maximum number of entries of each type, and of payments; a timeline has the newest ones. */
+/** A timeline has the newest entries, at most this many of each type, of the newest payments. */
 const LIMITS = { entries: 500, payments: 100 };
 
 /** Entries with the same time have this order: a notification causes a transition and its events. */
@@ -31,7 +31,10 @@ const TYPES = ["notification", "refund", "transition", "event"] as const;
 export interface TimelineEntry {
   at: string;
   type: (typeof TYPES)[number];
-  /** The payment that the entry is about; null: the invoice or subscription itself. */
+  /**
+   * The payment that the entry is about. Null: it is about the invoice or subscription itself, or a
+   * notification matched no payment.
+   */
   payment_id: string | null;
   transition: TransitionView | null;
   refund: RefundDetailsView | null;
@@ -111,10 +114,10 @@ export async function readTimeline(
     recordId !== null && orders.has(recordId) ? recordId : null;
   // Each list is reversed, so that it is in the order in which its rows were written.
   const entries = [
-    ...newest(transitions).map((each) => transitionEntry(each, paymentOf, canSeeAll)),
-    ...newest(refunds).map((each) => refundEntry(each, orders.get(each.payment_id)!, caller)),
-    ...newest(notifications).map((each) => notificationEntry(each, paymentOf, canSeeAll)),
-    ...newest(events).map((each) => eventEntry(each, paymentOf, canSeeAll)),
+    ...lastInOrder(transitions).map((each) => transitionEntry(each, paymentOf, canSeeAll)),
+    ...lastInOrder(refunds).map((each) => refundEntry(each, orders.get(each.payment_id)!, caller)),
+    ...lastInOrder(notifications).map((each) => notificationEntry(each, paymentOf, canSeeAll)),
+    ...lastInOrder(events).map((each) => eventEntry(each, paymentOf, canSeeAll)),
   ];
   return {
     resource,
@@ -124,12 +127,12 @@ export async function readTimeline(
     entries: entries.sort(compareEntries),
   };
 
-  function newest<Row>(rows: Row[]): Row[] {
+  function lastInOrder<Row>(rows: Row[]): Row[] {
     return rows.slice(0, limits.entries).reverse();
   }
 }
 
-/** Throws `not_found` for a record of another user. */
+/** The payments in the timeline, newest first. Throws `not_found` for a record of another user. */
 async function findPayments(
   deps: RecordDeps,
   caller: Caller,

@@ -119,7 +119,7 @@ export async function listApiKeyPage(
 export interface Revocation {
   /** The key after the statement; null: there is none with this prefix. */
   key: ApiKey | null;
-  /** False: nothing was revoked, because it is the last valid staff key, or there is no key. */
+  /** False: the key is the last valid staff key, or does not exist. True also if revoked before. */
   isRevoked: boolean;
 }
 

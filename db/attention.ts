@@ -8,10 +8,10 @@ import type { Sql } from "./database.ts";
 import { unansweredPayments } from "./payment_lists.ts";
 import { IS_FAILING } from "./webhook_endpoints.ts";
 
-/** Counting stops at one above this, which the console shows as "100 or more". */
+/** The console shows higher counts as "100 or more", so most counts stop at one above this. */
 export const MAX_ATTENTION = 100;
 
-/** If an index also has rows that do not count, only this many of its newest rows are examined. */
+/** How many of the newest challenged payments, and of the newest refunds, are examined to count. */
 const MAX_EXAMINED = 500;
 
 export interface AttentionCounts {
@@ -72,7 +72,7 @@ export interface DifferingReport {
   differences: number;
 }
 
-/** The gateway's reports since this time that have open differences, newest first. */
+/** Of the newest 100 reconciliations since this time, those with open differences; newest first. */
 export async function listDifferingReports(sql: Sql, since: Date): Promise<DifferingReport[]> {
   return await sql<DifferingReport[]>`
     select id, differences from (

@@ -101,7 +101,7 @@ export type ChargeRow = Pick<
 
 export interface ScannedCharges {
   charges: (Omit<ChargeRow, "created_at"> & { created_at: string })[];
-  /** If there may be more charges: the oldest payment that was read. Null: all were read. */
+  /** If there may be more charges: the id of the oldest payment that was read. Null: no more. */
   scannedTo: string | null;
 }
 
@@ -110,7 +110,8 @@ const MAX_SCANNED = 2_000;
 
 /**
  * The payments that callers created, newest first. There is no index by actor, because every charge
- * would write it: the payments of the actor's user are read instead, at most `MAX_SCANNED`.
+ * would have to update it. The caller passes the actor's user as `owner` instead, and at most
+ * `MAX_SCANNED` payments of that user are read.
  */
 export async function scanCharges(
   sql: Sql,
@@ -130,7 +131,8 @@ export async function scanCharges(
     ), charge as (
       select * from scanned
       where created_by is not null and (${actor}::text is null or created_by = ${actor})
-        and (${outcome}::text is null or is_refused = (${outcome} = 'refused'))
+        and (${outcome}::text is null
+          or ${outcome} = case when is_refused then 'refused' else 'changed' end)
       order by id desc limit ${limit}
     )
     select coalesce((select json_agg(charge order by charge.id desc) from charge), '[]') as charges,

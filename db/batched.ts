@@ -1,9 +1,9 @@
 /**
- * Combines calls of the same statement under load. A single call runs at once; calls that arrive while
- * one runs are combined into the next. PostgreSQL then executes fewer statements and commits. The
- * callers of a batch get their results together and often call again together, so the next batch waits
- * up to 2 ms until it is as large as the last one. Under high load two batches run at a time, so that
- * PostgreSQL has work while this process builds the next batch.
+ * Combines calls of the same statement under load. A single call runs at once; calls that arrive
+ * while one runs are combined into the next statement. PostgreSQL then executes fewer statements
+ * and commits. The callers of a batch get their results together and often call again together, so
+ * the next batch waits up to 2 ms until it is as large as the last one. Under high load two batches
+ * run at a time, so that PostgreSQL has work while this process builds the next batch.
  */
 
 import { context, ROOT_CONTEXT } from "@opentelemetry/api";
@@ -22,7 +22,7 @@ export interface Batched<Item, Result> {
   name: string;
   /** Two items with a key in common never go into the same batch: the later one waits. */
   conflictKeys(item: Item): string[];
-  /** Runs one statement; returns a result for each item. Limits how long it waits for locked rows. */
+  /** Runs one statement, which must not wait long for locked rows; returns a result per item. */
   run(sql: Sql, items: Item[]): Promise<Result[]>;
 }
 
@@ -32,7 +32,7 @@ const MAX_ITEMS = 64;
 /** While one batch runs, a second one starts when this many items wait. */
 const OVERLAP_ITEMS = 16;
 
-/** How long a batch waits until it is as large as the last one. */
+/** How long a batch waits at most to become as large as the last one. */
 const GATHER_MS = 2;
 
 /** If a batch takes longer, for example because a row is locked, the next batch runs in parallel. */
@@ -125,7 +125,8 @@ function createBatcher<Item, Result>(
 
   function scheduleParallel(): void {
     if (waiting.length === 0) return;
-    // Runs calls with keys of the running batch, too: if its connection is lost, it may never end.
+    // Also runs calls with keys of the running batch: if that batch lost its connection, it may
+    // never end.
     parallelTimer ??= setTimeout(() => runInNoTrace(), PARALLEL_AFTER_MS);
   }
 
@@ -197,7 +198,7 @@ function createBatcher<Item, Result>(
     scheduleParallel();
   }
 
-  /** Also rejects the items that wait for this one: otherwise they would wait another deadline. */
+  /** Also rejects the items that wait for this one: otherwise their waiting time would double. */
   function rejectWithFollowers(expired: Waiting<Item, Result>, error: unknown): void {
     expired.reject(error);
     const keys = conflictKeys(expired.item).filter((key) => aloneByKey.get(key) === expired);
@@ -241,7 +242,7 @@ function createBatcher<Item, Result>(
 /** The SQLSTATE of a statement that took too long. */
 const STATEMENT_TIMEOUT = "57014";
 
-/** PostgreSQL rejected or cancelled the statement, so nothing was written and it can run again. */
+/** Whether PostgreSQL rejected or cancelled the statement: nothing is written, a retry is safe. */
 function isRolledBack(error: unknown): boolean {
   if (!(error instanceof DatabaseUnavailable)) return true;
   return isLockTimeout(error) || codeOf(error.cause) === STATEMENT_TIMEOUT;

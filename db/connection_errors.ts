@@ -34,8 +34,9 @@ export function codeOf(error: unknown): string {
 }
 
 /**
- * Errors that the driver throws outside of any promise that a caller waits for, when a connection is
- * lost at a certain moment. The statement of the caller still fails, at its deadline at the latest.
+ * Errors that the driver throws outside of any promise that a caller waits for, when a connection
+ * is lost at one of the two moments described below. The statement of the caller still fails, at
+ * its deadline at the latest.
  */
 export function isStrayDriverError(error: unknown): boolean {
   return isWriteAfterClose(error) || isLostTypesRequest(error);
@@ -46,7 +47,7 @@ function isWriteAfterClose(error: unknown): boolean {
   return error instanceof TypeError && /\bnextWrite\b/.test(error.stack ?? "");
 }
 
-/** A new connection was lost while the driver read array types: it does not catch this error. */
+/** A new connection was lost while the driver read array types; the driver does not catch this. */
 function isLostTypesRequest(error: unknown): boolean {
   return error instanceof Error && "query" in error && /\btyparray\b/.test(String(error.query));
 }

@@ -11,16 +11,16 @@ export const PLANNER_SETTINGS = {
   // Plans a statement once per connection, not again for each set of values. Due jobs of one rank: 200 and
   // 1,000, because custom plans prefer the index of all ranks.
   plan_cache_mode: "force_generic_plan",
-  // The most important one. Grown: nearly every statement scans whole tables (a page of payments: 40
-  // and 200,000), and takeDue and paymentLookups exceed their time limit; the statement that reads
-  // events for followers scans the whole table even with current statistics.
+  // The most important one. Without it, grown: nearly every statement scans whole tables (a page of
+  // payments: 40 and 200,000), and takeDue and paymentLookups exceed their time limit. Without it,
+  // the statement that reads events for followers scans the whole table even if statistics are new.
   enable_seqscan: "off",
   // A page of one user's payments of one status: 6 and 400, which is all of that user's payments.
   enable_incremental_sort: "off",
   // The same list, while statistics are old: 6 and 400. The default, 4, is meant for hard disks.
   random_page_cost: 1.1,
   // Grown: an update of one payment joins its JSON parameter to the table: 2 and 400,000 by a hash
-  // join; an update of 64: 126 and 12,224 by a merge join.
+  // join; an update of 64 payments: 126 and 12,224 by a merge join.
   enable_hashjoin: "off",
   enable_mergejoin: "off",
   // Grown: the outcomes of 100 jobs take 11 ms; without this, more than 3 s, because PostgreSQL

@@ -24,7 +24,7 @@ const COLUMNS = [
   "expires_at",
 ] satisfies (keyof ConsoleSession)[];
 
-/** When a session is valid. */
+/** What decides whether a session is valid. */
 export interface Validity {
   now: Date;
   /** A session that was last used before this time has ended. */
@@ -45,7 +45,7 @@ export async function insertSession(
     insert into gateway.console_sessions ${sql({ ...session })}`;
 }
 
-/** True for a session that has not expired, is not idle, and whose key is not revoked. */
+/** True for a session that has not expired, is not idle, and whose API key is still valid. */
 function isValid(sql: Sql, { now, idleSince, acceptDevelopmentKeys }: Validity) {
   return sql`session.expires_at > ${now} and session.last_used_at > ${idleSince}
     and (session.key_prefix is null or exists (
@@ -79,7 +79,7 @@ export async function useSession(
   return row ?? null;
 }
 
-/** The valid sessions, the most recently used first. */
+/** The valid sessions, the most recently used first; at most 1,000. */
 export async function listSessions(sql: Sql, validity: Validity): Promise<ConsoleSession[]> {
   return await sql<ConsoleSession[]>`
     select ${sql(COLUMNS)} from gateway.console_sessions session

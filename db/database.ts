@@ -15,7 +15,7 @@ export { codeOf, meansLostConnection };
 /** The driver's tagged template, of the pool or of a transaction. */
 export type Sql = postgres.ISql;
 
-/** Traces show the parameter `name`, such as `insert payment`. */
+/** The parameter `name`, such as `insert payment`, is the name of the call in traces. */
 export interface Database {
   /** Runs statements, each in its own transaction. */
   query<T>(work: (sql: Sql) => Promise<T>, name?: string): Promise<T>;
@@ -24,7 +24,10 @@ export interface Database {
   close(): Promise<void>;
 }
 
-/** The database did not respond in time or could not be reached; the cause says which. */
+/**
+ * The database did not respond in time, could not be reached, or rejected the statement for now,
+ * for example because it is read-only. `cause` is the error of the driver, if there is one.
+ */
 export class DatabaseUnavailable extends Error {
   override name = "DatabaseUnavailable";
 }
@@ -45,8 +48,8 @@ export interface DatabaseOptions {
   url: string;
   poolSize: number;
   /**
-   * Whether the URL leads to a connection pooler; default: none. Poolers refuse the settings as
-   * start-up parameters, so each transaction applies them. In transaction mode no statement is
+   * The kind of connection pooler that the URL leads to; default: none. Poolers refuse the settings
+   * as start-up parameters, so each transaction applies them. In transaction mode no statement is
    * prepared, because each transaction may run in another session.
    */
   pooling?: Exclude<Pooling, "statement">;
@@ -141,7 +144,7 @@ export interface PoolUse {
 
 const poolUses = new WeakMap<Database, PoolUse>();
 
-/** Null: this is not a pool itself, but an object around one. */
+/** How much of the pool is in use; null: `database` is not a pool, but an object around one. */
 export function poolUse(database: Database): PoolUse | null {
   return poolUses.get(database) ?? null;
 }
@@ -277,7 +280,7 @@ function meansUnavailable(error: unknown): boolean {
 /**
  * Without a pooler, a server that rejects a new connection, for example because it has too many, does
  * not affect the other connections of the pool. Through a pooler, a failed connection for `reserve`
- * is missing in the driver's pool from then on.
+ * is missing in the driver's pool from then on, so the pool is replaced.
  */
 function needsNewPool(error: unknown, isPooled: boolean): boolean {
   return meansLostConnection(error) && (isPooled || !/^(28|3D|53)/.test(codeOf(error)));

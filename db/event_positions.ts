@@ -62,7 +62,7 @@ export interface EventSelector {
 
 export interface EventBatch {
   events: PositionedEvent[];
-  /** Everything up to here was read. */
+  /** All events up to this position were read. */
   end: EventPosition;
   /** Whether all published events have been read. */
   isLast: boolean;

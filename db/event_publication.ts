@@ -12,7 +12,7 @@ import { MAX_COUNTED, type Waiting } from "./status.ts";
 /** How many events get positions in one statement. */
 const PUBLISH_LIMIT = 1_000;
 
-/** Deliveries inserted by one statement, so that many endpoints do not make it exceed its timeout. */
+/** One statement inserts at most about this many deliveries, so that it does not time out. */
 const DELIVERY_LIMIT = 10_000;
 
 /** In this snapshot every transaction is visible. */
@@ -28,7 +28,7 @@ export interface PublishedBatch {
   hasMore: boolean;
   /** The endpoints that got deliveries, disabled ones included. */
   endpoints: string[];
-  /** The events among them that have in-process subscribers, in the order of their positions. */
+  /** Those of the events that have in-process subscribers, in the order of their positions. */
   subscribed: SubscribedEvent[];
 }
 
@@ -49,8 +49,8 @@ export type SubscribedEvent = Pick<
  * reading other events. If there are more events than `limit`, the next call continues with the
  * same target snapshot.
  *
- * Only the session that holds the lock calls it. If two sessions did, the second would violate the
- * primary key and change nothing.
+ * Only the session that holds the publisher's lock calls it. If two sessions did, the second would
+ * violate the primary key and change nothing.
  */
 export async function publishBatch(sql: Sql, limit = PUBLISH_LIMIT): Promise<PublishedBatch> {
   const inOrder = sql`event.generation, event.xact_id, event.id`;

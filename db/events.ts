@@ -62,9 +62,9 @@ export interface EventTime {
 
 /**
  * Positions follow the order of commits, not of creation. Two events can have the opposite order
- * only if they were created within this time: the deadline of a statement plus the difference
- * between the clocks of two instances. A list of a time range reads this much more on each side,
- * and then leaves out the events outside of the range.
+ * only if they were created at most this long after each other: the deadline of a statement plus
+ * the difference between the clocks of two instances. A list of a time range first reads a range
+ * that is longer by this time on each side, and then leaves out the events outside of its range.
  */
 export const CREATION_SLACK_MS = 10_000;
 

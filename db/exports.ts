@@ -1,11 +1,11 @@
-/** Reads the whole rows of a page of a list, for exports. */
+/** Reads records by the ids of a page of a list, for exports: whole payments, or only owners. */
 
 import type { Sql } from "./database.ts";
 import type { GatewayPayment } from "./payments.ts";
 
 type ExportedTable = "payments" | "refunds" | "invoices";
 
-/** In the order of `ids`, without items and refunds. */
+/** The payments with these ids, in this order, without their items and refunds. */
 export async function listPaymentsByIds(
   sql: Sql,
   ids: readonly string[],

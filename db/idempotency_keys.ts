@@ -79,7 +79,7 @@ export async function claimKey(sql: Sql, key: ClaimedKey, keysSince: Date): Prom
 }
 
 export interface FoundKey extends IdempotencyKey {
-  /** Whether the lock of the instance that runs the request is free. */
+  /** True: no reply is stored, and the instance that held the key has ended: its lock is free. */
   is_holder_gone: boolean;
 }
 
@@ -97,7 +97,8 @@ export async function findKey(
 
 /**
  * Takes over the key of a request that no longer runs; of several concurrent calls, one succeeds.
- * Returns what the interrupted request has stored; null: another call has the key.
+ * Returns what the interrupted request has stored; null: another call has taken the key over, or a
+ * reply is stored.
  */
 export async function takeOverKey(
   sql: Sql,

@@ -40,7 +40,7 @@ export function parseIndexBuild(statement: string): IndexBuild | null {
   return { name: name!, table: table!, isUnique: unique !== undefined, definition: definition! };
 }
 
-/** An empty table needs no concurrent build: a plain `create index` takes no time there. */
+/** False: a plain `create index` takes no time, so the index needs no concurrent build. */
 export async function hasRows(sql: Sql, { table }: IndexBuild): Promise<boolean> {
   const [found] = await sql`select to_regclass(${table}) as name`;
   if (!found?.name) return false;
@@ -76,8 +76,9 @@ const REPLACED_INDEXES = [
 ];
 
 /**
- * Drops replaced indexes, so that new rows no longer write them. Writers are not blocked. Throws if an
- * open transaction uses the table for too long; the index then stays until the next call.
+ * Drops replaced indexes, so that inserts no longer have to update them. Writers are not blocked.
+ * Throws if an open transaction uses the table for too long; the index then stays until the next
+ * call.
  */
 export async function dropReplacedIndexes(url: string): Promise<void> {
   const sql = postgres(url, { max: 1, connect_timeout: 5, onnotice: () => {} });

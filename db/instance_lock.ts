@@ -22,7 +22,7 @@ export interface InstanceLockOptions {
   url: string;
   /** Another instance has ended, by a stop or a crash. Called in one of the remaining instances. */
   onInstanceGone(): void;
-  /** The lock is lost or cannot be taken; it is retried. Called once until the lock is held again. */
+  /** The lock is lost or not available; the instance keeps trying. Called once until it is held. */
   onLost(error: unknown): void;
   /** Defaults to a random number. */
   token?: number;
@@ -123,13 +123,17 @@ async function takeLock(sql: Sql, token: number): Promise<number> {
   return row.pid;
 }
 
-/** Returns the process id of the session's server process, and the instances whose locks are free. */
+/**
+ * Returns the process id of the session's server process, and the instances whose locks are free.
+ * Without parameters the driver sends the statement in one message. With parameters it would send
+ * two, and the session of a process that is paused between them would not count as idle.
+ */
 async function checkLocks(sql: Sql, token: number): Promise<{ pid: number; gone: number[] }> {
-  const rows = await sql<{ pid: number; holder: number | null }[]>`
+  const rows = await sql.unsafe<{ pid: number; holder: number | null }[]>(`
     select session.pid, instance.holder
     from (select pg_backend_pid() as pid) session
     left join gateway.instances instance
-      on instance.holder <> ${token} and pg_try_advisory_xact_lock_shared(instance.holder)`;
+      on instance.holder <> ${token} and pg_try_advisory_xact_lock_shared(instance.holder)`);
   return { pid: rows[0]!.pid, gone: rows.flatMap(({ holder }) => holder ?? []) };
 }
 

@@ -69,7 +69,7 @@ const INVOICE_COLUMNS = {
   sent_at: fixed<Date>(),
   /** When to check at the gateway if no report arrives earlier; null: never. */
   check_at: mutable<Date | null>(),
-  /** The actor that created it (`core/auth/caller.ts`); null: no caller did. */
+  /** The actor that created it (`core/auth/caller.ts`); null: stored by an earlier version. */
   created_by: fixed<string | null>(),
   event_count: mutable<number>(),
   /** Incremented by every update. */
@@ -116,7 +116,7 @@ export const invoiceWrites = batchedUpdate<GatewayInvoice>(
 /** The unique index of invoice numbers. Failed invoices are not part of it. */
 export const INVOICE_NUMBER_INDEX = "invoices_by_number";
 
-/** An invoice with its items, selected from `invoice`. */
+/** The columns of an invoice, and its items; the query must name the table `invoice`. */
 const WHOLE_INVOICE = `invoice.*,
       coalesce((select json_agg(item order by item.position)
         from gateway.invoice_items item where item.invoice_id = invoice.id), '[]') as items`;
@@ -172,7 +172,10 @@ export interface InvoiceFilter extends InvoiceConditions, ListBounds {
   limit: number;
 }
 
-/** Newest first; by due date, latest first, if `isByDueDate`. `list_walk.ts` describes the filters. */
+/**
+ * Newest first, or latest due date first if `isByDueDate`. `list_walk.ts` explains how a filtered
+ * list is read.
+ */
 export async function listInvoices(
   sql: Sql,
   filter: InvoiceFilter,

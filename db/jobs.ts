@@ -7,7 +7,7 @@ import { Statement } from "./statement.ts";
 export interface GatewayJob {
   id: string;
   task: string;
-  /** The record that the job works on. At most one job of a task is queued per subject. */
+  /** What the job works on, such as a payment. At most one job of a task is queued per subject. */
   subject_id: string | null;
   payload: Record<string, unknown>;
   /** Encrypted data for the job, such as a card token. Empty: erased. Null: the job needs none. */
@@ -19,7 +19,7 @@ export interface GatewayJob {
   run_at: Date;
   /** If the worker has not finished by then, another one may claim the job. */
   lease_until: Date | null;
-  /** The token of the worker's instance; null: the job is not running, or there is no lock. */
+  /** The token of the worker's instance; null: the job does not run, or its worker has no lock. */
   holder: number | null;
   result: unknown;
   error: string | null;
@@ -49,7 +49,7 @@ export const JOB_RANKS = { awaited: 0, delivery: 1, check: 2 } as const;
 
 export type JobRank = (typeof JOB_RANKS)[keyof typeof JOB_RANKS];
 
-/** The highest value of the column. */
+/** The highest value of the column `turn`. */
 export const MAX_TURN = 2 ** 31 - 1;
 
 /**
@@ -196,8 +196,8 @@ export interface ReleasedJob {
 }
 
 /**
- * Releases a claimed job; false: its lease expired and another worker has it. Erases the secret of a
- * job that is finished.
+ * Releases a claimed job; false: the worker no longer holds it, and nothing is written. Erases the
+ * secret of a job that is finished.
  */
 export async function releaseJob(
   sql: Sql,
@@ -284,7 +284,7 @@ export async function requeueJob(sql: Sql, id: string, now: Date): Promise<Gatew
   return job ?? null;
 }
 
-/** False: the lease has expired and another worker has the job. */
+/** Extends the lease of a claimed job; false: the worker no longer holds it. */
 export async function renewLease(
   sql: Sql,
   { id, ...lease }: HeldJob,
@@ -322,11 +322,11 @@ export async function makeJobDue(sql: Sql, id: string, now: Date): Promise<void>
     where id = ${id} and status = 'queued' and run_at > ${now}`;
 }
 
-/** Deliveries that are not finished. Must match the condition of the index `jobs_to_deliver`. */
+/** Unfinished jobs for in-process subscribers: the same condition as in index `jobs_to_deliver`. */
 export const IS_UNDELIVERED =
   `jobs.status <> 'succeeded' and jobs.status <> 'failed' and starts_with(jobs.task, '${DELIVER}')`;
 
-/** Marks a delivery whose event was skipped: if it runs again, it delivers only that event. */
+/** Marks a job whose event was skipped: if the job runs again, it delivers only that event. */
 export async function markSkipped(sql: Sql, { id }: Pick<GatewayJob, "id">): Promise<void> {
   await sql`
     update gateway.jobs set payload = (payload::jsonb || ${sql.json({ [SKIPPED]: true })})::json

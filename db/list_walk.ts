@@ -1,8 +1,9 @@
 /**
- * Pages of filtered lists at a cost that depends neither on the size of the table nor on the page. A
- * list walks the range of one index, in the order of the list. If it has further filters, it examines
- * at most `MAX_EXAMINED` entries of the range for one page. If the page is not full by then, it ends
- * early, and the next page continues after the last examined entry.
+ * Reads pages of filtered lists, at a cost that depends neither on the size of the table nor on the
+ * number of the page. A list walks the range of one index, in the order of the list. If it has
+ * further filters, it examines at most `MAX_EXAMINED` entries of the range for one page. If the
+ * page is not full by then, the page ends early, and the next one continues after the last examined
+ * entry.
  */
 
 import type postgres from "postgres";
@@ -46,7 +47,7 @@ export interface IndexRange {
   start: Position | null;
 }
 
-/** `timestamptz` also has infinite values, but JavaScript's dates do not. */
+/** Used if a range has no bound by time, because JavaScript's dates have no infinite values. */
 const FIRST_TIME = new Date("0001-01-01T00:00:00Z");
 const LAST_TIME = new Date("9999-12-31T23:59:59Z");
 
@@ -130,7 +131,7 @@ export function statesCte(sql: Sql, statuses: readonly string[]): Fragment {
   return sql`state as (select status from unnest(${sql.array([...statuses])}::text[]) status)`;
 }
 
-/** The prefix of an index that begins with the owner; empty if the list has no owner. */
+/** The prefix of an index that begins with the owner; empty if the list has all owners. */
 export function ownerPrefix(sql: Sql, owner: OwnerFilter): IndexRange["prefix"] {
   return owner === null ? [] : [["user_id", sql`${owner}::text`]];
 }

@@ -7,11 +7,11 @@ export interface ListenOptions {
   channel: string;
   /** A notification arrived, or may have been missed while there was no connection. */
   onNotify(): void;
-  /** The connection is lost or could not be made; it is retried. */
+  /** The connection is lost or could not be made; the service connects again. */
   onError(error: unknown): void;
 }
 
-/** A dead connection is only noticed by sending a statement. */
+/** How often a statement is sent, because only this shows that a connection is dead. */
 const CHECK_MS = 5_000;
 
 const RESPONSE_TIMEOUT_MS = 2_000;

@@ -44,7 +44,7 @@ export async function loadMigrations(folder: URL = FOLDER): Promise<Migration[]>
 
 /**
  * Applies pending migrations one file at a time, each under the lock, and returns their names. If
- * several instances start at the same time, one of them applies the file; the others get the lock
+ * several instances start at the same time, one of them applies a file; the others get the lock
  * later and find that the file is applied. If nothing is pending, the function only reads, so that
  * the service can run with a database role that cannot change the schema.
  */
@@ -219,7 +219,7 @@ async function separate(
   return { indexes, calls, rest };
 }
 
-/** While a statement waits for a table's lock, all other statements for that table wait behind it. */
+/** Short, because while a statement waits for a table's lock, all later ones of that table wait. */
 const TABLE_LOCK_TIMEOUT = "200ms";
 
 /** A pause in which the statements that waited can run. */

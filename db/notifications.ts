@@ -22,7 +22,7 @@ import { Statement } from "./statement.ts";
  * - `processed`: it changed a record;
  * - `duplicate`: it reported nothing new;
  * - `stale`: it reported an earlier state;
- * - `unmatched`: the gateway does not know the transaction;
+ * - `unmatched`: the gateway has no transaction that matches it;
  * - `failed`: the gateway did not confirm it, and the service gave up.
  */
 export const NOTIFICATION_STATUSES = [

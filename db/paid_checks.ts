@@ -1,11 +1,11 @@
-/** Finds paid payments that are due for another check, by the time of payment. */
+/** Finds paid payments that are due for another check, a fixed time after they were paid. */
 
 import { MAX, NIL } from "uuid";
 import type { Sql } from "./database.ts";
 import { paymentOf } from "./payment_statements.ts";
 import type { PaymentStatus } from "./payments.ts";
 
-/** Payments of one type, some time after they were paid. */
+/** Paid payments of one type that are checked again after the same delay (`after_seconds`). */
 export interface Cohort {
   payment_type: string;
   after_seconds: number;
@@ -121,7 +121,7 @@ export async function storePaidChecks(sql: Sql, checked: readonly Progress[]): P
       where (known.paid_at, known.payment_id) < (excluded.paid_at, excluded.payment_id)`;
 }
 
-/** Stores that no payment of these cohorts is due at this time. */
+/** Stores that all payments of these cohorts that are due at this time were checked. */
 export async function storeCompletedCohorts(
   sql: Sql,
   cohorts: readonly Cohort[],

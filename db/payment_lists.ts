@@ -82,7 +82,7 @@ export async function listPayments(
   });
 }
 
-/** Whether a list is sorted by settlement time: it is filtered by it and by none of `LOOKUPS`. */
+/** Whether a list is sorted by settlement time: it has a filter by that, and none of `LOOKUPS`. */
 export function isBySettlement(filter: PaymentConditions): boolean {
   const isSettled = filter.settled_from !== undefined || filter.settled_to !== undefined;
   return isSettled && LOOKUPS.every((name) => filter[name] === undefined);
@@ -250,7 +250,7 @@ function rangesOfStatuses(sql: Sql, statuses: readonly string[], owner: OwnerFil
     )`;
 }
 
-/** The same text for every combination of filters, so that each walk has one prepared statement. */
+/** The SQL is the same for all combinations of filters: each walk has one prepared statement. */
 function conditionsOf(sql: Sql, filter: PaymentFilter) {
   const { owner, status, payment_type } = filter;
   const value = <N extends keyof PaymentFilter>(name: N) => filter[name] ?? null;

@@ -69,7 +69,8 @@ export interface PaymentReference {
 
 /**
  * Finds the payment of each notification: by transaction id, if the payment also has the same order
- * id; or by order id, if the payment has no transaction id yet.
+ * id; or by order id, if the payment has no transaction id yet and was not refused. Of several such
+ * payments, prefers the one in `payment_ref`, then the newest.
  */
 export const paymentLookups: Batched<PaymentReference, GatewayPayment | null> = {
   name: "find payment",
@@ -144,7 +145,7 @@ export async function listUnansweredOfOrder(
 }
 
 /** Whether a payment that is linked to the invoice was paid at or after `since`. */
-export async function hasPaymentOfInvoice(
+export async function isInvoicePaidSince(
   sql: Sql,
   invoiceId: string,
   since: Date,
@@ -170,9 +171,9 @@ export interface DuePayments {
 }
 
 /**
- * Payments due for a check, the longest due first. Leaves out stale payments, because
- * `expire_stale_payments` expires them. But stale payments that were due by `overdueSince` are
- * included, because that task does not seem to run.
+ * Payments due for a check, the longest due first. Leaves out those that `listStalePayments` finds,
+ * because `expire_stale_payments` expires them. But if such a payment was due by `overdueSince`, it
+ * is included, because that task does not seem to run.
  */
 export async function listDuePayments(
   sql: Sql,

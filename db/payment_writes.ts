@@ -25,7 +25,7 @@ export const paymentInserts = batchedInsert<GatewayPayment>({
   },
 });
 
-/** The columns that a notification changes. */
+/** Most notifications change no other columns than these. */
 const REPORTED_COLUMNS = {
   transaction_status: "text",
   fraud_status: "text",

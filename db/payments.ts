@@ -79,7 +79,7 @@ export const PAYMENT_COLUMNS = {
   is_hold: fixed<boolean>(false),
   /** The gateway rejected the charge: no transaction exists, and none will be created. */
   is_refused: mutable<boolean>(false),
-  /** When the service first learned that it is paid. */
+  /** When the service first learned that the payment is paid. */
   paid_at: mutable<Date | null>(null),
   /** How often the bank declined a capture. */
   denied_captures: mutable<number>(0),
@@ -87,7 +87,10 @@ export const PAYMENT_COLUMNS = {
   sent_at: mutable<Date>(),
   /** When to check at the gateway if no report arrives earlier; null: never. */
   check_at: mutable<Date | null>(),
-  /** The actor that created it (`core/auth/caller.ts`); null: no caller did. */
+  /**
+   * The actor that created it (`core/auth/caller.ts`); null: no caller did, or an earlier version
+   * stored it.
+   */
   created_by: fixed<string | null>(null),
   event_count: mutable<number>(0),
   /** Incremented by every update. An update that was based on another version writes nothing. */
@@ -136,7 +139,7 @@ export const REFUND_COLUMNS = {
   status: mutable<RefundStatus>(),
   status_code: mutable<string | null>(),
   status_message: mutable<string | null>(),
-  /** The actor that requested it; null: it was not requested here. */
+  /** The actor that requested it; null: not requested here, or stored by an earlier version. */
   created_by: fixed<string | null>(),
   created_at: fixed<Date>(),
   updated_at: mutable<Date>(),

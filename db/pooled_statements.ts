@@ -89,9 +89,9 @@ function isTextOrNull(value: unknown): boolean {
 }
 
 /**
- * The driver sends the three statements together, in one round trip. If the second one fails, the
- * server answers the commit with a rollback. If the connection is lost, the session is not
- * released, because the driver would use the closed connection again.
+ * The driver sends `begin`, the statement and `commit` together, in one round trip. If the
+ * statement fails, the server answers the commit with a rollback. If the connection is lost, the
+ * session is not released, because the driver would use the closed connection again.
  */
 async function runAlone(
   pool: postgres.Sql,

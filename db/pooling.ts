@@ -88,7 +88,8 @@ async function findPoolMode(url: string, client: Client, pid: number): Promise<P
 
 /**
  * False: the connection was closed when a transaction began: a pooler in statement mode does that.
- * The driver does not report why a connection was closed during a statement.
+ * The driver does not report why a connection was closed during a statement, so the caller tries
+ * twice.
  */
 async function canBegin(url: string): Promise<boolean> {
   await using client = openClient(url);

@@ -118,8 +118,8 @@ const TRIGGER_CONDITION = `after insert or update of run_at, status, rank on gat
 /**
  * The library stores priorities in 16 bits. The lowest value runs first: it is for jobs of rank 0 that
  * are not requests. Requests follow by turn. The highest values are for the other ranks. Requests with
- * turns above this range are delivered in order of time; for them, only `sweepJobs` follows the
- * turns.
+ * turns above this range get the same priority, so the library runs them in order of time; for
+ * them, only `sweepJobs` follows the turns.
  */
 const PRIORITIES = { first: -(2 ** 15), lastRequest: 2 ** 15 - 10 };
 

@@ -28,8 +28,8 @@ const COLUMNS = `line, kind, order_id, transaction_id, refund_key, status, amoun
   net_cents, day::text`;
 
 /**
- * A line and what the service has stored. A payment that is missing in the file has a line, too,
- * with a negative line number.
+ * A line, and the payment or refund that the service has stored for it. A payment that is missing
+ * in the file gets a line, too, with a negative line number.
  */
 export interface ComparedLine extends FileLine {
   result: LineResult;
@@ -129,8 +129,8 @@ export async function listUsedRefunds(
 }
 
 /**
- * Finds each line by the primary key. As long as PostgreSQL has no statistics of a new file, a
- * plain join would read all lines of the file for each result.
+ * Stores the results of lines. Finds each line by the primary key: as long as PostgreSQL has no
+ * statistics of a new file, a plain join would read all lines of the file for each result.
  */
 export async function storeResults(
   sql: Sql,
@@ -285,7 +285,7 @@ export async function listDifferences(
   return await sql<Difference[]>`
     select ${sql.unsafe(DIFFERENCE_COLUMNS)}
     from gateway.reconciliation_lines
-    where reconciliation_id = ${id} and line > ${after ?? FIRST_LINE} and result <> 'matched'
+    where reconciliation_id = ${id} and line > ${after ?? BEFORE_FIRST_LINE} and result <> 'matched'
       ${result === null ? sql`` : sql`and result = ${result}`}
       ${
     isResolved === null
@@ -332,4 +332,4 @@ export async function markDifference(
 }
 
 /** Below all line numbers. Payments that are missing in the file have negative line numbers. */
-export const FIRST_LINE = -2_147_483_648;
+export const BEFORE_FIRST_LINE = -2_147_483_648;

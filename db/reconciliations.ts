@@ -60,7 +60,7 @@ export interface Reconciliation {
   queued_checks: number;
   /** Differences that are marked as resolved. */
   resolved_count: number;
-  /** Null while the file is uploaded. */
+  /** Null until the upload of the file has ended. */
   summary: ReconciliationSummary | null;
   created_at: Date;
   finished_at: Date | null;

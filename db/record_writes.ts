@@ -1,4 +1,4 @@
-/** Inserts and updates of records, each in one statement with everything that belongs to it. */
+/** Inserts and updates records, each in one statement with its items, key and side effects. */
 
 import type { Batched } from "./batched.ts";
 import type { Sql } from "./database.ts";
@@ -25,8 +25,8 @@ export interface RecordInsert<R> {
 export interface Inserted {
   /** False: the key is in use. */
   isClaimed: boolean;
-  /** False: the order id is in use, or the key is. */
-  isOrderIdFree: boolean;
+  /** False: the order id or the key is in use. */
+  isInserted: boolean;
 }
 
 /** How records of a table are inserted. */
@@ -102,7 +102,7 @@ async function insertRecords<R extends { id: string }>(
   const [result] = await statement.run<{ claimed: string[]; inserted: string[] }>(sql, text);
   return inserts.map(({ record, key }) => ({
     isClaimed: key === null || result!.claimed.includes(record.id),
-    isOrderIdFree: result!.inserted.includes(record.id),
+    isInserted: result!.inserted.includes(record.id),
   }));
 }
 
@@ -168,7 +168,7 @@ export interface RecordWrite<R> extends SideEffects {
 }
 
 export interface KeyUpdate extends KeyId {
-  /** The lease by which the request holds the key; a request that took the key over has another. */
+  /** The lease of this request. If the stored lease differs, another request holds the key. */
   held_until: Date;
   held_by: number | null;
   resource_id: string;

@@ -56,7 +56,10 @@ export async function listRefunds(sql: Sql, filter: RefundFilter): Promise<Refun
     order by refund.id desc`;
 }
 
-/** Without unused conditions: each one would lower the number of rows that PostgreSQL expects. */
+/**
+ * Contains only the filters that are set: with each further condition PostgreSQL expects fewer rows
+ * and could choose another plan.
+ */
 function matches(sql: Sql, filter: RefundFilter) {
   const { owner, paymentId, statuses, createdFrom, createdTo, minAmount, maxAmount } = filter;
   const when = (isSet: boolean, condition: () => postgres.PendingQuery<postgres.Row[]>) =>

@@ -1,6 +1,6 @@
 /**
  * Keeps a database session open: for PostgreSQL's notifications, and for locks that last as long as
- * the session. If the session is lost, it opens another one.
+ * the session. Opens a new session if the session is lost.
  */
 
 import postgres from "postgres";

@@ -30,7 +30,7 @@ export interface SideEffects {
   jobs: NewJob[];
 }
 
-/** A subscription charge whose event is written. The row ensures that a charge has only one. */
+/** A subscription charge whose event is written. The row prevents a second event for the charge. */
 const CHARGE_COLUMNS = {
   transaction_id: fixed<string>(),
   subscription_id: fixed<string>(),

@@ -1,4 +1,4 @@
-/** `sslmode=prefer`: TLS if the server offers it, otherwise no encryption. */
+/** Resolves `sslmode=prefer`: use TLS if the server offers it, otherwise no encryption. */
 
 import { Buffer } from "node:buffer";
 import { once } from "node:events";

@@ -73,9 +73,10 @@ export class Statement {
   }
 
   /**
-   * A batch reads the rows that it locks from its parameters, so the lock timeout is set before the
-   * first lock. It is set as by `set local`, but without a transaction block, which would cost two more
-   * round trips; PostgreSQL resets it when the statement ends.
+   * Sets the lock timeout when the parameter is read, which is before the first lock: a batch finds
+   * the rows that it locks by its parameters. It is set as by `set local`, but without a
+   * transaction block, which would cost two more round trips; PostgreSQL resets it when the
+   * statement ends.
    */
   #limitLockTime(parameter: string): string {
     return this.#isBatch

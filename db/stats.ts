@@ -2,6 +2,7 @@
 
 import { NIL } from "uuid";
 import type { Sql } from "./database.ts";
+import type { Fragment } from "./list_walk.ts";
 import type { GatewayPayment } from "./payments.ts";
 
 /** All users; `0032_daily_stats.sql` explains the other scopes. */
@@ -13,7 +14,7 @@ export function scopeOf(userId: string | null): string {
 
 export interface StatsProgress {
   position: number;
-  /** While all payments are counted: the id of the last one counted so far; otherwise null. */
+  /** While a rebuild counts all payments: the id of the last one counted so far; otherwise null. */
   rebuilt_to: string | null;
   as_of: Date | null;
   /** All transactions that ran when `next_position` was stored have ended. */
@@ -79,7 +80,7 @@ export async function listPaymentIds(sql: Sql, after: string, limit: number): Pr
   return rows.map(({ id }) => id);
 }
 
-/** The records of the next entries of the history. */
+/** The entries of the history after this id, oldest first, with the records that they are about. */
 export async function listChanged(
   sql: Sql,
   after: number,
@@ -92,7 +93,7 @@ export async function listChanged(
 
 /** What one payment adds to an hour. */
 export interface HourCount {
-  /** In milliseconds. */
+  /** The start of the hour, in milliseconds. */
   hour: number;
   created: number;
   paid: number;
@@ -131,11 +132,11 @@ export interface CountedPayment extends
   refunds: { amount: number; created_at: string }[];
   /** When the payment first had each of `DATED_STATUSES`; empty if it has none of them now. */
   first_times: Partial<Record<string, string>>;
-  /** As it is counted so far. */
+  /** How the payment is counted so far; null: it is not counted yet. */
   counts: PaymentCounts | null;
 }
 
-/** Statuses whose first time is needed. */
+/** Statuses for which the time of the first transition is needed. */
 const DATED_STATUSES = ["refund", "partial_refund", "chargeback", "partial_chargeback"];
 
 export async function readPayments(sql: Sql, ids: readonly string[]): Promise<CountedPayment[]> {
@@ -187,7 +188,7 @@ export interface StatsDelta {
   refund_amount: number;
   chargeback_amount: number;
   pay_ranges: number[];
-  /** Of each range; negative: this many less than before. */
+  /** The change of the count of each of `pay_ranges`; negative: fewer than before. */
   pay_counts: number[];
 }
 
@@ -244,26 +245,26 @@ export type StatsGroup = (typeof STATS_GROUPS)[number];
 export interface StatsQuery {
   /** Null: all users. */
   owner: string | null;
-  /** Disjoint parts of the requested period. */
+  /** Together they give the figures of all intervals. */
   parts: StatsPart[];
-  /** When the intervals begin, in order. The first one can begin before the requested period. */
-  starts: Date[];
   groups: readonly StatsGroup[];
   /** If there are more rows, one more than this is returned, and no row has times to pay. */
   limit: number;
 }
 
-/** A period, and the table with its figures. */
+/** The figures of a period, the table from which they are read, and the intervals that they change. */
 export interface StatsPart {
   table: StatsTable;
   from: Date;
   /** Exclusive. */
   to: Date;
+  /** The index of an interval; null: none. */
+  added_to: number | null;
+  subtracted_from: number | null;
 }
 
 export interface StatsRow {
-  /** The number of the interval: 1 is the first one. */
-  interval_number: number;
+  interval_index: number;
   payment_type: string;
   bank: string;
   transaction_status: string;
@@ -277,76 +278,111 @@ export interface StatsRow {
   pay_times: PayTimes | null;
 }
 
-export interface PayTimes {
-  pay_ranges: number[];
-  /** The payments in each of the ranges. */
-  pay_counts: number[];
-}
+/** The number of payments by range of the time to pay. */
+export type PayTimes = Map<number, number>;
 
+const FIGURES = [
+  ...["created_count", "paid_count", "gross_amount", "refund_amount", "chargeback_amount"],
+];
+
+/** A group has no row for an interval in which all of its figures are zero. */
 export async function readStats(
   sql: Sql,
   query: StatsQuery,
   withPayTimes: boolean,
 ): Promise<StatsRow[]> {
   const { groups, limit } = query;
-  const columns = groups.map((name) => name === "user_id" ? "scope" : name);
-  const groupColumns = sql.unsafe(columns.map((name) => `, ${name}`).join(""));
+  const groupColumns = sql.unsafe(columnsOf(query).map((name) => `, ${name}`).join(""));
+  const list = (format: (figure: string) => string) => sql.unsafe(FIGURES.map(format).join(", "));
+  const sums = list((name) => `sum(${name})::bigint as ${name}`);
+  const signedSums = list((name) => `sum(sign * ${name})::bigint as ${name}`);
+  const isAnyNotZero = sql`(${list((name) => `sum(sign * ${name})`)}) <> (${list(() => "0")})`;
+  const isOfStatus = sql`transaction_status <> ${ALL_STATUSES}`;
   const rows = await sql<StatsRow[]>`
-    select ${intervalOf(sql, query)} ${groupColumns},
-      sum(created_count)::bigint as created_count, sum(paid_count)::bigint as paid_count,
-      sum(gross_amount)::bigint as gross_amount, sum(refund_amount)::bigint as refund_amount,
-      sum(chargeback_amount)::bigint as chargeback_amount
-    from (
-      select start ${groupColumns}, sum(created_count) as created_count,
-        sum(paid_count) as paid_count, sum(gross_amount) as gross_amount,
-        sum(refund_amount) as refund_amount, sum(chargeback_amount) as chargeback_amount
-      from (${selectParts(sql, query, sql`transaction_status <> ${ALL_STATUSES}`)}) parts
-      group by start ${groupColumns}
-    ) times
-    group by 1 ${groupColumns} order by 1 ${groupColumns} limit ${limit + 1}`;
+    select interval_index ${groupColumns}, ${signedSums}
+    from (${selectParts(sql, query, sql`${sums}`, isOfStatus)}) part
+    cross join lateral (values (added_to, 1), (subtracted_from, -1)) change (interval_index, sign)
+    where interval_index is not null
+    group by interval_index ${groupColumns} having ${isAnyNotZero}
+    order by interval_index ${groupColumns} limit ${limit + 1}`;
   if (!withPayTimes || groups.includes("transaction_status") || rows.length > limit) {
     return rows.map((row) => ({ ...row, pay_times: null }));
   }
-  const times = await sql<(StatsRow & PayTimes)[]>`
-    select interval_number ${groupColumns}, array_agg(range) as pay_ranges,
-      array_agg(count) as pay_counts
-    from (
-      select interval_number ${groupColumns}, range, sum(count)::bigint as count
-      from (
-        select ${intervalOf(sql, query)} ${groupColumns}, unnest(pay_ranges) as range,
-          unnest(pay_counts) as count
-        from (${selectParts(sql, query, sql`transaction_status = ${ALL_STATUSES}`)}) parts
-      ) counts
-      group by interval_number ${groupColumns}, range
-    ) ranges
-    group by interval_number ${groupColumns}`;
-  const keyOf = (row: StatsRow) =>
-    JSON.stringify([row.interval_number, ...columns.map((name) => row[name as keyof StatsRow])]);
-  const timesOf = new Map(times.map((row) => [keyOf(row), row]));
-  const none = { pay_ranges: [], pay_counts: [] };
-  return rows.map((row) => ({ ...row, pay_times: timesOf.get(keyOf(row)) ?? none }));
+  const payTimes = await readPayTimes(sql, query);
+  return rows.map((row) => ({
+    ...row,
+    pay_times: payTimes.get(keyOf(query, row, row.interval_index)) ?? new Map(),
+  }));
 }
 
-/** The array is in a subquery, so that it is parsed once and not for each row. */
-function intervalOf(sql: Sql, { starts }: StatsQuery) {
-  const texts = starts.map((start) => start.toISOString());
-  return sql`width_bucket(start, (select ${
-    sql.array(texts)
-  }::text[]::timestamptz[])) as interval_number`;
+interface PartPayTimes
+  extends
+    Pick<StatsRow, "payment_type" | "bank" | "scope">,
+    Pick<StatsPart, "added_to" | "subtracted_from"> {
+  /** One list for each row of the part. */
+  pay_ranges: number[][];
+  pay_counts: number[][];
 }
 
+/** The times to pay by interval and group. Adding them up in SQL takes several times as long. */
+async function readPayTimes(sql: Sql, query: StatsQuery): Promise<Map<string, PayTimes>> {
+  const lists = sql`json_agg(pay_ranges) as pay_ranges, json_agg(pay_counts) as pay_counts`;
+  const isOfAllStatuses = sql`transaction_status = ${ALL_STATUSES}`;
+  const parts = await sql<PartPayTimes[]>`${selectParts(sql, query, lists, isOfAllStatuses)}`;
+  const all = new Map<string, PayTimes>();
+  for (const part of parts) {
+    for (const [interval, sign] of [[part.added_to, 1], [part.subtracted_from, -1]] as const) {
+      if (interval === null) continue;
+      const key = keyOf(query, part, interval);
+      const times: PayTimes = all.get(key) ?? new Map();
+      all.set(key, times);
+      part.pay_ranges.forEach((ranges, row) => {
+        const counts = part.pay_counts[row]!;
+        ranges.forEach((range, index) => {
+          times.set(range, (times.get(range) ?? 0) + sign * counts[index]!);
+        });
+      });
+    }
+  }
+  return all;
+}
+
+function columnsOf({ groups }: StatsQuery): string[] {
+  return groups.map((name) => name === "user_id" ? "scope" : name);
+}
+
+function keyOf(query: StatsQuery, row: StatsRow | PartPayTimes, interval: number): string {
+  return JSON.stringify([
+    interval,
+    ...columnsOf(query).map((name) => row[name as keyof typeof row]),
+  ]);
+}
+
+/** The aggregates of each part, by group. */
 function selectParts(
   sql: Sql,
-  { owner, parts, groups }: StatsQuery,
-  condition: ReturnType<Sql>,
-) {
+  query: StatsQuery,
+  aggregates: Fragment,
+  condition: Fragment,
+): Fragment {
+  const { owner, parts, groups } = query;
   const isByUser = groups.includes("user_id") && owner === null;
   const ofScope = isByUser
     ? sql`scope <> ${sql.unsafe("'*'")}`
     : sql`scope = ${owner === null ? ALL_USERS : scopeOf(owner)}`;
-  return parts.map(({ table, from, to }, index) =>
-    sql`${index > 0 ? sql`union all` : sql``}
-      select * from ${sql.unsafe(`gateway.${table}`)}
-      where start >= ${from} and start < ${to} and ${ofScope} and ${condition}`
-  );
+  // Always grouped by the scope: without any group, a part without rows would give a row of nulls.
+  const groupColumns = sql.unsafe([...new Set(["scope", ...columnsOf(query)])].join(", "));
+  const selectFrom = (table: StatsTable) => {
+    const ofTable = JSON.stringify(parts.filter((part) => part.table === table));
+    return sql`
+      select added_to, subtracted_from, figures.*
+      from json_to_recordset(${ofTable}::text::json)
+        part ("from" timestamptz, "to" timestamptz, added_to integer, subtracted_from integer)
+      cross join lateral (
+        select ${groupColumns}, ${aggregates} from ${sql.unsafe(`gateway.${table}`)}
+        where start >= part.from and start < part.to and ${ofScope} and ${condition}
+        group by ${groupColumns}
+      ) figures`;
+  };
+  return sql`${selectFrom("daily_payment_stats")} union all ${selectFrom("hourly_payment_stats")}`;
 }

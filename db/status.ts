@@ -159,7 +159,7 @@ export async function countUnanswered(sql: Sql): Promise<Unanswered> {
 
 export interface UnrecognizedPayments {
   count: number;
-  /** A few of them. */
+  /** At most ten of them. */
   examples: { payment_id: string; gateway_status: string }[];
 }
 

@@ -21,7 +21,7 @@ import type { OwnerFilter } from "./records.ts";
  * - `pending`: the gateway has not confirmed the creation;
  * - `active`: the gateway charges the customer every interval;
  * - `inactive`: the gateway ended it;
- * - `disabled`, `cancelled`: a caller ended it, temporarily or permanently;
+ * - `disabled`, `cancelled`: a caller paused it, or ended it permanently;
  * - `failed`: the gateway rejected it.
  */
 export const SUBSCRIPTION_STATUSES = [
@@ -75,9 +75,9 @@ const SUBSCRIPTION_COLUMNS = {
   sent_at: fixed<Date>(),
   /** When it was last checked at the gateway. Only `recordCheck` and `claimCheck` update it. */
   checked_at: fixed<Date | null>(),
-  /** Null: it is not checked again. The time has no effect: the longest unchecked come first. */
+  /** Null: it is not checked again. Any other value is ignored: `checked_at` decides the order. */
   check_at: mutable<Date | null>(),
-  /** The actor that created it (`core/auth/caller.ts`); null: no caller did. */
+  /** The actor that created it (`core/auth/caller.ts`); null: stored by an earlier version. */
   created_by: fixed<string | null>(),
   event_count: mutable<number>(),
   /** Incremented by every update. */
@@ -149,7 +149,7 @@ export interface SubscriptionFilter extends SubscriptionConditions, ListBounds {
   limit: number;
 }
 
-/** Newest first. `list_walk.ts` describes the filters. */
+/** Newest first. `list_walk.ts` explains how a filtered list is read. */
 export async function listSubscriptions(
   sql: Sql,
   filter: SubscriptionFilter,
@@ -216,8 +216,8 @@ export async function recordCheck(sql: Sql, id: string, now: Date): Promise<void
 }
 
 /**
- * Claims the check of a subscription that was not checked after `since`; otherwise returns the time of
- * its last check. Of several concurrent calls, one gets the claim.
+ * Claims the check of a subscription, unless it was checked after `since`. Of several concurrent
+ * calls, one gets the claim. `checked_at` is the time of the last check before this call.
  */
 export async function claimCheck(
   sql: Sql,

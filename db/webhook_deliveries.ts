@@ -17,7 +17,7 @@ export interface GatewayWebhookDelivery {
   attempts: number;
   /** Null: it is delivered or has failed. */
   next_attempt_at: Date | null;
-  /** Until then it waits for an earlier delivery of its resource; null: it did not have to wait. */
+  /** Waits at most until then for an earlier delivery of its resource; null: it did not have to. */
   hold_until: Date | null;
   /** This and the next four describe the last attempt: the endpoint's response, or why there was none. */
   status_code: number | null;
@@ -139,7 +139,7 @@ export interface DueDelivery extends Pick<GatewayWebhookDelivery, "attempts" | "
 
 export interface DueDeliveries {
   deliveries: DueDelivery[];
-  /** When to call again: now if there may be more, null if nothing is pending. */
+  /** When to call again: now if there may be more, null if no delivery becomes due later. */
   next: Date | null;
 }
 

@@ -1,4 +1,7 @@
-/** Components of the OpenAPI document that operations share: headers, a parameter, the security scheme. */
+/**
+ * Components of the OpenAPI document that operations share: headers, a parameter, a response, the
+ * security scheme.
+ */
 
 import type { OpenAPIHono } from "@hono/zod-openapi";
 import type { ErrorCode } from "../core/errors.ts";

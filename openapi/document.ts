@@ -12,8 +12,8 @@ type PathItem = NonNullable<Document["paths"]>[string];
 export const VERSION = "1.0.0";
 
 /**
- * Not inline: the library's 3.0 types lack `summary` and `identifier`, and TypeScript rejects unknown
- * properties in an object literal.
+ * A constant, because the library's 3.0 types lack `summary` and `identifier`, and TypeScript would
+ * reject them in an object literal that is passed directly.
  */
 const INFO = {
   title: "Payment Gateway Integration Service",

@@ -5,8 +5,8 @@ import { dirname, join } from "node:path/posix";
 import { escapeHtml } from "./page.ts";
 
 /**
- * By path in `docs/`. Imported as modules, so that the service needs no permission to read files, and on
- * demand, because most instances never show a guide.
+ * The guides, by path in `docs/`. Imported as modules, so that the service needs no permission to
+ * read files, and on demand, because most instances never show a guide.
  */
 const GUIDES: Record<string, () => Promise<{ default: string }>> = {
   "README.md": () => import("../docs/README.md", { with: { type: "text" } }),
@@ -76,7 +76,7 @@ export interface Guide {
   html: string;
 }
 
-/** The addresses that replace those of the embedded default in commands. */
+/** The addresses that replace those of the embedded default in the guides. */
 export interface Addresses {
   service: string;
   sandbox: string | null;

@@ -1,4 +1,4 @@
-/** `GET /audit/`: what callers changed and tried to change, for staff and viewers. */
+/** `GET /audit/`: what callers changed, tried to change or exported, for staff and viewers. */
 
 import { createRoute, z } from "@hono/zod-openapi";
 import { AUDIT_OUTCOMES, type AuditDeps, type AuditView, listAudit } from "../core/audit/read.ts";

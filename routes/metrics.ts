@@ -1,4 +1,4 @@
-/** `GET /metrics`: all metrics of the service, for Prometheus. */
+/** `GET /metrics/`: all metrics of the service, for Prometheus. */
 
 import { createHash, timingSafeEqual } from "node:crypto";
 import { createRoute, z } from "@hono/zod-openapi";
@@ -22,9 +22,10 @@ const metricsRoute = createRoute({
   description:
     "Returns all metrics in the text format of Prometheus: requests, charges by type and result, " +
     "notifications by result, calls to the gateway by operation, jobs, webhook deliveries, events, " +
-    "the event loop, the database pool and the build. Prometheus can also read it with the token " +
-    "of the setting `METRICS_TOKEN` instead of an API key. While the database is down, the metrics " +
-    "that are read from it are missing. Staff and viewers only; other callers get `forbidden`.",
+    "the event loop, the database pool and the build. Prometheus can also read them with the " +
+    "token of the setting `METRICS_TOKEN` instead of an API key. While the database is down, the " +
+    "metrics that are read from it are missing. Staff and viewers only; other callers get " +
+    "`forbidden`.",
   tags: ["Health"],
   responses: {
     200: {

@@ -37,7 +37,8 @@ async function run(options: NonNullable<ReturnType<typeof readOptions>>): Promis
   if (options.path !== null) await Deno.mkdir(dirname(options.path), { recursive: true });
   const sandbox = await startSandbox(options);
   if (options.notify) sandbox.notify(options.notify);
-  // Before the message, so that a program that waits for it can stop the sandbox.
+  // Registered before the message is printed: a program that waits for the message may then stop
+  // the sandbox at once.
   const { promise: stopped, resolve: stop } = Promise.withResolvers<void>();
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
     Deno.addSignalListener(signal, stop);

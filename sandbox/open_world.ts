@@ -87,7 +87,7 @@ async function readWorld(
 ): Promise<OpenWorld> {
   const worldStates = await openTable<WorldState>(TABLE, { journal });
   const known = worldStates.get(ID);
-  // The user deleted the state file to start fresh.
+  // There is no stored state: the file is new, or the user deleted it to start fresh.
   if (!known) archive?.clear();
   const clock = createClock({ ahead: known?.ahead, speed: options.speed });
   const seed = options.seed ?? crypto.getRandomValues(new Uint32Array(1))[0]!;
@@ -174,7 +174,10 @@ type Tables = Pick<
   | "webhooks"
 >;
 
-/** Final webhooks that are kept; a busy sandbox creates several for each transaction. */
+/**
+ * Maximum number of final webhooks in memory and archive: a busy sandbox creates several for each
+ * transaction.
+ */
 const MAX_WEBHOOKS = 20_000;
 const FINAL_IN_MEMORY = { withArchive: 1_000, alone: 10_000 };
 

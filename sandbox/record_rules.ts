@@ -96,8 +96,8 @@ function transactionKeys(transaction: Transaction): string[] {
 }
 
 /**
- * Runs the action of a record that was scheduled for now. The record may have changed since it was
- * scheduled.
+ * Runs the action of a record that was scheduled for now, unless the record has changed since and
+ * is no longer due.
  */
 export function runIfDue(world: World, table: keyof Records, id: string): void {
   // TypeScript cannot relate a table name to its record type across two lookups.

@@ -32,7 +32,7 @@ export { JournalError } from "./engine/journal.ts";
 
 export interface Sandbox extends AsyncDisposable {
   url: string;
-  /** Sends all webhooks to this URL from now on. */
+  /** Sends all webhooks to this URL from now on, unless a charge overrides it. */
   notify(url: string): void;
   /** Makes the empty list show a command that calls the service, instead of the sandbox. */
   showService(service: ServiceAddress): void;

@@ -1,4 +1,4 @@
-/** Adds variables, tests and unique ids to the Postman collection, so that it can run again. */
+/** Adds variables, tests and unique ids to the Postman collection, to make it repeatable. */
 
 import { type Collection, type Item, testEvent } from "./collection_parts.ts";
 import { firstPayment } from "./first_payment.ts";

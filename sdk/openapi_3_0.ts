@@ -81,7 +81,10 @@ function convertSchema(schema: Json): Json {
   return convertNullableUnion(result);
 }
 
-/** `anyOf: [schema, null]` becomes `allOf: [schema]` with `nullable`; other unions lose `null`. */
+/**
+ * `anyOf: [schema, null]` becomes `allOf: [schema]` with `nullable`. In longer unions, `nullable`
+ * replaces the member `null`.
+ */
 function convertNullableUnion(schema: Json): Json {
   for (const keyword of ["oneOf", "anyOf"]) {
     const members: Json[] = schema[keyword] ?? [];

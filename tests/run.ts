@@ -66,7 +66,7 @@ async function runEverything(): Promise<boolean> {
     if (!isClean) stop.abort();
     return isClean;
   });
-  // After the check, which has downloaded all libraries.
+  // Starts after the check, because the check downloads all libraries.
   const prepared = checking.then((isClean) => isClean ? prepareDataFolder() : null);
   async function slowEnvironment(): Promise<Environment | null> {
     const dataFolder = await prepared;
@@ -219,7 +219,7 @@ async function runGroup(
   isAlone: boolean,
 ): Promise<{ output: string; files: Result[] }> {
   const name = join(folder, crypto.randomUUID());
-  // Each process has its own copy, because Deno adds the packages that only tests use to the file.
+  // Each process has its own lock file, because Deno writes packages into it that only tests use.
   await Deno.copyFile(join(PROJECT, "deno.lock"), `${name}.lock`);
   const imports = paths.map((path) => `import "${pathToFileURL(path)}";\n`);
   await Deno.writeTextFile(`${name}_test.ts`, imports.join(""));

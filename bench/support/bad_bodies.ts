@@ -2,7 +2,7 @@
 
 import { settlement, sign, type SignedFields } from "./pending_payments.ts";
 
-/** The same seed gives the same bodies. */
+/** Returns a function that creates the next body. The same seed gives the same bodies. */
 export function createBadBodies(seed: number, rows: number): () => Uint8Array<ArrayBuffer> {
   const random = createRandom(seed);
   const randomBelow = (end: number) => Math.floor(random() * end);

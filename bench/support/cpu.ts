@@ -3,7 +3,7 @@
 /** Ticks are the unit of processor time in Linux. Every architecture of Deno has 100 per second. */
 const TICKS_PER_SECOND = 100;
 
-/** In microseconds. */
+/** The processor time in microseconds. */
 export async function processorTime(pid: number): Promise<number> {
   const { stdout } = await new Deno.Command("bash", { args: ["-c", "cat /proc/[0-9]*/stat"] })
     .output();

@@ -18,7 +18,7 @@ const CONNECTIONS = 32;
 
 const requests = Number(rate) * Number(seconds);
 const begin = performance.now();
-/** The program ends then even if the service does not respond. */
+/** At this time the program ends, even if the service does not respond. */
 const deadline = begin + Number(seconds) * 1_000 + 5_000;
 const statuses: Record<string, number> = {};
 let sent = 0;

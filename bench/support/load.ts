@@ -5,7 +5,7 @@ export interface Load {
   /** The bytes of the n-th request. All responses must have the same length. */
   request: (n: number) => string;
   connections: number;
-  /** The load ends after this time, or after this many `requests`. */
+  /** The load ends after this time, or earlier if `requests` is set and all of them are sent. */
   seconds: number;
   requests?: number;
   /** The number of the first request, for requests that must not repeat. */

@@ -134,7 +134,7 @@ function buildRun(
   };
 }
 
-/** The payment in the event. */
+/** The data of the event: the settled payment, and the id of the notification. */
 function eventData(): object {
   const now = new Date();
   const payment = newPayment(

@@ -1,4 +1,7 @@
-/** `listAudit`: what callers changed and tried to change. For staff and viewers. */
+/**
+ * `listAudit`, for staff and viewers: lists the requests of callers that changed something, were
+ * refused, or exported a file.
+ */
 
 import { MAX } from "uuid";
 import {
@@ -47,7 +50,7 @@ export interface AuditView {
   action: string;
   resource_id: string | null;
   outcome: AuditOutcome;
-  /** Null for a stored charge, like `code` and `request_id`: its payment shows the result. */
+  /** For a stored charge, this, `code` and `request_id` are null: the payment shows the result. */
   status: number | null;
   code: string | null;
   attempts: number;
@@ -96,7 +99,7 @@ interface Charges {
   scannedTo: string | null;
 }
 
-/** What the audit calls a charge. */
+/** The `action` of a charge. */
 const CHARGE = "POST /charge/";
 
 const NO_CHARGES: Charges = { charges: [], scannedTo: null };

@@ -1,7 +1,7 @@
 /**
- * Records what callers change and try to change. A refused request costs no statement of its own: equal
- * ones are counted, and every two seconds one statement stores a limited number of rows. So a flood of
- * refused requests does not become a flood of writes.
+ * Records requests that changed something, were refused, or exported a file. A refused request
+ * costs no statement of its own: equal refusals are counted, and every two seconds one statement
+ * stores a limited number of rows. So a flood of refused requests causes only a few writes.
  */
 
 import { type AuditEntry, auditInserts, insertAuditEntries } from "../../db/audit.ts";
@@ -29,9 +29,9 @@ export interface AuditRecorder extends AsyncDisposable {
   recordChange(request: AuditedRequest): Promise<void>;
   /** Like `recordChange`, for a file that the caller downloads. */
   recordExport(request: AuditedRequest): Promise<void>;
-  /** Records the refusal later. */
+  /** Counts the refusal; the next flush stores it. */
   recordRefusal(request: AuditedRequest): void;
-  /** Stores the refusals so far. */
+  /** Stores the refusals since the last flush. */
   flush(): Promise<void>;
 }
 
@@ -43,7 +43,7 @@ export interface AuditRecorderDeps {
 
 const FLUSH_MS = 2_000;
 
-/** Different refusals that are stored with one flush. Others are only counted. */
+/** How many different refusals one flush stores. Further refusals are only counted. */
 const MAX_REFUSALS = 40;
 
 export function createAuditRecorder({ database, clock, log }: AuditRecorderDeps): AuditRecorder {

@@ -30,7 +30,10 @@ export async function createKey(database: Database, owner: KeyOwner): Promise<st
   return key;
 }
 
-/** Creates a missing key. False: the key is revoked, or has another role or development flag. */
+/**
+ * Creates the key if it is missing. Returns false if the key exists but is revoked, or has another
+ * role or development flag than `owner`.
+ */
 export async function ensureKey(
   database: Database,
   key: string,

@@ -15,8 +15,9 @@ export interface AuthenticatorOptions {
 }
 
 /**
- * Null if the credential is not valid. Synchronous if the caller is cached. `mayLookUp` is called
- * for an API key that is not cached; it returns false if the sender has sent too many wrong keys.
+ * Null if the credential is not valid. Returns a promise unless the API key is cached. `mayLookUp`
+ * is called for an API key that is not cached; it returns false if the sender has sent too many
+ * wrong keys.
  */
 export type Authenticate = (
   credential: string,

@@ -19,7 +19,7 @@ export interface Caller {
   credential: "api_key" | "jwt";
   /** The part of the API key that may be shown; null with a JWT. */
   keyPrefix: string | null;
-  /** When the JWT expires, in milliseconds. API keys do not expire; they are revoked. */
+  /** When the JWT or console session expires, in milliseconds; absent if an API key was sent. */
   expiresAt?: number;
 }
 
@@ -28,7 +28,7 @@ export function actorOf({ credential, keyPrefix, userId }: Caller): string {
   return `${credential}:${keyPrefix ?? userId}`;
 }
 
-/** Required of user ids, because they are logged, listed and returned in responses. */
+/** Required of user ids and key names: they are logged, listed and returned in responses. */
 export function isPrintableText(text: string): boolean {
   return /^(?=.*\S)\P{C}{1,255}$/u.test(text);
 }

@@ -15,7 +15,7 @@ import { ServiceError } from "../errors.ts";
 import { newId } from "../ids.ts";
 import { type Caller, canReadAll, requireReadAll, requireStaff } from "./caller.ts";
 
-/** A session ends this long after the sign-in, or when its JWT expires. */
+/** A session ends at most this long after the sign-in; earlier if its JWT expires. */
 const MAX_MS = 12 * 3_600_000;
 
 /** A session ends if it is not used for this long. */
@@ -32,7 +32,7 @@ export interface SessionDeps {
 export interface OpenSession {
   id: string;
   caller: Caller;
-  /** Every form must contain it. Other sites do not know it, so they cannot send a form. */
+  /** Every form must contain it. Other sites do not know it, so they cannot forge a form. */
   formToken: string;
   expiresAt: Date;
 }
@@ -65,8 +65,8 @@ export async function signIn(
 }
 
 /**
- * Null: the session has ended, or there is none. `isUse`: whether the user did something; a page that
- * updates itself must not keep the session of an absent user alive.
+ * Null: no session has this token, or the session has ended. `isUse`: whether the user did
+ * something; a page that updates itself must not keep the session of an absent user alive.
  */
 export async function findSession(
   deps: SessionDeps,

@@ -3,7 +3,7 @@
 import { resolve } from "node:path";
 import type { AddressList } from "../address_list.ts";
 import { withDefaultSslMode } from "./database_url.ts";
-import { ConfigError, type ConfigProblem, findConflicts } from "./problems.ts";
+import { ConfigError, type ConfigProblem, findProblems } from "./problems.ts";
 import {
   DEFAULT_PORT,
   DEFAULT_SANDBOX_PORT,
@@ -48,7 +48,7 @@ export interface RetentionDays {
   notifications: number;
   keys: number;
   events: number;
-  /** What callers changed and tried to change. */
+  /** The audit trail: requests that changed something, were refused, or exported a file. */
   audit: number;
   /** Comparisons of the gateway's report files with the payments, and the differences found. */
   reconciliations: number;
@@ -60,7 +60,7 @@ export interface RetentionDays {
 export interface RecheckConfig {
   /** After this many minutes, if the bank or store can reverse the payment. */
   minutes: number;
-  /** After each of these numbers of days, if the payment can be refunded. */
+  /** After each of these numbers of days, and after the refund window, if there is one. */
   days: readonly number[];
   /** Cards: every week, for this many days after the payment; 0: no weekly checks. */
   cardDays: number;
@@ -87,7 +87,7 @@ export interface Config {
   /** Null if there is no sandbox. */
   sandboxPort: number | null;
   logGateway: boolean;
-  /** Allows webhook endpoints on private networks. */
+  /** Allows webhook endpoints on private networks and without TLS. */
   webhookAllowPrivate: boolean;
   /** The setting NOTIFICATION_CONFIRM (core/config/settings.ts) describes the values. */
   notificationConfirm: "fit" | "paid";
@@ -136,7 +136,7 @@ export function parseConfig(env: Environment, folder: string): Config {
     hasExample: true,
   }));
   const invalid = new Set(problems.map(({ name }) => name));
-  problems.push(...findConflicts(env).filter(({ name }) => !invalid.has(name)));
+  problems.push(...findProblems(env).filter(({ name }) => !invalid.has(name)));
   if (!parsed.success || problems.length > 0) {
     throw new ConfigError(problems, env.DENO_DEPLOY === "true");
   }

@@ -1,4 +1,4 @@
-/** The parameters of `DATABASE_URL`: what the service uses, and what only other clients understand. */
+/** Parses a database URL, and drops the parameters that only other clients understand. */
 
 /** The modes of encryption that the service uses; the modes of other clients are translated. */
 export const SSL_MODES = ["disable", "prefer", "require", "verify-full"] as const;
@@ -52,7 +52,7 @@ const IGNORED_PARAMETERS = new Set([
   "workaround",
 ]);
 
-/** Parameters that name a file. The service has no permission to read it. */
+/** Parameters that name files, which the service has no permission to read. */
 const FILE_PARAMETERS = ["sslrootcert", "sslcert", "sslkey", "sslcrl", "passfile", "service"];
 
 /** Returns the mode that is used for this text; undefined if there is no such mode. */
@@ -61,8 +61,8 @@ export function parseSslMode(text: string): SslMode | undefined {
 }
 
 /**
- * Returns the URL with the parameters that both PostgreSQL drivers of the service understand in the same
- * way; undefined if it is not valid.
+ * Changes the parameters so that both PostgreSQL drivers of the service understand them in the same
+ * way. Undefined if the URL is not valid, or names a file.
  */
 export function parseDatabaseUrl(text: string): string | undefined {
   const url = URL.parse(text);

@@ -1,11 +1,11 @@
-/** The settings that people who operate the service look for, as text. None of them is a secret. */
+/** Returns the settings that an operator may read, as text, without secrets. */
 
 import type { Config } from "./config.ts";
 import type { SETTINGS } from "./settings.ts";
 
 type SettingName = keyof typeof SETTINGS.shape;
 
-/** The members that are read. A new setting may be a secret, so it is shown only if it is added here. */
+/** The shown parts of the configuration. A new part may be a secret: add it here to show it. */
 export type ShownConfig = Pick<
   Config,
   | "basePath"
@@ -47,6 +47,7 @@ export function describeSettings(config: ShownConfig): ShownSetting[] {
     ["KEEP_KEYS_DAYS", keep.keys],
     ["KEEP_EVENTS_DAYS", keep.events],
     ["KEEP_AUDIT_DAYS", keep.audit],
+    ["KEEP_RECONCILIATIONS_DAYS", keep.reconciliations],
     ["KEEP_HELD_DELIVERIES_DAYS", keep.deliveries],
     ["RECHECK_MINUTES", recheck.minutes],
     ["RECHECK_DAYS", recheck.days],

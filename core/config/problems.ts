@@ -1,4 +1,4 @@
-/** What can be wrong with the settings, and the error that lists it. */
+/** Finds missing and conflicting settings, and defines the error that lists all problems. */
 
 import { isLoopback } from "./parsers.ts";
 import {
@@ -23,7 +23,7 @@ export interface ConfigProblem {
   problem: string;
   /**
    * Whether the message shows the setting's example. False if a value is set but conflicts with
-   * another setting, because the example could conflict with it, too.
+   * another setting, because the example could conflict with that setting, too.
    */
   hasExample: boolean;
 }
@@ -46,7 +46,7 @@ export class ConfigError extends Error {
 }
 
 /** Settings that are missing, and settings that conflict with each other. */
-export function findConflicts(env: Environment): ConfigProblem[] {
+export function findProblems(env: Environment): ConfigProblem[] {
   const { DATABASE_URL, GATEWAY_SERVER_KEY, HOST, AUTH_JWKS_URL, AUTH_JWT_SECRET } = env;
   const problems: ConfigProblem[] = [];
   const addProblem = (name: SettingName, problem: string) =>

@@ -1,4 +1,4 @@
-/** The table of settings: parsing, error text, default and documentation of each. */
+/** The table of settings: how each is parsed, its error text and its documentation. */
 
 import { isIP } from "node:net";
 import { z } from "zod";

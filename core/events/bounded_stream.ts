@@ -2,7 +2,10 @@
 
 export interface BoundedStream {
   readable: ReadableStream<Uint8Array>;
-  /** False: the buffer is full and the chunk was not added. An empty buffer accepts any chunk. */
+  /**
+   * False: the chunk was not added, because the buffer is full or the stream has ended. An empty
+   * buffer accepts any chunk.
+   */
   write(chunk: Uint8Array): boolean;
   /** Whether the reader has received everything that was written. */
   isEmpty(): boolean;

@@ -28,7 +28,7 @@ export interface FollowerOptions {
   pollMs?: number;
 }
 
-/** Called with every event that gets a position from now on, in order. */
+/** Called with every event that gets a position after the subscription, in order of position. */
 export type OnEvent = (event: PositionedEvent) => void;
 
 export interface Subscription {
@@ -110,7 +110,10 @@ function startReader(
   /** Names of the errors that were logged and have not ended yet. */
   const currentErrors = new Set<string>();
 
-  /** Reads all published events. Returns the pause before the next read if no notification arrives. */
+  /**
+   * The first call finds the newest position; each later call reads the events published since
+   * then. Returns how long to wait before the next read if no notification arrives.
+   */
   async function readPublished(): Promise<number> {
     if (position === null) {
       position = await database.query(findLastPosition, "find last position");

@@ -21,7 +21,7 @@ export interface EventStream {
   sendStartId(eventId: string): void;
   /** Sends the events after this position as soon as they are published. */
   followFrom(position: EventPosition): void;
-  /** Reads and sends the stored events after this position, then follows. */
+  /** Sends the stored events after this position, then follows. Resolves after the first page. */
   catchUpFrom(position: EventPosition): Promise<void>;
   sendHeartbeat(): void;
   /** Sends the buffered events, then ends. */

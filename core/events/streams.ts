@@ -37,7 +37,7 @@ export interface StreamFilter {
   names: readonly string[] | null;
   /** Null: events of all resources. */
   resourceId: string | null;
-  /** The last event that the reader has received; null: only new events. */
+  /** The id of the last event that the reader has received; null: only new events. */
   after: string | null;
 }
 
@@ -129,8 +129,8 @@ export function createEventStreams(
   }
 
   /**
-   * Returns an id before all events if there is no event yet. A reader that continues after this id
-   * gets every event.
+   * Returns the id of the newest event. If there is no event yet, returns an id before all events:
+   * a reader that continues after it gets every event.
    */
   async function findNewest(now: EventPosition, { userId }: EventSelector): Promise<string> {
     const newest = await limited(() =>

@@ -47,7 +47,7 @@ export function createCall(deps: CallDeps) {
         throw error;
       }
     };
-    // A write is never retried here: only the caller knows whether a second one is safe.
+    // A write is never retried here: only the caller knows whether a second write is safe.
     return request.isRead
       ? await retryRead(attempt, deadline, { ...deps, canCall })
       : await attempt(1);

@@ -37,9 +37,9 @@ export function worstState({ read, write }: CircuitBreakers): BreakerState {
 
 export interface BreakerOptions {
   clock?: Clock;
-  /** Consecutive calls without a response that open the breaker. */
+  /** How many consecutive calls without a response open the breaker. */
   threshold?: number;
-  /** How long it stays open. */
+  /** How long the breaker stays open. */
   openMs?: number;
 }
 

@@ -33,11 +33,11 @@ export interface GatewayClientOptions {
   serverKey: string;
   /** If null, operations that need a client key take it as an argument. */
   clientKey: string | null;
-  /** Share one between clients of the same gateway. */
+  /** Pass the same object to all clients of one gateway. */
   breakers?: CircuitBreakers;
-  /** Share one between clients of the same gateway. */
+  /** Pass the same object to all clients of one gateway. */
   pause?: RateLimitPause;
-  /** Share one between clients of the same gateway. */
+  /** Pass the same object to all clients of one gateway. */
   gatewayClock?: GatewayClock;
   /** Refuses calls if the server key belongs to another account than the database. */
   account?: AccountGuard;

@@ -84,7 +84,9 @@ export function isTransactionNotFound(error: unknown): error is GatewayError {
     error.data?.status_code !== undefined;
 }
 
-/** The gateway does not know the invoice or subscription. Such a body has no `status_code`. */
+/**
+ * The gateway does not know the invoice or subscription. The body of this 404 has no `status_code`.
+ */
 export function isResourceNotFound(error: unknown): error is GatewayError {
   return error instanceof GatewayError && error.statusCode === "404" && error.data !== null &&
     ("error_messages" in error.data || "status_message" in error.data);

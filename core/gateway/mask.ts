@@ -87,7 +87,10 @@ function collectSecrets(data: Json, isSecret: boolean, depth: number, found: str
   }
 }
 
-/** Adds the secrets in the bodies. If they have none, returns `secrets`: its pattern is cached. */
+/**
+ * Returns `secrets` and the secrets in the bodies. If the bodies have none, returns the same array,
+ * because its pattern is cached.
+ */
 export function withSecretsIn(secrets: string[], ...bodies: Json[]): string[] {
   const more = bodies.flatMap(secretsIn);
   return more.length > 0 ? [...secrets, ...more] : secrets;
@@ -123,7 +126,7 @@ function patternOf(secrets: string[]): RegExp {
   return pattern;
 }
 
-/** Plain, in a URL's path, in a URL's query, and in JSON with and without escaped slashes. */
+/** The secret in plain text, in a URL's path or query, and in JSON (slashes escaped or not). */
 function encodingsOf(secret: string): string[] {
   const wellFormed = secret.toWellFormed();
   const json = JSON.stringify(secret).slice(1, -1);

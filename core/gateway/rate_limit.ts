@@ -17,7 +17,9 @@ export function parseRetryAfter(value: string | null, now: number): number | nul
   return Number.isNaN(date) ? null : Math.max(0, Math.ceil((date - now) / 1000));
 }
 
-/** When to retry according to the error's `Retry-After`; null if it has none. */
+/**
+ * When to retry according to the error's `Retry-After`, at most in an hour; null if it has none.
+ */
 export function retryAt(error: unknown, now: number): Date | null {
   const seconds = error instanceof ServiceError ? error.headers["Retry-After"] : undefined;
   if (seconds === undefined) return null;

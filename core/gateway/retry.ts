@@ -1,4 +1,4 @@
-/** Retries a read after a temporary failure, with backoff, until its deadline. */
+/** Retries a read after a temporary failure, with backoff: three times, and before its deadline. */
 
 import type { Clock } from "../clock.ts";
 import { GatewayError } from "./errors.ts";

@@ -9,8 +9,8 @@ export function parseTransactionTime(text: string | null): Date | null {
 }
 
 /**
- * The forms in subscriptions: `2026-01-31T17:05:09.810452`, the same with a `Z`, and
- * `2026-01-31 17:05:09`. Those without an offset are in WIB.
+ * The forms in subscriptions: `2026-01-31T17:05:09.810452` and `2026-01-31 17:05:09`, both with or
+ * without `Z` or an offset such as `+0700`. Times without an offset are in WIB.
  */
 export function parseSubscriptionTime(text: string | null): Date | null {
   const [, date, time, zone] =

@@ -23,7 +23,7 @@ export interface Exchange {
   url: string;
   requestHeaders: Record<string, string>;
   requestText: string | null;
-  /** Null without a response; `failure` then says why. */
+  /** Null without a response; `failure` then says why. With a response, `failure` is `answered`. */
   status: number | null;
   responseText: string | null;
   failure: FailureKind;
@@ -169,7 +169,7 @@ async function readStart({ body }: Response): Promise<Text> {
   return { text: text + decoder.decode(), isComplete: true };
 }
 
-/** Errors of `fetch` contain the URL, which can contain a card number; it is removed. */
+/** Removes the URL from an error of `fetch`, because the URL can contain a card number. */
 function withoutSecrets(error: unknown, { secrets }: GatewayRequest): Error {
   const messages: string[] = [];
   for (let each = error; each instanceof Error && messages.length < 5; each = each.cause) {

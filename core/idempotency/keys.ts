@@ -106,7 +106,7 @@ function leaseEnd(now: Date): Date {
   return new Date(now.getTime() + LEASE_MS);
 }
 
-/** Claims the key for a request that changes an existing record. */
+/** Claims the key for a request that changes an existing record, or calls `resumeOrReplay`. */
 export async function claimOrResume(
   deps: KeyDeps,
   caller: Caller,
@@ -124,7 +124,10 @@ export async function claimOrResume(
   return await resumeOrReplay(deps, caller, requestKey);
 }
 
-/** Returns the reply of a finished request, or takes over the key of one that no longer runs. */
+/**
+ * Returns the reply of a finished request, or takes over the key of a request that no longer runs.
+ * Throws if the request with the key is still in progress, or had another body.
+ */
 export async function resumeOrReplay(
   deps: KeyDeps,
   caller: Caller,
@@ -167,11 +170,11 @@ function isSameRequest({ body_hash }: IdempotencyKey, { bodyHash }: RequestKey):
  * The longest time that a lease can still last. A lease that lasts longer was set by a wrong clock
  * and is ignored. The 10 minutes allow for an instance whose clock is a little ahead of ours.
  */
-const LATEST_LEASE_MS = LEASE_MS + 10 * 60_000;
+const MAX_REMAINING_MS = LEASE_MS + 10 * 60_000;
 
 function isLeased({ lease_until }: HeldKey, now: Date): boolean {
   const remainingMs = lease_until.getTime() - now.getTime();
-  return remainingMs > 0 && remainingMs <= LATEST_LEASE_MS;
+  return remainingMs > 0 && remainingMs <= MAX_REMAINING_MS;
 }
 
 /** Whether an earlier request used the key. Claims nothing. */

@@ -7,7 +7,7 @@ import { changeRecord } from "../records/change.ts";
 import { nextCheck } from "../records/check_times.ts";
 import type { Change, RecordDeps, StoredReply } from "../records/record.ts";
 import { invoiceKind } from "./invoice_record.ts";
-import { canBecome, eventsOf, type InvoiceStatus, isOpen, statusAtGateway } from "./states.ts";
+import { canBecome, eventsOf, type InvoiceStatus, isOpen, statusFromGateway } from "./states.ts";
 
 /** What caused the report; stored in the invoice's history. */
 export type Source =
@@ -34,7 +34,7 @@ export interface AppliedInvoiceReport {
   isReportStale: boolean;
 }
 
-/** Applies what is new in the report; changes nothing if it contains nothing new. */
+/** Applies what is new in the report, and sets the next check. Ignores a stale report. */
 export async function applyReport(
   deps: RecordDeps,
   known: GatewayInvoice,
@@ -43,7 +43,7 @@ export async function applyReport(
   let isReportStale = false;
   const invoice = await changeRecord(deps, invoiceKind, known, (current) => {
     const now = new Date(deps.clock());
-    const reported = statusAtGateway(answer.status, current.due_at, now);
+    const reported = statusFromGateway(answer.status, current.due_at, now);
     // The first response cannot be outdated, and a paid invoice stays paid.
     const isFirst = current.gateway_invoice_id === null;
     isReportStale = !isFirst && current.version !== askedAtVersion && reported !== "paid";
@@ -129,5 +129,5 @@ export function matchesInvoice(invoice: GatewayInvoice, answer: Invoice): boolea
     answer.order_id === invoice.order_id &&
     (answer.invoice_number ?? invoice.invoice_number) === invoice.invoice_number &&
     parseMoney(answer.gross_amount) === invoice.total_amount &&
-    statusAtGateway(answer.status, invoice.due_at, invoice.created_at) !== null;
+    statusFromGateway(answer.status, invoice.due_at, invoice.created_at) !== null;
 }

@@ -1,8 +1,8 @@
-/** `check_invoice_status`: checks one invoice at the gateway, and finds the payment that paid it. */
+/** `check_invoice_status`: checks an invoice at the gateway; if it is paid, finds its payment. */
 
 import { findInvoice, type GatewayInvoice } from "../../db/invoices.ts";
 import type { GatewayJob } from "../../db/jobs.ts";
-import { hasPaymentOfInvoice } from "../../db/payment_statements.ts";
+import { isInvoicePaidSince } from "../../db/payment_statements.ts";
 import { isTransactionNotFound } from "../gateway/errors.ts";
 import { PostponeJob, type Task } from "../jobs/task.ts";
 import { adoptTransaction, canAdopt } from "../payments/adopt.ts";
@@ -65,7 +65,7 @@ async function checkInvoice(
 
 async function isPaidSince({ database }: InvoiceDeps, id: string, since: Date): Promise<boolean> {
   return await database.query(
-    (sql) => hasPaymentOfInvoice(sql, id, since),
+    (sql) => isInvoicePaidSince(sql, id, since),
     "find payment of invoice",
   );
 }

@@ -217,8 +217,8 @@ export function newInvoice(input: InvoiceInput, userId: string, now: Date): Gate
 }
 
 /**
- * The gateway allows 36 characters. Ends in a letter: a notification signs the order id and the status
- * code as one text, and after digits it would not be clear where the order id ends.
+ * The gateway allows 36 characters. The id ends in a letter: a notification signs the order id and
+ * the status code as one text, and after digits it would not be clear where the order id ends.
  */
 function generateOrderId(id: string): string {
   return `${id.replaceAll("-", "")}-i`;

@@ -1,4 +1,4 @@
-/** The body of a request for an invoice, and the type inferred from it. */
+/** The body of a request that creates an invoice, and the type inferred from it. */
 
 import type { z } from "@hono/zod-openapi";
 import { endOfDayInWib } from "../gateway/times.ts";

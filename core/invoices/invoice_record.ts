@@ -25,7 +25,7 @@ export const problems = createProblems<GatewayInvoice>(
   ({ status }) => ({ invoice_status: status }),
 );
 
-/** The job that finds out the result of a call with an unknown outcome. */
+/** A job that checks the invoice in a minute, for example after a call with an unknown outcome. */
 export function checkInvoiceLaterJob(invoice: JobSubject, now: Date): NewJob {
   const runAt = new Date(now.getTime() + UNANSWERED_CHECK_MS);
   return newJob(CHECK_INVOICE_STATUS, invoice, { invoice_id: invoice.id }, { runAt, now });
@@ -43,7 +43,7 @@ export const invoiceKind: RecordKind<GatewayInvoice, InvoiceView> = {
     ...set,
     ...transition && { status: transition.to.status as InvoiceStatus },
   }),
-  isHistoric: (before, after) => before.status !== after.status,
+  belongsInHistory: (before, after) => before.status !== after.status,
   followUps(before, after, { now }) {
     // The gateway says that an invoice was paid, but not by which transaction: a check finds it.
     const isPaidNow = before.status !== "paid" && after.status === "paid";

@@ -66,8 +66,8 @@ async function requestInvoice({ gateway }: RecordDeps, gatewayId: string): Promi
 }
 
 /**
- * Enqueues a check of the invoice with the payment's order id. The order id alone does not link them:
- * callers choose order ids, and other systems may use the same ones.
+ * If the payment has no owner, enqueues a check of the invoice with the same order id. The order id
+ * alone does not link them: callers choose order ids, and other systems may use the same order ids.
  */
 export async function checkInvoiceOfOrder(
   { database, jobQueue, clock }: RecordDeps,

@@ -17,7 +17,7 @@ const FORWARD: Record<InvoiceStatus, readonly InvoiceStatus[]> = {
   partial: ["overdue", "paid", "void"],
   // The due date can be moved at the gateway.
   overdue: ["sent", "partial", "paid", "void"],
-  // The customer paid before the invoice was voided.
+  // A customer who started to pay before the void can still finish the payment.
   void: ["paid"],
   paid: [],
   failed: [],
@@ -58,7 +58,7 @@ const AT_GATEWAY: Record<string, InvoiceStatus> = {
 };
 
 /** Translates the gateway's status to ours; null: the service does not know that status. */
-export function statusAtGateway(
+export function statusFromGateway(
   reported: string | null,
   dueAt: Date,
   now: Date,

@@ -1,4 +1,4 @@
-/** `voidInvoice`: voids an invoice that is not paid. */
+/** `voidInvoice`: voids an invoice with the status `sent` or `overdue`. */
 
 import type { GatewayInvoice } from "../../db/invoices.ts";
 import type { Caller } from "../auth/caller.ts";

@@ -20,7 +20,7 @@ export type EnqueueDeps = Pick<RecordDeps, "database" | "clock" | "jobQueue" | "
 /** A sweep over records of one kind. */
 export interface Sweep {
   table: CheckedTable;
-  /** The task of the jobs that it enqueues. */
+  /** The task of the jobs that the sweep enqueues. */
   task: string;
   /** The records that are due for a check, the one with the earliest `check_at` first. */
   list(sql: Sql, now: Date, limit: number): Promise<DueCheck[]>;

@@ -4,7 +4,7 @@ import type { Clock } from "../clock.ts";
 import type { Log } from "../log.ts";
 import { isMessage, type Message, type OpenJobQueue } from "./queue.ts";
 
-/** In the data folder. It holds only messages in transit: the jobs are in the database. */
+/** The queue's file in the data folder. It holds only messages: the jobs are in the database. */
 export const JOBS_FILE = "jobs.kv";
 
 /** The longest delay that Deno KV accepts; `sweepJobs` finds jobs that are due later. */

@@ -100,7 +100,7 @@ export function openPostgresQueue(options: PostgresQueueOptions): OpenJobQueue {
     await Promise.race([runner.promise, broken.promise, closing.promise]);
     // `runner.stop` rejects if the runner has ended, and hangs if the database does not respond.
     await waitAtMost(CLOSE_MS, runner.stop().catch(() => {}));
-    // So that other instances run the unfinished jobs. If this fails, a sweep finds the jobs.
+    // Other instances then run the unfinished jobs. If this fails, a sweep finds the jobs.
     if (isClosing) {
       await waitAtMost(CLOSE_MS, enqueueAgain(connections.pool, unfinished).catch(() => {}));
     }

@@ -46,7 +46,7 @@ export interface JobFilter {
   task: string | null;
   status: JobStatus | null;
   limit: number;
-  /** The last job of the previous page. */
+  /** The id of the last job of the previous page; null: the first page. */
   before: string | null;
 }
 

@@ -65,7 +65,7 @@ async function outcomeOf(
 /** How many jobs a sweep passes to the worker before it looks for more. */
 const BATCH = 500;
 
-/** A sweep ends before the next one starts. */
+/** A sweep ends before the next one starts, a minute later. */
 const MAX_SWEEP_MS = 50_000;
 
 export interface SweepDeps {
@@ -75,10 +75,10 @@ export interface SweepDeps {
 }
 
 /**
- * Runs jobs that no queue delivered: due jobs, and jobs whose lease expired. Returns their number.
- * The sweep runs the jobs itself: Deno Deploy stops idle instances, so this one can be the only one
- * that runs. Each rank, and the requests of callers, are swept separately, so that a rank that is
- * slow or fails does not delay the others.
+ * Runs jobs that no queue delivered: due jobs, and jobs whose worker is gone. Returns their number.
+ * The sweep runs the jobs itself: Deno Deploy stops idle instances, so there may be no other
+ * instance to run them. Each rank, and the requests of callers, are swept separately, so that a
+ * rank that is slow or fails does not delay the others.
  */
 export async function sweepJobs(deps: SweepDeps): Promise<number> {
   const deadline = performance.now() + MAX_SWEEP_MS;

@@ -22,9 +22,9 @@ import type { RunJob } from "./queue.ts";
 import { errorText, findTask, PostponeJob, type Task, type Tasks } from "./task.ts";
 
 /**
- * Short, for instances without a lock (db/instance_lock.ts). If such an instance crashes, its jobs run
- * again when the lease is over and the next sweep has found them (60 s), so after 90 s at most. The
- * jobs of an instance with a lock run again at once.
+ * Short, for instances without a lock (db/instance_lock.ts). If such an instance crashes, its jobs
+ * run again when the lease is over and the next sweep has found them, which takes at most 60 s
+ * more. The jobs of an instance with a lock run again at once.
  */
 const LEASE_MS = 30_000;
 
@@ -150,7 +150,7 @@ async function withLease<T>(deps: WorkerDeps, job: HeldJob, work: Promise<T>): P
     return await work;
   } finally {
     clearInterval(timer);
-    // `releaseJob` compares `lease_until`, so the last renewal must have set it before.
+    // `releaseJob` compares `lease_until`, so it must run after the last renewal.
     await renewal;
   }
 }

@@ -52,8 +52,8 @@ function pauseAtAge(ageMs: number): number {
 }
 
 /**
- * Null: the notification no longer waits, because staff replayed it meanwhile. Its status is
- * `failed` if staff retried the failed job.
+ * Finds the job's notification if it waits for confirmation: its status is `received`, or `failed`
+ * if staff retried the failed job. Null: it no longer waits, because staff replayed it meanwhile.
  */
 async function findWaiting({ database }: NotificationDeps, { subject_id }: GatewayJob) {
   const found = await database.query(

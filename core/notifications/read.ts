@@ -87,7 +87,7 @@ async function requireNotification(
   return found;
 }
 
-/** Asks the gateway about the notification again. */
+/** Asks the gateway for the notification's transaction, and applies the response. */
 export async function replayNotification(
   service: NotificationDeps,
   caller: Caller,

@@ -40,7 +40,9 @@ export interface Receipt {
 }
 
 export interface ReceiveDeps extends NotificationDeps {
-  /** The same gateway with its own limiter, so that many notifications do not delay callers. */
+  /**
+   * A client of the same gateway with its own limiter, so that notifications do not delay callers.
+   */
   background: GatewayClient;
   /** `paid`: the gateway has to confirm every notification that a payment is paid. */
   confirm: "fit" | "paid";

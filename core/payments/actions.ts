@@ -283,7 +283,10 @@ function captureAmount({ amount }: CaptureInput, { gross_amount }: GatewayPaymen
   return amount ?? gross_amount;
 }
 
-/** The authorization stays valid: the capture can be tried again, or the payment cancelled. */
+/**
+ * Counts the denied capture and returns the error. The authorization stays valid: the capture can
+ * be tried again, or the payment cancelled.
+ */
 async function captureDenied(
   deps: PaymentDeps,
   request: KeyedRequest,

@@ -125,7 +125,7 @@ async function applyOrCheck(
   return (await checkAtGateway(deps, applied.payment, source, notification)).applied ?? applied;
 }
 
-/** Links an adopted payment. A payment that a caller charged keeps its owner. */
+/** Links a payment that has no owner. A payment with an owner stays unchanged. */
 async function linkPayment(
   deps: PaymentDeps,
   known: GatewayPayment,

@@ -30,7 +30,10 @@ export interface AppliedReport {
 /** The decision about an unconfirmed report on a payment that has changed meanwhile. */
 const OUTDATED: Decision = { step: "duplicate", change: null, isMismatch: false };
 
-/** Applies what is new in the report; changes nothing if it contains nothing new. */
+/**
+ * Applies what is new in the report. If nothing is new, only stores the reply of the report's key
+ * and the time of the next check, if needed.
+ */
 export async function applyReport(
   deps: PaymentDeps,
   known: GatewayPayment,

@@ -180,7 +180,7 @@ async function markSent(
   }));
 }
 
-/** `askedAtVersion`: the payment's version at the status request; null: there was none. */
+/** `askedAtVersion`: the payment's version at the status request; null: no status was requested. */
 interface MadeCharge {
   kind: "made";
   transaction: Transaction;
@@ -278,9 +278,9 @@ async function listEarlierPayments(
 
 /**
  * The transaction may belong to an earlier payment, whose charge reached the gateway only after the
- * payment was given up. Enqueues a check of that payment. If the transaction names no payment, the
- * check runs a minute later, when the new payment is stored as refused: until then, the order id is
- * reserved for the new payment.
+ * payment was given up. Enqueues a check of that payment. If the transaction names no payment, all
+ * earlier payments are checked a minute later, when the new payment is stored as refused: until
+ * then, the order id is reserved for the new payment.
  */
 async function checkEarlierPayments(
   deps: PaymentDeps,

@@ -1,4 +1,4 @@
-/** An example charge of each payment type, for the OpenAPI document; each one can be sent. */
+/** A valid example charge of each payment type, for the OpenAPI document. */
 
 const customer_details = {
   first_name: "Budi",

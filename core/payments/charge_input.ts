@@ -278,7 +278,7 @@ const AnyCharge = z.discriminatedUnion("payment_type", CHARGES, {
 /** The fields of all payment types. */
 const FIELDS = [...new Set(CHARGES.flatMap(({ shape }) => Object.keys(shape)))];
 
-const HAS_NO_EXPIRY = new Set<unknown>(["credit_card", "ovo"]);
+const TYPES_WITHOUT_EXPIRY = new Set<unknown>(["credit_card", "ovo"]);
 
 /**
  * Makes the schema reject fields that no payment type has, and `custom_expiry` for types whose
@@ -298,7 +298,7 @@ function rejectUnusable<T extends z.ZodType>(schema: T): T {
       const message = unknownMembers(keys, FIELDS);
       payload.issues.push({ code: "unrecognized_keys", keys, input, message, continue: true });
     }
-    if (HAS_NO_EXPIRY.has(body.payment_type) && body.custom_expiry !== undefined) {
+    if (TYPES_WITHOUT_EXPIRY.has(body.payment_type) && body.custom_expiry !== undefined) {
       const message = `must be omitted for ${body.payment_type}: the gateway sets the expiry`;
       payload.issues.push({
         code: "custom",

@@ -135,7 +135,7 @@ export const commonFields = {
   }),
 };
 
-/** For all types except cards and OVO, where the gateway sets the expiry. */
+/** Shared by all types except cards and OVO, for which the gateway sets the expiry. */
 export const expiryFields = {
   custom_expiry: object({
     expiry_duration: wholeNumber(1, 15_552_000).openapi({

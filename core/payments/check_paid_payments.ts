@@ -28,7 +28,7 @@ const SOURCE = "check_paid_payments";
 /** A run ends before the next one starts. */
 const RUN_MS = 50_000;
 
-/** Only a few of the background calls that can run at a time, so that other work is not delayed. */
+/** Less than the limit of concurrent background calls, so that other work is not delayed. */
 const CONCURRENT_CHECKS = 2;
 
 /** Progress is stored after this many checks. After a crash, at most these are repeated. */
@@ -52,11 +52,11 @@ export interface PaidChecksResult {
    * responded that it does not know the transaction, the check is not repeated.
    */
   failed: number;
-  /** For how long the next payment has been due; 0: none is due. */
+  /** For how long the next payment has been due; 0: none is due, or these checks are disabled. */
   behind_seconds: number;
 }
 
-/** Runs every minute, and makes at most `RECHECK_PER_MINUTE` checks, spread over the minute. */
+/** Runs every minute, and makes at most `RECHECK_PER_MINUTE` checks, spread over the run. */
 export async function checkPaidPayments(
   deps: PaidChecksDeps,
   wait: Wait = delay,
@@ -97,7 +97,7 @@ interface Run {
   wait: Wait;
 }
 
-/** Whether other checks are waiting. If so, the run ends: its checks have the lowest priority. */
+/** Whether checks by jobs wait for too long. If so, the run ends: its checks are less urgent. */
 async function isBusy({ database, clock }: PaidChecksDeps): Promise<boolean> {
   const waitingSince = new Date(clock() - BUSY_MS);
   const waiting = await database.query(

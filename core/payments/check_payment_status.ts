@@ -27,7 +27,10 @@ export interface CheckResult {
   transaction_status: string;
 }
 
-/** Throws `PostponeJob` if the result is not known yet, and a `GatewayError` if the request fails. */
+/**
+ * Throws `PostponeJob` if the result is not known yet, a `GatewayError` if the check fails, and a
+ * `ServiceError` if it stays unknown whether a refund was made.
+ */
 export async function checkPaymentStatus(
   deps: PaymentDeps,
   id: string,

@@ -1,4 +1,4 @@
-/** `check_pending_payments`: enqueues a check of each payment that is due for one. */
+/** `check_pending_payments`: enqueues a job for each payment whose check is due. */
 
 import { listDuePayments } from "../../db/payment_statements.ts";
 import { enqueueChecks, type EnqueueDeps } from "../jobs/enqueue_checks.ts";
@@ -7,8 +7,8 @@ import { staleSince } from "./expire_stale_payments.ts";
 import { checkPaymentJob } from "./payment_record.ts";
 
 /**
- * A stale payment is left to `expire_stale_payments` at first. If it is still pending after this time,
- * this sweep checks it too.
+ * A stale payment is left to `expire_stale_payments` at first. If its check is overdue by this
+ * much, this sweep enqueues the check.
  */
 const EXPIRE_FIRST_MS = 600_000;
 

@@ -54,8 +54,8 @@ export interface GatewayReport {
   notification?: GatewayNotification;
   /**
    * The report is a notification that was trusted without a status request. It is applied only if
-   * the payment has not changed since it was read. It never changes the fields that say how to
-   * pay.
+   * the payment has not changed since the notification was trusted. It never changes the fields
+   * that say how to pay.
    */
   isUnconfirmed?: boolean;
   /** A check that is still needed after this report. */
@@ -65,7 +65,7 @@ export interface GatewayReport {
 export interface Decision {
   step: states.Step;
   change: PaymentChange | null;
-  /** The report names another transaction or amount than the payment's. */
+  /** The transaction, the amount or the currency of the report is not that of the payment. */
   isMismatch: boolean;
 }
 
@@ -129,7 +129,7 @@ function buildChange(
 ): PaymentChange | null {
   const isApplied = step === "forward" || step === "revived" || step === "same";
   const state = isApplied ? to : knownState(current);
-  // The customer can pay a new charge with an unknown status, so the payment instructions are stored.
+  // A new charge with an unrecognized status may be payable, so its instructions are stored.
   const isFirstUnrecognized = step === "unrecognized" && current.transaction_id === null;
   const set: PaymentChange["set"] = {
     ...refunds.changed.length > 0 && {
@@ -257,7 +257,10 @@ function reportedState(
   };
 }
 
-/** Of an unconfirmed report's fields only the settlement time is used: others could be forged. */
+/**
+ * The signature of a notification does not cover these fields. So an unconfirmed report sets only
+ * the settlement time, and none of the fields that say how to pay.
+ */
 function reportedFields(
   { isUnconfirmed }: GatewayReport,
   { fields }: ReportedTransaction,
@@ -280,7 +283,10 @@ function missingFields(
   );
 }
 
-/** The amount of a partial chargeback; null: not reported, or more than is left after refunds. */
+/**
+ * The amount of a partial chargeback. Null: there is none, its amount is not reported, or the
+ * reported amount is not possible.
+ */
 function partialChargeback(
   { gross_amount, captured_amount }: GatewayPayment,
   { status, chargebackTotal }: ReportedTransaction,
@@ -328,7 +334,7 @@ export function withResult(
   return { ...notification, payment_id: payment.id, status, error_message };
 }
 
-/** For the log and for the notification that reported the status. */
+/** The error text for the log and for the notification that reported the status. */
 export function describeUnrecognized({ unrecognized_status }: GatewayPayment): string {
   return `The gateway reports the status "${unrecognized_status}", which the service does not ` +
     "know. The payment keeps its status and is checked again.";

@@ -28,8 +28,8 @@ export interface ExpiryDeps {
 }
 
 /**
- * Enqueues a job for each stale payment. Returns how many. Throws `ClockSkewed` if this machine's clock
- * is wrong: such a clock would expire payments that the customer can still pay.
+ * Enqueues a job for each stale payment. Returns how many. Throws `ClockSkewed` if this machine's
+ * clock is wrong: otherwise it could expire payments that the customer can still pay.
  */
 export async function expireStalePayments(deps: EnqueueDeps & ExpiryDeps): Promise<number> {
   await requireAccurateClock(deps.clockCheck);
@@ -108,8 +108,8 @@ function isStale(
 }
 
 /**
- * Null: the state has to be checked. The gateway refuses if it has expired the payment itself, or if
- * the customer paid in the last second.
+ * Null: the gateway did not expire the payment, so the state has to be checked. The gateway refuses
+ * if it has expired the payment itself, or if the customer paid in the last second.
  */
 async function expireAtGateway(
   deps: PaymentDeps,

@@ -18,7 +18,10 @@ export interface RefundMerge extends MergedRefunds {
   acceptedOnly: MergedRefunds;
 }
 
-/** Sets stored refunds to `succeeded` if the gateway lists them, and adds refunds made elsewhere. */
+/**
+ * Sets stored refunds to `succeeded` if the gateway lists them or has just accepted them, and adds
+ * refunds made elsewhere.
+ */
 export function mergeRefunds(
   current: GatewayPayment,
   listed: ListedRefund[],
@@ -61,10 +64,10 @@ export function mergeRefunds(
   };
 }
 
-/** The gateway accepted the refund, and the bank has not made it yet. */
+/** The status code if the gateway accepted the refund, but the bank has not made it yet. */
 export const PENDING_AT_BANK = "201";
 
-/** Whether the gateway has accepted the refund, so that it must not be sent again. */
+/** Whether the bank still has to make an accepted refund, which must not be sent again. */
 export function isPendingAtBank({ status, status_code }: GatewayRefund): boolean {
   return status === "pending" && status_code === PENDING_AT_BANK;
 }

@@ -1,4 +1,4 @@
-/** Builds a new payment, before it is sent to the gateway. */
+/** Builds a new payment from a charge, or from a transaction created outside the service. */
 
 import { v7 as uuidv7 } from "uuid";
 import { defaultsOf } from "../../db/columns.ts";

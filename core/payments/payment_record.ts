@@ -51,7 +51,7 @@ export function amountTooHigh(
   });
 }
 
-/** The job that finds out the result of a call with an unknown outcome. */
+/** The job that checks a payment. By default it runs when any call in progress has ended. */
 export function checkPaymentJob(payment: JobSubject, now: Date): NewJob {
   const runAt = new Date(now.getTime() + UNANSWERED_CHECK_MS);
   return newJob(CHECK_PAYMENT_STATUS, payment, { payment_id: payment.id }, { runAt, now });
@@ -76,7 +76,7 @@ export const paymentKind: records.RecordKind<GatewayPayment, PaymentView> = {
     },
     refunds: replaceChanged(current.refunds, refunds),
   }),
-  isHistoric: (before, after) =>
+  belongsInHistory: (before, after) =>
     before.transaction_status !== after.transaction_status ||
     before.refunded_amount !== after.refunded_amount ||
     before.chargeback_amount !== after.chargeback_amount ||

@@ -31,7 +31,7 @@ export async function readPayment(
 
 /** A missing member matches any value. */
 export interface ListFilter extends PaymentConditions {
-  /** For staff and viewers. */
+  /** The owner of the payments. Only staff and viewers can name another user. */
   user_id?: string;
   /** Inclusive. */
   created_from?: Date;
@@ -102,7 +102,7 @@ function checkAmounts(filter: ListFilter, now: number): FieldError[] {
 export interface PaymentSearchInput {
   /** At least 4 characters. */
   q: string;
-  /** For staff and viewers. */
+  /** The owner of the payments. Only staff and viewers can name another user. */
   user_id?: string;
   limit: number;
 }
@@ -138,7 +138,10 @@ export function unansweredSince(now: number): Date {
   return new Date(now - UNANSWERED_MS);
 }
 
-/** Pending payments without a response of the gateway, newest first. For staff and viewers. */
+/**
+ * Pending payments that have had no response of the gateway for a minute or more, newest first. For
+ * staff and viewers.
+ */
 export async function listUnansweredPayments(
   { database, clock }: PaymentDeps,
   caller: Caller,

@@ -338,7 +338,10 @@ function refundDenied(payment: GatewayPayment, refund: GatewayRefund): ServiceEr
   });
 }
 
-/** Schedules a check after a caller's request; a task that sent the refund runs again by itself. */
+/**
+ * Returns the problem to throw. If a caller requested the refund, also schedules a check. The task
+ * `check_payment_status` needs none, because it runs again by itself.
+ */
 async function endAsUnknown(
   deps: PaymentDeps,
   request: RefundRequest,

@@ -1,7 +1,7 @@
 /**
  * Payments as the API shows them: each field is declared here, once. `views.ts` fills the fields. The
- * types of views and examples derive from these schemas. Every field is always present; null if it has
- * no value.
+ * types of views and examples derive from these schemas. Every field is always present, except the
+ * `user_id` of a summary; a field without a value is null.
  */
 
 import { z } from "@hono/zod-openapi";
@@ -233,7 +233,8 @@ export const PaymentSchema = z.object({
     example: false,
   }),
   is_pending: z.boolean().openapi({
-    description: "True while the result is not final.",
+    description: "True while the payment is neither paid nor ended: it is pending, authorized, " +
+      "or captured and under fraud review.",
     example: true,
   }),
   is_failed: z.boolean().openapi({

@@ -27,7 +27,7 @@ export const FORWARD: Record<PaymentStatus, readonly PaymentStatus[]> = {
   chargeback: [],
 };
 
-/** If the customer paid in the last second, the gateway can still report these payments as paid. */
+/** If the customer paid at the last moment, the gateway can still report these payments as paid. */
 const REVIVABLE = new Set<PaymentStatus>(["expire", "cancel", "deny", "failure"]);
 
 const PAID = new Set<PaymentStatus>(["settlement", "partial_refund", "partial_chargeback"]);
@@ -151,7 +151,7 @@ export interface ReportedState extends State {
 /**
  * - `forward`: to a later state of the table `FORWARD`; states may be skipped;
  * - `revived`: from an ended, unpaid state to another state, usually a paid one;
- * - `same`: the same state with new information (first response, accepted challenge, a refund);
+ * - `same`: the same state with new information, such as the first response or a refund;
  * - `duplicate`: nothing new;
  * - `stale`: the report may be older than the known state, or does not match the payment;
  * - `unrecognized`: the service does not know the reported status, so the known state is kept.

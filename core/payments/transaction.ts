@@ -42,7 +42,7 @@ export interface ReportedTransaction {
   statusCode: string | null;
   statusMessage: string | null;
   currency: string | null;
-  /** NaN, which equals no amount: the value is not a whole number. */
+  /** NaN if the value is not a whole number: NaN equals no amount. */
   amount: number | null;
   refunds: ListedRefund[];
   /** The sum of all refunds, which a status response contains even if it does not list them. */
@@ -126,7 +126,7 @@ export function refundsOf({ refunds }: Transaction): ListedRefund[] {
 /**
  * The amount of a transaction in whole rupiah. If the customer paid a fee on top, `gross_amount`
  * includes the fee and the metadata contains the original amount. Null: the gateway sent no amount.
- * NaN, which equals no amount: the value is not a whole number.
+ * NaN if the value is not a whole number: NaN equals no amount.
  */
 export function amountOf(answer: Transaction): number | null {
   const info = (answer.metadata?.extra_info as { gross_amount_info?: unknown } | undefined)
@@ -137,7 +137,7 @@ export function amountOf(answer: Transaction): number | null {
   return text === null ? null : parseMoney(text) ?? NaN;
 }
 
-/** Whether the response to a charge is about this order and has a transaction, in any status. */
+/** Whether a charge's response has a transaction of this order and amount, in any status. */
 export function answersCharge(payment: GatewayPayment, answer: Transaction): boolean {
   return Boolean(answer.transaction_id) && Boolean(answer.transaction_status) &&
     (answer.order_id ?? payment.order_id) === payment.order_id &&
@@ -152,7 +152,7 @@ export function isAboutPayment(payment: GatewayPayment, answer: Transaction): bo
     Boolean(answer.transaction_status);
 }
 
-/** Whether a response is about the transaction of this payment, and its status is known. */
+/** Whether a response is about the transaction of this payment, in a status the service knows. */
 export function matchesPayment(payment: GatewayPayment, answer: Transaction): boolean {
   return isAboutPayment(payment, answer) && isStatus(answer.transaction_status);
 }

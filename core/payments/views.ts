@@ -33,8 +33,8 @@ export type RefundDetailsView = z.output<typeof RefundDetailsSchema>;
 type ItemView = z.output<typeof PaymentItemSchema>;
 
 /**
- * An object literal, because every event and response needs one of these: a loop over a table of
- * fields takes 4 to 6 times as long, and so does serializing its result.
+ * Returns an object literal, because every event and response contains a view. A loop over a table
+ * of fields takes 4 to 6 times as long, and so does serializing the object that it builds.
  */
 export function viewPayment(payment: GatewayPayment): PaymentView {
   const status = payment.transaction_status;
@@ -117,8 +117,8 @@ const OWNERS_ACTIONS = PAYMENT_ACTIONS.filter((action) => !isReview(action));
 const REVIEWS = PAYMENT_ACTIONS.filter(isReview);
 
 /**
- * The actions of the payment's owner. The view is stored in events, jobs and replies, which callers
- * with different roles read; `forCaller` adapts it to the caller.
+ * The actions that the payment's owner can take. The view is stored in events, jobs and replies,
+ * which callers with different roles read; `forCaller` adapts it to the caller.
  */
 function ownersActions(payment: GatewayPayment): PaymentAction[] {
   const { payment_type, captured_amount, refunded_amount, reserved_amount } = payment;
@@ -134,7 +134,7 @@ function ownersActions(payment: GatewayPayment): PaymentAction[] {
 export function forCaller(caller: Caller, payment: PaymentView): PaymentView {
   const role = roleOf(caller);
   const { transaction_status: status, fraud_status: fraud, allowed_actions = [] } = payment;
-  // Replies that an earlier version of the service stored lack these fields. None of them is about
+  // Replies that an earlier version of the service stored lack these fields. No payment in them has
   // a chargeback.
   const { chargeback_amount = formatMoney(0), has_unknown_chargeback = false } = payment;
   const view = { ...payment, chargeback_amount, has_unknown_chargeback };

@@ -10,7 +10,7 @@ import type { Change, GatewayRecord, RecordDeps, RecordKind } from "./record.ts"
 
 /**
  * `decide` returns the change for the given record; null: nothing to change. If another write came
- * first, `decide` runs again with the changed record. No lock is held in between.
+ * first, `decide` runs again with the changed record. No database lock is held while it runs.
  */
 export async function changeRecord<R extends GatewayRecord>(
   deps: RecordDeps,
@@ -98,7 +98,7 @@ export function buildWrite<R extends GatewayRecord>(
       ...change.jobs ?? [],
       ...kind.followUps(current, record, { now, notificationId: notification?.id ?? null }),
     ],
-    history: transition && kind.isHistoric(current, record)
+    history: transition && kind.belongsInHistory(current, record)
       ? [{
         resource: kind.resource,
         resource_id: record.id,

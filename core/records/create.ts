@@ -63,9 +63,9 @@ export async function insertRecord<R extends GatewayRecord, View extends object>
     keysSince: keys.oldestValidKey(deps, now),
     replaces: replaces?.id ?? null,
   };
-  const { isClaimed, isOrderIdFree } = await batched(deps.database, kind.inserts, insert);
+  const { isClaimed, isInserted } = await batched(deps.database, kind.inserts, insert);
   if (requestKey && !isClaimed) return await findEarlier(deps, kind, caller, requestKey);
-  if (!isOrderIdFree) throw await refuseOrder(deps, key, record as { order_id?: string });
+  if (!isInserted) throw await refuseOrder(deps, key, record as { order_id?: string });
   const request = { key, isRetriedByJob: requestKey?.isRetriedByJob };
   return { kind: "new", record, request };
 }

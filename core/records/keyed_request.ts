@@ -35,9 +35,9 @@ export function storeError(
 }
 
 /**
- * Stores the record, and its refund if any, with the key of a running request. A change with this
- * update fails if another request has taken over the key. The change is written before the gateway
- * is called, so a request that has lost its key makes no call.
+ * Stores the ids of the record and of its refund, if any, with the key of a running request. A
+ * change with this update fails if another request has taken over the key. The change is written
+ * before the gateway is called, so a request that has lost its key makes no call.
  */
 export function storeProgress(request: KeyedRequest): StoredReply<GatewayRecord> {
   return request.key && updateKey(request, () => null, request.key.lease_until);

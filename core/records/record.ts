@@ -46,9 +46,9 @@ export interface GatewayRecord {
   id: string;
   /** Null: the record has no owner, so only staff and viewers can see it. */
   user_id: string | null;
-  /** When to check the record at the gateway if no report has arrived by then. */
+  /** When to check the record at the gateway if no report arrives before; null: no check. */
   check_at: Date | null;
-  /** The actor that created it; null: no caller did. */
+  /** The caller that created the record; null: no caller created it. */
   created_by: string | null;
   event_count: number;
   /** Every write increments it. A write only succeeds on the version it was decided on. */
@@ -66,10 +66,10 @@ export interface RecordKind<R extends GatewayRecord, View extends object = objec
   /** The record as API responses and events show it. */
   view(record: R): View;
   stateOf(record: R): State;
-  /** Applies the change, but not to `event_count` and `updated_at`, which every change sets. */
+  /** Returns the changed record; `buildWrite` sets `event_count` and `updated_at`. */
   apply(current: R, change: Change<R>): R;
   /** Whether the change gets a history row. */
-  isHistoric(before: R, after: R): boolean;
+  belongsInHistory(before: R, after: R): boolean;
   /** Jobs for other records that this change affects. */
   followUps(before: R, after: R, cause: ChangeCause): NewJob[];
   /** The job that finds out the result of a call with an unknown outcome. */

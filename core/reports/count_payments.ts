@@ -10,7 +10,7 @@ import type { Clock } from "../clock.ts";
 import { chargebackAmount } from "../payments/views.ts";
 import { payTimeRange } from "./pay_times.ts";
 
-/** The payments that one transaction counts. */
+/** How many payments one transaction counts. */
 const BATCH = 500;
 
 /** A run ends before the next one starts. */
@@ -22,7 +22,7 @@ export interface StatsDeps {
 }
 
 export interface StatsRun {
-  /** How many times a payment was counted. */
+  /** How many payments were counted; a payment that was counted twice adds 2. */
   counted: number;
   is_complete: boolean;
 }
@@ -43,7 +43,7 @@ export async function rebuildStats(deps: StatsDeps): Promise<number> {
   return counted;
 }
 
-/** The first run, and the first one after a reset: all payments, in the order of their ids. */
+/** Counts all payments, sorted by id, in the first run and after a reset; later does nothing. */
 async function countAll({ database }: StatsDeps, deadline: number): Promise<StatsRun> {
   let { rebuilt_to } = await database.query(db.findProgress, "find stats progress");
   let counted = 0;
@@ -63,7 +63,7 @@ async function countAll({ database }: StatsDeps, deadline: number): Promise<Stat
   return { counted, is_complete: true };
 }
 
-/** The payments in the history since the stored position. */
+/** Counts the payments that have a new entry in the history since the stored position. */
 async function countChanged({ database, clock }: StatsDeps, deadline: number): Promise<StatsRun> {
   const { position, is_confirmed } = await database.query(db.findProgress, "find stats progress");
   let lastId = position;
@@ -109,7 +109,7 @@ async function countPayments(sql: Sql, ids: string[]): Promise<void> {
   await db.storeCounts(sql, changed);
 }
 
-/** In the order of the primary key, like every other statement that locks several rows. */
+/** Sorted by primary key, so that two statements that lock several rows cannot deadlock. */
 function sorted(deltas: Map<string, Delta>): db.StatsDelta[] {
   return [...deltas].sort(([a], [b]) => a < b ? -1 : 1).map(([, { payTimes, ...delta }]) => ({
     ...delta,
@@ -160,7 +160,7 @@ export function startOfJakartaDay(time: number): number {
   return Math.floor((time + JAKARTA_OFFSET_MS) / DAY_MS) * DAY_MS - JAKARTA_OFFSET_MS;
 }
 
-/** The gateway may report a sum that is larger than the refunds that it lists. */
+/** If the reported sum differs from the listed refunds, the rest is added as one more refund. */
 function refundsOf(payment: db.CountedPayment): { amount: number; created_at: string }[] {
   const { refunds, refunded_amount, first_times, updated_at } = payment;
   const unlisted = refunds.reduce((rest, { amount }) => rest - amount, refunded_amount);

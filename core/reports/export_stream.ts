@@ -8,7 +8,7 @@ import { ServiceError } from "../errors.ts";
 import type { Log } from "../log.ts";
 import { type Cell, writeCsv } from "./csv.ts";
 
-/** The number of rows that are read at a time, and are in memory. */
+/** How many rows are read at a time and held in memory. */
 export const EXPORT_PAGE = 500;
 
 /** An export that the reader does not read for this long is aborted. */
@@ -110,7 +110,7 @@ function streamPages<Cursor>(
     onClosed();
   }
 
-  /** The server then resets the connection, so the reader notices that the file is incomplete. */
+  /** Makes the server reset the connection, so the reader notices that the file is incomplete. */
   function fail(controller: ReadableStreamDefaultController, error: unknown) {
     // The reader has disconnected meanwhile.
     if (isEnded) return;

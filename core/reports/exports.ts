@@ -1,4 +1,7 @@
-/** The columns of each export. It reads the pages of an API list, so it has the list's filters. */
+/**
+ * The exports of payments, refunds and invoices. An export reads the pages of an API list, so it
+ * has the filters of that list.
+ */
 
 import type { Database } from "../../db/database.ts";
 import { listOwners, listPaymentsByIds } from "../../db/exports.ts";

@@ -20,11 +20,11 @@ export function payTimeRange(seconds: number): number {
 }
 
 /** Assumes that the payments of a range are evenly spread over it; null if there are no payments. */
-export function medianSeconds({ pay_ranges, pay_counts }: PayTimes): number | null {
-  const total = pay_counts.reduce((sum, count) => sum + count, 0);
-  const counts = pay_ranges.map((range, index) => ({ range, count: pay_counts[index]! }));
+export function medianSeconds(times: PayTimes): number | null {
+  const total = times.values().reduce((sum, count) => sum + count, 0);
+  if (total === 0) return null;
   let before = 0;
-  for (const { range, count } of counts.toSorted((a, b) => a.range - b.range)) {
+  for (const [range, count] of [...times].sort(([a], [b]) => a - b)) {
     if (before + count < total / 2) {
       before += count;
       continue;

@@ -1,7 +1,7 @@
 /**
- * The job that compares a report of the gateway with the payments here. The file changes no payment: for
- * each payment that differs, a check at the gateway is queued. It uses the ids in the database, not those
- * in the file.
+ * The job that compares a report of the gateway with the payments here. The file changes no
+ * payment: for each payment that differs, a check at the gateway is queued. The check uses the ids
+ * in the database, not those in the file.
  */
 
 import { MAX, NIL } from "uuid";
@@ -18,7 +18,10 @@ export const RECONCILE = "reconcile";
 /** Lines that one transaction compares or deletes, and payments that one statement reads. */
 const BATCH = 500;
 
-/** The most checks that a file queues, without and with a confirmation, and their interval. */
+/**
+ * The maximum number of checks that a file queues, without and with a confirmation, and the time
+ * between two checks.
+ */
 export const MAX_CHECKS = 1_000;
 const MAX_CONFIRMED_CHECKS = 100_000;
 const CHECK_INTERVAL_MS = 1_000;
@@ -32,7 +35,7 @@ interface Run {
   file: db.Reconciliation;
   /** As it is stored; each transaction replaces it. */
   summary: db.ReconciliationSummary;
-  /** The last line that is compared. */
+  /** The number of the last line that has been compared. */
   comparedTo: number;
   /** Whether the rest is left to the next run. */
   isOver(): boolean;
@@ -101,7 +104,10 @@ async function compareBatch(
   return batch.map((line) => ({ ...line, ...compareLine(line, byLine.get(line.line), used) }));
 }
 
-/** Called last in a transaction: if it fails, the job fails, and the changed `run` is not used. */
+/**
+ * The last step of a transaction, because it changes `run` before the commit. If the commit fails,
+ * the job fails, and `run` is not used again.
+ */
 async function storeProgress(
   run: Run,
   sql: Sql,
@@ -112,7 +118,8 @@ async function storeProgress(
   const comparedLines = Object.values(ofLines).reduce((sum, count) => sum + count, 0);
   const progress = { comparedTo, comparedLines, summary };
   const isStored = await db.storeProgress(sql, run.file, progress);
-  // The reconciliation was deleted meanwhile. Rolls back; the next run does not find it, and ends.
+  // The reconciliation was deleted meanwhile. The error rolls the transaction back. The next run
+  // does not find the reconciliation, and ends.
   if (!isStored) throw new PostponeJob(new Date(run.deps.clock()));
   Object.assign(run, { summary, comparedTo });
 }
@@ -199,7 +206,7 @@ async function end(run: Run): Promise<boolean> {
   return true;
 }
 
-/** One check for each payment, with the lowest rank, one per second. Returns how many. */
+/** Queues a check of each payment that differs, to run one per second. Returns how many. */
 async function queueChecks({ deps, file: { id, is_confirmed } }: Run): Promise<number> {
   const { database, clock, jobQueue } = deps;
   const limit = is_confirmed ? MAX_CONFIRMED_CHECKS : MAX_CHECKS;

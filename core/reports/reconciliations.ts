@@ -1,6 +1,6 @@
 /**
- * Reports of the gateway that are compared with the payments here: uploads and deletes them, and reads
- * their results. `reconcile.ts` compares them.
+ * Stores and deletes the gateway's reports that are compared with the payments here, and reads the
+ * results. `reconcile.ts` compares the reports.
  */
 
 import { createHash } from "node:crypto";
@@ -87,7 +87,7 @@ async function deleteUpload({ database, log }: PaymentDeps, id: string): Promise
 
 /** Deletes a reconciliation with its lines, in small steps. */
 export async function deleteReconciliation(database: Database, id: string): Promise<void> {
-  for (let last: number | null = lines.FIRST_LINE; last !== null;) {
+  for (let last: number | null = lines.BEFORE_FIRST_LINE; last !== null;) {
     const step: lines.DeleteStep = { which: "all", after: last, limit: BATCH };
     last = await database.query((sql) => lines.deleteLines(sql, id, step), "delete lines");
   }

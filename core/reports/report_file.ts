@@ -31,7 +31,10 @@ export type ColumnNames = Partial<Record<ReportColumn, string>>;
 /** After this many errors, the rest of the file is not read. */
 const MAX_ERRORS = 20;
 
-/** Far longer than any line of a report. Otherwise an unclosed quote would read the whole file. */
+/**
+ * Far longer than any line of a report. Without this limit, the parser would read the whole file
+ * after an unclosed quote.
+ */
 const MAX_LINE_BYTES = 64 * 1024;
 
 /**
@@ -174,7 +177,7 @@ function findColumns(header: string[], names: ColumnNames): Map<ReportColumn, nu
   throw invalidField("columns", `name the column of ${missing}; the file has ${found}`);
 }
 
-/** A report can have a transaction time and a settlement time: the first name of the list wins. */
+/** A report can have a transaction time and a settlement time: the first name in `HEADERS` wins. */
 function preferred(header: string[], found: number[], column: ReportColumn): number[] {
   for (const name of HEADERS[column]) {
     const same = found.filter((index) => normalize(header[index]!) === name);
@@ -247,7 +250,7 @@ function kindOf(type: string | null, amount: number): FileLine["kind"] | null {
     : null;
 }
 
-/** `44000.00`, `44,000.00`, `44.000,00` and `-880.5`; null: not a number, or too precise. */
+/** Reads `44000.00`, `44,000.00`, `44.000,00`, `-880.5`; null: invalid, or too many digits. */
 export function parseCents(text: string | null): number | null {
   if (text === null) return null;
   const sign = text.startsWith("-") ? -1 : 1;
@@ -263,7 +266,7 @@ export function parseCents(text: string | null): number | null {
 
 const ZONE = "Asia/Jakarta";
 
-/** The gateway's times have no zone: they are those of Jakarta. */
+/** The day in Jakarta; null: not a time. The gateway's times without a zone are Jakarta times. */
 function dayOf(text: string): string | null {
   try {
     if (/(z|[+-]\d\d:?\d\d)$/i.test(text) && text.length > 16) {

@@ -1,4 +1,4 @@
-/** `readPaymentStats`: figures of payments by time, from the hourly and daily figures. */
+/** `readPaymentStats`: payment statistics by interval, from the stored hourly and daily figures. */
 
 import type { Database } from "../../db/database.ts";
 import {
@@ -7,6 +7,7 @@ import {
   type StatsGroup,
   type StatsInterval,
   type StatsPart,
+  type StatsTable,
 } from "../../db/stats.ts";
 import { type Caller, canReadAll, requireReadAll } from "../auth/caller.ts";
 import type { Clock } from "../clock.ts";
@@ -72,7 +73,9 @@ export async function readPaymentStats(
     throw invalidField("interval", `gives more than ${MAX_INTERVALS} intervals; use a longer one`);
   }
   const starts = listStarts(from, to, interval, timeZone);
-  const query = { owner: ownerFor(caller), parts: findParts(from, to, starts), starts, groups };
+  const edges = [from, ...starts.slice(1), to];
+  const parts = interval === "hour" ? between(edges, "hourly_payment_stats") : findParts(edges);
+  const query = { owner: ownerFor(caller), parts, groups };
   const { as_of } = await database.query(findProgress, "find stats progress");
   if (as_of === null) throw notReady();
   const rows = await database.query(
@@ -90,7 +93,7 @@ export async function readPaymentStats(
     time_zone: timeZone,
     group_by: [...groups],
     rows: rows.map((row) => ({
-      start: starts[row.interval_number - 1]!.toISOString(),
+      start: starts[row.interval_index]!.toISOString(),
       ...groups.includes("payment_type") && { payment_type: row.payment_type },
       ...groups.includes("bank") && { bank: row.bank || null },
       ...groups.includes("transaction_status") && { transaction_status: row.transaction_status },
@@ -109,7 +112,7 @@ export async function readPaymentStats(
   };
 }
 
-/** Until when changes are counted; null while all payments are counted. For staff and viewers. */
+/** Up to when changes are counted; null until all payments are counted. For staff and viewers. */
 export async function readStatsTime(
   { database }: { database: Database },
   caller: Caller,
@@ -153,7 +156,7 @@ function parseHour(field: string, text: string, timeZone: string): Date {
   }
   if (time.getTime() % HOUR_MS === 0) return time;
   if (isDay(text)) throw unsupportedZone();
-  throw invalidField(field, "must be a full hour in UTC, too, such as 2026-03-05T09:00:00+07:00");
+  throw invalidField(field, "must be a full hour in UTC, such as 2026-03-05T09:00:00+07:00");
 }
 
 /** The figures are stored by hours of UTC, so no interval can begin at a half hour. */
@@ -188,18 +191,35 @@ function startOf(interval: StatsInterval, time: Temporal.ZonedDateTime): Tempora
   return (interval === "month" ? time.with({ day: 1 }) : time).startOfDay();
 }
 
-/** Whole days are read from the daily figures if every interval begins at midnight in Jakarta. */
-function findParts(from: Date, to: Date, starts: Date[]): StatsPart[] {
-  const isByDay = starts.every((start) => startOfJakartaDay(start.getTime()) === start.getTime());
-  const firstDay = new Date(startOfJakartaDay(from.getTime() + 24 * HOUR_MS - 1));
-  const lastDay = new Date(startOfJakartaDay(to.getTime()));
-  if (!isByDay || firstDay >= lastDay) return [{ table: "hourly_payment_stats", from, to }];
-  const parts: StatsPart[] = [
-    { table: "hourly_payment_stats", from, to: firstDay },
-    { table: "daily_payment_stats", from: firstDay, to: lastDay },
-    { table: "hourly_payment_stats", from: lastDay, to },
-  ];
-  return parts.filter(({ from, to }) => from < to);
+/**
+ * There are far fewer rows by day than by hour. So each edge of an interval is rounded to the
+ * nearest midnight in Jakarta, and the days between the rounded edges are read. In addition, the
+ * hours between an edge and its midnight are read: they move from the interval on one side of the
+ * edge to the other.
+ */
+function findParts(edges: Date[]): StatsPart[] {
+  const midnights = edges.map((edge) => new Date(startOfJakartaDay(edge.getTime() + 12 * HOUR_MS)));
+  const moved = edges.map((edge, index): StatsPart => {
+    const midnight = midnights[index]!;
+    const before = index === 0 ? null : index - 1;
+    const after = index === edges.length - 1 ? null : index;
+    return {
+      table: "hourly_payment_stats",
+      ...edge < midnight
+        ? { from: edge, to: midnight, added_to: after, subtracted_from: before }
+        : { from: midnight, to: edge, added_to: before, subtracted_from: after },
+    };
+  });
+  return [...between(midnights, "daily_payment_stats"), ...moved].filter(({ from, to }) =>
+    from < to
+  );
+}
+
+/** Each interval is the time from one edge to the next. */
+function between(edges: Date[], table: StatsTable): StatsPart[] {
+  return edges.slice(1).map((to, index) => (
+    { table, from: edges[index]!, to, added_to: index, subtracted_from: null }
+  ));
 }
 
 function isDay(text: string): boolean {

@@ -11,12 +11,12 @@ export interface DatabaseStateDeps {
 }
 
 export interface DatabaseState {
-  /** Of PostgreSQL, such as `18.1`. */
+  /** The version of PostgreSQL, such as `18.1`. */
   version: string;
   /** The newest migration that this program knows; null: it knows none. */
   newestMigration: string | null;
   pendingMigrations: number;
-  /** Null: unknown. */
+  /** The use of the connection pool; null: unknown. */
   pool: PoolUse | null;
 }
 

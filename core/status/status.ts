@@ -1,4 +1,7 @@
-/** `readStatus`: the state of the service, and `readSchedule`: a part of it. For staff and viewers. */
+/**
+ * `readStatus`: the state of the service. `readSchedule`: only its scheduled tasks, with their next
+ * run. Both are for staff and viewers.
+ */
 
 import { type CronRun, listCronRuns } from "../../db/cron_runs.ts";
 import type { LeaseHolder } from "../../db/instance_lock.ts";
@@ -231,7 +234,7 @@ export function nextRun(cron: string, now: Date): Date {
   return new Date(next * MINUTE_MS);
 }
 
-/** Supports three forms of schedule: every minute, every n minutes, once an hour at a minute. */
+/** Supports three forms of schedule: every minute, every n minutes, hourly at a fixed minute. */
 function parseCron(cron: string): { step: number; minute: number | null } {
   const match = cron.match(/^(?:(\*)(?:\/(\d+))?|(\d+)) \* \* \* \*$/);
   if (!match) throw new Error(`Unsupported cron expression "${cron}"`);

@@ -109,7 +109,7 @@ export function createEvents(): Events {
   };
 }
 
-/** One job for each task and resource: it starts with the first event and then continues in order. */
+/** One job for each task and resource, for the first event. Each job enqueues the next event. */
 function jobsFor(events: readonly SubscribedEvent[]): NewJob[] {
   const jobs = new Map<string, NewJob>();
   for (const { subscribers, resource_id, sequence, created_at } of events) {

@@ -60,7 +60,7 @@ export async function cancelSubscription(
   return await act(deps, caller, id, requestKey, { name: "cancel" });
 }
 
-/** Changes name, amount, interval or token for later cycles. */
+/** Changes the name, amount, interval, token, retries or GoPay account for later cycles. */
 export async function updateSubscription(
   deps: RecordDeps,
   caller: Caller,

@@ -35,7 +35,7 @@ export interface AppliedSubscriptionReport {
   isReportStale: boolean;
 }
 
-/** Applies what is new in the report; changes nothing if it contains nothing new. */
+/** Applies the report, unless it is stale. Sets the next check even if nothing else is new. */
 export async function applyReport(
   deps: RecordDeps,
   known: GatewaySubscription,
@@ -51,7 +51,7 @@ export async function applyReport(
     const reported = answer.status as "active" | "inactive";
     const { status, intent } = current;
     // An action that the gateway has not answered yet takes precedence over the report.
-    const to = intent === null ? states.reportedAs(status, reported) : status;
+    const to = intent === null ? states.statusAfterReport(status, reported) : status;
     // A cancelled subscription stays cancelled: if the gateway reports it as active, cancel it again.
     const isReactivated = status === "cancelled" && reported === "active" && intent === null;
     const change = changeStatus(current, to, source, now);
@@ -138,7 +138,7 @@ export async function applyCharge(
       eventData: { notification_id: notificationId, payment_id: id },
     }));
   } catch (error) {
-    // Another instance recorded the charge first.
+    // Another check recorded the charge first.
     if (codeOf(error) === UNIQUE_VIOLATION) return known;
     throw error;
   }
@@ -180,7 +180,7 @@ function fieldsOf(current: GatewaySubscription, answer: Subscription) {
   };
 }
 
-/** The gateway's own limit. */
+/** The gateway's limit for the length of a name. */
 const MAX_NAME = 40;
 
 /** An invalid number must not make the rest of the response fail. */
@@ -193,7 +193,7 @@ const CHECK_INTERVAL_MS = 30 * 60_000;
 /** The gateway may still retry failed charges of a subscription that has ended. */
 export const CHECKED_AFTER_END_MS = 7 * 24 * 3_600_000;
 
-/** Null: the gateway cannot change the subscription any more. */
+/** Null: no check is needed, because the gateway does not change the subscription any more. */
 function checkTime({ status, ended_at }: GatewaySubscription, now: Date): Date | null {
   const isOver = status === "failed" ||
     (ended_at !== null && now.getTime() > ended_at.getTime() + CHECKED_AFTER_END_MS);

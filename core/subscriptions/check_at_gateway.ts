@@ -98,9 +98,10 @@ function withoutToken({ token: _, ...rest }: JsonObject): JsonObject {
 }
 
 /**
- * Creates a payment for each charge that is not recorded yet, oldest first, and an event if the
- * charge is paid. If the request for one charge fails, the others are still adopted; the first
- * `GatewayError` is thrown at the end.
+ * Creates a payment for each charge that is not recorded yet, in the gateway's order, and an event
+ * if the charge is paid. If the gateway answers the request for a charge with an error, the other
+ * charges are still adopted, and the first error is thrown at the end, except "not found". If the
+ * gateway does not answer, the error is thrown at once.
  */
 export async function adoptCharges(
   deps: RecordDeps,

@@ -54,7 +54,8 @@ export async function checkSubscriptionStatus(
   { notificationId, paymentId, gatewayId }: CheckReason = {},
 ): Promise<CheckResult | null> {
   const now = new Date(deps.clock());
-  // Recorded first, so that notifications during the gateway request do not cause a second check.
+  // Recorded first, so that a notification during the gateway request causes no second check within
+  // the next minute.
   await deps.database.query((sql) => recordCheck(sql, id, now), "record check");
   const known = await deps.database.query((sql) => findSubscription(sql, id), "find subscription");
   if (!known) return null;

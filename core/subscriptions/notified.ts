@@ -53,8 +53,8 @@ async function findNotified(
 const MAX_CANDIDATES = 10;
 
 /**
- * For a payment without a link: the order id may contain the name of a subscription. The check finds
- * out whether the gateway lists the charge for one of the subscriptions with this name.
+ * Enqueues checks for a payment without a link: the order id may contain a subscription's name.
+ * Each check finds out whether the gateway lists the charge for a subscription with this name.
  */
 export async function checkSubscriptionsByName(
   deps: RecordDeps,

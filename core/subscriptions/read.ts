@@ -19,7 +19,7 @@ export async function readSubscription(
 
 /** A missing member matches any value. */
 export interface SubscriptionFilter extends SubscriptionConditions {
-  /** For staff and viewers. */
+  /** The owner of the subscriptions. Only staff and viewers can name another user. */
   user_id?: string;
 }
 

@@ -34,10 +34,10 @@ export function actionTo(status: SubscriptionStatus): SubscriptionAction | null 
 
 /**
  * The status after a report. The gateway reports `inactive` no matter why a subscription ended, so
- * `inactive` does not change one that was disabled or cancelled here. A cancelled subscription stays
- * cancelled.
+ * `inactive` does not change a subscription that was disabled here. A cancelled or failed
+ * subscription keeps its status.
  */
-export function reportedAs(
+export function statusAfterReport(
   status: SubscriptionStatus,
   reported: "active" | "inactive",
 ): SubscriptionStatus {

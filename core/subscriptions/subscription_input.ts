@@ -1,4 +1,4 @@
-/** The body of a request for a subscription, and the types inferred from it. */
+/** The bodies of the requests that create or change a subscription, and their types. */
 
 import { z } from "@hono/zod-openapi";
 import { INTERVAL_UNITS } from "../../db/subscriptions.ts";

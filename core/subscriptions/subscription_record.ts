@@ -23,7 +23,7 @@ export const problems = createProblems<GatewaySubscription>(
   ({ status }) => ({ subscription_status: status }),
 );
 
-/** The job that finds out the result of a call with an unknown outcome. */
+/** The job that checks a subscription. By default it runs when any call in progress has ended. */
 export function checkSubscriptionJob(subscription: JobSubject, now: Date): NewJob {
   const runAt = new Date(now.getTime() + UNANSWERED_CHECK_MS);
   const payload = { subscription_id: subscription.id };
@@ -42,7 +42,7 @@ export const subscriptionKind: RecordKind<GatewaySubscription, SubscriptionView>
     ...set,
     ...transition && { status: transition.to.status as SubscriptionStatus },
   }),
-  isHistoric: (before, after) => before.status !== after.status,
+  belongsInHistory: (before, after) => before.status !== after.status,
   followUps: () => [],
   checkJob: checkSubscriptionJob,
   problems,

@@ -29,7 +29,7 @@ const SPECIAL = listOf(
   "3fff::/20", // documentation
 );
 
-/** All allocated unicast addresses of IPv6. Translated v4 addresses (64:ff9b::) are not among them. */
+/** The global unicast addresses of IPv6. Translated v4 addresses (64:ff9b::) are not among them. */
 const UNICAST_V6 = listOf("2000::/3");
 
 /** Also false for text that is not an address. */

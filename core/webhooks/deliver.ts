@@ -48,7 +48,7 @@ export interface DeliverWebhooksDeps extends AttemptDeps, HealthDeps {
 }
 
 interface JobDeps extends DeliverWebhooksDeps {
-  /** Writes the results of attempts. */
+  /** The database without the limit of statements, for the results of attempts. */
   batches: Database;
 }
 

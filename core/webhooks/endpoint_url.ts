@@ -53,7 +53,7 @@ async function addressProblem(url: URL, resolve: ResolveHost): Promise<string | 
   return addresses.every(isPublic) ? null : "must resolve to public addresses only";
 }
 
-/** Empty for a name that does not resolve: its DNS record may be created later. */
+/** Empty for a name that does not resolve in time: its DNS record may be created later. */
 async function resolveInTime(host: string, resolve: ResolveHost): Promise<string[]> {
   const done = new AbortController();
   const timeout = delay(RESOLVE_MS, [], { signal: done.signal }).catch(() => []);

@@ -95,8 +95,8 @@ export function newFormId({ clock }: Pick<WebhookDeps, "clock">): string {
 }
 
 /**
- * How long after it was shown a form can be sent. Its id contains that time, and lists are sorted
- * by id, so an endpoint from an older form would be listed among much older endpoints.
+ * How long a form can be sent after it was shown. The id contains the time when the form was shown,
+ * and lists are sorted by id, so an endpoint from an older form would be listed too far down.
  */
 const FORM_MS = 24 * 60 * 60 * 1_000;
 
@@ -138,8 +138,8 @@ export async function readWebhookEndpoint(
 }
 
 /**
- * Enabling an endpoint again also sends its waiting deliveries at once. `shownAt`: the `updated_at` that
- * the caller has seen; if the endpoint was changed since, nothing is done.
+ * Enabling an endpoint again also sends its waiting deliveries at once. `shownAt`: the `updated_at`
+ * that the caller has seen. Throws `invalid_state` if the endpoint was changed since.
  */
 export async function updateWebhookEndpoint(
   deps: WebhookDeps,
@@ -233,7 +233,7 @@ export async function testWebhookEndpoint(
   return { id: event.id, succeeded: isAccepted(result), ...result };
 }
 
-/** The endpoint, for a change by staff. */
+/** Finds the endpoint for a change. Throws `forbidden` if the caller is not staff. */
 export async function findForStaff(
   deps: Pick<WebhookDeps, "database">,
   caller: Caller,
@@ -243,7 +243,7 @@ export async function findForStaff(
   return await findForReader(deps, caller, id);
 }
 
-/** The endpoint, for staff and viewers. */
+/** Finds the endpoint for staff and viewers. Throws `not_found` if it was deleted. */
 export async function findForReader(
   { database }: Pick<WebhookDeps, "database">,
   caller: Caller,

@@ -1,4 +1,4 @@
-/** Posts webhooks to registered URLs, but not to addresses in the service's own network. */
+/** Posts webhooks to registered URLs, but to private addresses only if that is allowed. */
 
 import { isIP } from "node:net";
 import {
@@ -22,7 +22,7 @@ export interface PosterOptions {
   /** Also posts to http URLs and private addresses. */
   allowPrivate: boolean;
   resolve?: ResolveHost;
-  /** For the whole request, from the DNS lookup to the response. */
+  /** The time limit for the whole request, from the DNS lookup to the response. */
   timeoutMs?: number;
   /** A certificate in PEM that is trusted in addition to the system's. */
   ca?: string;
@@ -46,13 +46,13 @@ export interface PostResult {
 
 /** Disposing aborts the running requests. */
 export interface Poster extends AsyncDisposable {
-  /** A failure of the receiver is returned; `PostAborted` is thrown if this service aborts. */
+  /** Also returns a result if the receiver fails. Throws `PostAborted` if this service aborts. */
   post(post: Post, signal?: AbortSignal): Promise<PostResult>;
 }
 
 const TIMEOUT_MS = 15_000;
 
-/** Shorter than the keep-alive of most servers, so that this side closes idle connections first. */
+/** The timeout is shorter than that of most servers: this side closes idle connections first. */
 const KEEP_ALIVE = { keepAlive: true, maxFreeSockets: 16, timeout: 4_000 };
 
 const ANSWER_BYTES = 1_000;
@@ -145,7 +145,7 @@ function startLimit(timeoutMs: number, signals: AbortSignal[]) {
   }
   return {
     signal: limit.signal,
-    /** Set if the time is up. */
+    /** The error text if the time is up; otherwise null. */
     problem: () => problem,
     throwIfAborted() {
       if (limit.signal.aborted && problem === null) throw new PostAborted("The post was aborted");

@@ -70,7 +70,7 @@ export function postOnce(
       headers: { ...headers, "Host": url.host, "Content-Length": body.length },
     });
 
-    /** Sends nothing before the address of the connection is checked. */
+    /** Sends the request only if the address of the connection is allowed. */
     function send() {
       if (isAllowed(request.socket?.remoteAddress ?? "")) request.end(body);
       else request.destroy(new AddressNotPublic(url.hostname));

@@ -14,12 +14,12 @@ export const NOBODY_USER: ServerUser = { uid: 65534, gid: 65534 };
  */
 const USER_FOR_ROOT: Record<string, ServerUser | null> = { linux: NOBODY_USER, darwin: null };
 
-/** Where the server's files are if the data folder is in the home folder of root. */
+/** Has the server's files if root runs the service and `nobody` cannot access the data folder. */
 export const SHARED_FOLDER = "/var/lib/payment-gateway";
 
 /**
- * For the programs of the server. On macOS, a server without a locale starts a thread while it reads the
- * locale, and then refuses to start. `run_server.sh` sets the same.
+ * The environment of the server's programs. On macOS, a server without a locale starts a thread
+ * while it reads the locale, and then refuses to start. `run_server.sh` sets the same variable.
  */
 export const SERVER_ENVIRONMENT = { LC_ALL: "C" };
 
@@ -41,7 +41,7 @@ export function packageFor({ os, arch, target }: Build = Deno.build): string {
   throw new Error(`There is no embedded PostgreSQL for ${target}. ${advice}`);
 }
 
-/** PostgreSQL does not run as root. */
+/** The user that runs the server if the service runs as root; throws if there is none. */
 export function userForRoot(os: string = Deno.build.os): ServerUser {
   const user = USER_FOR_ROOT[os];
   if (user) return user;

@@ -127,7 +127,7 @@ async function launch(layout: Layout, port: number, options: ServerOptions) {
   }
 }
 
-/** Ignores the pid file of an earlier server: a killed server does not delete it. */
+/** False: the server ended first. Ignores the pid file that a killed server has left. */
 async function becomesReady(
   layout: Layout,
   port: number,

@@ -29,9 +29,10 @@ const eventsRoute = createRoute({
     "that time. The order is stable: a new event never appears between events that you have " +
     "read. To process all events in order, use `order=oldest_first`, follow `Link` to the last " +
     "page, and request that page again later to get new events. To receive events immediately, " +
-    "use the event stream or a webhook. Events are deleted after the retention period; a cursor " +
-    "older than that continues with the oldest remaining event. Staff and viewers only; other callers get " +
-    "`forbidden` and can use the stream for their own resources.",
+    "use the event stream or a webhook. Events are deleted after the retention period; with " +
+    "`order=oldest_first`, a cursor older than that continues with the oldest remaining event. " +
+    "Staff and viewers only; other callers get `forbidden` and can use the stream for their own " +
+    "resources.",
   tags: ["Events"],
   request: {
     query: z.object({

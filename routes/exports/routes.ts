@@ -35,11 +35,11 @@ const DESCRIPTION =
   "gets an apostrophe (`'`) at the beginning; phone numbers such as `+62 812` and negative numbers " +
   "do not. A cell that begins with an apostrophe gets another one. To get the original text back, " +
   "remove one apostrophe from every cell that begins with one.\n\n" +
-  "The service reads the records while you download, newest first; records that are created " +
-  "meanwhile are not in the file. If it cannot finish the file, if you read nothing for a minute, " +
-  "or after an hour, it resets the connection: a file is complete only if your HTTP client reports " +
-  "no error. You can have 3 open exports at a time; above that, the error is " +
-  "`rate_limited`.";
+  "The service reads the records while you download, in the order of the list. If that is newest " +
+  "first, records that are created meanwhile are not in the file. If the service cannot finish " +
+  "the file, if you read nothing for a minute, or after an hour, it resets the connection: a " +
+  "file is complete only if your HTTP client reports no error. You can have 3 open exports at " +
+  "a time; above that, the error is `rate_limited`.";
 
 const NAME_HEADER = {
   "Content-Disposition": {
@@ -74,8 +74,8 @@ const paymentsRoute = createRoute({
   path: "/exports/payments/",
   operationId: "exportPayments",
   summary: "Export payments",
-  description: "Returns your payments as a CSV file, with the filters of `GET /payments/`.\n\n" +
-    DESCRIPTION,
+  description: "Returns your payments as a CSV file, with the filters of `GET /payments/` except " +
+    "`q`.\n\n" + DESCRIPTION,
   tags: ["Reports"],
   request: { query: PaymentListQuery.omit({ ...WITHOUT_PAGES, q: true }).extend(byteOrderMark) },
   responses: csvResponse(

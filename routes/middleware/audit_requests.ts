@@ -4,7 +4,7 @@ import type { AuditedRequest, AuditRecorder } from "../../core/audit/recorder.ts
 import type { RequestContext } from "../shared/router.ts";
 import { readsStoredData } from "./require_caller.ts";
 
-/** Returns a promise only if the response has to wait until the change is recorded. */
+/** Returns a promise only if the response has to wait until the request is recorded. */
 export type AuditRequest = (
   request: Request,
   context: RequestContext,
@@ -44,7 +44,7 @@ export function createAudit(recorder: AuditRecorder, basePath: string): AuditReq
 const CHARGE = "/charge/";
 const EXPORTS = /^\/exports\/|^\/console\/.+\/export\/$/;
 
-/** A UUID, or the prefix of an API key. Any other text is the caller's, so it is not stored. */
+/** A UUID, or the prefix of an API key. Any other text may be a secret, so it is not stored. */
 const ID = /^([0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|gk_[\w-]{8})$/;
 
 function segmentOf(route: string, url: string, isWanted: (name: string) => boolean): string | null {

@@ -19,7 +19,7 @@ export interface JsonScan {
 /** Numbers that are not whole and have more than 15 digits. Metadata has room for fewer than 1,000. */
 export const MAX_LONG_NUMBERS = 1_000;
 
-/** A body of 256 KiB has room for 43,690 escapes like `\u00e9`. Only shorter ones can be more. */
+/** A body of 256 KiB has room for 43,690 escapes like `\u00e9`; only shorter ones exceed this. */
 export const MAX_ESCAPES = 45_000;
 
 /**

@@ -51,7 +51,7 @@ function paymentType() {
 
 const MIN_SEARCH = 4;
 
-/** The export of payments has the same filters. */
+/** The export of payments has the same filters, except `q`. */
 export const PaymentListQuery = z.object({
   payment_type: several(paymentType(), {
     max: MAX_TYPES,

@@ -1,4 +1,7 @@
-/** `/payments/…`: lists and reads payments, and checks their status at the gateway. `list.ts` has the list. */
+/**
+ * `/payments/…`: reads payments, and checks their status at the gateway. Adds the routes of
+ * `list.ts` and `actions.ts`.
+ */
 
 import { createRoute, z } from "@hono/zod-openapi";
 import { getStatus } from "../../core/payments/check_at_gateway.ts";

@@ -1,4 +1,4 @@
-/** `/reconciliations/…`: compares reports of the gateway with the payments here. */
+/** `/reconciliations/…`: compares reports of the gateway with the stored payments. */
 
 import { createRoute, z } from "@hono/zod-openapi";
 import { requireStaff } from "../../core/auth/caller.ts";
@@ -243,7 +243,7 @@ function parseColumns(text: string, context: z.RefinementCtx): ColumnNames {
   } catch {
     context.addIssue({
       code: "custom",
-      message: `must be JSON such as {"amount": "Nominal"} with ${REPORT_COLUMNS.join(", ")}`,
+      message: `must be JSON such as {"amount": "Nominal"}; names: ${REPORT_COLUMNS.join(", ")}`,
     });
     return z.NEVER;
   }

@@ -142,17 +142,17 @@ export const DifferenceSchema = z.object({
     example: "settlement",
   }),
   order_id: nullableText.openapi({
-    description: "The order id in the file.",
+    description: "The order id in the file; for `missing_there`, that of the payment.",
     example: "order-1017",
   }),
   transaction_id: nullableText.openapi({
-    description: "The transaction id in the file.",
+    description: "The transaction id in the file; for `missing_there`, that of the payment.",
     example: "be03df7d-2f97-4c8c-a53c-8959f1b67295",
   }),
   amount: money("The amount in the file; null for `missing_there`.", "149000.00").nullable(),
   status: nullableText.openapi({ description: "The status in the file.", example: null }),
   date: z.iso.date().nullable().openapi({
-    description: "The day in Jakarta.",
+    description: "The day of the line, or of the settlement for `missing_there` (Jakarta).",
     example: "2026-03-05",
   }),
   payment_id: z.uuid().nullable().openapi({
@@ -167,7 +167,9 @@ export const DifferenceSchema = z.object({
     description: "The user who marked it as resolved; null if it is open.",
     example: "carol",
   }),
-}).openapi("ReconciliationDifference", { description: "A line that does not agree." });
+}).openapi("ReconciliationDifference", {
+  description: "A line that differs from the payments here, or a payment that is not in the file.",
+});
 
 const DIFFERENCE: DifferenceView = {
   id: 3,

@@ -9,7 +9,7 @@ const MAX_LIMIT = 100;
 const DEFAULT_LIMIT = 50;
 const LIMIT_RULE = `must be a whole number from 1 to ${MAX_LIMIT}`;
 
-/** Query parameters of every list. */
+/** Query parameters of most lists; `filteredPaging` has those of the others. */
 export const paging = {
   limit: z.string(LIMIT_RULE).regex(/^(100|[1-9]\d?)$/, LIMIT_RULE).transform(Number)
     .default(DEFAULT_LIMIT).openapi({

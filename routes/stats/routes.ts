@@ -57,7 +57,7 @@ const StatsRowSchema = z.object({
   chargeback_amount: money("Amounts charged back in the interval, as far as known.", "0.00"),
   net_amount: money(
     "`gross_amount` minus `refund_amount` and `chargeback_amount`. Negative if more was refunded " +
-      "than paid in the interval.",
+      "and charged back than paid in the interval.",
     "14100000.00",
   ),
   median_seconds_to_pay: z.number().nullable().openapi({

@@ -32,7 +32,7 @@ export function serveEndpoint(endpoint: Endpoint, pipeline: Pipeline) {
     const response = await runCall(c, endpoint, fault, pipeline);
     await world.committed();
     const rendered = corruptResponse(fault, response) ?? render(response);
-    // Merchants' pages, which have other origins, request tokens from the browser.
+    // In the browser, the merchants' pages request tokens, and these pages have other origins.
     if (family === TOKENS) rendered.headers.set("Access-Control-Allow-Origin", "*");
     return rendered;
   };

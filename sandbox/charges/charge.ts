@@ -82,7 +82,10 @@ function checkItemTotal({ item_details, transaction_details }: ChargeRequest): v
   }
 }
 
-/** An order id is in use while its transaction can be paid, and permanently once it was paid. */
+/**
+ * An order id is in use while its transaction can be paid, and permanently once it was paid. After
+ * a denial, a setting decides.
+ */
 export function isOrderIdFree(world: World, orderId: string): boolean {
   const latest = latestOfOrder(world, orderId);
   if (!latest) return true;

@@ -34,8 +34,9 @@ export function refund(world: World, id: string, body: unknown, kind: RefundKind
   // The gateway looks up the transaction before it validates the body.
   const transaction = findTransaction(world, id);
   const request = validate(Request, body ?? {});
-  // Checked before the state: a merchant that repeats a refund after a lost response must get 406,
-  // even if the transaction was refunded completely. A failed refund does not use up its key.
+  // The key is checked before the state: a merchant that repeats a refund after a lost response
+  // must get 406, even if the transaction was refunded completely. A failed refund does not use up
+  // its key.
   const key = request.refund_key || `refund-${world.random.hex(16)}`;
   if (transaction.refunds.some((each) => each.key === key)) {
     throw new Refusal(406, "Duplicate refund ID");

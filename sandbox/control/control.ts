@@ -264,8 +264,8 @@ export function createControl({ world, subscribe, closing }: Control): Hono {
 }
 
 /**
- * `GET /_sandbox/changes`: sends the message "changed", which does not say what changed. At most
- * one message is pending, so a slow page does not accumulate messages.
+ * `GET /_sandbox/changes`: sends the message "changed" at the start and after changes, without
+ * saying what changed. At most one message is pending, so a slow page does not accumulate messages.
  */
 async function streamChanges(
   stream: SSEStreamingApi,

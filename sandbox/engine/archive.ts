@@ -53,7 +53,7 @@ const SCHEMA = `
 export function openArchive(path: string): Archive {
   const db = new DatabaseSync(path);
   try {
-    // The journal deletes its copy of a record next, so the record must be on disk.
+    // Once a record is stored here, the journal deletes its copy, so the record must be on disk.
     db.exec("pragma synchronous = full");
     db.exec(SCHEMA);
   } catch (error) {

@@ -50,7 +50,7 @@ export interface Faults {
   add(fault: Omit<Fault, "id">): Fault;
   list(): Fault[];
   clear(): void;
-  /** Takes the fault for this call, if one is armed. */
+  /** Returns the fault for this call, if one is armed, and counts it as used. */
   takeForResponse(operation: string): Fault | null;
   takeForWebhook(cause: string): WebhookFault | null;
 }

@@ -1,6 +1,6 @@
 /** The gateway's error codes and messages. */
 
-/** The gateway's own messages where they are documented. */
+/** The default message of each code: the gateway's own text, where it is documented. */
 const MESSAGES = {
   202: "The request is still being processed",
   400: "One or more parameters in the payload is invalid.",

@@ -133,7 +133,7 @@ export function updateSubscription(world: World, id: string, body: unknown) {
   return UPDATED;
 }
 
-/** Scheduled retries still run. */
+/** Stops new cycles; a scheduled retry of the current cycle still runs. */
 export function disableSubscription(world: World, id: string) {
   world.subscriptions.put({ ...findSubscription(world, id), status: "inactive" });
   return UPDATED;

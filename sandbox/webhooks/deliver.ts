@@ -55,7 +55,10 @@ async function readStart(response: Response): Promise<string> {
 
 const RETRY_DELAYS = [2 * MINUTE, 10 * MINUTE, 30 * MINUTE, 1.5 * HOUR, 3.5 * HOUR];
 
-/** Number of retries after a response with this status; null if the webhook was delivered. */
+/**
+ * Maximum number of retries after a response with this status (null: no response). Returns null if
+ * the webhook was delivered.
+ */
 export function retriesFor(status: number | null): number | null {
   if (status === null) return RETRY_DELAYS.length;
   if (status >= 200 && status < 300) return null;

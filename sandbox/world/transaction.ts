@@ -49,7 +49,7 @@ export interface Transaction extends Stored {
   popId?: string;
   /** Webhook URLs of this transaction: `override` replaces the merchant's, `append` adds to them. */
   notify: { override: string[]; append: string[] };
-  /** Id of the first payment to the same virtual account; null for this first payment. */
+  /** For a repeated payment to a virtual account, the id of the first payment; otherwise null. */
   parentId: string | null;
   subscriptionId: string | null;
   invoiceId: string | null;

@@ -39,7 +39,7 @@ export interface World {
 
 /** The world with the functions that only the server uses. */
 export interface OpenWorld extends World {
-  /** Stores the settings and the clock. */
+  /** Stores what is not in a table: settings, clock, merchant id and random state. */
   saveState(): void;
   /** Stops deliveries; those in progress are repeated after the next start. */
   stopNotifications(): Promise<void>;

@@ -190,7 +190,7 @@ outcome.notRetried = [
   timeoutError instanceof ConnectionError && unresponsiveClient.requests.length,
 ];
 
-// Live events, across a connection that breaks after the first one.
+// Live events: the connection breaks after the first event, and the client resumes the stream.
 const watchedPayment = await charge();
 const breakingClient = clientWithFetch(async (request, count) => {
   const response = await fetch(request);

@@ -1,4 +1,4 @@
-/** What callers changed and tried to change. Staff and viewers only. */
+/** What callers changed, tried to change, and exported. Staff and viewers only. */
 
 import type { Client } from "#api/client";
 import { listAudit } from "#api/sdk";

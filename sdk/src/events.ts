@@ -39,7 +39,7 @@ export class Events {
     this.#timeoutMs = timeoutMs;
   }
 
-  /** All events. Staff and viewers only. */
+  /** All events, newest first unless `order` says otherwise. Staff and viewers only. */
   list(query: ListQuery<ListEventsData["query"]> = {}, options?: CallOptions): Pager<Event> {
     const { cursor: first, ...filter } = query as NonNullable<ListEventsData["query"]>;
     return new Pager((cursor = first) =>
@@ -52,8 +52,10 @@ export class Events {
   }
 
   /**
-   * Streams events of your payments, invoices and subscriptions until you leave the loop. Throws if
-   * the signal aborts. Reconnects after a disconnect and resumes without gaps.
+   * Streams events of your payments, invoices and subscriptions (for staff and viewers, those of
+   * all users) until you leave the loop. Reconnects after a disconnect and resumes without gaps.
+   * Throws if the signal aborts, if the first connection fails, or if the service rejects the
+   * request, for example because the key was revoked.
    */
   async *stream(
     query: StreamEventsData["query"] = {},

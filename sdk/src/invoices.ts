@@ -32,7 +32,10 @@ export class Invoices {
     );
   }
 
-  /** Your invoices, newest first. */
+  /**
+   * Your invoices, newest first; for staff and viewers, those of all users. Filters by due date can
+   * change the order.
+   */
   list(query: ListQuery<ListInvoicesData["query"]> = {}, options?: CallOptions): Pager<Invoice> {
     const { cursor: first, ...filter } = query as NonNullable<ListInvoicesData["query"]>;
     return new Pager((cursor = first) =>

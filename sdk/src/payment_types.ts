@@ -37,7 +37,7 @@ declare enum OtherPaymentType {
   name = "",
 }
 
-/** A payment of a type that cannot be charged, made on the payment page of an invoice. */
+/** A payment of a type that cannot be charged, such as a payment on the page of an invoice. */
 export type OtherPayment = Omit<AnyPayment, "payment_type"> & { payment_type: OtherPaymentType };
 
 /** A payment. `payment.payment_type === "gopay"` narrows it to `PaymentOf<"gopay">`. */

@@ -38,7 +38,10 @@ export class Payments {
     this.#client = client;
   }
 
-  /** Your payments, newest first. */
+  /**
+   * Your payments, newest first; for staff and viewers, those of all users. Filters by settlement
+   * time can change the order.
+   */
   list(
     query: ListQuery<ListPaymentsData["query"]> = {},
     options?: CallOptions,

@@ -49,7 +49,7 @@ export class Reports {
     this.#timeoutMs = timeoutMs;
   }
 
-  /** Payments as a CSV file, newest first, with the filters of `payments.list`. */
+  /** Payments as a CSV file, with the order and the filters of `payments.list`, except `q`. */
   async exportPayments(
     query: ExportPaymentsData["query"] = {},
     options: ExportOptions = {},
@@ -63,7 +63,7 @@ export class Reports {
     return data as unknown as CsvFile;
   }
 
-  /** Refunds as a CSV file, newest first, with the filters of `refunds.list`. */
+  /** Refunds as a CSV file, with the order and the filters of `refunds.list`. */
   async exportRefunds(
     query: ExportRefundsData["query"] = {},
     options: ExportOptions = {},
@@ -77,7 +77,7 @@ export class Reports {
     return data as unknown as CsvFile;
   }
 
-  /** Invoices as a CSV file, newest first, with the filters of `invoices.list`. */
+  /** Invoices as a CSV file, with the order and the filters of `invoices.list`. */
   async exportInvoices(
     query: ExportInvoicesData["query"] = {},
     options: ExportOptions = {},
@@ -98,7 +98,10 @@ export class Reports {
     );
   }
 
-  /** Compares a settlement or transaction report (CSV) with the payments. Staff only. */
+  /**
+   * Uploads a settlement or transaction report (CSV). A job (`job_id`) compares it with the
+   * payments. Staff only.
+   */
   reconcile(
     file: string,
     query: CreateReconciliationData["query"] = {},

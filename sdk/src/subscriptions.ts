@@ -47,7 +47,7 @@ export class Subscriptions {
     );
   }
 
-  /** Your subscriptions, newest first. */
+  /** Your subscriptions, newest first; for staff and viewers, those of all users. */
   list(
     query: ListQuery<ListSubscriptionsData["query"]> = {},
     options?: CallOptions,

@@ -35,7 +35,7 @@ export async function requireExpectedType(
   throw new TypeError(`expected ${expected.join(" or ")}, received ${type ?? "no content type"}`);
 }
 
-/** The service only returns objects and arrays. */
+/** Every JSON response of the service is an object or an array. */
 export function requireObject(data: unknown): Promise<void> {
   if (typeof data !== "object" || data === null) {
     throw new TypeError(`expected an object or an array, received ${JSON.stringify(data)}`);

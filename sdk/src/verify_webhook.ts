@@ -8,7 +8,7 @@ export type WebhookHeaders = Headers | Record<string, string | string[] | undefi
 /** The raw body: re-serialized JSON will not match the signature. */
 export type WebhookBody = string | Uint8Array;
 
-/** The signature is invalid, or the webhook is too old. */
+/** The signature is invalid or missing, or the timestamp is more than 5 minutes off. */
 export class WebhookError extends Error {
   override readonly name: string = "WebhookError";
 }
@@ -17,7 +17,8 @@ export class WebhookError extends Error {
 const TOLERANCE_SECONDS = 5 * 60;
 
 /**
- * Returns the event of a webhook, or throws a `WebhookError` if its signature is invalid.
+ * Returns the event of a webhook, or throws a `WebhookError` if its signature or its timestamp is
+ * invalid.
  *
  * @param secret The endpoint's secret, `whsec_…`.
  */

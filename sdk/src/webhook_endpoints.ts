@@ -32,7 +32,7 @@ export class WebhookEndpoints {
     this.#client = client;
   }
 
-  /** Creates an endpoint. Only this result has the `secret` for `verifyWebhook`. */
+  /** Creates an endpoint. The result has its `secret` for `verifyWebhook`, shown only once. */
   create(
     endpoint: WebhookEndpointRequest,
     options?: CallOptions,
@@ -100,7 +100,7 @@ export class WebhookEndpoints {
     );
   }
 
-  /** Deliveries to the endpoint, each with the endpoint's last response. */
+  /** Deliveries to the endpoint, newest first, each with the endpoint's last response. */
   deliveries(
     id: string,
     query: ListWebhookDeliveriesData["query"] = {},

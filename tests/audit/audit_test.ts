@@ -230,6 +230,7 @@ Deno.test("audit: filters by actor, resource, outcome and time", async () => {
   assert.equal((await found(`?resource_id=${first.id}&outcome=changed`)).length, 2);
   assert.equal((await found(`?resource_id=${first.id}&actor=${actorOf(staff)}`)).length, 1);
   assert.equal((await found("?outcome=refused")).length, 1);
+  assert.equal((await found("?outcome=exported")).length, 0);
   const time = new Date(Date.now() + 30_000).toISOString();
   assert.equal((await found(`?created_from=${time}`)).length, 2);
   assert.equal((await found(`?created_to=${time}`)).length, 2);

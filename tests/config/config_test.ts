@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { parseConfig } from "../../core/config/config.ts";
+import { describeSettings } from "../../core/config/describe.ts";
 import { ConfigError } from "../../core/config/problems.ts";
 import {
   SANDBOX_CLIENT_KEY,
@@ -256,6 +257,13 @@ Deno.test("WEBHOOK_ALLOW_PRIVATE: defaults to true in the embedded default only"
   assert.deepEqual([allows({}), allows(realSettings)], [true, false]);
   assert.equal(allows({ ...realSettings, WEBHOOK_ALLOW_PRIVATE: "true" }), true);
   assert.equal(allows({ WEBHOOK_ALLOW_PRIVATE: "false" }), false);
+});
+
+Deno.test("shown settings: are in the order of the settings, with all retention times", () => {
+  const shown: string[] = describeSettings(parseConfig({}, "/project")).map(({ name }) => name);
+  assert.deepEqual(shown, SETTING_NAMES.filter((name) => shown.includes(name)));
+  const isRetention = (name: string) => name.startsWith("KEEP_");
+  assert.deepEqual(shown.filter(isRetention), SETTING_NAMES.filter(isRetention));
 });
 
 Deno.test("docs/settings.md: its table equals the settings in the code", async () => {

@@ -3,10 +3,10 @@ import { parseConfig } from "../../core/config/config.ts";
 import { parseDatabaseUrl } from "../../core/config/database_url.ts";
 import { ConfigError } from "../../core/config/problems.ts";
 
-const URL_OF = (query: string) => `postgres://user:p%40ss@host:6543/db${query && `?${query}`}`;
+const urlWith = (query: string) => `postgres://user:p%40ss@host:6543/db${query && `?${query}`}`;
 
 Deno.test("DATABASE_URL: keeps a URL without parameters as it is", () => {
-  assert.equal(parseDatabaseUrl(URL_OF("")), URL_OF(""));
+  assert.equal(parseDatabaseUrl(urlWith("")), urlWith(""));
 });
 
 Deno.test("DATABASE_URL: translates the sslmode of other clients, and never to a weaker one", () => {
@@ -20,12 +20,12 @@ Deno.test("DATABASE_URL: translates the sslmode of other clients, and never to a
     "verify-full": "verify-full",
   };
   for (const [given, used] of Object.entries(modes)) {
-    assert.equal(parseDatabaseUrl(URL_OF(`sslmode=${given}`)), URL_OF(`sslmode=${used}`));
+    assert.equal(parseDatabaseUrl(urlWith(`sslmode=${given}`)), urlWith(`sslmode=${used}`));
   }
-  const strict = URL_OF("sslmode=verify-full");
-  assert.equal(parseDatabaseUrl(URL_OF("sslrootcert=system")), strict);
-  assert.equal(parseDatabaseUrl(URL_OF("ssl=true")), strict);
-  assert.equal(parseDatabaseUrl(URL_OF("sslmode=always")), undefined);
+  const strict = urlWith("sslmode=verify-full");
+  assert.equal(parseDatabaseUrl(urlWith("sslrootcert=system")), strict);
+  assert.equal(parseDatabaseUrl(urlWith("ssl=true")), strict);
+  assert.equal(parseDatabaseUrl(urlWith("sslmode=always")), undefined);
 });
 
 Deno.test("DATABASE_URL: accepts the URLs of managed databases, and removes parameters of other clients", () => {
@@ -42,12 +42,12 @@ Deno.test("DATABASE_URL: accepts the URLs of managed databases, and removes para
     "options=-c%20search_path%3Dx": "options=-c+search_path%3Dx",
   };
   for (const [given, used] of Object.entries(urls)) {
-    assert.equal(parseDatabaseUrl(URL_OF(given)), URL_OF(used), given);
+    assert.equal(parseDatabaseUrl(urlWith(given)), urlWith(used), given);
   }
 });
 
 Deno.test("DATABASE_URL: rejects certificate files, and says what to set instead", () => {
-  const DATABASE_URL = URL_OF("sslmode=verify-full&sslrootcert=/etc/ca.pem");
+  const DATABASE_URL = urlWith("sslmode=verify-full&sslrootcert=/etc/ca.pem");
   assert.throws(
     () => parseConfig({ DATABASE_URL, GATEWAY_SERVER_KEY: "Mid-server-x" }, "/"),
     (error) => error instanceof ConfigError && /DATABASE_URL.*DENO_CERT/.test(error.message),
@@ -56,7 +56,7 @@ Deno.test("DATABASE_URL: rejects certificate files, and says what to set instead
 
 Deno.test("PGSSLMODE: applies to a URL without sslmode only; the default depends on the platform", () => {
   const modeOf = (query: string, env: Record<string, string>) => {
-    const settings = { DATABASE_URL: URL_OF(query), GATEWAY_SERVER_KEY: "Mid-server-x", ...env };
+    const settings = { DATABASE_URL: urlWith(query), GATEWAY_SERVER_KEY: "Mid-server-x", ...env };
     return new URL(parseConfig(settings, "/").databaseUrl!).searchParams.get("sslmode");
   };
   assert.equal(modeOf("", {}), null);
@@ -76,7 +76,7 @@ Deno.test("Deno Deploy: requires a database and a server key, and rejects settin
       return error.problems.map(({ name }) => name);
     }
   };
-  const complete = { DATABASE_URL: URL_OF(""), GATEWAY_SERVER_KEY: "Mid-server-x" };
+  const complete = { DATABASE_URL: urlWith(""), GATEWAY_SERVER_KEY: "Mid-server-x" };
   assert.deepEqual(problemsOf({}), ["DATABASE_URL", "GATEWAY_SERVER_KEY"]);
   assert.deepEqual(problemsOf({ ...complete, QUEUE: "kv" }), ["QUEUE"]);
   assert.deepEqual(problemsOf({ ...complete, DRAIN_SECONDS: "1" }), ["DRAIN_SECONDS"]);

@@ -63,6 +63,19 @@ Deno.test("instance lock: is held while the instance runs, and free when it has 
   assert.deepEqual(lock.losses, []);
 });
 
+Deno.test("instance lock: a check is one message, so the session is idle if the process is paused after it", async () => {
+  const gates = createGates();
+  await using database = openGatedDatabase(await createDatabase({ isNew: true }), gates);
+  await using _lock = await openLock(database.url);
+  gates.statements.hold();
+  await until("a check is sent", () => gates.statements.held().length > 0);
+  const text = textOf(gates.statements.held());
+  // `Q` is the message of a whole statement; a statement with parameters begins with `P`.
+  assert.match(text, /^Q/);
+  assert.match(text, /pg_try_advisory_xact_lock_shared/);
+  gates.statements.release();
+});
+
 Deno.test("instance lock: if one of three instances ends, exactly one of the others detects it", async () => {
   const url = await createDatabase({ isNew: true });
   await using firstLock = await openLock(url);

@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
 import { MAX, NIL } from "uuid";
+import type { Caller } from "../../core/auth/caller.ts";
 import { newPayment } from "../../core/payments/new_payment.ts";
+import { readPaymentStats } from "../../core/reports/stats.ts";
 import { countAttention } from "../../db/attention.ts";
 import { listAuditEntries, scanCharges } from "../../db/audit.ts";
-import { openDatabase, type Sql } from "../../db/database.ts";
+import { type Database, openDatabase, type Sql } from "../../db/database.ts";
 import { BEFORE_ALL, readEventsAfter } from "../../db/event_positions.ts";
 import { findUnpublished, publishBatch } from "../../db/event_publication.ts";
 import { listEvents } from "../../db/events.ts";
@@ -101,7 +103,7 @@ const STATEMENTS: Record<string, (sql: Sql) => Promise<unknown>> = {
     }),
   "search payments": (sql) =>
     searchPayments(sql, { owner: "u1", text: "o77", email: null, phone: "0812", limit: 10 }),
-  "list events of a time": (sql) =>
+  "list events of a rare name since a time": (sql) =>
     listEvents(sql, {
       ...ALL_EVENTS,
       names: ["rare"],
@@ -216,6 +218,8 @@ const STATEMENTS: Record<string, (sql: Sql) => Promise<unknown>> = {
   "read statistics of a user": (sql) => stats.readStats(sql, { ...STATS, owner: "u1" }, true),
   "read statistics by user and type": (sql) =>
     stats.readStats(sql, { ...STATS, groups: ["user_id", "payment_type"] }, true),
+  "read statistics of days in another time zone": (sql) => readDays(sql, []),
+  "read statistics of days in another time zone by user": (sql) => readDays(sql, ["user_id"]),
   "find outcomes of jobs": (sql) => findOutcomes(sql, [idOf(7), idOf(8)], NOW),
 };
 
@@ -274,10 +278,25 @@ const STATS: stats.StatsQuery = {
     table: "hourly_payment_stats",
     from: new Date("2026-01-01T00:00:00Z"),
     to: new Date("2026-01-01T10:00:00Z"),
+    added_to: 0,
+    subtracted_from: null,
   }],
-  starts: [new Date("2026-01-01T00:00:00Z")],
   groups: [],
   limit: 10,
+};
+
+async function readDays(sql: Sql, group_by: stats.StatsGroup[]): Promise<void> {
+  const database = { query: (run: (sql: Sql) => unknown) => run(sql) } as unknown as Database;
+  const days = { from: "2026-02-01", to: "2026-02-15", interval: "day" } as const;
+  const input = { ...days, time_zone: "Asia/Makassar", group_by };
+  await readPaymentStats({ database, clock: () => NOW.getTime() }, STAFF, input);
+}
+
+const STAFF: Caller = {
+  userId: "carol",
+  isStaff: true,
+  credential: "api_key",
+  keyPrefix: null,
 };
 
 const ANY_REFUND = {
@@ -374,6 +393,11 @@ function insertRows(from: number, to: number): string {
       0, '{0}', '{1}'
     from generate_series(${from}, ${to}) i, unnest(array['*', 'u:u1', 'u:u2']) scope,
       unnest(array['', 'settlement']) status;
+    insert into gateway.daily_payment_stats
+    select scope, timestamptz '2025-12-31 17:00Z' + i * interval '1 day', 'qris', '', status, 24, 24,
+      24, 0, 0, '{0}', '{24}'
+    from generate_series(${from}, ${to}) i, unnest(array['*', 'u:u1', 'u:u2']) scope,
+      unnest(array['', 'settlement']) status;
     insert into gateway.counted_payments select ${id}, '{}' ${rows};
     insert into gateway.audit (id, actor, user_id, action, resource_id, outcome, status, request_id,
       created_at)
@@ -425,6 +449,7 @@ Deno.test("planner settings: statements that were planned on small tables read f
       "reconciliations",
       "reconciliation_lines",
       "hourly_payment_stats",
+      "daily_payment_stats",
       "counted_payments",
     ],
   ];

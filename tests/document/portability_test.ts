@@ -10,7 +10,7 @@ interface Place {
   schema: Json;
 }
 
-/** Every schema in the document, with its path. Examples are not schemas. */
+/** Every object in the document, so also every schema, with its path; no examples or defaults. */
 function* schemasIn(value: Json, path = ""): Generator<Place> {
   if (typeof value !== "object" || value === null) return;
   if (!Array.isArray(value)) yield { path, schema: value };

@@ -325,7 +325,7 @@ Deno.test("worker: if an attempt exceeds the time limit, its signal is aborted a
   assert.ok(signal?.aborted);
 });
 
-Deno.test("job queue: holds one queued job per task and subject; while that job runs, another can be queued", async () => {
+Deno.test("jobs: only one job per task and subject can be queued; while that job runs, another can be queued", async () => {
   const running = Promise.withResolvers<void>();
   await using instance = openInstance({
     databaseUrl,
@@ -353,7 +353,7 @@ Deno.test("job queue: holds one queued job per task and subject; while that job 
   await until("the job is running", async () => (await instance.find(id)).status === "running");
   const nextJob = newJob({ subject_id });
   assert.deepEqual([...await insert(nextJob)], [{ id: nextJob.id, run_at: nextJob.run_at }]);
-  // An earlier run_at brings the job forward; a later one does not delay it.
+  // An earlier run_at makes the queued job run earlier; a later run_at does not delay it.
   for (const [offset, expected] of [[-5_000, -5_000], [60_000, -5_000]] as const) {
     const at = (ms: number) => new Date(nextJob.run_at.getTime() + ms);
     const [waitingJob] = await insert(newJob({ subject_id, run_at: at(offset) }));

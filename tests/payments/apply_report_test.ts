@@ -234,7 +234,7 @@ Deno.test("check_status: stores a reversal of a settled payment", async () => {
   const settled = { ...await payments.sandbox.status(transaction_id!), status_code: "200" };
   settled.transaction_status = "settlement";
   const { step, payment } = await applyAnswer(payments, id, settled, { isLatest: true });
-  assert.equal(step, "revived", "a settlement after the reversal is stored again");
+  assert.equal(step, "revived", "a settlement after the reversal is stored");
   assert.equal(payment.captured_amount, 44_000);
   assert.deepEqual(await payments.events(id), events, "payment_settled is sent once");
 });
@@ -355,7 +355,7 @@ Deno.test("capture: 10 concurrent captures cause one transition, and each gets t
   assert.deepEqual(await payments.events(id), ["payment_received", "payment_settled"]);
 });
 
-Deno.test("capture: after failed attempts and a capture, rejects another capture and undoes nothing", async () => {
+Deno.test("capture: after failed attempts and a capture, rejects another capture and does not cancel the payment", async () => {
   await using payments = await openProxiedPayments({ databaseUrl });
   const { sandbox, proxy } = payments;
   const { id, transaction_id } = await payments.charge("card_auth");
@@ -378,7 +378,7 @@ Deno.test("capture: after failed attempts and a capture, rejects another capture
   assert.deepEqual(await payments.read(id), captured);
   assert.equal((await sandbox.status(transaction_id!)).transaction_status, "capture");
   const otherWrites = proxy.writes().filter((name) => !/\/(charge|capture)$/.test(name));
-  assert.deepEqual(otherWrites, [], "nothing was undone");
+  assert.deepEqual(otherWrites, [], "only charges and captures were sent");
 });
 
 for (const [kind, paidStatus] of [["bca", "settlement"], ["card_3ds", "capture"]] as const) {

@@ -76,7 +76,7 @@ Deno.test("expire_stale_payments: waits until one minute after the expiry time",
     assert.equal(await stale.sweep(), 0);
   }
   stale.advance(HOUR_MS);
-  assert.equal(await stale.sweep(), 1, "not the payment that expires after a day");
+  assert.equal(await stale.sweep(), 1, "only the payment whose expiry time has passed");
   assert.equal((await stale.read(longLived.id)).transaction_status, "pending");
 });
 

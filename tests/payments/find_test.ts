@@ -20,7 +20,7 @@ function searchOf(query: Query): URLSearchParams {
   return search;
 }
 
-/** The ids of all pages. */
+/** The ids of the payments on all pages. */
 async function find(payments: TestPayments, query: Query, key?: string): Promise<string[]> {
   const ids: string[] = [];
   for (let next: string | null = `/payments/?${searchOf(query)}`; next !== null;) {
@@ -40,7 +40,7 @@ async function errorsOf(payments: TestPayments, query: Query): Promise<string[]>
 
 const customer = (more: Json) => ({ customer_details: { first_name: "Budi", ...more } });
 
-Deno.test("payment list: finds the payments of a customer by email, in any case, and by phone, in any form", async () => {
+Deno.test("payment list: finds the payments of a customer by email in upper or lower case, and by phone number in any format", async () => {
   await using payments = await openPayments({ databaseUrl: await createDatabase({ isNew: true }) });
   const bob = await payments.app.createKey({ userId: "bob" });
   const staff = await payments.app.createKey({ userId: "carol", isStaff: true });
@@ -122,7 +122,7 @@ Deno.test("payment list: finds payments by several statuses and several types, a
   assert.deepEqual(
     await ids({ payment_type: "bca_klikpay" }),
     [bca.id],
-    "a type of a linked payment",
+    "a type that the service itself does not charge",
   );
 });
 
@@ -406,7 +406,7 @@ async function insertOrders(payments: TestPayments, prefix: string, count: numbe
   );
 }
 
-Deno.test("payment search: returns the newest 100 of very many order ids, or asks for more characters", async () => {
+Deno.test("payment search: if more than 1,000 order ids match, returns the newest 100, or asks for more characters if the newest 1,000 payments do not match", async () => {
   await using payments = await openPayments({ databaseUrl: await createDatabase({ isNew: true }) });
   await insertOrders(payments, "many-", 1_500);
   const newest = await payments.charge("gopay", { order_id: "many-newest" });
@@ -414,7 +414,7 @@ Deno.test("payment search: returns the newest 100 of very many order ids, or ask
   assert.equal(found.length, 100);
   assert.equal(found[0], newest.id);
   assert.deepEqual(found, found.toSorted().toReversed());
-  assert.equal((await find(payments, { q: "many-1" })).length, 50, "fewer than 1,000 of all match");
+  assert.equal((await find(payments, { q: "many-1" })).length, 50, "fewer than 1,000 rows match");
   // The newest 1,000 payments have another prefix now.
   await insertOrders(payments, "other-", 1_200);
   assert.deepEqual(await errorsOf(payments, { q: "many-" }), [

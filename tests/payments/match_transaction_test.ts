@@ -316,7 +316,7 @@ for (const hasMetadata of [false, true]) {
     await assertFound(payments, id, evidence);
   });
 
-  Deno.test(`charge: a notification that arrives before its response changes the same payment, ${title}`, async () => {
+  Deno.test(`charge: a notification that arrives before the response to the charge changes the same payment, ${title}`, async () => {
     await using opened = await openTimed(hasMetadata);
     const { payments } = opened;
     const { relay, sandbox, app } = payments;
@@ -356,7 +356,7 @@ for (const hasMetadata of [false, true]) {
   });
 }
 
-Deno.test("charge: a second charge of an order takes over the transaction of the first one, which reached the gateway late, if status responses have no metadata", async () => {
+Deno.test("charge: without metadata in status responses, the second charge of an order takes over the transaction of a first charge that reached the gateway late", async () => {
   let aheadMs = 0;
   await using payments = await openRelayed({ databaseUrl, now: () => Date.now() + aheadMs });
   const { relay, sandbox } = payments;

@@ -74,7 +74,7 @@ Deno.test("ownership: concurrent reads of the same payments get them for their o
     { owner: key, payment: await charge(payments, key) },
     { owner: bob, payment: await charge(payments, bob) },
   ];
-  // The reads of one round are combined into a few statements.
+  // Concurrent reads are combined into a few statements.
   const reads = Array.from({ length: 40 }, (_, n) => ({
     reader: n % 2 === 0 ? key : bob,
     ...owned[n % 4 < 2 ? 0 : 1]!,

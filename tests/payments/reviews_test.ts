@@ -143,7 +143,7 @@ Deno.test("allowed_actions: is empty if a stored reply without this field is rep
   assert.deepEqual(replayed.allowed_actions, []);
 });
 
-/** What the owner can do in each state, as the examples of the document must show it. */
+/** The actions of the owner in each state. The examples in the OpenAPI document must list them. */
 const IN_STATE: Record<string, string[]> = {
   pending: ["cancel", "expire"],
   authorize: ["cancel", "capture"],
@@ -151,7 +151,7 @@ const IN_STATE: Record<string, string[]> = {
   partial_refund: ["refund"],
 };
 
-Deno.test("allowed_actions: the examples of the document match their states", () => {
+Deno.test("allowed_actions: the examples in the OpenAPI document match their states", () => {
   for (const [name, { value }] of Object.entries({ ...CHARGED, ...PAYMENTS })) {
     const { transaction_status, allowed_actions } = PaymentSchema.parse(value);
     assert.deepEqual(allowed_actions, IN_STATE[transaction_status] ?? [], name);

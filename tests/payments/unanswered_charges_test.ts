@@ -107,7 +107,7 @@ const CONTRADICTORY: Record<string, Json> = {
   "without a status": { transaction_status: null },
 };
 
-Deno.test("check_payment_status: takes over a transaction of the same order only if it has a status and is the charge that was sent", async (t) => {
+Deno.test("check_payment_status: takes over a transaction of the same order only if it has a status and matches the charge that was sent", async (t) => {
   for (const [caseName, change] of Object.entries({ ...FOREIGN, ...CONTRADICTORY })) {
     await t.step(caseName, async () => {
       let now = Date.now();

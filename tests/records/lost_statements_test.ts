@@ -362,7 +362,7 @@ async function notifyUntilAccepted(service: LossyService, body: Json): Promise<v
   assert.equal(response.status, 200, text);
 }
 
-/** A change at the gateway that the service learns from a notification or a check. */
+/** A change at the gateway that a notification or a check reports to the service. */
 interface GatewayChange {
   name: string;
   table: Table;

@@ -283,17 +283,18 @@ Deno.test(
 Deno.test(
   "races: queuing checks and changing the same invoices cause no deadlock",
   race(async (instances) => {
-    // On a slow machine a write can exceed its lock timeout before the other statement waits.
+    // Repeated, because on a slow machine a write can exceed its lock timeout before the other
+    // statement waits.
     await until(
-      "both wait for locks at the same time",
+      "the writes and the queuing wait for locks at the same time",
       async () => await queueWhileChanging(instances),
     );
   }),
 );
 
 /**
- * Changes new invoices and queues checks of some of them while one is locked. Returns whether both
- * waited for locks at the same time, and no statement exceeded a time limit.
+ * Changes new invoices and queues checks of some of them while one is locked. Returns whether the
+ * writes and the queuing waited for locks at the same time, and no statement exceeded a time limit.
  */
 async function queueWhileChanging(instances: Instances): Promise<boolean> {
   const { database, deps } = instances.app;
@@ -341,7 +342,7 @@ async function queueWhileChanging(instances: Instances): Promise<boolean> {
   return true;
 }
 
-/** Waits until this many statements wait for a lock, or one has ended. */
+/** Waits until this many statements wait for a lock, or `hasEnded` returns true. */
 async function waitForLocks(
   { app }: Instances,
   statements: number,

@@ -32,7 +32,7 @@ async function sendCharges(payments: TestPayments): Promise<Response[]> {
   );
 }
 
-Deno.test("load: while the event loop stays delayed, callers get 503 with Retry-After; probes, notifications and status are served", async () => {
+Deno.test("load: while the event loop stays delayed, most requests get 503 with Retry-After; probes, notifications and status are served", async () => {
   const load = createQuietLoad();
   await using payments = await openPayments({ load });
   const staff = await payments.app.createKey({ userId: "staff", isStaff: true });

@@ -251,5 +251,5 @@ Deno.test("random unknown names: always cause a validation error", async () => {
   );
 });
 
-/** Names that random text may hit by chance, although that is very unlikely. */
+/** Members of other payment types, which are ignored: a random name can equal one by chance. */
 const KNOWN = { bank: 1, store: 1 };

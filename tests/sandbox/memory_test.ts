@@ -16,8 +16,8 @@ import { PROJECT } from "../support/project.ts";
 import { until } from "../support/until.ts";
 
 /**
- * How many final records of each kind stay in memory. If there are over a quarter more, the sandbox
- * archives or deletes the surplus.
+ * How many final records of each kind stay in memory. If there are more than 1.25 times as many,
+ * the sandbox archives or deletes the surplus.
  */
 const LIMIT = 8;
 
@@ -121,10 +121,10 @@ Deno.test("sandbox memory: a final transaction that changes again is listed once
   }
 });
 
-Deno.test("sandbox memory: a restart finds archived transactions, and keeps the limit", async () => {
+Deno.test("sandbox memory: after a restart, the limit applies and archived transactions are found", async () => {
   await using file = await createStateFile();
   const paid = await (async () => {
-    // Everything stays in memory, as in a state file of an earlier version.
+    // Nothing is archived, as in a state file of an earlier version.
     await using box = await openSandbox({ path: file.path, finalInMemory: 1_000 });
     const paid = await payMany(box, "paid", 40);
     assert.ok(box.sandbox.sizeInMemory().records > 100);
@@ -211,7 +211,7 @@ Deno.test("kill -9 while final transactions are moved to the archive: none is lo
     const before = paid.length;
     const orders = Array.from({ length: 60 }, (_, index) => `run-${run}-${index}`);
     const all = Promise.all(orders.map((order) => pay(order).catch(() => {})));
-    await until("some are paid", () => paid.length >= before + 20 + run * 7);
+    await until("some transactions are paid", () => paid.length >= before + 20 + run * 7);
     await process.kill();
     await all;
   }

@@ -306,7 +306,7 @@ Deno.test("failed commit: leaves complete operations only, and ids are not repea
     const journal = await openJournal(file.path);
     journal.beforeCommit = () => journal.write(["state", 0], new Uint8Array([latest]));
     for (let operation = 1; operation <= 9; operation++) {
-      // Like a change of settings: written directly, and replaced by `beforeCommit`.
+      // A change of settings also writes the state directly; `beforeCommit` then replaces it.
       if (operation === 1) journal.write(["state", 0], new Uint8Array([0]));
       latest = operation;
       journal.write(["transaction", operation], new Uint8Array(100_000));
@@ -331,7 +331,7 @@ Deno.test("failed commit: leaves complete operations only, and ids are not repea
   assert.ok(state![0]![0]! >= transactions!.length);
 });
 
-/** Makes every commit after the given number fail, until the returned function is called. */
+/** Lets `after` commits succeed; all later ones fail until the returned function is called. */
 function breakCommits(after = 0): () => void {
   const store = Deno.AtomicOperation.prototype;
   const { commit } = store;

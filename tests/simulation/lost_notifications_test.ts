@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { statusAtGateway } from "../../core/invoices/states.ts";
+import { statusFromGateway } from "../../core/invoices/states.ts";
 import type { Database } from "../../db/database.ts";
 import { createRandom, seededState } from "../../sandbox/engine/random.ts";
 import { openApp } from "../support/app.ts";
@@ -30,7 +30,7 @@ const SEED = Number(Deno.env.get("LOST_NOTIFICATIONS_SEED") ?? 1);
 const HOUR_MINUTES = 60;
 const DAY_MINUTES = 24 * HOUR_MINUTES;
 
-/** The time after the day in which the schedule brings every record to its final state. */
+/** After the day, the schedule has this time to bring every record to its final state. */
 const FINISH_MINUTES = 40 * HOUR_MINUTES;
 
 /** 1:00 UTC is 8:00 in Jakarta, so that 16 hours of the day are left there. */
@@ -186,7 +186,7 @@ async function checkInvoice(
   const [{ due_at }] = await app.database.query((sql) =>
     sql<[{ due_at: Date }]>`select due_at from gateway.invoices where id = ${record.id}`
   );
-  assert.equal(invoice.status, statusAtGateway(status, due_at, new Date(app.deps.clock())));
+  assert.equal(invoice.status, statusFromGateway(status, due_at, new Date(app.deps.clock())));
   assert.equal(invoice.status, finalStatus);
   assert.deepEqual(await events(record.id), eventNames);
 }

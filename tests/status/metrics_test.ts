@@ -37,7 +37,7 @@ Deno.test("metrics: export jobs, schedule, outbox, webhooks and notifications", 
     }),
   ];
   await app.database.query((sql) => insertJobs(sql, jobs));
-  // No task of the service, because the service would run it and change this row during the test.
+  // `greet` is not a task of the service: the service would run its own task and change this row.
   await app.database.query((sql) =>
     sql`
       insert into gateway.cron_runs (task, minute, started_at, finished_at, error)

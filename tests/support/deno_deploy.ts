@@ -11,7 +11,7 @@ import { DOWNLOAD_ENV, environment, type Service, startService } from "./service
  */
 const VERSIONS: Record<string, string> = { x86_64: "2.5.0", aarch64: "2.3.7" };
 
-/** No writing of files and no programs: Deno Deploy permits both, but keeps no changes. */
+/** Files cannot be written, nor programs run. Deno Deploy permits both, but keeps no changes. */
 const PERMISSIONS = ["--allow-net", "--allow-env", "--allow-read", "--allow-sys=homedir"];
 
 export interface Deployment extends AsyncDisposable {

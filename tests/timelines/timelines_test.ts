@@ -162,7 +162,7 @@ Deno.test("timelines: another user's record gets the same 404 as a missing one",
   }
 });
 
-Deno.test("invoice timeline: contains the payments of the invoice, each entry with its payment", async () => {
+Deno.test("invoice timeline: contains the entries of its payments, each with the id of the payment", async () => {
   await using payments = await openTimelines();
   const { app, post } = payments;
   const invoice = await (await post("/invoices/", {

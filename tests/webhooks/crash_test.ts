@@ -197,7 +197,7 @@ Deno.test("webhook delivery: all events arrive in order if the service is killed
       assert.equal(eventIn(webhook).id, webhook.headers["webhook-id"]);
     }
     const ids = received.map(({ headers }) => headers["webhook-id"]!);
-    assert.ok(ids.length > events.length, "some were delivered twice");
+    assert.ok(ids.length > events.length, "some events were delivered twice");
     assert.deepEqual(new Set(ids), new Set(events.map(({ id }) => id)));
     for (const resource of new Set(events.map(({ resource_id }) => resource_id))) {
       const expected = events.filter(({ resource_id }) => resource_id === resource)

@@ -158,7 +158,7 @@ Deno.test("webhook delivery: each endpoint gets the events of its event_names si
   assert.deepEqual(await webhooks.deliveries(forNoEvents.id), []);
   assert.deepEqual(await webhooks.deliverySummaries(forAllEvents.id, earlyPayment.id), []);
 
-  // The `event_names` at the publication of the event count, not those at its delivery.
+  // The `event_names` apply that are set when the event is published, not when it is delivered.
   const laterPayment = await webhooks.charge();
   await webhooks.app.publishEvents();
   await webhooks.change(forAllEvents.id, { event_names: ["payment_denied"] });

@@ -261,7 +261,7 @@ Deno.test("endpoint: stays enabled if a concurrent attempt fails after a success
     await until("both attempts are in progress", () => held.length === 2);
     respondWith(succeeding.id, 200);
     await until(
-      "one is delivered",
+      "the successful attempt is stored",
       async () => (await webhooks.readEndpoint(id)).failing_since === null,
     );
     respondWith(failing.id, 500);

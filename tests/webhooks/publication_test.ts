@@ -121,7 +121,7 @@ Deno.test("event publication: an event goes to the subscribers of the instance t
   assert.deepEqual(received, events.map(({ id }) => id));
 });
 
-Deno.test("subscriber: an event that is committed but not published waits for its own job", async () => {
+Deno.test("subscriber: the job of an earlier event does not deliver an event that is not published yet", async () => {
   const received: string[] = [];
   const events = createEvents();
   const names = ["payment_received", "payment_settled"] as const;

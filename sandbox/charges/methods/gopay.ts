@@ -8,7 +8,7 @@ import type { InitialTransaction, Transaction } from "../../world/transaction.ts
 import type { Identity, World } from "../../world/world.ts";
 import { Common, defineMethod, pending } from "./method.ts";
 
-/** From this amount the customer must enter a PIN. */
+/** From this amount, a charge of a linked account needs a PIN, unless it is recurring. */
 const PIN_FROM = 100_000;
 
 /** Default time until a GoPay payment or authorization expires. */

@@ -29,7 +29,7 @@ export function addDashboard(pages: Hono, world: OpenWorld): void {
     if (!transaction) throw new Refusal(404);
     return render(c, {
       title: transaction.orderId,
-      hasScript: true,
+      isDashboard: true,
       body: html`
         <header class="top">
           <h1>${transaction.orderId}</h1>

@@ -26,7 +26,7 @@ export interface ListPage {
 export function renderList(c: Context, world: OpenWorld, { title, count, filter, list }: ListPage) {
   return render(c, {
     title,
-    hasScript: true,
+    isDashboard: true,
     body: html`
       <header class="top">
         <h1>${title}</h1>

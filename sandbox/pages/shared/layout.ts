@@ -16,7 +16,7 @@ export interface Page {
   body: Markup;
   status?: ContentfulStatusCode;
   /** The wide layout of the dashboard, with its script. */
-  hasScript?: boolean;
+  isDashboard?: boolean;
   /** Script of a page that does not use the dashboard's script. */
   script?: "three_ds" | "copy";
   /** Whether other sites may show the page in a frame. */
@@ -39,8 +39,8 @@ function policyFor({ canBeFramed, formTarget }: Page): string {
 }
 
 export function render(c: Context, options: Page) {
-  const { title, body, status = 200, hasScript = false } = options;
-  const script = hasScript ? "sandbox" : options.script;
+  const { title, body, status = 200, isDashboard = false } = options;
+  const script = isDashboard ? "sandbox" : options.script;
   const page = html`
     <!DOCTYPE html>
     <html lang="en">
@@ -55,7 +55,7 @@ export function render(c: Context, options: Page) {
           </head>
       <body>
         <p class="strip"><a href="/">Sandbox</a>: no real payments</p>
-        <main class="${hasScript ? "wide" : "narrow"}">${body}</main>
+        <main class="${isDashboard ? "wide" : "narrow"}">${body}</main>
       </body>
     </html>
   `;

@@ -77,7 +77,7 @@ export interface Reply {
 
 export const SERVER_KEY = "Mid-server-crash-tests";
 
-/** Longer than every lease, and than the time after which a charge unknown to the gateway fails. */
+/** Longer than every lease, and longer than the 15 minutes after which a lost charge fails. */
 const AHEAD_MS = 20 * 60_000;
 
 const MAX_SYNCS = 4;

@@ -2,7 +2,7 @@
 
 import { isStrayDriverError } from "../../../db/connection_errors.ts";
 
-// The service logs these errors and continues; here they would fail the test that runs at the moment.
+// Stray errors of the database driver would fail the running test. The service only logs them.
 globalThis.addEventListener("unhandledrejection", (event) => {
   if (isStrayDriverError(event.reason)) event.preventDefault();
 });

@@ -58,7 +58,7 @@ function defectsOfDescription(
   ];
 }
 
-/** A description must mention only error codes that the operation has. */
+/** A description must mention an error code, and only codes that the operation declares. */
 function defectsOfErrorCodes(
   { operation: { operationId, description, responses } }: Operation,
 ): string[] {

@@ -160,7 +160,7 @@ export function schemaChanges(
   /** New alternatives are not breaking, like new enum values. */
   function compareAlternatives(was: Json, is: Json, at: At, report: Report): void {
     if (!was.alternatives) {
-      // The caller has compared whether null is allowed. Common keywords apply to each alternative.
+      // `compare` has checked whether null is allowed. Common keywords apply to each alternative.
       const { alternatives, ...common } = is;
       const isStillAccepted = sender === "caller" &&
         alternatives.some(([, each]: [string, Json]) => {

@@ -165,7 +165,7 @@ async function* readRequests(connection: Deno.Conn): AsyncGenerator<Request> {
   }
 }
 
-/** Returns whether the connection can be reused. */
+/** Returns whether the connection stays open. */
 async function write(connection: Deno.Conn, answer: ReceiverAnswer): Promise<boolean> {
   const sendBytes = (text: string) => writeAll(connection, encoder.encode(text));
   switch (answer) {

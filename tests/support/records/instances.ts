@@ -90,7 +90,7 @@ async function openInstances(databaseUrl: string): Promise<Instances> {
       };
       const app = next();
       let response = await app.as(key, path, init);
-      // As clients do: on a slow machine the service can exceed its own time limits.
+      // Retries a 503, as clients do: on a slow machine the service can exceed its own time limits.
       await until(`${path} has a response other than 503`, async () => {
         if (response.status !== 503) return true;
         await response.body?.cancel();

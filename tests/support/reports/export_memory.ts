@@ -15,7 +15,7 @@ const { gc } = globalThis as unknown as { gc(): void };
 await using app = await openApp({ databaseUrl });
 const headers = { Authorization: `Bearer ${key}` };
 const request = new Request("http://localhost/exports/payments/", { headers });
-// Without the check of the response, which could keep it.
+// Unchecked, because the check could keep the whole response in memory.
 const response = await app.fetchUnchecked(request);
 if (response.status !== 200) throw new Error(await response.text());
 const usedBytes: number[] = [];

@@ -222,7 +222,7 @@ export async function runPlan(
     assert.equal(response.status, 200, await response.text());
   }
 
-  /** On a slow machine a check can time out. In production, a job repeats it later. */
+  /** Repeats checks that timed out on a slow machine. In production, a job does this later. */
   async function finishNotifications(): Promise<void> {
     const { deps } = apps.a;
     for (const notificationId of accepted) {

@@ -1,4 +1,4 @@
-/** The environment of the plans: one gateway, one database, two instances of the service. */
+/** Where the plans of `plan.ts` run: one gateway, one database, two instances of the service. */
 
 import { sleep } from "../../../concurrency/deadlines.ts";
 import { openApp, REAL_INSTALLATION, type TestApp } from "../app.ts";
@@ -31,7 +31,7 @@ export interface Simulation extends AsyncDisposable {
   get(at: Instance, path: string): Promise<Response>;
   /** The notifications of an order, in the order in which the gateway sent them. */
   hooks(orderId: string): Promise<Hook[]>;
-  /** Changes the response to the next call of instance `b` that has one of these ids. */
+  /** Changes the response to the next call by instance `b` to the gateway with one of these ids. */
   interceptOnce(ids: string[], changeResponse: ChangeResponse, method?: "POST"): void;
   /** Removes the interceptions of these ids that were not used. */
   stopIntercepting(ids: string[]): void;
@@ -44,7 +44,10 @@ const ENV = {
   RATE_LIMIT_BURST: "1000000",
 };
 
-/** Extends the deadlines of calls, which are longer than a second: a busy machine must not reach them. */
+/**
+ * Extends the deadlines of gateway calls, so that no call fails only because the machine is busy.
+ * Waits up to a second are pauses before retries, and stay as they are.
+ */
 const waitLonger: typeof sleep = (ms, signal) => sleep(ms > 1_000 ? 10 * ms : ms, signal);
 
 /** `hasMetadata`: whether the gateway's status responses contain the metadata. */

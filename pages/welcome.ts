@@ -7,13 +7,13 @@ import { createFixedResponse } from "../openapi/fixed_response.ts";
 import { GUIDE_PATHS, PICTURES, renderGuide } from "./guides.ts";
 import { escapeHtml, PAGE_HEADERS, renderPage } from "./page.ts";
 
-export interface FrontDoorOptions {
+export interface WelcomeOptions {
   basePath: string;
   /** The URL of the sandbox; null: no sandbox runs with the service. */
   sandboxUrl: string | null;
 }
 
-export function createFrontDoor({ basePath, sandboxUrl }: FrontDoorOptions): Hono {
+export function createWelcomePages({ basePath, sandboxUrl }: WelcomeOptions): Hono {
   const router = new Hono();
 
   router.get("/", (c) => {
