@@ -138,7 +138,7 @@ interface JsonProps {
   max?: number;
 }
 
-/** JSON as indented text, cut off after `MAX_JSON` characters. */
+/** JSON as indented text, cut off after `max` characters. */
 export const Json: FC<JsonProps> = ({ view, value, max = MAX_JSON }) => {
   const text = JSON.stringify(value, null, 2) ?? "";
   return (

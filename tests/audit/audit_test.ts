@@ -92,6 +92,7 @@ Deno.test("audit: every operation that changes something leaves an entry with th
     "webhook-endpoints": endpoint.id,
     jobs: job.id,
     notifications: crypto.randomUUID(),
+    reconciliations: crypto.randomUUID(),
   };
   const operations = Object.entries(app.document().paths!).flatMap(([path, methods]) =>
     Object.entries<Json>(methods!)
@@ -102,7 +103,8 @@ Deno.test("audit: every operation that changes something leaves an entry with th
   for (const { method, path } of operations) {
     const pk = ids[path.split("/")[1]!] ?? "";
     const url = path.replace("{pk}", pk).replace("{prefix}", created.prefix)
-      .replace("{action_name}", "disable").replace("{delivery_id}", crypto.randomUUID());
+      .replace("{action_name}", "disable").replace("{delivery_id}", crypto.randomUUID())
+      .replace("{difference_id}", "1");
     const hasBody = method !== "DELETE";
     const response = await app.as(staff, url, {
       method,

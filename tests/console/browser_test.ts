@@ -181,7 +181,7 @@ Deno.test({
     await upload.click();
     await page.getByText("name the column of").waitFor();
     // The form still has the file, and offers its headers.
-    await page.getByText("Column names and options").click();
+    await page.getByText("Column names and options", { exact: true }).click();
     assert.deepEqual(
       await page.evaluate('[...document.querySelectorAll("#headers option")].map((o) => o.value)'),
       ["No", "Nominal", "Tanggal"],
