@@ -1,19 +1,19 @@
 /** The console in English. */
 
-import { ENGLISH_REPORTS } from "./english_reports.ts";
 import { INVOICES_IN_ENGLISH } from "./invoices.ts";
 import { KEYS_IN_ENGLISH } from "./keys.ts";
 import { OPERATIONS_IN_ENGLISH } from "./operations_english.ts";
 import { OVERVIEW_IN_ENGLISH } from "./overview.ts";
-import { PAYMENT_IN_ENGLISH } from "./payment.ts";
-import { PAYMENTS_IN_ENGLISH } from "./payments.ts";
+import { PAYMENTS_IN_ENGLISH } from "./payment_list.ts";
+import { PAYMENT_IN_ENGLISH } from "./payment_page.ts";
 import { PROBLEMS_IN_ENGLISH } from "./problems.ts";
+import { REPORTS_IN_ENGLISH } from "./reports_english.ts";
 import { SUBSCRIPTIONS_IN_ENGLISH } from "./subscriptions.ts";
 import type { Words } from "./words.ts";
 
 export const ENGLISH: Words = {
   ...OPERATIONS_IN_ENGLISH,
-  ...ENGLISH_REPORTS,
+  ...REPORTS_IN_ENGLISH,
   language: "English",
   locale: "en-GB",
   console: "Console",

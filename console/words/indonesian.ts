@@ -1,20 +1,20 @@
 /** The console in Bahasa Indonesia. */
 
-import { INDONESIAN_REPORTS } from "./indonesian_reports.ts";
 import { INVOICES_IN_INDONESIAN } from "./invoices.ts";
 import { KEYS_IN_INDONESIAN } from "./keys.ts";
 import { translateToIndonesian } from "./messages.ts";
 import { OPERATIONS_IN_INDONESIAN } from "./operations_indonesian.ts";
 import { OVERVIEW_IN_INDONESIAN } from "./overview.ts";
-import { PAYMENT_IN_INDONESIAN } from "./payment.ts";
-import { PAYMENTS_IN_INDONESIAN } from "./payments.ts";
+import { PAYMENTS_IN_INDONESIAN } from "./payment_list.ts";
+import { PAYMENT_IN_INDONESIAN } from "./payment_page.ts";
 import { PROBLEMS_IN_INDONESIAN } from "./problems.ts";
+import { REPORTS_IN_INDONESIAN } from "./reports_indonesian.ts";
 import { SUBSCRIPTIONS_IN_INDONESIAN } from "./subscriptions.ts";
 import type { Words } from "./words.ts";
 
 export const INDONESIAN: Words = {
   ...OPERATIONS_IN_INDONESIAN,
-  ...INDONESIAN_REPORTS,
+  ...REPORTS_IN_INDONESIAN,
   language: "Bahasa Indonesia",
   locale: "id-ID",
   console: "Konsol",

@@ -14,8 +14,8 @@ import type { InvoiceWords } from "./invoices.ts";
 import type { KeysWords } from "./keys.ts";
 import type { OperationsWords } from "./operations.ts";
 import type { OverviewWords } from "./overview.ts";
-import type { PaymentWords } from "./payment.ts";
-import type { PaymentsWords } from "./payments.ts";
+import type { PaymentWords } from "./payment_page.ts";
+import type { PaymentsWords } from "./payment_list.ts";
 import type { ProblemWords } from "./problems.ts";
 import type { SubscriptionWords } from "./subscriptions.ts";
 

@@ -2,7 +2,7 @@
 
 import type { Words } from "./words.ts";
 
-export const INDONESIAN_REPORTS: Pick<Words, "reportsPage" | "reconciliationPage"> = {
+export const REPORTS_IN_INDONESIAN: Pick<Words, "reportsPage" | "reconciliationPage"> = {
   reportsPage: {
     title: "Laporan",
     empty: "Tidak ada pembayaran dalam periode ini. Pilih periode lain.",

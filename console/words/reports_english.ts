@@ -2,7 +2,7 @@
 
 import type { Words } from "./words.ts";
 
-export const ENGLISH_REPORTS: Pick<Words, "reportsPage" | "reconciliationPage"> = {
+export const REPORTS_IN_ENGLISH: Pick<Words, "reportsPage" | "reconciliationPage"> = {
   reportsPage: {
     title: "Reports",
     empty: "No payments in this period. Choose another one.",
