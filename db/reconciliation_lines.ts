@@ -238,7 +238,8 @@ export interface DeleteStep {
 /**
  * Reads the next `limit` lines, and deletes all of them or those that agree. Returns the number of
  * the last line that was read; null: there are no more lines. Without `after`, PostgreSQL would
- * read the deleted lines again.
+ * read the deleted lines again. It deletes by `ctid`: by line numbers, a plan that was made while the
+ * table was empty uses the index of payments, and each call reads all lines of the file.
  */
 export async function deleteLines(
   sql: Sql,
@@ -247,12 +248,11 @@ export async function deleteLines(
 ): Promise<number | null> {
   const [row] = await sql<[{ last: number | null }]>`
     with page as materialized (
-      select line from gateway.reconciliation_lines
+      select ctid, line from gateway.reconciliation_lines
       where reconciliation_id = ${id} and line > ${after} order by line limit ${limit}
     ), deleted as (
       delete from gateway.reconciliation_lines
-      where reconciliation_id = ${id} and line > ${after}
-        and line <= (select max(line) from page) and (${which === "all"} or result = 'matched')
+      where ctid = any(array(select ctid from page)) and (${which === "all"} or result = 'matched')
     )
     select max(line) as last from page`;
   return row.last;
