@@ -55,10 +55,10 @@ export async function writeLayout(dataDir: string, { home, runAs }: Layout): Pro
 }
 
 /**
- * Chooses the folder of the server's files, normally in the data folder. But if the service runs
- * as root, the server runs as `nobody`, which needs access to the data folder and every folder
- * above. If one of them denies access (such as a home folder with mode 0700), the server gets a
- * folder under /var/lib, one per data folder.
+ * Chooses the folder of the server's files, normally in the data folder. If root runs the service,
+ * the server runs as a user without privileges, who needs access to the data folder and to every
+ * folder above it. If one of them denies access (such as a home folder with mode 0700), the server
+ * gets a folder under /var/lib, one per data folder.
  */
 export async function chooseHome(dataDir: string): Promise<string> {
   const home = join(dataDir, "postgres");

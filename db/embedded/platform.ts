@@ -14,7 +14,7 @@ export const NOBODY_USER: ServerUser = { uid: 65534, gid: 65534 };
  */
 const USER_FOR_ROOT: Record<string, ServerUser | null> = { linux: NOBODY_USER, darwin: null };
 
-/** Has the server's files if root runs the service and `nobody` cannot access the data folder. */
+/** For the server's files, if root runs the service and other users cannot access the data folder. */
 export const SHARED_FOLDER = "/var/lib/payment-gateway";
 
 /**
