@@ -3,7 +3,7 @@
 import type { FieldError } from "../../core/errors.ts";
 import { type InvoiceInput, InvoiceInputSchema } from "../../core/invoices/invoice_input.ts";
 import type { Form } from "../shared/base.tsx";
-import { issuesOf } from "../shared/field_errors.ts";
+import { issuesOf } from "../shared/explain.ts";
 
 export const TEXT_FIELDS = [
   "customer_name",

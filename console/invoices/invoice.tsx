@@ -27,8 +27,7 @@ import {
   submitOnce,
 } from "../shared/confirm.tsx";
 import { BackLink, Facts, FormToken, linkTo, Time } from "../shared/elements.tsx";
-import { explain } from "../shared/explain.ts";
-import { issuesOf } from "../shared/field_errors.ts";
+import { explain, issuesOf } from "../shared/explain.ts";
 import { dayName, rupiah } from "../shared/format.ts";
 import { Frame } from "../shared/frame.tsx";
 import type { SignedInView, View } from "../shared/session.ts";

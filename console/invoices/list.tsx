@@ -11,7 +11,7 @@ import { type ConsoleBase, EVENT_NAMES } from "../shared/base.tsx";
 import { endOfDay, startOfDay } from "../shared/days.ts";
 import { ExportLink } from "../shared/downloads.tsx";
 import { Table, Time } from "../shared/elements.tsx";
-import { errorsOf, issuesOf } from "../shared/field_errors.ts";
+import { errorsOf, issuesOf } from "../shared/explain.ts";
 import { Boxes, Field } from "../shared/fields.tsx";
 import {
   FilterPanel,

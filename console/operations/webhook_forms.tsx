@@ -19,8 +19,7 @@ import {
 } from "../../routes/webhook_endpoints/input.ts";
 import { type ConsoleBase, EVENT_NAMES, type Form, requireActor } from "../shared/base.tsx";
 import { FormToken, Secret } from "../shared/elements.tsx";
-import { explain, type FieldLabels } from "../shared/explain.ts";
-import { issuesOf } from "../shared/field_errors.ts";
+import { explain, type FieldLabels, issuesOf } from "../shared/explain.ts";
 import { Frame } from "../shared/frame.tsx";
 import type { SignedInView } from "../shared/session.ts";
 import { ConfirmEndpointPage, parseShownAt } from "./webhooks.tsx";

@@ -7,7 +7,7 @@ import type { Position } from "../../core/page.ts";
 import type { PaymentDeps } from "../../core/payments/payment_record.ts";
 import { listUnansweredPayments, type PaymentPage } from "../../core/payments/read.ts";
 import { findPayments, PaymentListQuery } from "../../routes/payments/list.ts";
-import { issuesOf } from "../shared/field_errors.ts";
+import { issuesOf } from "../shared/explain.ts";
 import { endOfDay, startOfDay } from "../shared/days.ts";
 
 /** The columns of the table, in their order. */

@@ -1,5 +1,6 @@
-/** Says what went wrong in the language of the page, and what to do next. */
+/** Errors of forms and actions: the invalid fields, and what to do next, in the language of the page. */
 
+import type { z } from "@hono/zod-openapi";
 import { ERROR_CODES, type FieldError, ServiceError } from "../../core/errors.ts";
 import { WITH_DETAIL } from "../words/problems.ts";
 import type { Words } from "../words/words.ts";
@@ -41,4 +42,15 @@ export function explainField(
   labels: FieldLabels,
 ): string {
   return `${labels[field] ?? words.message(field)}: ${words.message(message)}`;
+}
+
+/** The invalid fields of a form or a query. */
+export function issuesOf(error: z.ZodError): FieldError[] {
+  return error.issues.map(({ path, message }) => ({ field: path.join("."), message }));
+}
+
+/** The errors of filters that the core refuses, such as an amount without a range of time. */
+export function errorsOf(thrown: unknown): FieldError[] {
+  if (!(thrown instanceof ServiceError) || thrown.code !== "validation_error") throw thrown;
+  return thrown.members.errors as FieldError[];
 }

@@ -8,7 +8,7 @@ import { encodePosition } from "../../routes/shared/page.ts";
 import { SUBSCRIPTION_TYPES, SubscriptionListQuery } from "../../routes/subscriptions/routes.ts";
 import { type ConsoleBase, EVENT_NAMES } from "../shared/base.tsx";
 import { Table, Time } from "../shared/elements.tsx";
-import { issuesOf } from "../shared/field_errors.ts";
+import { issuesOf } from "../shared/explain.ts";
 import { Boxes, Choice, Field } from "../shared/fields.tsx";
 import {
   FilterPanel,
