@@ -242,10 +242,10 @@ Deno.test("webhook order: only one instance at a time sends to an endpoint", asy
   const clock = manualClock();
   await using webhooks = await openWebhooks({ now: clock.now });
   await using secondApp = await openSecondApp(webhooks, clock.now);
-  const { receiver, app } = webhooks;
+  const { receiver } = webhooks;
   const { id } = await webhooks.endpoint();
   const payment = await webhooks.charge("gopay");
-  await app.deps.publisher[Symbol.asyncDispose]();
+  await webhooks.queueDeliveries();
   const answer = Promise.withResolvers<void>();
   receiver.answer(async () => {
     await answer.promise;

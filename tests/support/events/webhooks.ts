@@ -42,6 +42,8 @@ export interface TestWebhooks extends TestPayments {
   deliverySummaries(endpointId: string, resourceId: string): Promise<string[]>;
   /** Sends a request as staff. */
   requestAsStaff(method: string, path: string, body?: unknown): Promise<Response>;
+  /** Queues the jobs of all due deliveries, as the publisher and the schedule do. */
+  queueDeliveries(): Promise<void>;
   /** Runs all due deliveries, as the schedule and a worker would. */
   deliver(): Promise<void>;
   /** The events that the receiver got; verifies each signature. */
@@ -102,9 +104,14 @@ export async function openWebhooks(options: Partial<TestAppOptions> = {}): Promi
       )
         .map(({ event_name, status, attempts }) => `${event_name} ${status} ${attempts}`)
         .reverse(),
-    async deliver() {
+    async queueDeliveries() {
       await app.publishEvents();
+      // The publisher queues its jobs after its commit, so some can be missing here. This queues them.
       await sweepDeliveries(app.deps);
+      await app.deps.publisher[Symbol.asyncDispose]();
+    },
+    async deliver() {
+      await webhooks.queueDeliveries();
       for (let rounds = 0; rounds < MAX_ROUNDS; rounds++) {
         // Waits for the publisher, which queues the jobs.
         await app.deps.publisher[Symbol.asyncDispose]();
