@@ -25,14 +25,14 @@ const eventsRoute = createRoute({
   operationId: "listEvents",
   summary: "List events",
   description:
-    "Returns events of payments, invoices and subscriptions, each with the resource as it was at " +
-    "that time. The order is stable: a new event never appears between events that you have " +
-    "read. To process all events in order, use `order=oldest_first`, follow `Link` to the last " +
-    "page, and request that page again later to get new events. To receive events immediately, " +
-    "use the event stream or a webhook. Events are deleted after the retention period; with " +
-    "`order=oldest_first`, a cursor older than that continues with the oldest remaining event. " +
-    "Staff and viewers only; other callers get `forbidden` and can use the stream for their own " +
-    "resources.",
+    "Returns events of payments, invoices, subscriptions and webhook endpoints, each with the " +
+    "resource as it was at that time. The order is stable: a new event never appears between " +
+    "events that you have read. To process all events in order, use `order=oldest_first`, " +
+    "follow `Link` to the last page, and request that page again later to get new events. To " +
+    "receive events immediately, use the event stream or a webhook. Events are deleted after " +
+    "the retention period; with `order=oldest_first`, a cursor older than that continues with " +
+    "the oldest remaining event. Staff and viewers only; other callers get `forbidden` and can " +
+    "use the stream for their own resources.",
   tags: ["Events"],
   request: {
     query: z.object({
@@ -43,7 +43,8 @@ const eventsRoute = createRoute({
         ["payment_settled"],
       ),
       resource_id: optionalId(
-        "Return only events of the payment, invoice or subscription with this `id`.",
+        "Return only events of the payment, invoice, subscription or webhook endpoint with this " +
+          "`id`.",
       ),
       ...createdRange("events"),
       order: oneOf(["newest_first", "oldest_first"]).default("newest_first").openapi({
