@@ -105,10 +105,7 @@ export function findProblems(env: Environment): ConfigProblem[] {
     addProblem("SANDBOX_PORT", "must differ from PORT");
   }
   if (isEmbeddedDefault && HOST && !isLoopback(HOST)) {
-    addProblem(
-      "HOST",
-      "must be a loopback address unless DATABASE_URL and GATEWAY_SERVER_KEY are set",
-    );
+    addProblem("HOST", "must be a loopback address unless GATEWAY_SERVER_KEY is set");
   }
   if (AUTH_JWKS_URL && AUTH_JWT_SECRET) {
     addProblem("AUTH_JWT_SECRET", "cannot be combined with AUTH_JWKS_URL; set one of them");

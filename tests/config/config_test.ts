@@ -64,7 +64,7 @@ Deno.test("config: reports all problems at once, with examples of valid values",
 Deno.test("config: shows no example for a value that only conflicts with another setting", () => {
   const refused = { HOST: "0.0.0.0" };
   assert.throws(() => parseConfig(refused, "/"), (error: Error) => {
-    assert.match(error.message, /^ {2}HOST {2}must be a loopback address unless .*_KEY are set$/m);
+    assert.match(error.message, /^ {2}HOST {2}must be a loopback address unless .*_KEY is set$/m);
     return true;
   });
   const missing = { DATABASE_URL: "postgres://127.0.0.1/payments" };
