@@ -55,9 +55,9 @@ export const MAX_TURN = 2 ** 31 - 1;
 /**
  * The turn of a new request among the requests of all users. It is the turn after the last waiting
  * request of its user, but at least the lowest turn of all waiting requests: otherwise the first
- * requests of a user who was idle would run before all others. Requests that are inserted at the
- * same time may share a turn. Row values are compared, so that only the indexes by turn fit, no
- * matter what the statistics say.
+ * requests of a user who was idle would run before all others. Requests that one user sends at the
+ * same time may get the same turn. Row values are compared, so that the planner can only use the
+ * indexes by turn, no matter what its statistics say.
  */
 const NEXT_TURN = `greatest(1,
         (select turn from gateway.jobs
@@ -94,8 +94,9 @@ function mergedPayloadSql(older: string, newer: string): string {
 }
 
 /**
- * Inserts jobs and returns the queued ones. If a job of the same task and subject is queued already,
- * the new one is merged into it, with the earlier `run_at` and the rank that runs first.
+ * Inserts jobs and returns them. If a job of the same task and subject is queued already, the new
+ * one is merged into it, with the earlier `run_at` and the rank that runs first, and the queued job
+ * is returned.
  */
 export function insertJobsSql(
   statement: Statement,

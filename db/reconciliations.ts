@@ -53,9 +53,11 @@ export interface Reconciliation {
   status: (typeof RECONCILIATION_STATUSES)[number] | "uploading";
   job_id: string | null;
   line_count: number;
+  /** The number of the last line that was compared. */
   compared_to: number;
   first_day: string | null;
   last_day: string | null;
+  /** The caller allowed more checks at the gateway than usual. */
   is_confirmed: boolean;
   queued_checks: number;
   /** Differences that are marked as resolved. */

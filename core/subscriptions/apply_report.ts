@@ -190,7 +190,7 @@ function validCount(number: number | null | undefined): number | null {
 
 const CHECK_INTERVAL_MS = 30 * 60_000;
 
-/** The gateway may still retry failed charges of a subscription that has ended. */
+/** How long to check after `disable` and `cancel`: retries that were scheduled may still run. */
 export const CHECKED_AFTER_END_MS = 7 * 24 * 3_600_000;
 
 /** Null: no check is needed, because the gateway does not change the subscription any more. */
@@ -200,7 +200,7 @@ function checkTime({ status, ended_at }: GatewaySubscription, now: Date): Date |
   return isOver ? null : new Date(now.getTime() + CHECK_INTERVAL_MS);
 }
 
-/** Whether a response is about this subscription. */
+/** Whether a response is about this subscription, with a status that the service knows. */
 export function matchesSubscription(
   { gateway_subscription_id }: GatewaySubscription,
   answer: Subscription,

@@ -51,7 +51,7 @@ function gatewayMembers(metadata: Record<string, unknown>): Record<string, unkno
 
 const GATEWAY_MEMBERS = ["extra_info", "midtrans_invoice_id"];
 
-/** Everything that the sandbox knows about a transaction, in the format of a status response. */
+/** A status response that always contains the merchant's metadata. */
 export function statusResponse(world: Identity, transaction: Transaction) {
   // For pending DANA transactions, the gateway sends code 200 and the status in capitals.
   const isPendingDana = transaction.method === "dana" && transaction.status === "pending";

@@ -176,7 +176,7 @@ Deno.test("subscription retries: max_interval 0 means none; the default is three
   assert.equal(paymentWebhooks(box).length, 4);
 });
 
-Deno.test("subscription with an unknown token: fails with 411 and creates no transaction", async () => {
+Deno.test("subscription charge with an unknown token: fails with 411 and creates no transaction", async () => {
   await using box = await openSandbox();
   const { id } = await createSubscription(box, { token: "dummy" });
   await box.advance(2 * DAY);

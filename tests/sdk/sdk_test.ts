@@ -163,12 +163,12 @@ Deno.test("SDK: has every operation that clients need, with an idempotency key w
     assert.equal(
       helper !== "toRequestOptions",
       acceptsKey,
-      `${operationId}: accepts an Idempotency-Key or not, as in the document`,
+      `${operationId}: must accept an Idempotency-Key if and only if the document does`,
     );
   }
 });
 
-Deno.test("SDK: the instructions of each payment type are those that the document names", async () => {
+Deno.test("SDK: each payment type has the instruction fields that the document names", async () => {
   const source = await Deno.readTextFile(join(PROJECT, "sdk/src/payment_types.ts"));
   const [, table] = source.match(/interface Instructions \{(.*?)\n\}/s)!;
   const inSdk = [...table!.matchAll(/(\w+): ([^;]*);/g)].flatMap(([, type, fields]) =>

@@ -152,7 +152,7 @@ Deno.test("webhook order: an event waits at most five minutes for an earlier eve
   ]);
 });
 
-Deno.test("webhook order: an event that occurs while an earlier event of its resource is being sent is sent next, by the same job", async () => {
+Deno.test("webhook order: a new event waits while another event of its resource is being sent; the same job sends it next", async () => {
   await using webhooks = await openWebhooks();
   const { receiver } = webhooks;
   const { id } = await webhooks.endpoint();
@@ -186,7 +186,7 @@ Deno.test("webhook order: an event that occurs while an earlier event of its res
   ]);
 });
 
-Deno.test("webhook order: a resent delivery is sent before the waiting deliveries of its resource", async () => {
+Deno.test("webhook order: a resent delivery is sent before waiting deliveries of later events of its resource", async () => {
   const clock = manualClock();
   await using webhooks = await openWebhooks({ now: clock.now });
   const { receiver } = webhooks;

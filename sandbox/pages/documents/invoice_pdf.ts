@@ -113,7 +113,7 @@ function drawLine({ text, x, y, size = 10, isBold = false, isRightAligned = fals
   return `BT /${font} ${size} Tf ${left.toFixed(2)} ${PAGE.height - y} Td (${escape(text)}) Tj ET`;
 }
 
-/** Escapes parentheses and backslashes; characters that the font lacks become `?`. */
+/** Escapes parentheses and backslashes; characters that are not printable Latin-1 become `?`. */
 function escape(text: string): string {
   return text.replaceAll(/[^\x20-\x7e\xa0-\xff]/gu, "?").replaceAll(/[\\()]/g, "\\$&");
 }
