@@ -25,7 +25,7 @@ import { addUp, csvRows, startsOf, type Totals, totalsByGroup } from "./totals.t
 
 const PATH = "/reports/";
 
-/** The time zones of Indonesia. */
+/** The time zones of Indonesia, and UTC. */
 const ZONES = {
   "Asia/Jakarta": "WIB",
   "Asia/Makassar": "WITA",
@@ -103,7 +103,7 @@ function chartInterval(stats: StatsView): StatsView["interval"] | null {
     .find((interval) => startsOf({ ...stats, interval }).length <= MAX_COLUMNS) ?? null;
 }
 
-/** The core excludes `to`, so the day after it is sent. It refuses an invalid day. */
+/** The core excludes `to`, so `to` becomes the next day. The core refuses an invalid day. */
 function toInput({ from, to, interval, group, zone }: ReportQuery): StatsInput {
   const group_by = group === "none" ? [] : [group];
   return { from, to: dayAfter(to), interval, time_zone: zone, group_by };
@@ -306,7 +306,7 @@ function figureNames({ words }: View): string[] {
   return [payments, paid, successRate, gross, refunded, chargedBack, net];
 }
 
-/** The seven columns of figures after the first ones. */
+/** The indexes of the seven columns of figures; the first of them is `first`. */
 function figureColumns(first: number): number[] {
   return Array.from({ length: 7 }, (_, index) => first + index);
 }

@@ -107,7 +107,7 @@ export const MESSAGES_IN_INDONESIAN: Readonly<Record<string, string>> = {
   "line {}: the amounts of one day are too large to add up":
     "baris {}: jumlah dalam satu hari terlalu besar",
   "line {}": "baris {}",
-  "{}: the file has two such columns, {}": "{}: berkas memiliki dua kolom seperti itu, {}",
+  "{}: the file has several such columns, {}": "{}: berkas memiliki beberapa kolom seperti itu, {}",
   "{}: the file has no column {}": "{}: berkas tidak memiliki kolom {}",
   "name the column of {}; the file has {}": "sebutkan nama kolom {}; berkas berisi {}",
   "has {} cells, but the header has {}": "memiliki {} sel, tetapi judulnya {}",

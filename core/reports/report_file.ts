@@ -162,8 +162,8 @@ function findColumns(header: string[], names: ColumnNames): Map<ReportColumn, nu
       : header.flatMap((each, index) => each.trim() === named.trim() ? [index] : []);
     const best = named === undefined ? preferred(header, found, column) : found;
     if (best.length > 1) {
-      const both = best.map((index) => JSON.stringify(header[index])).join(" and ");
-      throw invalidField("columns", `${column}: the file has two such columns, ${both}`);
+      const matching = best.map((index) => JSON.stringify(header[index])).join(" and ");
+      throw invalidField("columns", `${column}: the file has several such columns, ${matching}`);
     }
     if (best.length === 1) columns.set(column, best[0]!);
     else if (named !== undefined) {

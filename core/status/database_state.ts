@@ -25,7 +25,7 @@ export async function readDatabaseState(
   caller: Caller,
 ): Promise<DatabaseState> {
   requireReadAll(caller);
-  // Copied before the queries below, because they would be counted as calls, too.
+  // A copy, because the number of calls changes while the queries below run.
   const pool = poolUse(database);
   const use = pool && { ...pool };
   const version = await database.query(readServerVersion, "read server version");

@@ -50,7 +50,7 @@ for (const operation of OPERATIONS) {
     }
   });
 
-  Deno.test(`${operation.name}: a retry with the same key after a rate limit is sent to the gateway`, async () => {
+  Deno.test(`${operation.name}: after a rate limit, a retry with the same key is sent to the gateway`, async () => {
     await using payments = await openRelayed({ databaseUrl });
     const prepared = await operation.prepare(payments);
     const headers = newKey();

@@ -305,8 +305,8 @@ Deno.test("async key: is rejected if a synchronous request used it with another 
     ...ASYNC,
   });
   await assertProblem(withOtherBody, 422, "idempotency_key_reused");
-  const sameJob = await sendAsyncAndRun(payments, { path: "/charge/", body: CHARGE }, headers);
-  assert.deepEqual(sameJob.result, { payment: charged });
+  const job = await sendAsyncAndRun(payments, { path: "/charge/", body: CHARGE }, headers);
+  assert.deepEqual(job.result, { payment: charged });
   assert.equal(payments.relay.times("POST /v2/charge"), 1);
 });
 

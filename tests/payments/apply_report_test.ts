@@ -86,7 +86,7 @@ Deno.test("apply report: of two reports with equal times, a settlement wins over
   }
 });
 
-Deno.test("check_status: restores the gateway's state after wrong reports in any order", async () => {
+Deno.test("check_status: after wrong reports in any order, the payment gets the gateway's state again", async () => {
   await using payments = await openPayments({ databaseUrl });
   for (const order of permutations(["expire", "cancel", "pending", "deny"])) {
     const { id, transaction_id } = await payments.charge("gopay");

@@ -196,7 +196,7 @@ const BAD_FILES: Record<string, [Body, RegExp]> = {
   "is Latin-1": [new Uint8Array([...new TextEncoder().encode(HEADER), 0xe9, 0x2c, 0x0a]), /UTF-8/],
   "has no column of amounts": ["order_id,x\nA,1\n", /name the column of amount; .*"x"/],
   "has no column of ids": ["amount\n1\n", /order_id or transaction_id/],
-  "has a doubled column": ["order_id,amount,Amount\nA,1,1\n", /two such columns/],
+  "has a doubled column": ["order_id,amount,Amount\nA,1,1\n", /several such columns/],
   "has a cut line": [`${HEADER}A,t,1000,1,2026-03-05\nB,t2,10`, /line 3 has 3 cells/],
   "has a broken quote": [`${HEADER}A,"t"x,1000,1,2026-03-05\n`, /line 2 is not valid CSV/],
   "has an unclosed quote": [`${HEADER}A,"t,1000,1,2026-03-05\n`, /line \d+ is not valid CSV/],

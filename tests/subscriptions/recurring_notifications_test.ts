@@ -42,7 +42,7 @@ async function countRows({ databaseUrl }: TestSubscriptions): Promise<Json> {
   return { ...counts };
 }
 
-/** A subscription that was checked at the gateway more than a minute ago. */
+/** A subscription that was created more than a minute ago and has not been checked since. */
 async function createUncheckedForAMinute(subscriptions: TestSubscriptions): Promise<Subscription> {
   const subscription = await subscriptions.create();
   await subscriptions.advance(MINUTE + 1);
@@ -74,17 +74,17 @@ async function lastCreated(subscriptions: TestSubscriptions): Promise<Json> {
   return created.at(-1);
 }
 
-async function assertAdopted(
+async function assertCreated(
   subscriptions: TestSubscriptions,
   id: string,
   created: Json,
 ): Promise<Subscription> {
-  const adopted = await subscriptions.stored(id);
-  assert.equal(adopted.status, "active");
-  assert.equal(adopted.gateway_subscription_id, created.id);
-  assert.equal(secondOf(adopted.next_execution_at), secondOf(created.schedule.next_execution_at));
+  const active = await subscriptions.stored(id);
+  assert.equal(active.status, "active");
+  assert.equal(active.gateway_subscription_id, created.id);
+  assert.equal(secondOf(active.next_execution_at), secondOf(created.schedule.next_execution_at));
   assert.deepEqual(namesOf(await subscriptions.readEvents(id)), ["subscription_created"]);
-  return adopted;
+  return active;
 }
 
 Deno.test("recurring notification of an unknown subscription: stores nothing and causes no check", async () => {
@@ -204,7 +204,7 @@ Deno.test("recurring notification: its content is not trusted; the state comes f
   assert.equal((await jobsOf(app, subscription.id)).every(({ error }) => error === null), true);
 });
 
-Deno.test("subscription with an unknown outcome: is adopted when the gateway's notification arrives", async () => {
+Deno.test("subscription with an unknown outcome: becomes active when the gateway's notification arrives", async () => {
   await using subscriptions = await openSubscriptions();
   subscriptions.delivery = "recurring";
   const { id } = await createWithLostResponse(subscriptions);
@@ -212,11 +212,11 @@ Deno.test("subscription with an unknown outcome: is adopted when the gateway's n
   await subscriptions.runJobs();
   await subscriptions.advance(2 * MINUTE);
   await subscriptions.runJobs();
-  await assertAdopted(subscriptions, id, created);
+  await assertCreated(subscriptions, id, created);
   assert.equal((await subscriptions.createdAtGateway()).length, 1);
 });
 
-Deno.test("subscription with an unknown outcome: is adopted although a check is already queued", async () => {
+Deno.test("subscription with an unknown outcome: becomes active after a notification although a check is already queued", async () => {
   await using subscriptions = await openSubscriptions();
   const { id } = await createWithLostResponse(subscriptions);
   const created = await lastCreated(subscriptions);
@@ -225,10 +225,10 @@ Deno.test("subscription with an unknown outcome: is adopted although a check is 
   await sendHints(subscriptions, created);
   await subscriptions.advance(MINUTE + 1);
   await subscriptions.runJobs();
-  await assertAdopted(subscriptions, id, created);
+  await assertCreated(subscriptions, id, created);
 });
 
-Deno.test("subscription with an unknown outcome: no job, sync or late retry sends it again, and a notification makes the service adopt it", async (t) => {
+Deno.test("subscription with an unknown outcome: no job, sync or late retry sends it again, and a notification makes it active", async (t) => {
   await using subscriptions = await openSubscriptions();
   const { post, relay } = subscriptions;
   const { id, headers, request } = await createWithLostResponse(subscriptions);
@@ -244,7 +244,7 @@ Deno.test("subscription with an unknown outcome: no job, sync or late retry send
     assert.equal(relay.times(CREATE), 1);
   });
   await t.step(
-    "a retry shortly before or after the gateway's idempotency key expires sends nothing",
+    "shortly before the gateway's idempotency key expires, and later, a retry sends nothing",
     async () => {
       await subscriptions.advance(100);
       for (let time = 0; time < 2; time++) {
@@ -257,11 +257,11 @@ Deno.test("subscription with an unknown outcome: no job, sync or late retry send
       assert.equal((await subscriptions.stored(id)).status, "pending");
     },
   );
-  await t.step("the gateway's notification makes the service adopt it", async () => {
+  await t.step("the gateway's notification makes it active", async () => {
     const created = await lastCreated(subscriptions);
     await sendHints(subscriptions, created);
     await subscriptions.runJobs();
-    await assertAdopted(subscriptions, id, created);
+    await assertCreated(subscriptions, id, created);
   });
   await t.step("a retry with the same key then returns it", async () => {
     assert.equal((await parseSubscription(await retry(), 201)).id, id);
@@ -284,7 +284,7 @@ Deno.test("subscription creation: a retry before the gateway's idempotency key e
   const keys = sent.map(({ headers }) => headers.get("idempotency-key"));
   assert.deepEqual(keys, [id, id]);
   assert.equal((await subscriptions.createdAtGateway()).length, 1);
-  await assertAdopted(subscriptions, id, await lastCreated(subscriptions));
+  await assertCreated(subscriptions, id, await lastCreated(subscriptions));
 });
 
 Deno.test("subscription creation: a check that finds nothing does not discard the response to a retry", async () => {
@@ -299,7 +299,7 @@ Deno.test("subscription creation: a check that finds nothing does not discard th
   held.release();
   const answered = await parseSubscription(await retry, 201);
   assert.equal(answered.status, "active");
-  await assertAdopted(subscriptions, id, await lastCreated(subscriptions));
+  await assertCreated(subscriptions, id, await lastCreated(subscriptions));
 });
 
 Deno.test("subscription creation: a forged notification does not discard the gateway's response", async () => {
@@ -316,7 +316,7 @@ Deno.test("subscription creation: a forged notification does not discard the gat
   await subscriptions.runJobs();
   held.release();
   assert.equal((await parseSubscription(await creating, 201)).status, "active");
-  await assertAdopted(subscriptions, id, await lastCreated(subscriptions));
+  await assertCreated(subscriptions, id, await lastCreated(subscriptions));
 });
 
 Deno.test("subscription creation: a notification before the response leads to one subscription and one event", async () => {
@@ -332,7 +332,7 @@ Deno.test("subscription creation: a notification before the response leads to on
   await subscriptions.runJobs();
   held.release();
   const { id } = await parseSubscription(await creating, 201);
-  await assertAdopted(subscriptions, id, created);
+  await assertCreated(subscriptions, id, created);
   assert.equal(
     (await parseSubscription(await post("/subscriptions/", request, headers), 201)).id,
     id,
@@ -340,7 +340,7 @@ Deno.test("subscription creation: a notification before the response leads to on
   assert.equal(relay.times(CREATE), 1);
 });
 
-Deno.test("subscription with an unknown outcome: does not adopt another subscription named by a notification", async (t) => {
+Deno.test("subscription with an unknown outcome: stays pending if a notification names another subscription", async (t) => {
   await using subscriptions = await openSubscriptions();
   const { app, sandbox } = subscriptions;
   const { id } = await createWithLostResponse(subscriptions);
@@ -368,10 +368,10 @@ Deno.test("subscription with an unknown outcome: does not adopt another subscrip
   await sendHints(subscriptions, original);
   await subscriptions.advance(MINUTE + 1);
   await subscriptions.runJobs();
-  await assertAdopted(subscriptions, id, original);
+  await assertCreated(subscriptions, id, original);
 });
 
-Deno.test("subscription with an unknown outcome: does not adopt a subscription with another amount", async () => {
+Deno.test("subscription with an unknown outcome: stays pending if the gateway's subscription has another amount", async () => {
   await using subscriptions = await openSubscriptions();
   const { sandbox } = subscriptions;
   const { id, request } = await createWithLostResponse(subscriptions);
@@ -384,7 +384,7 @@ Deno.test("subscription with an unknown outcome: does not adopt a subscription w
   assert.equal((await subscriptions.stored(id)).status, "pending");
 });
 
-Deno.test("subscription with an unknown outcome: is adopted, and its charge is stored, if the first notification reports a charge", async () => {
+Deno.test("subscription with an unknown outcome: becomes active, and its charge is stored, if the first notification reports a charge", async () => {
   await using subscriptions = await openSubscriptions();
   const { id } = await createWithLostResponse(subscriptions);
   await subscriptions.advance(10 * MINUTE);
@@ -396,16 +396,16 @@ Deno.test("subscription with an unknown outcome: is adopted, and its charge is s
   await subscriptions.runJobs();
   await subscriptions.advance(2 * MINUTE);
   await subscriptions.runJobs();
-  const adopted = await subscriptions.stored(id);
-  assert.equal(adopted.gateway_subscription_id, created.id);
-  await assertAllCharged(subscriptions, adopted, 1);
+  const active = await subscriptions.stored(id);
+  assert.equal(active.gateway_subscription_id, created.id);
+  await assertAllCharged(subscriptions, active, 1);
   assert.deepEqual(namesOf(await subscriptions.readEvents(id)), [
     "subscription_created",
     "subscription_charged",
   ]);
 });
 
-Deno.test("signed notification: reports a charge of the subscription even if it contains subscription_id", async () => {
+Deno.test("signed notification with a subscription_id: is not mistaken for a recurring notification, and the charge is stored", async () => {
   await using subscriptions = await openSubscriptions();
   subscriptions.delivery = "signed";
   const subscription = await subscriptions.create();

@@ -44,8 +44,8 @@ export async function openShell(service: Service, dataDir: string): Promise<Shel
   const send = (text: string) => input.write(new TextEncoder().encode(text));
   const file = (name: string) => join(folder, name);
   const read = (name: string) => Deno.readTextFile(file(name)).catch(() => "");
-  /** Whether the shell has ended because the block failed. */
-  async function hasEnded(where: string): Promise<boolean> {
+  /** Waits for the block; returns whether the shell has ended because the block failed. */
+  async function waitForBlock(where: string): Promise<boolean> {
     try {
       return (await inTime(`${where} has run`, done.read(), BLOCK_TIMEOUT_MS)).done;
     } catch (error) {
@@ -60,7 +60,7 @@ export async function openShell(service: Service, dataDir: string): Promise<Shel
     async run(text, where) {
       // Without `/dev/null`, a program that reads standard input would consume the next blocks.
       await send(`{\n${text}\n} < /dev/null > ${file(".out")} 2> ${file(".err")}; echo done\n`);
-      const hasFailed = await hasEnded(where);
+      const hasFailed = await waitForBlock(where);
       const [output, errors] = [await read(".out"), await read(".err")];
       assert.ok(!hasFailed, `${where} failed:\n${output}\n${errors}`);
       return { output, errorStatuses: errors.match(/(?<=answered )[45]\d\d/g) ?? [] };
@@ -73,7 +73,7 @@ export async function openShell(service: Service, dataDir: string): Promise<Shel
           file(name)
         } 2>&1 & background="$background $!"; set +m; echo done\n`,
       );
-      await hasEnded(where);
+      await waitForBlock(where);
       await until(`${where} has output`, async () => await read(name) !== "");
       return () => read(name);
     },
