@@ -80,7 +80,7 @@ export function createEventStream(options: EventStreamOptions): EventStream {
   });
   stream.write(RECONNECT_DELAY);
 
-  /** Sends as many events as the buffer holds; returns whether all were sent. */
+  /** Sends events until the buffer of `stream` is full; returns whether all were sent. */
   function send(events: Iterable<PositionedEvent>): boolean {
     for (const event of events) {
       if (!stream.write(frame(event))) return false;

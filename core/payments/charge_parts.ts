@@ -94,7 +94,7 @@ interface Priced {
 
 const MAX_SUBTOTAL = BigInt(MAX_AMOUNT);
 
-/** Rejects items that do not sum to the charge's amount. BigInt: products can exceed 2^53. */
+/** Rejects items that do not sum to the charge's amount. BigInt: a subtotal can exceed 2^53. */
 export function checkItemTotal(
   { gross_amount, item_details }: Priced,
   context: z.RefinementCtx,

@@ -13,7 +13,7 @@ const Retry = object({
   max_interval: integer(0, 3),
 }).nullish();
 
-const name = text(40).regex(/^[\w~. -]+$/, "must have only letters, digits and - _ ~ .");
+const name = text(40).regex(/^[\w~. -]+$/, "must have only letters, digits, spaces and - _ ~ .");
 const amount = rupiah(1, 99_999_999_999);
 const Gopay = object({ account_id: text(255) }).nullish();
 
@@ -118,13 +118,13 @@ export function updateSubscription(world: World, id: string, body: unknown) {
     amount: request.amount,
     token: request.token,
     accountId: request.gopay?.account_id ?? subscription.accountId,
-    // A future time reactivates a subscription that has ended.
+    // A future time activates a subscription that has ended or is disabled.
     status: requestedTime && !subscription.isCancelled ? "active" : subscription.status,
     schedule: {
       ...schedule,
       interval,
       nextAt,
-      // Cycles are counted from the next execution.
+      // The times of later cycles are computed from the next execution.
       anchor: nextAt === null ? schedule.anchor : { at: nextAt, cycle: schedule.current },
     },
     retry: readRetry(request) ?? subscription.retry,

@@ -73,7 +73,7 @@ for (const maxRetries of [0, 1, 4, undefined]) {
   await thrown(() => busy.gateway.payments.cancel(transfer.id, { maxRetries }));
   attempts.push(busy.requests.length - before);
 }
-const listAttempts = busy.requests.length;
+const sentBeforeList = busy.requests.length;
 await thrown(() => busy.gateway.payments.list({}, { maxRetries: 1 }).page());
 const silent = clientWithFetch((request) => neverResponds(request.signal));
 const timeouts = await Promise.all([
@@ -99,7 +99,7 @@ const aborted = await thrown(() =>
 await thrown(() => busy.gateway.payments.expire(transfer.id, { idempotencyKey: ownKey }));
 outcome.limits = [
   attempts,
-  sent - listAttempts,
+  sent - sentBeforeList,
   timeouts.every((error) => error instanceof ConnectionError),
   limitErrors.every((error) => error instanceof TypeError),
   aborted,
@@ -116,7 +116,7 @@ const firstThree = await list.toArray(3);
 const pagesOfThree = counting.requests.length;
 const expected = (await gateway.payments.list({ limit: 3 }).page()).items;
 const own = gateway.payments.list({ order_id: transfer.order_id });
-const limitsOfLists = await Promise.all(
+const listLimitErrors = await Promise.all(
   [-1, 1.5, NaN].map((limit) => thrown(() => list.toArray(limit))),
 );
 outcome.toArray = [
@@ -124,7 +124,7 @@ outcome.toArray = [
   pagesOfThree,
   (await own.toArray(100)).map(({ id }) => id).join() === transfer.id,
   (await list.toArray(0)).length,
-  limitsOfLists.every((error) => error instanceof TypeError),
+  listLimitErrors.every((error) => error instanceof TypeError),
   counting.requests.length - pagesOfThree,
 ];
 

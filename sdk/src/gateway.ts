@@ -112,9 +112,9 @@ export function createPaymentGateway(options: PaymentGatewayOptions): PaymentGat
 const METHODS = ["get", "post", "put", "patch", "delete"] as const;
 
 /**
- * Removes the option `client`, which the generated calls pass on to `new Request`. Deno expects a
- * `Deno.HttpClient` there, and throws. Also applies the limits of each call, unless the call has
- * its own `fetch`.
+ * A client whose methods remove the option `client` of each call: generated code passes it on to
+ * `new Request`, where Deno expects a `Deno.HttpClient`, and throws. The methods also apply the
+ * limits of each call, unless the call has its own `fetch`.
  */
 function createApiClient(config: Config, fetchWith: (limits: CallLimits) => typeof fetch): Client {
   // Checks the limits of the client when it is created, not at the first call.

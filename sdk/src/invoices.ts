@@ -33,8 +33,8 @@ export class Invoices {
   }
 
   /**
-   * Your invoices, newest first; for staff and viewers, those of all users. Filters by due date can
-   * change the order.
+   * Your invoices, newest first; for staff and viewers, those of all users. With a filter by due
+   * date, they can be sorted by that date instead.
    */
   list(query: ListQuery<ListInvoicesData["query"]> = {}, options?: CallOptions): Pager<Invoice> {
     const { cursor: first, ...filter } = query as NonNullable<ListInvoicesData["query"]>;
@@ -59,7 +59,7 @@ export class Invoices {
     );
   }
 
-  /** Voids an unpaid invoice. */
+  /** Voids an invoice with the status `sent` or `overdue`. */
   void(pk: string, reason?: VoidRequest, options?: KeyedOptions): Promise<Invoice> {
     return dataOf(
       voidInvoice({

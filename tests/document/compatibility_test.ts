@@ -38,7 +38,10 @@ const BREAKING: Change[] = [
     (document) => create(document).operationId = "makeOrder",
   ],
   ["server /: removed", (document) => document.servers = [{ url: "/v2" }]],
-  ["GET /ping/: no credential is not enough now", (document) => delete ping(document).security],
+  [
+    "GET /ping/: sending no credentials is not enough now",
+    (document) => delete ping(document).security,
+  ],
   [
     "POST /orders/: bearer is not enough now",
     (document) => create(document).security = [{ bearer: [], signature: [] }],

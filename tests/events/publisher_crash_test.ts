@@ -16,7 +16,7 @@ const SERVER_KEY = "Mid-server-of-the-publisher-test";
 
 const CHARGE = { payment_type: "gopay", gross_amount: 7_000 };
 
-/** A stream stays open until its process is killed. Several processes can start before that. */
+/** A stream stays open until its process is killed; before that, another process must start. */
 const STREAM_TIMEOUT_MS = 10 * 60_000;
 
 /** How often the publishing process is killed. */
@@ -100,7 +100,7 @@ Deno.test("event publisher: if its process is killed under load, another process
   }
 
   const received: StreamMessage[] = [];
-  /** Follows the events. When a stream ends, opens the next one after the last event. */
+  /** Follows the events. When a stream ends, a new one continues after the last received event. */
   async function read(isAll: () => boolean): Promise<void> {
     while (!isAll()) {
       const after = received.at(-1)?.id ?? "00000000-0000-0000-0000-000000000000";

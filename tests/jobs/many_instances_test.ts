@@ -71,7 +71,7 @@ async function tickAll(processes: Process[], time: number): Promise<Process[]> {
   return processes.filter(hasBegun(time));
 }
 
-Deno.test("schedule: of five processes one runs each tick; if that process is killed, another one runs the next tick", async () => {
+Deno.test("schedule: exactly one of five processes runs a tick; if it is killed, another one runs the next tick", async () => {
   const databaseUrl = await createDatabase();
   await using resources = new AsyncDisposableStack();
   const database = openDatabase({ url: databaseUrl, poolSize: 1 });

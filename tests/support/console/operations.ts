@@ -4,7 +4,7 @@ import { randomUUID } from "node:crypto";
 import { runSql } from "../database/database.ts";
 import type { TestPayments } from "../payments/payments.ts";
 
-/** Paths in the console without slashes at both ends, such as `events/0197…`. */
+/** Returns paths in the console without a leading or trailing slash, such as `events/0197…`. */
 export async function addOperations(payments: TestPayments): Promise<string[]> {
   const { app, databaseUrl, post } = payments;
   const staff = await app.createKey({ userId: "ops", isStaff: true });

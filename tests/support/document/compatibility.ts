@@ -50,7 +50,7 @@ export function breakingChanges(released: Json, current: Json): string[] {
   const report = (place: string, what: string) => lines.push(`${place}: ${what}`);
   const schemas: { place: string; key: string; text: string; depth: number }[] = [];
 
-  [released, current].forEach(assertNoPathParameters);
+  [released, current].forEach(assertNoPathItemParameters);
   for (const { url } of released.servers) {
     if (!current.servers.some((each: Json) => each.url === url)) report(`server ${url}`, "removed");
   }
@@ -124,7 +124,7 @@ export function breakingChanges(released: Json, current: Json): string[] {
       all.length === 0 ? [[]] : all.map((schemes) => Object.keys(schemes));
     for (const before of alternatives(was)) {
       if (!alternatives(is).some((now) => now.every((scheme) => before.includes(scheme)))) {
-        report(place, `${before.join(" and ") || "no credential"} is not enough now`);
+        report(place, `${before.join(" and ") || "sending no credentials"} is not enough now`);
       }
     }
   }
@@ -199,7 +199,7 @@ export function breakingChanges(released: Json, current: Json): string[] {
     }
   }
 
-  /** A change in a component is reported once, at the place that the fewest components enclose. */
+  /** A change in a component is reported once, at the place where it is nested least deeply. */
   function schemaLines(): string[] {
     return [...Map.groupBy(schemas, ({ key }) => key).values()].map((same) => {
       const [first] = same.toSorted((a, b) => a.depth - b.depth);
@@ -225,7 +225,7 @@ function serializationOf({ in: place, style, explode }: Json): string {
 }
 
 /** Parameters of a whole path are not compared, so operations must declare them. */
-function assertNoPathParameters({ paths, webhooks = {} }: Json): void {
+function assertNoPathItemParameters({ paths, webhooks = {} }: Json): void {
   for (const [path, { parameters, $ref }] of Object.entries<Json>({ ...paths, ...webhooks })) {
     assert.ok(!parameters && !$ref, `${path}: declare the parameters at its operations`);
   }
