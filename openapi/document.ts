@@ -84,8 +84,8 @@ export function createDocument(api: OpenAPIHono<any>, basePath: string): Documen
       {
         name: "Events",
         description:
-          "Changes to payments, invoices and subscriptions: as a list for staff and viewers, and " +
-          "as a real-time stream for all callers.",
+          "Changes to payments, invoices, subscriptions and webhook endpoints: as a list for staff " +
+          "and viewers, and as a real-time stream for all callers.",
       },
       {
         name: "Reports",

@@ -45,6 +45,9 @@ export async function checkAtGateway(
   }
 }
 
+const UNUSABLE_RESPONSE =
+  "The gateway's response is about another subscription, or has an unknown status";
+
 async function requestSubscription(
   { gateway, log }: RecordDeps,
   subscription: GatewaySubscription,
@@ -53,7 +56,7 @@ async function requestSubscription(
   try {
     const answer = await gateway.getSubscription(subscription.gateway_subscription_id!);
     if (matchesSubscription(subscription, answer.body)) return answer;
-    const error = new GatewayAPIError("The gateway's response is about another subscription", {
+    const error = new GatewayAPIError(UNUSABLE_RESPONSE, {
       failure: "answered",
       outcome: "unknown",
       statusCode: answer.statusCode,

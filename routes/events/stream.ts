@@ -37,8 +37,8 @@ const streamRoute = createRoute({
   summary: "Stream events",
   description:
     "Sends events of your payments, invoices and subscriptions as server-sent events in real " +
-    "time; staff and viewers receive the events of all users. The order is the same as in `GET " +
-    "/events/`.\n\n" +
+    "time; staff and viewers receive the events of all users and of webhook endpoints. The order " +
+    "is the same as in `GET /events/`.\n\n" +
     "The stream starts with new events. Its first message has only an `id`, so that you can " +
     "resume even if the connection breaks before the first event. To resume, send the last `id` " +
     "as `Last-Event-ID`, which client libraries for server-sent events do automatically: the " +
@@ -47,10 +47,11 @@ const streamRoute = createRoute({
     "event.\n\n" +
     "Expect disconnects. The stream ends after about 15 minutes, so that your credential is " +
     "checked when you reconnect. It also ends when the service restarts, when you read too " +
-    "slowly, and within 5 seconds after your API key is revoked. The service sends a comment every 15 seconds; if you receive nothing " +
-    "for a minute, reconnect. Opening a stream counts as one request towards the rate limit. " +
+    "slowly, and within 5 seconds after your API key is revoked. The service sends a comment every " +
+    "15 seconds; if you receive nothing for a minute, reconnect. Opening a stream counts as one request towards the rate limit. " +
     "The error `rate_limited` means that you sent too many requests, that you have too many open " +
-    "streams (by default 100), or that all callers together have too many (by default 1,000). For an unknown event name, the error is `validation_error`.",
+    "streams (by default 100), or that all callers together have too many (by default 1,000). For " +
+    "an unknown event name, the error is `validation_error`.",
   tags: ["Events"],
   request: {
     query: z.object({
@@ -64,7 +65,7 @@ const streamRoute = createRoute({
         param: { examples: unsentExample(["payment_settled"]) },
       }),
       resource_id: optionalId(
-        "Send only events of the payment, invoice or subscription with this `id`.",
+        "Send only events of the payment, invoice, subscription or webhook endpoint with this `id`.",
       ),
     }),
     headers: z.object({

@@ -33,13 +33,15 @@ const LINK_LIFETIME = 15 * MINUTE;
 
 export function linkAccount(world: World, body: unknown) {
   const { gopay_partner: { phone_number, country_code, redirect_url } } = validate(Link, body);
-  const phone = phone_number.replace(/^62/, "");
+  const country = country_code ?? INDONESIA;
+  // Some callers send the country code twice: as `country_code` and in the number.
+  const phone = country === INDONESIA ? phone_number.replace(/^62/, "") : phone_number;
   if (NOT_REGISTERED.includes(phone)) return refusedByWallet("105", "User Not Found");
   if (BLOCKED.includes(phone)) throw new Refusal(410);
   const account = world.accounts.put({
     id: world.random.uuid(),
     status: "PENDING",
-    phone: `+${country_code ?? INDONESIA}${phone_number}`,
+    phone: `+${country}${phone}`,
     balance: NO_BALANCE.includes(phone) ? 0 : 1_000_000,
     hasPayLater: PAY_LATER.includes(phone),
     redirectUrl: redirect_url ?? null,

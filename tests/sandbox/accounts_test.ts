@@ -71,6 +71,15 @@ Deno.test("linked account: expires if the activation link is not used", async ()
   assert.deepEqual([account.status_code, account.account_status], ["204", "EXPIRED"]);
 });
 
+Deno.test("linked account: shows the phone number with one country code", async () => {
+  await using box = await openSandbox();
+  for (const number of ["8123456789", "628123456789"]) {
+    const { body } = await link(box, number);
+    const page = await fetch(body.actions[0].url);
+    assert.match(await page.text(), />\+628123456789</);
+  }
+});
+
 Deno.test("linked account: rejects unregistered and blocked test phones", async () => {
   await using box = await openSandbox();
   const unknown = (await link(box, "123450001")).body;
