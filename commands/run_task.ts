@@ -42,12 +42,12 @@ const USAGE = `Usage: run TASK [ID]
   check_pending_payments         check all payments that are due for a check
   expire_stale_payments          expire payments that can no longer be paid
   check_overdue_invoices         check all invoices that are due for a check
-  sync_subscription_status       check all subscriptions
+  sync_subscription_status       check all subscriptions that can still change
   process_charge_async JOB       run a charge requested with respond-async
   process_refund_async JOB       run a refund requested with respond-async
   rebuild_stats                  count all payments again for GET /stats/payments/
 
-Queued jobs run now; delayed jobs are left to the service.
+Runs the jobs that the task queues, and leaves those that are due later to the service.
 Exit code 1: a job failed, or the gateway is down or rate limiting.`;
 
 const SWEEPS: Record<string, (deps: EnqueueDeps & ExpiryDeps) => Promise<number>> = {
@@ -205,7 +205,9 @@ async function enqueueJob({ database, clock, jobQueue }: TaskDeps, task: string,
 
 function requireNotFailed({ id, status, error }: GatewayJob): void {
   if (status !== "failed") return;
-  throw new Failure(`The job failed: ${error}\nTo retry it, send POST /jobs/${id}/retry/.`);
+  throw new Failure(
+    `The job has already failed: ${error}\nTo retry it, send POST /jobs/${id}/retry/.`,
+  );
 }
 
 /** Runs the queued jobs, including those that they enqueue, and returns their ids. */

@@ -117,7 +117,7 @@ In requests, null is the same as omitting a field, except in \`PATCH /webhook-en
 it clears the field. Empty text (\`""\`) in an optional text field, such as a name or a reason, is the
 same as omitting it. Unknown fields and query parameters are rejected with \`validation_error\`, which
 suggests a known name if one is similar; only \`metadata\` can have any content. In a charge,
-fields of another payment type are ignored.
+fields of another payment type are ignored, except \`custom_expiry\`, which is rejected.
 
 A resource always has all its fields; a field without a value is null. An error has only the fields
 that belong to its \`code\`. Within a major version nothing is removed, but new fields, enum values

@@ -113,8 +113,10 @@ export const PaymentSchema = z.object({
     example: null,
   }),
   gross_amount: money("Requested amount; it never changes."),
-  captured_amount: money("Captured amount; null until something is captured.").nullable()
-    .openapi({ example: null }),
+  captured_amount: money(
+    "Amount paid, for every payment type; after a partial capture, the captured part. Null until " +
+      "paid, and after a cancellation or reversal.",
+  ).nullable().openapi({ example: null }),
   currency: z.string().openapi({ description: "Currency; always IDR.", example: "IDR" }),
   transaction_status: PaymentStatusSchema,
   fraud_status: nullableText.openapi({
@@ -195,7 +197,7 @@ export const PaymentSchema = z.object({
     example: false,
   }),
   net_amount: money(
-    "Captured amount minus `refund_amount` and minus `chargeback_amount`, if that is known.",
+    "Amount paid minus `refund_amount` and minus `chargeback_amount`, if that is known.",
     "0.00",
   ),
   metadata: z.record(z.string(), z.unknown()).nullable().openapi({
@@ -229,7 +231,8 @@ export const PaymentSchema = z.object({
   }),
   is_paid: z.boolean().openapi({
     description: "True once the payment is settled, or captured and not under fraud review; safe " +
-      "to ship. False again after a full refund or a full chargeback.",
+      "to ship. False again after a full refund, a full chargeback, a cancellation, or a " +
+      "reversal by the bank or store.",
     example: false,
   }),
   is_pending: z.boolean().openapi({

@@ -82,7 +82,7 @@ export const WebhookEndpointEventSchema = z.object({
   }),
   sequence: z.int().min(0).openapi({
     description:
-      "Number of the event among the events of the endpoint: 1, 2, 3, … 0 in a test event.",
+      "Number of the event among the events of the endpoint, beginning with 1; 0 in a test event.",
     example: 1,
   }),
   data: z.object({ ...WebhookEndpointSchema.shape, notification_id }).openapi(

@@ -119,8 +119,8 @@ const refundRoute = createRoute({
   summary: "Refund a payment",
   description:
     "Refunds a payment with status `settlement` or `partial_refund`, in full or in several " +
-    "parts. An amount above the remaining amount returns `validation_error`, also if several " +
-    "refunds are requested at the same time. With any other status the error is " +
+    "parts. An amount above the remaining amount, which pending refunds reduce, returns " +
+    "`validation_error`. If nothing remains, or with any other status, the error is " +
     "`invalid_state`; a payment with status `capture` is not settled yet, so cancel it instead. " +
     "Partial refunds: cards, GoPay, ShopeePay, DANA, QRIS, Akulaku and Kredivo. Full refunds " +
     "only: OVO. Not refundable: bank transfers, Mandiri bills and convenience stores.\n\n" +

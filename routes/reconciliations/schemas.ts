@@ -138,7 +138,8 @@ export const DifferenceSchema = z.object({
     example: "amount_differs",
   }),
   kind: z.enum(LINE_KINDS).openapi({
-    description: "What the line reports. `status`: a transaction whose money was not moved.",
+    description: "What the line reports. `status`: the status of an unpaid transaction, such as " +
+      "`expire`.",
     example: "settlement",
   }),
   order_id: nullableText.openapi({

@@ -52,7 +52,7 @@ const StatsRowSchema = z.object({
       "still rises, because customers pay later.",
     example: 0.8,
   }),
-  gross_amount: money("Amounts captured in the interval.", "14400000.00"),
+  gross_amount: money("Amounts paid in the interval.", "14400000.00"),
   refund_amount: money("Amounts refunded in the interval.", "300000.00"),
   chargeback_amount: money("Amounts charged back in the interval, as far as known.", "0.00"),
   net_amount: money(
@@ -85,8 +85,8 @@ const StatsSchema = z.object({
     example: ["payment_type"],
   }),
   rows: z.array(StatsRowSchema).openapi({
-    description: "Sorted by `start`, then by group. Intervals and groups without payments are " +
-      "absent.",
+    description: "Sorted by `start`, then by group. Intervals and groups whose figures are all 0 " +
+      "are absent.",
   }),
 }).openapi("PaymentStats", { description: "Figures of payments by time." });
 
@@ -140,8 +140,9 @@ const statsRoute = createRoute({
     "Returns figures of your payments by hour, day, week or month; staff and viewers get those of " +
     "all users. Counts belong to the interval in which the payments were created. Amounts belong " +
     "to the interval in which they were paid, refunded or charged back: the amounts of a past " +
-    "month do not change when one of its payments is refunded. If a bank reverses a payment, its " +
-    "amount is removed from the interval in which it was paid.\n\n" +
+    "month do not change when one of its payments is refunded. If a paid payment is cancelled, " +
+    "or reversed by the bank or store, it no longer counts as paid: its amount is removed from " +
+    "the interval in which it was paid.\n\n" +
     "The figures are updated every minute, and include all changes until `as_of`. For single " +
     "payments, use `GET /exports/payments/`. While the service counts all payments for the first " +
     "time, the error is `unavailable`. Invalid parameters, more than 1,000 intervals or more than " +

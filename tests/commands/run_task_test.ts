@@ -249,7 +249,7 @@ Deno.test("run: process_charge_async executes a queued charge once", async () =>
     "update gateway.jobs set status = 'failed', error = 'No.'",
   );
   const failed = new RegExp(
-    `^The job failed: No\\.\nTo retry it, send POST /jobs/${id}/retry/\\.$`,
+    `^The job has already failed: No\\.\nTo retry it, send POST /jobs/${id}/retry/\\.$`,
   );
   await assertRefused(installation.settings, ["process_charge_async", id], failed);
 });
