@@ -88,7 +88,8 @@ export const REPORTS_IN_ENGLISH: Pick<Words, "reportsPage" | "reconciliationPage
     },
     meanings: {
       amount_differs: "The payment or refund is stored here with another amount.",
-      status_differs: "The payment is not paid here, or the refund or chargeback has not happened.",
+      status_differs:
+        "It has another state here: for example, the payment is not paid, or the refund is pending.",
       missing_here: "There is no such payment or refund here.",
       missing_there: "The payment was settled on the days of the report, but is not in it.",
     },

@@ -89,7 +89,7 @@ export const REPORTS_IN_INDONESIAN: Pick<Words, "reportsPage" | "reconciliationP
     meanings: {
       amount_differs: "Pembayaran atau pengembalian dana tersimpan di sini dengan jumlah lain.",
       status_differs:
-        "Pembayaran belum lunas di sini, atau pengembalian dana atau chargeback belum terjadi.",
+        "Statusnya lain di sini: misalnya, pembayaran belum lunas, atau pengembalian dana tertunda.",
       missing_here: "Pembayaran atau pengembalian dana ini tidak ada di sini.",
       missing_there:
         "Settlement pembayaran ini terjadi pada periode laporan, tetapi tidak ada di laporan.",

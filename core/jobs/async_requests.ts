@@ -254,7 +254,7 @@ async function runRequest<Input extends object>(
   try {
     if (hasRequestExpired(deps, job)) {
       throw new NoLongerPossible(
-        "The request is more than 23 hours old and can no longer be processed.",
+        "The Idempotency-Key is more than 23 hours old, so the request is no longer processed.",
       );
     }
     return await handler.run(request, job);

@@ -236,7 +236,7 @@ function shorten(text: string | null): string {
   return JSON.stringify((text ?? "").slice(0, 40).toWellFormed());
 }
 
-/** The statuses of transactions whose money was not moved. */
+/** The statuses of unpaid transactions. */
 const UNPAID = ["pending", "authorize", "deny", "cancel", "expire", "failure"];
 
 function kindOf(type: string | null, amount: number): FileLine["kind"] | null {

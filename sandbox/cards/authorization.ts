@@ -10,7 +10,7 @@ import type { World } from "../world/world.ts";
 /** The code that every 3-D Secure page and wallet of the sandbox accepts. */
 export const OTP = "112233";
 
-/** How long a bank holds an authorized amount that was not captured. */
+/** When an authorization that was not captured expires. */
 export const AUTHORIZATION_HOLD = 8 * DAY;
 
 const SUCCESS = "Success, Credit Card transaction is successful";
