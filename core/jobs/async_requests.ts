@@ -254,7 +254,7 @@ async function runRequest<Input extends object>(
   try {
     if (hasRequestExpired(deps, job)) {
       throw new NoLongerPossible(
-        "The Idempotency-Key is more than 23 hours old, so the request is no longer processed.",
+        "The Idempotency-Key is more than 23 hours old, so the request can no longer be processed.",
       );
     }
     return await handler.run(request, job);
