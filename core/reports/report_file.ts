@@ -270,8 +270,8 @@ const ZONE = "Asia/Jakarta";
 function dayOf(text: string): string | null {
   try {
     if (/(z|[+-]\d\d:?\d\d)$/i.test(text) && text.length > 16) {
-      return Temporal.Instant.from(text.replace(" ", "T")).toZonedDateTimeISO(ZONE).toPlainDate()
-        .toString();
+      const iso = text.replace(" ", "T").replace(" ", "");
+      return Temporal.Instant.from(iso).toZonedDateTimeISO(ZONE).toPlainDate().toString();
     }
     if (!/^\d{4}-\d\d-\d\d([ T]\d\d:\d\d(:\d\d(\.\d+)?)?)?$/.test(text)) return null;
     return Temporal.PlainDate.from(text.slice(0, 10)).toString();

@@ -38,8 +38,8 @@ export function settlementTime(capturedAt: number): number {
 const UNITS = { second: SECOND, minute: MINUTE, hour: HOUR, day: DAY, week: 7 * DAY };
 
 /**
- * The time `count` units after `anchor`. A month keeps the day, or uses the last day of a shorter
- * month.
+ * The time `count` units after `anchor`. A month keeps the day in Jakarta, or uses the last day of a
+ * shorter month.
  */
 export function addInterval(
   anchor: number,
@@ -47,13 +47,8 @@ export function addInterval(
   unit: keyof typeof UNITS | "month",
 ): number {
   if (unit !== "month") return anchor + count * UNITS[unit];
-  const start = new Date(anchor);
-  const end = new Date(anchor);
-  end.setUTCDate(1);
-  end.setUTCMonth(start.getUTCMonth() + count);
-  const lastDay = new Date(Date.UTC(end.getUTCFullYear(), end.getUTCMonth() + 1, 0)).getUTCDate();
-  end.setUTCDate(Math.min(start.getUTCDate(), lastDay));
-  return end.getTime();
+  return Temporal.Instant.fromEpochMilliseconds(anchor).toZonedDateTimeISO("Asia/Jakarta")
+    .add({ months: count }).epochMilliseconds;
 }
 
 /** The earliest of the given times, ignoring null; null if all are null. */

@@ -175,6 +175,23 @@ Deno.test("reconciliation: finds columns by their headers or by the names in col
   );
 });
 
+Deno.test("reconciliation: adds up by day in Jakarta, and reads times with and without a zone", async () => {
+  await using reports = await openReports();
+  const times = [
+    "2026-03-05",
+    "2026-03-05 23:59:59",
+    "2026-03-05 10:15:00 +0700",
+    "2026-03-05T16:59:59Z",
+    "2026-03-05 17:00:00+00:00",
+  ];
+  const lines = times.map((time, index) => `A-${index},1000,${time}\n`);
+  const { days } = await reconcile(reports, `order_id,amount,time\n${lines.join("")}`);
+  assert.deepEqual(
+    days.map(({ date, gross_amount }: Json) => [date, gross_amount]),
+    [["2026-03-05", "4000.00"], ["2026-03-06", "1000.00"]],
+  );
+});
+
 Deno.test("reconciliation: the same file is not compared again, except with other columns", async () => {
   await using reports = await openReports();
   const file = "order_id,amount,fee,costs\nA-1,1000,1,2\n";
