@@ -75,7 +75,7 @@ const SUBSCRIPTION_COLUMNS = {
   sent_at: fixed<Date>(),
   /** When it was last checked at the gateway. Only `recordCheck` and `claimCheck` update it. */
   checked_at: fixed<Date | null>(),
-  /** Null: it is not checked again; not null: it is, in the order of `checked_at`. */
+  /** Null: the scheduled sync skips it. If set, the sync checks it in the order of `checked_at`. */
   check_at: mutable<Date | null>(),
   /** The actor that created it (`core/auth/caller.ts`); null: stored by an earlier version. */
   created_by: fixed<string | null>(),

@@ -53,7 +53,7 @@ export function createRouter(): Router {
 
 type Issue = z.core.$ZodIssue;
 
-/** An issue about unknown members becomes one error for each of them. */
+/** An issue about unknown members becomes one error for each of the first `MAX_UNKNOWN`. */
 function fieldErrors(issue: Issue): FieldError[] {
   const { path, message } = issue;
   if (issue.code !== "unrecognized_keys") {

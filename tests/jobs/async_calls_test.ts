@@ -24,7 +24,7 @@ const CHARGE = { payment_type: "gopay", gross_amount: 1_000 };
 const HOUR_MS = 3_600_000;
 
 for (const { operation, task, resultOf } of ASYNC_OPERATIONS) {
-  Deno.test(`${operation.name}: respond-async returns a job whose result is the synchronous response`, async () => {
+  Deno.test(`${operation.name}: respond-async returns a job whose result contains the payment as the API returns it`, async () => {
     await using payments = await openRelayed();
     const { app, post, relay } = payments;
     const prepared = await operation.prepare(payments);
@@ -246,7 +246,7 @@ for (const { operation, task, resultOf } of ASYNC_OPERATIONS) {
   });
 }
 
-Deno.test("async key: can be reused after 24 hours", async () => {
+Deno.test("key of an async request: can be reused after 24 hours", async () => {
   let now = Date.now();
   await using payments = await openRelayed({ now: () => now });
   const headers = newKey();
@@ -259,7 +259,7 @@ Deno.test("async key: can be reused after 24 hours", async () => {
   assert.equal((await readJob(payments, firstJob.id)).status, "succeeded");
 });
 
-Deno.test("async key: with KEEP_KEYS_DAYS=7 returns the same job for 7 days, even if jobs are kept for one day", async () => {
+Deno.test("key of an async request: with KEEP_KEYS_DAYS=7 returns the same job for 7 days, even if jobs are kept for one day", async () => {
   const start = Date.now();
   let now = start;
   const env = { KEEP_KEYS_DAYS: "7", KEEP_JOBS_DAYS: "1" };
@@ -275,7 +275,7 @@ Deno.test("async key: with KEEP_KEYS_DAYS=7 returns the same job for 7 days, eve
   assert.notEqual((await sendAsyncAndRun(payments, request, headers)).id, firstJob.id);
 });
 
-Deno.test("async key: with KEEP_KEYS_DAYS=7 a job can complete a synchronous request that is 30 hours old, but each job still expires after 23 hours", async () => {
+Deno.test("key of an async request: with KEEP_KEYS_DAYS=7 a job can complete a synchronous request that is 30 hours old, but each job still expires after 23 hours", async () => {
   const start = Date.now();
   let now = start;
   await using payments = await openRelayed({ now: () => now, env: { KEEP_KEYS_DAYS: "7" } });
@@ -295,7 +295,7 @@ Deno.test("async key: with KEEP_KEYS_DAYS=7 a job can complete a synchronous req
   assert.equal((await readJob(payments, id)).status, "failed");
 });
 
-Deno.test("async key: is rejected if a synchronous request used it with another body", async () => {
+Deno.test("key of an async request: is rejected if a synchronous request used it with another body", async () => {
   await using payments = await openRelayed();
   const { post } = payments;
   const headers = newKey();
@@ -310,7 +310,7 @@ Deno.test("async key: is rejected if a synchronous request used it with another 
   assert.equal(payments.relay.times("POST /v2/charge"), 1);
 });
 
-Deno.test("async key: the same key of two callers creates two jobs", async () => {
+Deno.test("key of an async request: the same key of two callers creates two jobs", async () => {
   await using payments = await openRelayed();
   const bob = await payments.app.createKey({ userId: "bob" });
   const headers = { ...ASYNC, ...newKey() };

@@ -441,7 +441,7 @@ Deno.test("apply report: ignores a report about another transaction and logs an 
   assertAlert(payments, id);
 });
 
-Deno.test("cancel: with a concurrent payment, the stored state equals the gateway's state", async () => {
+Deno.test("cancel: if the customer pays at the same time, the stored state equals the gateway's state", async () => {
   await using payments = await openPayments({ databaseUrl });
   const { sandbox } = payments;
   const charges = await Promise.all(Array.from({ length: 12 }, () => payments.charge("gopay")));

@@ -270,7 +270,7 @@ Deno.test("subscription with an unknown outcome: no job, sync or late retry send
   });
 });
 
-Deno.test("subscription creation: a retry before the gateway's idempotency key expires is sent with the same key", async () => {
+Deno.test("subscription creation: a retry after two minutes is sent with the same key, which the gateway still knows", async () => {
   await using subscriptions = await openSubscriptions();
   const { post, relay } = subscriptions;
   const { id, headers, request } = await createWithLostResponse(subscriptions);
@@ -355,7 +355,7 @@ Deno.test("subscription with an unknown outcome: stays pending if a notification
     metadata: { plan: "gold" },
   });
   for (const namedId of [ofBob.gateway_subscription_id, foreignId, randomUUID()]) {
-    await t.step(`named as ${namedId}`, async () => {
+    await t.step(`the notification has the id ${namedId}`, async () => {
       const body = buildRecurringNotification(namedId, { ...original, id: namedId });
       await sendHints(subscriptions, body);
       await subscriptions.advance(MINUTE + 1);
