@@ -58,8 +58,8 @@ export function createEventStream(options: EventStreamOptions): EventStream {
   /** The stream has caught up with the follower, and sends each event as soon as it is pushed. */
   let isLive = false;
   /**
-   * All matching events up to this position were sent. Null at the start. Null again after the
-   * first live event, because every event pushed after it is new.
+   * All matching events after the start position, up to this one, were sent. Null at first, and
+   * again after the first live event: from then on, no pushed event can be one already sent.
    */
   let position: EventPosition | null = null;
   /**

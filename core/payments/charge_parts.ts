@@ -139,7 +139,7 @@ export const commonFields = {
 export const expiryFields = {
   custom_expiry: object({
     expiry_duration: wholeNumber(1, 15_552_000).openapi({
-      description: "Time that the customer has to pay, in `unit`.",
+      description: "Time in which the customer can pay, in `unit`.",
       example: 2,
     }),
     unit: oneOf(["second", "minute", "hour", "day"]).default("minute").openapi({
@@ -148,7 +148,8 @@ export const expiryFields = {
     }),
   }).openapi("CustomExpiry", {
     description: "How long the customer can pay, counted from the time of the charge. The " +
-      "minimum is 20 seconds. The maximum depends on the payment type: at most 180 days, and " +
-      "less for e-wallets. The gateway shortens or rejects longer times.",
+      "minimum is 20 seconds, for `dana` 15 minutes. The maximum depends on the payment type: at " +
+      "most 180 days, and less for e-wallets and QRIS. The gateway shortens or rejects longer " +
+      "times.",
   }).optional(),
 };

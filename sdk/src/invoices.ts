@@ -34,7 +34,7 @@ export class Invoices {
 
   /**
    * Your invoices, newest first; for staff and viewers, those of all users. With a filter by due
-   * date, they can be sorted by that date instead.
+   * date, and none by customer, number or order, they are sorted by due date, latest first.
    */
   list(query: ListQuery<ListInvoicesData["query"]> = {}, options?: CallOptions): Pager<Invoice> {
     const { cursor: first, ...filter } = query as NonNullable<ListInvoicesData["query"]>;

@@ -16,7 +16,7 @@ const SERVER_KEY = "Mid-server-of-the-publisher-test";
 
 const CHARGE = { payment_type: "gopay", gross_amount: 7_000 };
 
-/** A stream stays open until its process is killed; before that, another process must start. */
+/** How long a stream may stay open: its process is killed only after another one has started. */
 const STREAM_TIMEOUT_MS = 10 * 60_000;
 
 /** How often the publishing process is killed. */
@@ -86,13 +86,13 @@ Deno.test("event publisher: if its process is killed under load, another process
     await waiting[Symbol.asyncDispose]();
   });
 
-  let isLoading = true;
+  let isSending = true;
   let charged = 0;
   /** Sends charges to one of the two processes; requests to a killed process fail. */
-  async function load(target: () => Service): Promise<void> {
+  async function sendCharges(target: () => Service): Promise<void> {
     const headers = { Authorization: `Bearer ${key}`, "Content-Type": "application/json" };
     const init = { method: "POST", headers, body: JSON.stringify(CHARGE) };
-    while (isLoading) {
+    while (isSending) {
       const response = await callService(`${target().url}/charge/`, init).catch(() => null);
       if (response?.status === 201) charged++;
       await response?.body?.cancel();
@@ -121,7 +121,11 @@ Deno.test("event publisher: if its process is killed under load, another process
   let isDone = false;
   let count = Infinity;
   const reading = read(() => isDone && received.length >= count);
-  const loading = Promise.all([load(() => publishing), load(() => waiting), load(() => waiting)]);
+  const sending = Promise.all([
+    sendCharges(() => publishing),
+    sendCharges(() => waiting),
+    sendCharges(() => waiting),
+  ]);
   try {
     for (let kill = 0; kill < KILLS; kill++) {
       const target = charged + 20;
@@ -139,8 +143,8 @@ Deno.test("event publisher: if its process is killed under load, another process
       waiting = await start();
     }
   } finally {
-    isLoading = false;
-    await loading;
+    isSending = false;
+    await sending;
   }
   await untilPublished(app);
   const published = await runSql(

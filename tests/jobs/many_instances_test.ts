@@ -113,7 +113,7 @@ Deno.test("schedule: exactly one of five processes runs a tick; if it is killed,
   assert.ok(nextRun.finished_at);
 });
 
-Deno.test("schedule: with five instances of the service, each entry runs once a minute", async () => {
+Deno.test("schedule: of five instances of the service, exactly one runs each tick of an entry", async () => {
   const databaseUrl = await createDatabase();
   let now = NOON;
   await using resources = new AsyncDisposableStack();

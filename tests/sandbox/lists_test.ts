@@ -101,7 +101,7 @@ browserTest("list of subscriptions: updates live, and its buttons work", async (
   const { id } = await create("monthly");
   await row(page, "monthly").locator('.badge:text-is("active")').waitFor();
   await press(page, "Charge now monthly");
-  await page.getByText("monthly: active, cycles charged: 1").waitFor();
+  await page.getByText("monthly: active, cycles started: 1").waitFor();
   assert.equal((await box.get(`/v1/subscriptions/${id}`)).transaction_ids.length, 1);
   await press(page, "Disable monthly");
   await row(page, "monthly").locator('.badge:text-is("inactive")').waitFor();

@@ -105,5 +105,5 @@ function describeResult(result) {
 }
 
 function describeCycles({ status, schedule }) {
-  return `${status}, cycles charged: ${schedule.current_interval}`;
+  return `${status}, cycles started: ${schedule.current_interval}`;
 }

@@ -76,9 +76,9 @@ function tableRow(subscription: Subscription): Markup {
 function describeSchedule({ schedule }: Subscription): string {
   const { interval, unit, current, maxInterval } = schedule;
   const every = interval === 1 ? `every ${unit}` : `every ${interval} ${unit}s`;
-  return `${every}, ${current}${
+  return `${every}, cycles started: ${current}${
     maxInterval === null ? "" : ` of ${Math.max(1, maxInterval)}`
-  } charged`;
+  }`;
 }
 
 function describeNext({ status, schedule, retrying }: Subscription): string {
