@@ -56,7 +56,7 @@ function parse(args: string[]) {
 
 function create(owner: KeyOwner): Action {
   const { userId, isStaff, isViewer, name } = owner;
-  if (isStaff && isViewer) throw new Failure("A key is either --staff or --viewer. Use only one.");
+  if (isStaff && isViewer) throw new Failure("A key cannot be both --staff and --viewer. Use one.");
   if (!isPrintableText(userId) || (name !== null && !isPrintableText(name))) {
     throw new Failure("--user and --name must be 1-255 printable characters.");
   }

@@ -47,7 +47,7 @@ const USAGE = `Usage: run TASK [ID]
   process_refund_async JOB       run a refund requested with respond-async
   rebuild_stats                  count all payments again for GET /stats/payments/
 
-Runs the jobs that the task queues, and leaves those that are due later to the service.
+Runs the jobs of the task now, and leaves those that are due later to the service.
 Exit code 1: a job failed, or the gateway is down or rate limiting.`;
 
 const SWEEPS: Record<string, (deps: EnqueueDeps & ExpiryDeps) => Promise<number>> = {

@@ -33,8 +33,9 @@ export const AuditEntrySchema = z.object({
     example: "0197a3c2-5f4e-7d61-9f0b-2c64d1b0a7e5",
   }),
   outcome: z.enum(AUDIT_OUTCOMES).openapi({
-    description: "- `changed`: the request was executed, or accepted as a job\n" +
-      "- `refused`: the response was an error; read `code`\n" +
+    description: "- `changed`: the request was executed, or accepted as a job; also a charge " +
+      "that created a payment, unless the gateway rejected it\n" +
+      "- `refused`: the response was an error; read `code` or, if it is null, the payment\n" +
       "- `exported`: the caller downloaded a list as a file",
     example: "changed",
   }),
@@ -49,7 +50,8 @@ export const AuditEntrySchema = z.object({
     example: null,
   }),
   attempts: z.int().openapi({
-    description: "How often the same request was refused within a few seconds; otherwise 1.",
+    description: "How many refused requests the entry stands for: equal ones within a few " +
+      "seconds share an entry. Always 1 for other outcomes.",
     example: 1,
   }),
   request_id: nullableText.openapi({

@@ -132,9 +132,9 @@ const listRoute = createRoute({
   operationId: "listKeys",
   summary: "List API keys",
   description:
-    "Returns all API keys, newest first, without their secrets: whose they are, what they may " +
-    "do, and when they were last used. Revoked keys stay in the list. Follow `Link` for the " +
-    "next page until it is absent. Staff and viewers only; other callers get `forbidden`.",
+    "Returns all API keys, newest first: whose they are, what they may do, and when they were " +
+    "last used. Their secrets are not included. Revoked keys stay in the list. Follow `Link` for " +
+    "the next page until it is absent. Staff and viewers only; other callers get `forbidden`.",
   tags: ["Keys"],
   request: {
     query: KeyListQuery,

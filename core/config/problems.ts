@@ -78,7 +78,8 @@ export function findProblems(env: Environment): ConfigProblem[] {
   if (GATEWAY_SERVER_KEY === SANDBOX_SERVER_KEY) {
     addProblem(
       "GATEWAY_SERVER_KEY",
-      "is the publicly known key of the sandbox; unset it to use the sandbox, or set your own key",
+      "is the publicly known key of the sandbox; set your own key, or unset this setting and " +
+        "DATABASE_URL to use the sandbox",
     );
   }
   for (const name of ["GATEWAY_CLIENT_KEY", "GATEWAY_ENV", "GATEWAY_BASE_URL"] as const) {

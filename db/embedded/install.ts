@@ -47,7 +47,8 @@ async function createHome(
 ): Promise<void> {
   if (!home.startsWith(dataDir)) {
     showProgress(
-      `PostgreSQL does not run as root, and its user cannot access ${dataDir}: using ${home}`,
+      `PostgreSQL does not run as root, and the user that runs it cannot access ${dataDir}: ` +
+        `using ${home}`,
     );
     await Deno.mkdir(dirname(home), { recursive: true });
     await Deno.chmod(dirname(home), 0o755);

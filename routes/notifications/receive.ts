@@ -134,7 +134,10 @@ export function describeGatewayMessage({ openAPIRegistry }: Router): void {
     request: REQUEST,
     responses: {
       200: { description: "Received; the gateway does not resend it." },
-      "4XX": { description: "Rejected: not sent by the gateway, or not a valid notification." },
+      "4XX": {
+        description: "Rejected: invalid signature, invalid content, or too many notifications " +
+          "without a valid signature.",
+      },
       "5XX": { description: "Temporarily unavailable; the gateway resends it." },
     },
   });

@@ -119,7 +119,7 @@ const refundRoute = createRoute({
   summary: "Refund a payment",
   description:
     "Refunds a payment with status `settlement` or `partial_refund`, in full or in several " +
-    "parts. An amount above the remaining amount, which pending refunds reduce, returns " +
+    "parts. Pending refunds reduce the remaining amount; an amount above it returns " +
     "`validation_error`. If nothing remains, or with any other status, the error is " +
     "`invalid_state`; a payment with status `capture` is not settled yet, so cancel it instead. " +
     "Partial refunds: cards, GoPay, ShopeePay, DANA, QRIS, Akulaku and Kredivo. Full refunds " +

@@ -81,7 +81,7 @@ const StatsSchema = z.object({
     example: "Asia/Jakarta",
   }),
   group_by: z.array(z.enum(STATS_GROUPS)).openapi({
-    description: "The groups of the request.",
+    description: "The `group_by` of the request.",
     example: ["payment_type"],
   }),
   rows: z.array(StatsRowSchema).openapi({

@@ -115,8 +115,9 @@ export const StatusSchema = z.object({
   }),
   clock: z.object({
     is_accurate: z.boolean().openapi({
-      description: `False if a difference is above ${MAX_SKEW_MS / 1_000} seconds. The instance ` +
-        "then expires no payments: synchronize its clock.",
+      description: "False if the clock differs from the database's or the gateway's by more than " +
+        `${MAX_SKEW_MS / 1_000} seconds. The instance then expires no payments: synchronize its ` +
+        "clock.",
       example: true,
     }),
     database_offset_seconds: z.number().openapi({

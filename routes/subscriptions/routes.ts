@@ -263,8 +263,8 @@ const actionRoute = createRoute({
     "subscription can be disabled, only a `disabled` one can be enabled, and a `cancelled` one " +
     "cannot be changed. Retries of a failed charge continue after `disable`; `cancel` stops " +
     "them.\n\n" +
-    "With `outcome: unknown` the gateway did not respond in time. You do not have to do " +
-    "anything: the service repeats the request until the gateway responds.",
+    "With `outcome: unknown` the gateway did not confirm the action. You do not have to do " +
+    "anything: the service repeats the request until the gateway confirms or rejects it.",
   tags: ["Subscriptions"],
   middleware: [optionalBody],
   request: actionRequest(ActionPath, emptyBody("disabled_subscription")),

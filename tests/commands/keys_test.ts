@@ -109,7 +109,7 @@ Deno.test("keys command: prints one line or the usage for wrong arguments, with 
   for (const args of invalidArguments) await assertFails(args, /^Usage:/);
   const both = await runKeys(settings, "create", "--user", "a", "--staff", "--viewer");
   assert.deepEqual([both.code, both.stdout], [1, ""]);
-  assert.match(both.stderr, /^A key is either --staff or --viewer\./);
+  assert.match(both.stderr, /^A key cannot be both --staff and --viewer\./);
   const unprintable = [["--user", ""], ["--user", " "], ["--user", "a\u001b[31m"], [
     "--user",
     "\u202e",
