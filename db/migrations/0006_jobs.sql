@@ -1,9 +1,9 @@
 -- The result of the last scheduled run of each task, if it succeeded.
 alter table gateway.cron_runs add column result json;
 
--- The deliveries that are still to be made, by subject. The condition differs from those of the other
--- indexes on purpose, so that PostgreSQL cannot choose one of them: its statistics usually say that
--- almost nothing waits, which is wrong when much does.
+-- Unfinished jobs for in-process subscribers, by subject. Queries repeat this condition, which no other
+-- index has, so that PostgreSQL must use this index: its statistics usually say that almost no jobs
+-- wait, which is wrong under load.
 create index jobs_to_deliver on gateway.jobs (subject_id)
   where status <> 'succeeded' and status <> 'failed' and starts_with(task, 'deliver ');
 

@@ -22,7 +22,7 @@ const REQUEST = {
   },
 };
 
-/** Errors of requests that do not come from the gateway; these count towards the rate limit. */
+/** Errors of requests that cannot be trusted; these count towards the rate limit. */
 const REJECTIONS = [
   "signature_invalid",
   "validation_error",

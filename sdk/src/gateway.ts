@@ -29,8 +29,8 @@ export interface PaymentGatewayOptions {
   apiKey: string | (() => string | Promise<string>);
   /**
    * How many times a request is retried if there was no response, or if its status is retryable
-   * (409, 429, 500, 502, 503, 504). Only safe requests are retried: reads, and writes with an
-   * `Idempotency-Key`. Default: 2.
+   * (409, 429, 500, 502, 503, 504). Only safe requests are retried: reads (but neither exports nor
+   * the event stream), and writes with an `Idempotency-Key`. Default: 2.
    */
   maxRetries?: number;
   /** Timeout of one attempt, or until a stream starts. Default: 60 seconds. */
