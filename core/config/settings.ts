@@ -36,7 +36,7 @@ export const SETTINGS = z.object({
   ),
   HOST: setting(
     {
-      description: "Address to listen on; loopback only in the embedded default",
+      description: "Address to listen on; in the embedded default it must be a loopback address",
       default: "`127.0.0.1` in the embedded default, else `0.0.0.0`",
       example: "0.0.0.0",
     },
