@@ -1,4 +1,4 @@
-/** Jobs: the model, and the statements that enqueue, claim and finish them. */
+/** Jobs: the model, and the statements that insert, claim and finish them. */
 
 import type { Sql } from "./database.ts";
 import { type ClaimedKey, claimKeysSql } from "./idempotency_keys.ts";
@@ -14,7 +14,7 @@ export interface GatewayJob {
   secret: string | null;
   user_id: string | null;
   status: JobStatus;
-  /** How often it was started since it was queued; a postponed run does not count. */
+  /** Attempts since it was created or, after it failed, requeued; postponed runs do not count. */
   attempts: number;
   run_at: Date;
   /** If the worker has not finished by then, another one may claim the job. */
@@ -44,7 +44,10 @@ export interface NewJob {
   created_at: Date;
 }
 
-/** Due jobs run in this order: jobs that callers wait for, deliveries, checks queued by sweeps. */
+/**
+ * Due jobs run in this order: jobs that callers wait for, deliveries, checks queued by sweeps and
+ * reconciliations.
+ */
 export const JOB_RANKS = { awaited: 0, delivery: 1, check: 2 } as const;
 
 export type JobRank = (typeof JOB_RANKS)[keyof typeof JOB_RANKS];

@@ -36,7 +36,7 @@ export interface SettledPosition {
 }
 
 /**
- * Kept up to date while the file is stored and compared: a statement that adds up a large file at the end
+ * Added up while the file is read and compared: a statement that adds up a large file at the end
  * would exceed the time limit of statements.
  */
 export interface ReconciliationSummary {

@@ -86,7 +86,7 @@ export async function applyAction(
     const isStillWanted = isEndedByAction ||
       (current.intent === action && states.allows(current.status, action));
     const to = isStillWanted ? target : current.status;
-    // The gateway may have executed the two actions in the opposite order: repeat the one that led
+    // The gateway may have executed the later action before this one: repeat the action that led
     // to the current state.
     const repeat = to === target ? null : states.actionTo(to);
     const change = changeStatus(current, to, action, now);
@@ -190,7 +190,7 @@ function validCount(number: number | null | undefined): number | null {
 
 const CHECK_INTERVAL_MS = 30 * 60_000;
 
-/** How long to check after `disable` and `cancel`: retries that were scheduled may still run. */
+/** How long to check after `disable` and `cancel`: after `disable`, scheduled retries still run. */
 export const CHECKED_AFTER_END_MS = 7 * 24 * 3_600_000;
 
 /** Null: no check is needed, because the gateway does not change the subscription any more. */

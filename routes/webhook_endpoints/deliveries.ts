@@ -57,11 +57,11 @@ const resendWebhookDeliveryRoute = createRoute({
   operationId: "resendWebhookDelivery",
   summary: "Resend a delivery",
   description:
-    "Sends the same event with the same `webhook-id` again, after earlier events of the same " +
-    "resource, and resets its attempt count. Works for pending, delivered and failed " +
-    "deliveries. Use it for events that your receiver accepted and lost. For a delivery that " +
-    "was deleted after the retention period, the error is `not_found`. No body is needed. Staff " +
-    "only; other callers get `forbidden`.",
+    "Sends the same event with the same `webhook-id` again, and resets its attempt count. " +
+    "The event waits up to five minutes for earlier pending events of the same resource. Works " +
+    "for pending, delivered and failed deliveries. Use it for events that your receiver accepted " +
+    "and lost. For a delivery that was deleted after the retention period, the error is " +
+    "`not_found`. No body is needed. Staff only; other callers get `forbidden`.",
   tags: ["Webhooks"],
   request: {
     params: z.object({ pk: endpointId, delivery_id: pathId("The delivery's `id`.") }),

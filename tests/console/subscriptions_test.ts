@@ -134,7 +134,7 @@ Deno.test("console subscription: a stale tab does nothing", async () => {
   assert.match(
     (await staff.submit(/cancel/)).html,
     /is cancelled/,
-    "the new page shows the change",
+    "the new form shows the change, so it acts",
   );
 });
 

@@ -66,7 +66,7 @@ const OPTIONS_OUTCOME = {
 /** The lines that the README's program prints after its first line. */
 const README_OUTPUT = ["settlement", "4000.00", "true", "gross_amount", "200", "400", "200"];
 
-/** Calls the functions that the README defines. */
+/** Calls `receive` and `send` from the README; `listen` is only compiled. */
 const README_DRIVER = `
 const { url, headers, body } = JSON.parse(process.env.WEBHOOK ?? "");
 for (const text of [body, body + " "]) {
