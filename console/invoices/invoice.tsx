@@ -20,11 +20,13 @@ import { type ConsoleBase, EVENT_NAMES, requireActor } from "../shared/base.tsx"
 import {
   type ActionForm,
   ConfirmPage,
+  formAfter,
   newForm,
   problemOf,
   readForm,
   redirectAfter,
   submitOnce,
+  unreadable,
 } from "../shared/confirm.tsx";
 import { BackLink, Facts, FormToken, linkTo, Time } from "../shared/elements.tsx";
 import { explain, issuesOf } from "../shared/explain.ts";
@@ -103,11 +105,12 @@ export function addInvoice(base: ConsoleBase): void {
       return redirectAfter(c, `${root}${PATH}${id}/?done=voided`, isReplayed);
     } catch (thrown) {
       const problem = problemOf(c, thrown);
+      const { voidUnknown } = view.words.invoicesPage;
       const error = problem.members.outcome === "unknown"
-        ? view.words.invoicesPage.voidUnknown
+        ? voidUnknown
         : explain(view, problem, { reason: view.words.reason });
-      const invoice = await readInvoice(deps, caller, id);
-      const next = { ...form, shown: shownOf(invoice) };
+      const invoice = await readInvoice(deps, caller, id).catch(unreadable(problem, voidUnknown));
+      const next = formAfter(form, problem, shownOf(invoice));
       return page(c, <VoidPage {...{ view, invoice, error, reason }} form={next} />, 400);
     }
   });

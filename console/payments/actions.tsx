@@ -21,16 +21,18 @@ import { type ConsoleBase, requireActor } from "../shared/base.tsx";
 import {
   type ActionForm,
   ConfirmPage,
+  formAfter,
   newForm,
   problemOf,
   readForm,
   redirectAfter,
   submitOnce,
+  unreadable,
 } from "../shared/confirm.tsx";
 import { explain, type FieldLabels } from "../shared/explain.ts";
 import { jakartaTime, methodName, rupiah, wholeRupiah } from "../shared/format.ts";
 import type { SignedInView, View } from "../shared/session.ts";
-import { readPaymentFor } from "./payment.tsx";
+import { readPaymentFor, unknownOutcomes } from "./payment.tsx";
 import { PaymentStatusLabel } from "./table.tsx";
 
 export function addPaymentActions(base: ConsoleBase): void {
@@ -73,11 +75,13 @@ export function addPaymentActions(base: ConsoleBase): void {
         return redirectAfter(c, `${root}/payments/${id}/?done=${action}`, isReplayed);
       } catch (thrown) {
         const problem = problemOf(c, thrown);
-        const payment = await readPaymentFor(deps, view, id);
+        const { outcomeUnknown } = view.words;
+        const payment = await readPaymentFor(deps, view, id)
+          .catch(unreadable(problem, outcomeUnknown));
         const error = problem.members.outcome === "unknown"
-          ? view.words.outcomeUnknown
+          ? outcomeUnknown
           : explain(view, problem, labelsOf(view, action));
-        const next = { ...form, shown: shownOf(payment) };
+        const next = formAfter(form, problem, shownOf(payment));
         return page(c, <ActionPage {...{ view, payment, action, error }} form={next} />, 400);
       }
     });
@@ -168,6 +172,7 @@ const ActionPage: FC<ActionProps> = ({ view, payment, action, form, error }) => 
         [words.refunded]: Number(payment.refund_amount) > 0 ? rupiah(payment.refund_amount) : null,
         [words.status]: <PaymentStatusLabel view={view} payment={payment} />,
       }}
+      notices={unknownOutcomes(view, payment)}
       effects={effectsOf(view, payment, action)}
       form={form}
       isDangerous={action !== "approve" && action !== "capture"}

@@ -114,7 +114,7 @@ const PaymentPage: FC<PaymentProps> = ({ view, payment, timeline, message, error
 };
 
 /** What the gateway has not confirmed yet, and what happens next. */
-function unknownOutcomes({ words }: View, payment: PaymentView): string[] {
+export function unknownOutcomes({ words }: View, payment: PaymentView): string[] {
   const { transaction_status, transaction_id, refunds } = payment;
   const isUnconfirmed = transaction_status === "pending" && transaction_id === null;
   const open = refunds.filter(({ status }) => status === "pending");

@@ -3,7 +3,7 @@
 import type { Child, FC } from "hono/jsx";
 import { setTimeout as delay } from "node:timers/promises";
 import { invalidField, ServiceError } from "../../core/errors.ts";
-import { isKeyUsed, type KeyDeps, type RequestKey } from "../../core/idempotency/keys.ts";
+import { isRunningOrDone, type KeyDeps, type RequestKey } from "../../core/idempotency/keys.ts";
 import { fingerprintRequest, replayHeader } from "../../routes/shared/idempotency.ts";
 import { recordError } from "../../routes/shared/problem.ts";
 import type { ConsoleContext, Form } from "./base.tsx";
@@ -21,6 +21,31 @@ export interface ActionForm {
 
 export function newForm(shown: string): ActionForm {
   return { idempotencyKey: crypto.randomUUID(), shown };
+}
+
+/**
+ * The form to show after a problem. After a refusal it gets a new key, because the old one only repeats
+ * the refusal. After any other problem the action may have been performed, so the form keeps its key:
+ * sent again, it acts at most once.
+ */
+export function formAfter<F extends ActionForm>(form: F, problem: ServiceError, shown: string): F {
+  return problem.members.outcome === "refused"
+    ? { ...form, ...newForm(shown) }
+    : { ...form, shown };
+}
+
+/**
+ * For a record that cannot be read after a problem: throws the error of the read, except if the outcome
+ * of the action is unknown. The page must say that.
+ */
+export function unreadable(
+  problem: ServiceError,
+  outcomeUnknown: string,
+): (error: unknown) => never {
+  return (error) => {
+    if (problem.members.outcome !== "unknown") throw error;
+    throw new ConsoleProblem("unavailable", { detail: outcomeUnknown, cause: error });
+  };
 }
 
 /** Throws if the form has no key: without one it could act twice. */
@@ -64,14 +89,17 @@ export function problemOf(c: ConsoleContext, thrown: unknown): ServiceError {
   return recordError(thrown, c.env);
 }
 
-/** Throws if the record has changed since the form showed it, unless this form has changed it. */
+/**
+ * Throws if the record has changed since the form showed it. A form that is being processed, or was
+ * processed, is accepted: it gets the result of its first request.
+ */
 async function requireUnchanged(
   deps: KeyDeps,
   { session, words }: SignedInView,
   requestKey: RequestKey,
   { shown, current }: { shown: string; current: string },
 ): Promise<void> {
-  if (shown === current || await isKeyUsed(deps, session.caller, requestKey)) return;
+  if (shown === current || await isRunningOrDone(deps, session.caller, requestKey)) return;
   throw new ConsoleProblem("invalid_state", { detail: words.recordChanged });
 }
 
@@ -107,6 +135,8 @@ interface ConfirmProps {
   back: string;
   error: string | null;
   facts: Record<string, Child>;
+  /** What the gateway has not confirmed yet. */
+  notices?: string[];
   /** What the action does. */
   effects: string[];
   form: ActionForm;
@@ -118,7 +148,8 @@ interface ConfirmProps {
 
 /** Says what the action does. Shown again with the error if the action fails. */
 export const ConfirmPage: FC<ConfirmProps> = (props) => {
-  const { view, title, path, back, error, facts, effects, form, isDangerous, children } = props;
+  const { view, title, path, back, error, facts, notices = [], effects, form } = props;
+  const { isDangerous, children } = props;
   const { root, words } = view;
   return (
     <Frame view={view} title={title} path={path}>
@@ -126,6 +157,7 @@ export const ConfirmPage: FC<ConfirmProps> = (props) => {
         <h1>{title}</h1>
         {error && <p role="alert" class="error">{error}</p>}
         <Facts facts={facts} />
+        {notices.map((notice) => <p class="notice">{notice}</p>)}
         <ul class="effects">{effects.map((effect) => <li>{effect}</li>)}</ul>
         <form method="post" action={root + path}>
           <FormToken view={view} />

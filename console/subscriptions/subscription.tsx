@@ -21,11 +21,13 @@ import { type ConsoleBase, type ConsoleDeps, EVENT_NAMES, requireActor } from ".
 import {
   type ActionForm,
   ConfirmPage,
+  formAfter,
   newForm,
   problemOf,
   readForm,
   redirectAfter,
   submitOnce,
+  unreadable,
 } from "../shared/confirm.tsx";
 import { BackLink, Facts, FormToken, Time } from "../shared/elements.tsx";
 import { explain } from "../shared/explain.ts";
@@ -97,11 +99,13 @@ export function addSubscription(base: ConsoleBase): void {
         return redirectAfter(c, `${root}${PATH}${id}/?done=${action}`, isReplayed);
       } catch (thrown) {
         const problem = problemOf(c, thrown);
+        const { outcomeUnknown } = view.words.subscriptionsPage;
         const error = problem.members.outcome === "unknown"
-          ? view.words.subscriptionsPage.outcomeUnknown
+          ? outcomeUnknown
           : explain(view, problem);
-        const subscription = await readSubscription(deps, caller, id);
-        const next = { ...form, shown: shownOf(subscription) };
+        const subscription = await readSubscription(deps, caller, id)
+          .catch(unreadable(problem, outcomeUnknown));
+        const next = formAfter(form, problem, shownOf(subscription));
         const html = <ActionPage {...{ view, subscription, action, error }} form={next} />;
         return page(c, html, 400);
       }

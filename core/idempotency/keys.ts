@@ -10,6 +10,7 @@ import {
   claimKey,
   endKey,
   findKey,
+  type FoundKey,
   type HeldKey,
   type IdempotencyKey,
   type KeyId,
@@ -140,8 +141,7 @@ export async function resumeOrReplay(
   if (!known) throw requestInProgress(now, now);
   requireSameRequest(known, requestKey);
   if (known.reply !== null) return { kind: "replay", body: replay(known.reply) };
-  const isRunning = isLeased(known, now) && !known.is_holder_gone;
-  if (isRunning) throw requestInProgress(known.lease_until, now);
+  if (isRunning(known, now)) throw requestInProgress(known.lease_until, now);
   const lease = { lease_until: leaseEnd(now), holder: deps.leaseHolder.token() };
   const earlier = await deps.database.query(
     (sql) => takeOverKey(sql, known, lease),
@@ -172,9 +172,19 @@ function isSameRequest({ body_hash }: IdempotencyKey, { bodyHash }: RequestKey):
  */
 const MAX_REMAINING_MS = LEASE_MS + 10 * 60_000;
 
-function isLeased({ lease_until }: HeldKey, now: Date): boolean {
+function isRunning({ lease_until, is_holder_gone }: FoundKey, now: Date): boolean {
   const remainingMs = lease_until.getTime() - now.getTime();
-  return remainingMs > 0 && remainingMs <= MAX_REMAINING_MS;
+  return remainingMs > 0 && remainingMs <= MAX_REMAINING_MS && !is_holder_gone;
+}
+
+/** Whether a request with the key is running, or has ended with a stored reply. Claims nothing. */
+export async function isRunningOrDone(
+  deps: KeyDeps,
+  caller: Caller,
+  requestKey: RequestKey,
+): Promise<boolean> {
+  const known = await findUsedKey(deps, caller, requestKey);
+  return known !== null && (known.reply !== null || isRunning(known, new Date(deps.clock())));
 }
 
 /** Whether an earlier request used the key. Claims nothing. */
@@ -191,7 +201,7 @@ export async function findUsedKey(
   deps: Pick<KeyDeps, "database" | "clock" | "keep">,
   caller: Caller,
   requestKey: RequestKey,
-): Promise<IdempotencyKey | null> {
+): Promise<FoundKey | null> {
   const id = keyIdOf(requestKey, caller);
   const known = await deps.database.query((sql) => findKey(sql, id), "find key");
   const since = oldestValidKey(deps, new Date(deps.clock()));
