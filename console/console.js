@@ -8,39 +8,54 @@ const RETRY_MS = { first: 1_000, longest: 30_000 };
 /** How long a form that was sent cannot be sent again. */
 const SENT_MS = 5_000;
 
+let stream = null;
 let retryMs = RETRY_MS.first;
-let hasConnected = false;
-let isLeaving = false;
+let retryTimer = null;
+/** Something may have happened while the page did not follow the events. */
+let mayBeOutdated = false;
 
-if (live) follow();
+if (live) {
+  if (!document.hidden) follow();
+  document.addEventListener("visibilitychange", () => {
+    // With HTTP/1.1, all tabs together have six connections to a host: a hidden page must use none.
+    if (document.hidden) return unfollow();
+    retryMs = RETRY_MS.first;
+    mayBeOutdated = true;
+    follow();
+  });
+  addEventListener("pagehide", unfollow);
+}
 
 function follow() {
+  unfollow();
   const url = new URL(liveUrl, location.href);
   if (live !== "*") url.searchParams.set("resource", live);
-  const stream = new EventSource(url);
+  stream = new EventSource(url);
   for (const name of events.split(" ")) stream.addEventListener(name, refreshSoon);
   stream.addEventListener("open", () => {
     retryMs = RETRY_MS.first;
-    // Something may have happened while the page was not connected.
-    if (hasConnected) refreshSoon();
-    hasConnected = true;
+    if (mayBeOutdated) refreshSoon();
+    mayBeOutdated = false;
   });
-  stream.addEventListener("error", () => {
+  stream.addEventListener("error", ({ target }) => {
+    mayBeOutdated = true;
     // The browser connects again after a lost connection, but not after an error response, such as
     // that of a service that is stopping.
-    if (stream.readyState === EventSource.CLOSED && !isLeaving) followLater();
-  });
-  addEventListener("pagehide", () => {
-    isLeaving = true;
-    stream.close();
+    if (target.readyState !== EventSource.CLOSED) return;
+    retryTimer = setTimeout(followAgain, retryMs);
+    retryMs = Math.min(2 * retryMs, RETRY_MS.longest);
   });
 }
 
-async function followLater() {
-  await new Promise((resolve) => setTimeout(resolve, retryMs));
-  retryMs = Math.min(2 * retryMs, RETRY_MS.longest);
-  await refresh();
-  if (!isLeaving) follow();
+function unfollow() {
+  stream?.close();
+  clearTimeout(retryTimer);
+}
+
+/** A refresh that fails or does not end must not keep the page from following. */
+function followAgain() {
+  refresh();
+  follow();
 }
 
 /** Several events often arrive together. */
@@ -63,23 +78,55 @@ async function refresh() {
   timer = null;
   startedAt = performance.now();
   const started = startedAt;
-  const headers = { "Console-Refresh": "yes" };
-  const response = await fetch(location.href, { headers }).catch(() => null);
-  if (!response?.ok) return;
-  if (response.redirected) {
+  const loaded = await loadPage();
+  if (loaded === null) return;
+  if (loaded.redirected) {
     // The session has ended.
-    location.assign(response.url);
+    location.assign(loaded.url);
     return;
   }
-  const page = new DOMParser().parseFromString(await response.text(), "text/html");
   // A slow response must not replace a newer one.
   if (started < shownAt) return;
   shownAt = started;
-  showPage(page);
+  showPage(loaded.page);
+}
+
+/** The page as it is now; null if it cannot be loaded, or the connection was lost. */
+async function loadPage() {
+  try {
+    const response = await fetch(location.href, { headers: { "Console-Refresh": "yes" } });
+    const { ok, redirected, url } = response;
+    const page = new DOMParser().parseFromString(await response.text(), "text/html");
+    return ok && page.querySelector("main") ? { page, redirected, url } : null;
+  } catch {
+    return null;
+  }
+}
+
+/** The element under the pointer; null: none. */
+let pointed = null;
+/** The newest page, if it is shown only when the pointer moves away. */
+let heldPage = null;
+
+addEventListener("pointerover", ({ target }) => point(target));
+addEventListener("pointerout", ({ relatedTarget }) => point(relatedTarget));
+
+function point(element) {
+  pointed = element;
+  // On a touch screen the click follows after the finger has left.
+  if (heldPage && !isAiming()) setTimeout(() => heldPage && showPage(heldPage), DELAY_MS);
+}
+
+/** Whether the pointer is over a block with a button that acts: another row could move under it. */
+function isAiming() {
+  const block = pointed?.closest("main [data-part], main section");
+  return Boolean(block?.isConnected && block.querySelector("form[method=post]"));
 }
 
 /** Only the parts that have a name are replaced, or everything if the page names none. */
 function showPage(page) {
+  heldPage = isAiming() ? page : null;
+  if (heldPage) return;
   const parts = document.querySelectorAll("main [data-part]");
   if (parts.length === 0) replace(document.querySelector("main"), page.querySelector("main"));
   for (const part of parts) {
@@ -113,9 +160,22 @@ addEventListener("submit", (event) => {
   setTimeout(() => delete event.target.dataset.sent, SENT_MS);
 });
 
-/** After "back" the browser may show the page as it was left. */
-addEventListener("pageshow", (event) => {
-  if (!event.persisted) return;
+/** Whether the user has entered something that a form sends; a credential is not kept. */
+let isEdited = false;
+
+addEventListener("input", ({ target }) => {
+  if (target.form?.method === "post" && target.type !== "password") isEdited = true;
+});
+
+/** After "back" the browser may show the page as it was left, even if the session has ended. */
+addEventListener("pageshow", async ({ persisted }) => {
+  if (!persisted) return;
+  const main = document.querySelector("main");
+  main.hidden = true;
+  // A reload would take away what the user has entered.
+  const loaded = isEdited ? await loadPage() : null;
+  if (!loaded || loaded.redirected) return location.reload();
+  main.hidden = false;
   for (const form of document.forms) delete form.dataset.sent;
 });
 

@@ -58,14 +58,12 @@ async function offerHeaders() {
   document.querySelector("#headers").replaceChildren(...options);
 }
 
-/** Loads the page again until the file is compared. */
+/** Loads the page again until the file is compared. A broken response does not end this. */
 async function poll() {
-  // Does not count as use of the session.
-  const headers = { "Console-Refresh": "yes" };
-  const response = await fetch(location.href, { headers, redirect: "error" }).catch(() => null);
-  if (response?.ok) {
-    const page = new DOMParser().parseFromString(await response.text(), "text/html");
-    document.querySelector("main").replaceWith(page.querySelector("main"));
-  }
+  // A function of `console.js`, which every page has.
+  const loaded = await loadPage();
+  // The session has ended.
+  if (loaded?.redirected) return location.assign(loaded.url);
+  if (loaded) document.querySelector("main").replaceWith(loaded.page.querySelector("main"));
   if (document.querySelector("[data-poll]")) setTimeout(poll, 1000);
 }

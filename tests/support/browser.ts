@@ -21,11 +21,15 @@ export function findBrowser(): string | null {
 }
 
 /** Starts the browser without its background requests to the internet. */
-// deno-lint-ignore no-explicit-any -- a package that is imported by name has no types
-export async function launchBrowser(executablePath: string): Promise<any> {
+export async function launchBrowser(
+  executablePath: string,
+  { keepsPages = false } = {},
+  // deno-lint-ignore no-explicit-any -- a package that is imported by name has no types
+): Promise<any> {
   const { chromium } = await import(PLAYWRIGHT);
   return await chromium.launch({
     executablePath,
+    ignoreDefaultArgs: keepsPages ? ["--disable-back-forward-cache"] : [],
     args: [
       "--no-sandbox",
       "--disable-gpu",

@@ -9,13 +9,24 @@ export const BROWSER = findBrowser();
 // deno-lint-ignore no-explicit-any -- a package that is imported by name has no types
 export type Page = any;
 
-export async function openConsole(options?: Parameters<typeof openPayments>[0]) {
+interface BrowserOptions {
+  /** Changes what the browser gets, such as a proxy does. */
+  change?: (response: Response, request: Request) => Response;
+  /** Whether the browser may keep a page that was left, and show it after "back". */
+  keepsPages?: boolean;
+}
+
+export async function openConsole(
+  options?: Parameters<typeof openPayments>[0],
+  { change = (response) => response, keepsPages = false }: BrowserOptions = {},
+) {
   const payments = await openPayments(options);
   const server = Deno.serve(
     { port: 0, hostname: "127.0.0.1", onListen() {} },
-    (request, { remoteAddr }) => payments.app.fetchUnchecked(request, { remoteAddr }),
+    async (request, { remoteAddr }) =>
+      change(await payments.app.fetchUnchecked(request, { remoteAddr }), request),
   );
-  const browser = await launchBrowser(BROWSER!);
+  const browser = await launchBrowser(BROWSER!, { keepsPages });
   const url = `http://127.0.0.1:${server.addr.port}/console`;
   return {
     payments,

@@ -1,0 +1,298 @@
+import assert from "node:assert/strict";
+import { BROWSER, openConsole, type Page } from "../support/console/browser.ts";
+import { addOperations } from "../support/console/operations.ts";
+import { compareReport } from "../support/console/reconciliations.ts";
+import { until } from "../support/until.ts";
+
+/** Opens a page, and waits until it receives events: it does not get earlier ones. */
+async function openLive(page: Page, url: string): Promise<void> {
+  await Promise.all([page.waitForResponse(/\/live\//), page.goto(url)]);
+}
+
+/** As if the user chose another tab, or this one again. The test browser shows all its tabs. */
+function setHidden(isHidden: boolean): string {
+  return `Object.defineProperty(document, "hidden", { value: ${isHidden}, configurable: true });
+    document.dispatchEvent(new Event("visibilitychange"));`;
+}
+
+/** Counts the requests of a page by which it updates itself. */
+function countRefreshes(page: Page): () => number {
+  let count = 0;
+  page.on("request", (request: Page) => {
+    if (request.headers()["console-refresh"]) count++;
+  });
+  return () => count;
+}
+
+function isRefresh(request: Request): boolean {
+  return request.headers.has("console-refresh");
+}
+
+/** The beginning of the response; then the connection is lost. */
+function cutOff({ status, headers }: Response): Response {
+  let isSent = false;
+  const body = new ReadableStream({
+    pull(controller) {
+      if (isSent) return controller.error(new Error("The connection was lost."));
+      isSent = true;
+      controller.enqueue(new TextEncoder().encode("<!doctype html><title>Half a page"));
+    },
+  });
+  return new Response(body, { status, headers });
+}
+
+Deno.test({
+  name:
+    "console in a browser: more tabs than the browser has connections work, because hidden ones use none; a shown one is up to date and live again",
+  ignore: BROWSER === null,
+  sanitizeResources: false,
+  async fn() {
+    await using opened = await openConsole();
+    const { payments, browser, url, signIn } = opened;
+    // With HTTP/1.1 a browser opens six connections to a host.
+    const context = await browser.newContext();
+    const first = await context.newPage();
+    await signIn(first, await payments.app.createKey({ isStaff: true }));
+    await openLive(first, `${url}/payments/`);
+    await first.evaluate(setHidden(true));
+    for (let i = 0; i < 6; i++) {
+      const page = await context.newPage();
+      await openLive(page, `${url}/payments/`);
+      await page.evaluate(setHidden(true));
+    }
+    const last = await context.newPage();
+    await openLive(last, `${url}/payments/`);
+    const refreshes = countRefreshes(first);
+    const missed = await payments.charge("bca");
+    await last.getByRole("link", { name: missed.order_id }).waitFor();
+    assert.equal(refreshes(), 0, "a hidden page does not update itself");
+    assert.equal(await first.getByRole("link", { name: missed.order_id }).count(), 0);
+
+    await Promise.all([first.waitForResponse(/\/live\//), first.evaluate(setHidden(false))]);
+    await first.getByRole("link", { name: missed.order_id }).waitFor();
+    assert.equal(refreshes(), 1);
+    const seen = await payments.charge("bca");
+    await first.getByRole("link", { name: seen.order_id }).waitFor();
+    await context.close();
+  },
+});
+
+Deno.test({
+  name:
+    "console in a browser: a page that was opened in the background is updated when it is shown, and follows from then on",
+  ignore: BROWSER === null,
+  sanitizeResources: false,
+  async fn() {
+    await using opened = await openConsole();
+    const { payments, browser, url, signIn } = opened;
+    const context = await browser.newContext();
+    const page = await context.newPage();
+    await signIn(page, await payments.app.createKey({ isStaff: true }));
+    const background = await context.newPage();
+    let streams = 0;
+    background.on("request", (request: Page) => {
+      if (request.url().includes("/live/")) streams++;
+    });
+    await background.addInitScript(setHidden(true));
+    await background.goto(`${url}/payments/`);
+    const missed = await payments.charge("bca");
+    assert.equal(streams, 0);
+    await background.evaluate(setHidden(false));
+    await background.getByRole("link", { name: missed.order_id }).waitFor();
+    const seen = await payments.charge("bca");
+    await background.getByRole("link", { name: seen.order_id }).waitFor();
+    assert.equal(streams, 1);
+    await context.close();
+  },
+});
+
+/** Browsers may keep pages in spite of `no-store`. Chromium keeps live ones only without it. */
+function allowKeeping(response: Response): Response {
+  const headers = new Headers(response.headers);
+  headers.delete("cache-control");
+  return new Response(response.body, { status: response.status, headers });
+}
+
+Deno.test({
+  name:
+    'console in a browser: a page that the browser has kept is loaded again after "back", and after signing out it shows no data',
+  ignore: BROWSER === null,
+  sanitizeResources: false,
+  async fn() {
+    await using opened = await openConsole({}, { change: allowKeeping, keepsPages: true });
+    const { payments, browser, url, signIn } = opened;
+    const pending = await payments.charge("bca");
+    const page = await browser.newPage();
+    await page.addInitScript(
+      `addEventListener("pageshow", (event) => event.persisted && console.log("kept"));`,
+    );
+    let kept = 0;
+    page.on("console", (message: Page) => message.text() === "kept" && kept++);
+    await signIn(page, await payments.app.createKey({ isStaff: true }));
+
+    await openLive(page, `${url}/payments/${pending.id}/`);
+    await page.getByText("Pending").first().waitFor();
+    await page.goto(`${url}/jobs/`);
+    await payments.sandbox.control(`transactions/${pending.transaction_id}/pay`);
+    await payments.refresh(pending.id);
+    await page.evaluate("history.back()");
+    await page.locator(".status.settlement").waitFor();
+    assert.equal(kept, 1, "the browser has kept the page");
+
+    await page.getByRole("button", { name: "Sign out" }).click();
+    await page.getByRole("heading", { name: "Sign in" }).waitFor();
+    await page.evaluate("history.back()");
+    await until("the browser shows the page that it has kept", () => kept === 2);
+    await page.getByRole("heading", { name: "Sign in" }).waitFor();
+    assert.equal(await page.getByText(pending.order_id).count(), 0);
+  },
+});
+
+Deno.test({
+  name:
+    'console in a browser: after "back" a page that the browser has kept still has what was entered, unless the session has ended',
+  ignore: BROWSER === null,
+  sanitizeResources: false,
+  async fn() {
+    await using opened = await openConsole({}, { change: allowKeeping, keepsPages: true });
+    const { payments, browser, url, signIn } = opened;
+    const page = await browser.newPage();
+    await page.addInitScript(
+      `addEventListener("pageshow", (event) => window.isKept = event.persisted);`,
+    );
+    await signIn(page, await payments.app.createKey({ isStaff: true }));
+    await page.goto(`${url}/invoices/new/`);
+    await page.getByLabel("Name").fill("Siti Utami");
+    await page.goto(`${url}/jobs/`);
+    await page.evaluate("history.back()");
+    await page.getByLabel("Name").waitFor();
+    assert.ok(await page.evaluate("window.isKept"), "the browser has kept the page");
+    assert.equal(await page.getByLabel("Name").inputValue(), "Siti Utami");
+
+    await page.getByRole("button", { name: "Sign out" }).click();
+    await page.getByRole("heading", { name: "Sign in" }).waitFor();
+    await page.evaluate("history.back()");
+    await page.waitForURL(`${url}/sign-in/`);
+    await page.getByRole("heading", { name: "Sign in" }).waitFor();
+    assert.equal(await page.getByLabel("Name").count(), 0);
+  },
+});
+
+Deno.test({
+  name:
+    "console in a browser: rows do not move while the pointer is over a list with buttons; they do when it leaves",
+  ignore: BROWSER === null,
+  sanitizeResources: false,
+  async fn() {
+    await using opened = await openConsole();
+    const { payments, browser, url, signIn } = opened;
+    const [, endpointPath] = await addOperations(payments);
+    const page = await browser.newPage();
+    await signIn(page, await payments.app.createKey({ isStaff: true }));
+    await openLive(page, `${url}/${endpointPath}/`);
+    const rows = page.locator("tbody tr");
+    const before = await rows.allTextContents();
+    const refreshes = countRefreshes(page);
+    await page.getByRole("button", { name: "Send again" }).first().hover();
+    await payments.charge("bca");
+    await until("the page is loaded", () => refreshes() === 1);
+    // The next refresh begins a second later, when the first one has had its effect.
+    await payments.charge("bca");
+    await until("the page is loaded again", () => refreshes() > 1);
+    assert.deepEqual(await rows.allTextContents(), before);
+
+    await page.getByRole("heading", { level: 1 }).hover();
+    await until(
+      "both new deliveries are shown",
+      async () => await rows.count() === before.length + 2,
+    );
+    // The pointer is over a block without buttons.
+    const pending = await payments.charge("bca");
+    await openLive(page, `${url}/payments/${pending.id}/`);
+    await page.getByRole("heading", { name: "Timeline" }).hover();
+    await payments.sandbox.control(`transactions/${pending.transaction_id}/pay`);
+    await payments.refresh(pending.id);
+    await page.locator(".status.settlement").waitFor();
+  },
+});
+
+Deno.test({
+  name: "console in a browser: a refresh that breaks off does not end the live updates",
+  ignore: BROWSER === null,
+  sanitizeResources: false,
+  async fn() {
+    let streams = 0;
+    let broken = 0;
+    await using opened = await openConsole({}, {
+      change(response, request) {
+        // The page then loads itself, and connects again.
+        if (isPaymentStream(request) && streams++ === 0) return new Response(null, { status: 503 });
+        if (!isRefresh(request) || broken > 0) return response;
+        broken++;
+        return cutOff(response);
+      },
+    });
+    const { payments, browser, url, signIn } = opened;
+    const pending = await payments.charge("bca");
+    const page = await browser.newPage();
+    const problems: string[] = [];
+    page.on("pageerror", (error: Error) => problems.push(error.message));
+    await signIn(page, await payments.app.createKey({ isStaff: true }));
+    await page.goto(`${url}/payments/${pending.id}/`);
+    await until("a refresh breaks off and the page connects again", () => {
+      return broken === 1 && streams === 2;
+    });
+    await payments.sandbox.control(`transactions/${pending.transaction_id}/pay`);
+    await payments.refresh(pending.id);
+    await page.locator(".status.settlement").waitFor();
+    assert.deepEqual(problems, []);
+  },
+});
+
+/** Whether a page of one resource connects to the events. */
+function isPaymentStream({ url }: Request): boolean {
+  return url.includes("/live/?resource=");
+}
+
+Deno.test({
+  name:
+    "console in a browser: the progress of a report goes on after a broken response, and leads to the sign-in when the session has ended",
+  ignore: BROWSER === null,
+  sanitizeResources: false,
+  async fn() {
+    const broken = [cutOff, () => new Response("<p>The proxy restarts.</p>", HTML)];
+    await using opened = await openConsole({}, {
+      change: (response, request) =>
+        isRefresh(request) ? (broken.shift() ?? ((same) => same))(response) : response,
+    });
+    const { payments, browser, url, signIn } = opened;
+    const key = await payments.app.createKey({ isStaff: true });
+    const paid = await payments.paid("gopay");
+    const upload = async (amount: number) => {
+      const response = await payments.app.as(key, "/reconciliations/", {
+        method: "POST",
+        body: `order_id,amount,time\n${paid.order_id},${amount},2026-03-05\n`,
+        headers: { "Content-Type": "text/csv" },
+      });
+      return (await response.json()).id as string;
+    };
+    const page = await browser.newPage();
+    const problems: string[] = [];
+    page.on("pageerror", (error: Error) => problems.push(error.message));
+    await signIn(page, key);
+    const first = await upload(43_000);
+    await page.goto(`${url}/reconciliations/${first}/`);
+    await until("two responses were broken", () => broken.length === 0);
+    await compareReport(payments.app, first);
+    await page.getByText("Has differences").waitFor();
+
+    await page.goto(`${url}/reconciliations/${await upload(42_000)}/`);
+    await page.getByRole("heading", { name: "Comparing the report" }).waitFor();
+    await page.context().clearCookies();
+    await page.waitForURL(`${url}/sign-in/`);
+    await page.getByRole("heading", { name: "Sign in" }).waitFor();
+    assert.deepEqual(problems, []);
+  },
+});
+
+const HTML = { headers: { "Content-Type": "text/html" } };
