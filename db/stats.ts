@@ -16,6 +16,8 @@ export interface StatsProgress {
   position: number;
   /** While a rebuild counts all payments: the id of the last one counted so far; otherwise null. */
   rebuilt_to: string | null;
+  /** The last entry that an earlier run has read; null: no run has ended since the last reset. */
+  next_position: number | null;
   as_of: Date | null;
   /** All transactions that ran when `next_position` was stored have ended. */
   is_confirmed: boolean;
@@ -23,36 +25,48 @@ export interface StatsProgress {
 
 export async function findProgress(sql: Sql): Promise<StatsProgress> {
   const [progress] = await sql<[StatsProgress]>`
-    select position, rebuilt_to, as_of,
+    select position, rebuilt_to, next_position, as_of,
       next_xmax is not null and pg_snapshot_xmin(pg_current_snapshot()) >= next_xmax
         as is_confirmed
     from gateway.stats_progress`;
   return progress;
 }
 
-/** Only one transaction at a time counts payments: otherwise two could count the same change. */
-export async function lockProgress(sql: Sql): Promise<void> {
-  await sql`select from gateway.stats_progress for update`;
+/**
+ * Only one transaction at a time counts payments: otherwise two could count the same change. Returns
+ * the current progress of a rebuild, which another run may have moved or reset since it was read.
+ */
+export async function lockProgress(sql: Sql): Promise<Pick<StatsProgress, "rebuilt_to">> {
+  const [progress] = await sql<[Pick<StatsProgress, "rebuilt_to">]>`
+    select rebuilt_to from gateway.stats_progress for update`;
+  return progress;
 }
 
 /**
- * Stores that a run has read all entries of the history up to `lastId`. An entry with a lower id
- * may become visible after one with a higher id. So the position moves only to the end of an
- * earlier run, and only if all transactions that ran at that time have ended (`isConfirmed`).
+ * Stores that a run, which began with the progress `began`, has read all entries of the history up to
+ * `lastId`. An entry with a lower id may become visible after one with a higher id. So the position
+ * moves only to the end of an earlier run, and only if all transactions that ran at that time have
+ * ended (`is_confirmed`). `asOf` is null if the run has not read all entries.
+ *
+ * Stores nothing if another run has ended meanwhile, or a reset has begun: `began` says nothing about
+ * the position that is stored now.
  */
 export async function endRun(
   sql: Sql,
-  { lastId, isConfirmed, asOf }: { lastId: number; isConfirmed: boolean; asOf: Date },
+  { began, lastId, asOf }: { began: StatsProgress; lastId: number; asOf: Date | null },
 ): Promise<void> {
+  const isConfirmed = began.is_confirmed;
   await sql`
     update gateway.stats_progress set
-      position = case when ${isConfirmed} then greatest(position, next_position) else position end,
+      position = case when ${isConfirmed}
+        then greatest(position, least(next_position, ${lastId})) else position end,
       next_position = case when ${isConfirmed} or next_xmax is null
         then ${lastId} else next_position end,
       next_xmax = case when ${isConfirmed} or next_xmax is null
         then pg_snapshot_xmax(pg_current_snapshot()) else next_xmax end,
-      as_of = ${asOf}
-    where rebuilt_to is null`;
+      as_of = coalesce(${asOf}, as_of)
+    where rebuilt_to is null and position = ${began.position}
+      and next_position is not distinct from ${began.next_position}`;
 }
 
 export async function storeRebuilt(sql: Sql, to: string | null): Promise<void> {

@@ -49,9 +49,10 @@ async function countAll({ database }: StatsDeps, deadline: number): Promise<Stat
   let counted = 0;
   while (rebuilt_to !== null) {
     if (performance.now() > deadline) return { counted, is_complete: false };
-    const after = rebuilt_to;
     rebuilt_to = await database.transaction(async (sql) => {
-      await db.lockProgress(sql);
+      // Not the value that was read before: another run or a reset may have changed it since.
+      const { rebuilt_to: after } = await db.lockProgress(sql);
+      if (after === null) return null;
       const ids = await db.listPaymentIds(sql, after, BATCH);
       await countPayments(sql, ids);
       counted += ids.length;
@@ -65,10 +66,10 @@ async function countAll({ database }: StatsDeps, deadline: number): Promise<Stat
 
 /** Counts the payments that have a new entry in the history since the stored position. */
 async function countChanged({ database, clock }: StatsDeps, deadline: number): Promise<StatsRun> {
-  const { position, is_confirmed } = await database.query(db.findProgress, "find stats progress");
-  let lastId = position;
+  const began = await database.query(db.findProgress, "find stats progress");
+  let lastId = began.position;
   let counted = 0;
-  while (performance.now() <= deadline) {
+  while (true) {
     const asOf = new Date(clock());
     const entries = await database.query(
       (sql) => db.listChanged(sql, lastId, BATCH),
@@ -84,12 +85,12 @@ async function countChanged({ database, clock }: StatsDeps, deadline: number): P
     }
     counted += ids.length;
     lastId = entries.at(-1)?.id ?? lastId;
-    if (entries.length === BATCH) continue;
-    const end = { lastId, isConfirmed: is_confirmed, asOf };
+    const isComplete = entries.length < BATCH;
+    if (!isComplete && performance.now() <= deadline) continue;
+    const end = { began, lastId, asOf: isComplete ? asOf : null };
     await database.query((sql) => db.endRun(sql, end), "end stats run");
-    return { counted, is_complete: true };
+    return { counted, is_complete: isComplete };
   }
-  return { counted, is_complete: false };
 }
 
 async function countPayments(sql: Sql, ids: string[]): Promise<void> {
