@@ -22,11 +22,17 @@ export const HISTORY_COLUMNS = {
   source: fixed<string>(),
   /**
    * Who caused it: `api_key:<prefix>`, `jwt:<subject>`, `task:<name>`, `notification:<id>`, or `notification`
-   * if the id is not known. Null: an earlier version wrote the entry.
+   * if the id is not known. Null: an earlier version wrote the entry, or it is not a transition.
    */
   actor: fixed<string | null>(),
   created_at: fixed<Date>(),
 };
+
+/**
+ * The source of an entry that is not a transition. It only makes `update_stats` count the payment
+ * again, so timelines leave it out.
+ */
+export const RECOUNT = "recount";
 
 export interface NewHistory extends RowOf<typeof HISTORY_COLUMNS> {}
 

@@ -46,16 +46,14 @@ export async function lockProgress(sql: Sql): Promise<Pick<StatsProgress, "rebui
  * Stores that a run, which began with the progress `began`, has read all entries of the history up to
  * `lastId`. An entry with a lower id may become visible after one with a higher id. So the position
  * moves only to the end of an earlier run, and only if all transactions that ran at that time have
- * ended (`is_confirmed`). `asOf` is null if the run has not read all entries.
- *
- * Stores nothing if another run has ended meanwhile, or a reset has begun: `began` says nothing about
- * the position that is stored now.
+ * ended (`is_confirmed`). `asOf` is null if the run has not read all entries. Stores nothing if
+ * another run has ended or a reset has begun meanwhile: `began` says nothing about their position.
  */
 export async function endRun(
   sql: Sql,
   { began, lastId, asOf }: { began: StatsProgress; lastId: number; asOf: Date | null },
 ): Promise<void> {
-  const isConfirmed = began.is_confirmed;
+  const { is_confirmed: isConfirmed, position, next_position } = began;
   await sql`
     update gateway.stats_progress set
       position = case when ${isConfirmed}
@@ -65,8 +63,8 @@ export async function endRun(
       next_xmax = case when ${isConfirmed} or next_xmax is null
         then pg_snapshot_xmax(pg_current_snapshot()) else next_xmax end,
       as_of = coalesce(${asOf}, as_of)
-    where rebuilt_to is null and position = ${began.position}
-      and next_position is not distinct from ${began.next_position}`;
+    where rebuilt_to is null and position = ${position}
+      and next_position is not distinct from ${next_position}`;
 }
 
 export async function storeRebuilt(sql: Sql, to: string | null): Promise<void> {

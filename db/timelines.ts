@@ -5,7 +5,7 @@ import type { Sql } from "./database.ts";
 import type { GatewayEvent } from "./events.ts";
 import type { GatewayNotification } from "./notifications.ts";
 import type { GatewayRefund } from "./payments.ts";
-import type { History, OwnerFilter } from "./records.ts";
+import { type History, type OwnerFilter, RECOUNT } from "./records.ts";
 import type { GatewayWebhookDelivery } from "./webhook_deliveries.ts";
 
 /** A payment that a timeline includes. */
@@ -42,7 +42,7 @@ export async function listTransitions(
       select entry.* from unnest(${sql.array([...ids])}::uuid[]) record_id
       join gateway.history entry on entry.resource_id = record_id
     )
-    select * from found order by id desc limit ${limit}`;
+    select * from found where source <> ${RECOUNT} order by id desc limit ${limit}`;
 }
 
 export async function listRefundsOf(

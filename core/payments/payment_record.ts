@@ -81,10 +81,19 @@ export const paymentKind: records.RecordKind<GatewayPayment, PaymentView> = {
     before.refunded_amount !== after.refunded_amount ||
     before.chargeback_amount !== after.chargeback_amount ||
     (before.fraud_status !== after.fraud_status && before.transaction_id !== null),
+  needsRecount: (before, after) =>
+    before.user_id !== after.user_id ||
+    countSucceeded(before) !== countSucceeded(after) ||
+    // The gateway's first response often sets the bank, soon after the entry about the creation.
+    (before.bank !== after.bank && before.transaction_id !== null),
   followUps: checkLinkedRecords,
   checkJob: checkPaymentJob,
   problems,
 };
+
+function countSucceeded({ refunds }: GatewayPayment): number {
+  return refunds.filter(({ status }) => status === "succeeded").length;
+}
 
 /** A change of a payment may also have changed its invoice or subscription at the gateway. */
 function checkLinkedRecords(

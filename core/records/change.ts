@@ -4,6 +4,7 @@ import { serializeByKey } from "../../concurrency/serialize_by_key.ts";
 import { batched } from "../../db/batched.ts";
 import type { NewEvent } from "../../db/events.ts";
 import type { RecordWrite } from "../../db/record_writes.ts";
+import { type NewHistory, RECOUNT } from "../../db/records.ts";
 import type { SideEffects, WriteResult } from "../../db/side_effects.ts";
 import { newId } from "../ids.ts";
 import type { Change, GatewayRecord, RecordDeps, RecordKind } from "./record.ts";
@@ -98,21 +99,32 @@ export function buildWrite<R extends GatewayRecord>(
       ...change.jobs ?? [],
       ...kind.followUps(current, record, { now, notificationId: notification?.id ?? null }),
     ],
-    history: transition && kind.belongsInHistory(current, record)
-      ? [{
-        resource: kind.resource,
-        resource_id: record.id,
-        from_status: kind.stateOf(current).status,
-        to_status: transition.to.status,
-        fraud_status: transition.to.fraud,
-        source: transition.source,
-        actor: actorOfChange(deps, transition.source, notification?.id),
-        created_at: now,
-      }]
-      : [],
+    history: historyOf(deps, kind, current, record, change),
     notifications: notification ? [notification] : [],
     key: change.key?.(record) ?? null,
   };
+}
+
+function historyOf<R extends GatewayRecord>(
+  deps: RecordDeps,
+  kind: RecordKind<R>,
+  before: R,
+  after: R,
+  { transition, notification }: Change<R>,
+): NewHistory[] {
+  const isTransition = transition !== undefined && kind.belongsInHistory(before, after);
+  if (!isTransition && !kind.needsRecount?.(before, after)) return [];
+  const { status, fraud } = kind.stateOf(after);
+  return [{
+    resource: kind.resource,
+    resource_id: after.id,
+    from_status: kind.stateOf(before).status,
+    to_status: status,
+    fraud_status: fraud,
+    source: isTransition ? transition.source : RECOUNT,
+    actor: isTransition ? actorOfChange(deps, transition.source, notification?.id) : null,
+    created_at: after.updated_at,
+  }];
 }
 
 /** The caller, if its request makes the change; otherwise the notification or the task. */

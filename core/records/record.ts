@@ -70,6 +70,11 @@ export interface RecordKind<R extends GatewayRecord, View extends object = objec
   apply(current: R, change: Change<R>): R;
   /** Whether the change gets a history row. */
   belongsInHistory(before: R, after: R): boolean;
+  /**
+   * Payments only: whether statistics count the record differently after a change that is no
+   * transition.
+   */
+  needsRecount?(before: R, after: R): boolean;
   /** Jobs for other records that this change affects. */
   followUps(before: R, after: R, cause: ChangeCause): NewJob[];
   /** The job that finds out the result of a call with an unknown outcome. */

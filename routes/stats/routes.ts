@@ -53,7 +53,10 @@ const StatsRowSchema = z.object({
     example: 0.8,
   }),
   gross_amount: money("Amounts paid in the interval.", "14400000.00"),
-  refund_amount: money("Amounts refunded in the interval.", "300000.00"),
+  refund_amount: money(
+    "Amounts of the refunds that were requested in the interval and made.",
+    "300000.00",
+  ),
   chargeback_amount: money("Amounts charged back in the interval, as far as known.", "0.00"),
   net_amount: money(
     "`gross_amount` minus `refund_amount` and `chargeback_amount`. Negative if more was refunded " +
@@ -139,10 +142,12 @@ const statsRoute = createRoute({
   description:
     "Returns figures of your payments by hour, day, week or month; staff and viewers get those of " +
     "all users. Counts belong to the interval in which the payments were created. Amounts belong " +
-    "to the interval in which they were paid, refunded or charged back: the amounts of a past " +
-    "month do not change when one of its payments is refunded. If a paid payment is cancelled, " +
-    "or reversed by the bank or store, it no longer counts as paid: its amount is removed from " +
-    "the interval in which it was paid.\n\n" +
+    "to the interval in which they were paid, in which the refund was requested, or in which they " +
+    "were charged back: a refund that is requested in April does not change the amounts of " +
+    "March. A refund counts when it was made; if the bank makes it later, it is added to the " +
+    "interval of the request. If a paid payment is cancelled, or reversed by the bank or store, " +
+    "it no longer counts as paid: its amount is removed from the interval in which it was " +
+    "paid.\n\n" +
     "The figures are updated every minute, and include all changes until `as_of`. For single " +
     "payments, use `GET /exports/payments/`. While the service counts all payments for the first " +
     "time, the error is `unavailable`. Invalid parameters, more than 1,000 intervals or more than " +

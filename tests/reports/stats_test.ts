@@ -92,6 +92,22 @@ Deno.test("stats: counts belong to the day of creation, amounts to the day on wh
   ]);
 });
 
+Deno.test("stats: a refund that the bank makes later is added to the day of its request", async () => {
+  await using payments = await openStats(Date.parse("2031-03-31T03:30:00Z"));
+  const { id, transaction_id } = await payments.paid("gopay");
+  await payments.sandbox.fault("refund", "bank_pending");
+  await refund(payments, id, 15_000);
+  const query = "from=2031-03-01&to=2031-05-01&interval=month";
+  const refunded = async () =>
+    (await updated(payments, query)).map(({ start, refund_amount }) => [start, refund_amount]);
+  const march = "2031-02-28T17:00:00.000Z";
+  assert.deepEqual(await refunded(), [[march, "0.00"]]);
+  payments.advance(2 * 24 * 60 * MINUTE);
+  await payments.sandbox.control(`transactions/${transaction_id}/confirm_refund`);
+  await payments.refresh(id);
+  assert.deepEqual(await refunded(), [[march, "15000.00"]]);
+});
+
 Deno.test("stats: groups by type, bank, current status and, for staff and viewers, by user", async () => {
   await using payments = await openStats();
   const { app } = payments;
