@@ -211,7 +211,7 @@ const CustomerSees: FC<PartProps> = ({ view, payment }) => {
     [words.paymentCode]: payment.payment_code && <code>{payment.payment_code}</code>,
     [words.paymentPage.store]: payment.store,
     [words.paymentLink]: linkTo(payment.redirect_url ?? payment.deeplink_url),
-    [words.qrCode]: payment.qr_string && raw(renderSVG(payment.qr_string, { pixelSize: 4 })),
+    [words.qrCode]: payment.qr_string && qrCodeOf(payment.qr_string),
   };
   if (Object.values(facts).every((fact) => fact === null)) return null;
   return (
@@ -221,6 +221,16 @@ const CustomerSees: FC<PartProps> = ({ view, payment }) => {
     </section>
   );
 };
+
+/** The text itself if it is too long for a QR code. */
+function qrCodeOf(text: string): Child {
+  try {
+    return raw(renderSVG(text, { pixelSize: 4 }));
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    return <code>{text}</code>;
+  }
+}
 
 const Items: FC<PartProps> = ({ view, payment }) => {
   const { words } = view;

@@ -185,3 +185,19 @@ Deno.test("console: pages of records with many items, charges and notifications 
     assert.ok(html.length < 60_000, `${path} has ${html.length} bytes`);
   }
 });
+
+Deno.test("console payment: a QR text that is too long for a QR code is shown as text", async () => {
+  await using payments = await openRelayed({ databaseUrl });
+  const { id } = await payments.charge("qris");
+  const staff = await openStaff(payments);
+  const { html } = await staff.open(`/console/payments/${id}/`);
+  assert.match(html, /<dt>QR code<\/dt><dd><svg /);
+  const long = "0<i>2".repeat(1_000);
+  await payments.app.database.query((sql) =>
+    sql`update gateway.payments set qr_string = ${long} where id = ${id}`
+  );
+  const page = await staff.open(`/console/payments/${id}/`);
+  assert.equal(page.status, 200);
+  assert.ok(unescape(page.html).includes(`<dd><code>${long}</code></dd>`));
+  assert.ok(!page.html.includes("<i>"), "the text is escaped");
+});
