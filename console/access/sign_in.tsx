@@ -2,6 +2,7 @@
 
 import type { FC } from "hono/jsx";
 import { routePath } from "hono/route";
+import { type Caller, canReadAll } from "../../core/auth/caller.ts";
 import { signIn, signOut } from "../../core/auth/console_sessions.ts";
 import { clientAddress, createRateLimit } from "../../routes/middleware/rate_limit.ts";
 import type { ConsoleBase, ConsoleContext } from "../shared/base.tsx";
@@ -26,18 +27,34 @@ export function addSignIn({ deps, root, router, signedIn, formOf, page }: Consol
     return page(c, <SignInPage {...props} error={error} />, error ? 403 : 200);
   }
 
+  /**
+   * Null: the credential is wrong, or its owner may not use the console. Only such attempts count for
+   * the address. Above the limit they get 429, but a valid credential still signs in: an
+   * attacker behind the same address must not lock staff out.
+   */
+  async function authenticateLimited(key: string, address: string): Promise<Caller | null> {
+    let isCounted = false;
+    let isWrong = false;
+    try {
+      // Counted before the look-up: above the limit, API keys are looked up together, ten times a second.
+      const caller = await deps.authenticate(key, () => isCounted = limit.tryCount(address));
+      if (caller && canReadAll(caller)) return caller;
+      isWrong = true;
+    } finally {
+      if (isCounted && !isWrong) limit.uncount(address);
+    }
+    if (!isCounted) limit.count(address);
+    return null;
+  }
+
   router.get("/sign-in/", (c) => showForm(c));
 
   router.post("/sign-in/", async (c) => {
     const { credential, development } = await formOf(c, null);
     const key = development && isLoopback(c) ? deps.developmentStaffKey : String(credential ?? "");
     const address = clientAddress(c, deps.trustedProxies);
-    limit.count(address);
-    const caller = await deps.authenticate((key ?? "").trim(), () => true);
-    if (!caller || !(caller.isStaff || caller.isViewer)) {
-      return showForm(c, viewOf(c, deps.basePath).words.wrongCredential);
-    }
-    limit.uncount(address);
+    const caller = await authenticateLimited((key ?? "").trim(), address);
+    if (!caller) return showForm(c, viewOf(c, deps.basePath).words.wrongCredential);
     // For the audit.
     c.env.caller = caller;
     c.env.route = routePath(c);

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { SignJWT } from "jose";
-import { openApp, REAL_INSTALLATION } from "../support/app.ts";
+import { type Database, DatabaseUnavailable } from "../../db/database.ts";
+import { openApp, REAL_INSTALLATION, type TestApp } from "../support/app.ts";
 import { browse, signInTo } from "../support/console/browsing.ts";
 import { createDatabase, runSql } from "../support/database/database.ts";
 
@@ -183,17 +184,87 @@ Deno.test("console: with TLS, a page is shown only in the session of the cookie 
   }
 });
 
-Deno.test("console: after ten failed sign-ins an address must wait, even with a valid key", async () => {
-  await using app = await openApp({ databaseUrl });
-  const key = await app.createKey({ isStaff: true });
+/** Sends the form to sign in with each credential, one after the other; returns the statuses. */
+async function trySignIns(app: TestApp, credentials: string[]): Promise<number[]> {
   const browsing = browse(app);
   await browsing.open("/console/sign-in/");
   const token = browsing.cookies.get("console_form")!;
-  for (let attempt = 0; attempt < 10; attempt++) {
-    const page = await browsing.post("/console/sign-in/", { token, credential: "gk_wrong" });
-    assert.equal(page.status, 403);
+  const statuses: number[] = [];
+  for (const credential of credentials) {
+    const { status, headers } = await browsing.post("/console/sign-in/", { token, credential });
+    if (status === 429) assert.ok(Number(headers.get("retry-after")) > 0);
+    statuses.push(status);
   }
-  const refused = await browsing.post("/console/sign-in/", { token, credential: key });
-  assert.equal(refused.status, 429);
-  assert.ok(Number(refused.headers.get("retry-after")) > 0);
+  return statuses;
+}
+
+const REFUSED = 403;
+const LIMITED = 429;
+
+function failures(count: number): number[] {
+  return Array<number>(count).fill(REFUSED);
+}
+
+Deno.test("console: after ten failed sign-ins of an address, wrong credentials get 429, and valid ones sign in", async () => {
+  const now = Date.now();
+  await using app = await openApp({ databaseUrl, env: WITH_JWTS, now: () => now });
+  const signed = (secret: string) =>
+    new SignJWT({ staff: true }).setProtectedHeader({ alg: "HS256" })
+      .setSubject("finance").setIssuer(WITH_JWTS.AUTH_JWT_ISSUER)
+      .setAudience(WITH_JWTS.AUTH_JWT_AUDIENCE)
+      .setExpirationTime(Math.floor(now / 1000) + 600)
+      .sign(new TextEncoder().encode(secret));
+  const user = await app.createKey();
+  const wrongJwt = await signed("b".repeat(48));
+  // A user's key is valid, but not for the console. After the first use it is cached.
+  const wrong = ["gk_wrong", "", wrongJwt, user, user];
+  assert.deepEqual(await trySignIns(app, [...wrong, ...wrong]), failures(10));
+  assert.deepEqual(await trySignIns(app, wrong), wrong.map(() => LIMITED));
+  const staff = await app.createKey({ isStaff: true });
+  const viewer = await app.createKey({ isViewer: true });
+  for (const credential of [staff, staff, viewer, await signed(SECRET)]) {
+    assert.equal((await signInTo(app, credential)).page.path, "/console/");
+  }
+  assert.deepEqual(await trySignIns(app, ["gk_wrong"]), [LIMITED], "valid ones change no count");
+});
+
+Deno.test("console: above the limit of an address, the keys of all sign-ins are looked up together", async () => {
+  const now = Date.now();
+  let queries = 0;
+  await using app = await openApp({
+    databaseUrl,
+    now: () => now,
+    wrapDatabase: (database): Database => ({
+      ...database,
+      query(work, name) {
+        queries++;
+        return database.query(work, name);
+      },
+    }),
+  });
+  await trySignIns(app, Array<string>(10).fill("gk_wrong"));
+  queries = 0;
+  const guesses = Array.from({ length: 50 }, (_, number) => trySignIns(app, [`gk_${number}`]));
+  assert.deepEqual((await Promise.all(guesses)).flat(), guesses.map(() => LIMITED));
+  assert.ok(queries <= 10, `${queries} queries for 50 keys`);
+});
+
+Deno.test("console: a sign-in that fails because the database is unavailable is no failed attempt", async () => {
+  const now = Date.now();
+  let isUnavailable = true;
+  await using app = await openApp({
+    databaseUrl,
+    now: () => now,
+    wrapDatabase: (database): Database => ({
+      ...database,
+      async query(work, name) {
+        if (isUnavailable) throw new DatabaseUnavailable("The database is unavailable");
+        return await database.query(work, name);
+      },
+    }),
+  });
+  const wrong = Array<string>(11).fill("gk_wrong");
+  assert.deepEqual(await trySignIns(app, wrong), wrong.map(() => 503));
+  isUnavailable = false;
+  assert.deepEqual(await trySignIns(app, wrong), [...failures(10), LIMITED]);
 });
