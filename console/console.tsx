@@ -2,6 +2,7 @@
 
 import type { Hono } from "hono";
 import { createFixedResponse } from "../openapi/fixed_response.ts";
+import { sendStream } from "../routes/events/stream.ts";
 import { parsePathId } from "../routes/shared/paths.ts";
 import type { AppEnv } from "../routes/shared/router.ts";
 import { addAudit } from "./access/audit.tsx";
@@ -111,12 +112,9 @@ function addNotFound({ deps, router }: ConsoleBase): void {
 /** The events that update an open page. */
 function addLiveEvents({ deps, router, signedIn }: ConsoleBase): void {
   router.get("/live/", async (c) => {
-    const { session } = await signedIn(c);
+    await signedIn(c);
     const resource = c.req.query("resource");
     const resourceId = resource === undefined ? null : parsePathId(resource);
-    const body = await deps.streams.open(session.caller, { names: null, resourceId, after: null });
-    return new Response(body, {
-      headers: { "Content-Type": "text/event-stream", "Cache-Control": "no-store, no-transform" },
-    });
+    return await sendStream(c, deps.streams, { names: null, resourceId, after: null });
   });
 }

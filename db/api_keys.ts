@@ -78,14 +78,6 @@ export async function findApiKeys(
     where hash in (select decode(hex, 'hex') from unnest(${hex}::text[]) as sent (hex))`;
 }
 
-/** Returns the given prefixes whose keys exist and are not revoked. */
-export async function listValidPrefixes(sql: Sql, prefixes: string[]): Promise<string[]> {
-  const rows = await sql<{ prefix: string }[]>`
-    select prefix from gateway.api_keys
-    where prefix = any (${prefixes}) and revoked_at is null`;
-  return rows.map(({ prefix }) => prefix);
-}
-
 /** Inserts the key unless it exists, and returns the stored key. An existing key is not changed. */
 export async function ensureApiKey(sql: Sql, key: NewApiKey): Promise<ApiKey> {
   const [row] = await sql<[ApiKey]>`

@@ -46,7 +46,7 @@ export async function insertSession(
 }
 
 /** True for a session that has not expired, is not idle, and whose API key is still valid. */
-function isValid(sql: Sql, { now, idleSince, acceptDevelopmentKeys }: Validity) {
+export function isValid(sql: Sql, { now, idleSince, acceptDevelopmentKeys }: Validity) {
   return sql`session.expires_at > ${now} and session.last_used_at > ${idleSince}
     and (session.key_prefix is null or exists (
       select from gateway.api_keys key

@@ -21,6 +21,8 @@ export interface Caller {
   keyPrefix: string | null;
   /** When the JWT or console session expires, in milliseconds; absent if an API key was sent. */
   expiresAt?: number;
+  /** The console session; absent if the caller sent an API key or a JWT. */
+  sessionId?: string;
 }
 
 /** The actor that is stored with each change that the caller makes. */

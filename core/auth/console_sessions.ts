@@ -113,12 +113,14 @@ export function isSameToken(sent: string, expected: string): boolean {
   return timingSafeEqual(a!, b!);
 }
 
-function validityOf({ clock, acceptDevelopmentKeys }: SessionDeps): Validity {
+export function validityOf(
+  { clock, acceptDevelopmentKeys }: Omit<SessionDeps, "database">,
+): Validity {
   const now = clock();
   return { now: new Date(now), idleSince: new Date(now - IDLE_MS), acceptDevelopmentKeys };
 }
 
-function callerOf({ user_id, is_staff, key_prefix, expires_at }: ConsoleSession): Caller {
+function callerOf({ id, user_id, is_staff, key_prefix, expires_at }: ConsoleSession): Caller {
   return {
     userId: user_id,
     isStaff: is_staff,
@@ -126,6 +128,7 @@ function callerOf({ user_id, is_staff, key_prefix, expires_at }: ConsoleSession)
     credential: key_prefix === null ? "jwt" : "api_key",
     keyPrefix: key_prefix,
     expiresAt: expires_at.getTime(),
+    sessionId: id,
   };
 }
 

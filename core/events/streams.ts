@@ -3,7 +3,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { NIL } from "uuid";
 import { createLimiter } from "../../concurrency/limiter.ts";
-import { listValidPrefixes } from "../../db/api_keys.ts";
 import { DatabaseUnavailable } from "../../db/database.ts";
 import {
   BEFORE_ALL,
@@ -16,6 +15,7 @@ import {
   readEventsAfter,
 } from "../../db/event_positions.ts";
 import { type Caller, canReadAll } from "../auth/caller.ts";
+import { findEnded } from "../auth/ended_credentials.ts";
 import type { Clock } from "../clock.ts";
 import { ServiceError } from "../errors.ts";
 import { createFollower, type FollowerDeps, type FollowerOptions } from "./follower.ts";
@@ -65,8 +65,8 @@ const CONCURRENT_READS = 3;
 const PAGE = 50;
 
 /**
- * A revoked key must lose its streams within 5 s. A stream can be opened up to 2 s after the revocation,
- * because valid keys are cached that long.
+ * A revoked key must lose its streams within 5 s, and so must a console session that has ended. A stream
+ * can be opened up to 2 s after the revocation, because valid keys are cached that long.
  */
 const KEY_CHECK_MS = 3_000;
 
@@ -162,18 +162,14 @@ export function createEventStreams(
     }
   }
 
-  /** Ends the streams of revoked keys, with one query for all keys. */
+  /** Ends the streams of revoked keys and ended sessions, with one query for all of them. */
   async function endRevoked(): Promise<void> {
-    const open = [...streams].map(([stream, { caller }]) => ({ stream, prefix: caller.keyPrefix }));
-    const prefixes = new Set(open.flatMap(({ prefix }) => prefix ?? []));
-    if (prefixes.size === 0) return;
+    const callers = [...streams.values()].map(({ caller }) => caller);
     try {
-      const valid = await database.query(
-        (sql) => listValidPrefixes(sql, [...prefixes]),
-        "check keys of streams",
-      );
-      for (const { stream, prefix } of open) {
-        if (prefix !== null && !valid.includes(prefix)) stream.endNow("its API key was revoked");
+      const ended = await findEnded(deps, callers, "check keys of streams");
+      for (const [stream, { caller }] of streams) {
+        const reason = ended.get(caller);
+        if (reason !== undefined) stream.endNow(reason);
       }
     } catch (error) {
       // Streams send nothing while the database is unavailable. The next check finds revoked keys.

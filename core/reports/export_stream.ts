@@ -4,6 +4,7 @@
  */
 
 import type { Caller } from "../auth/caller.ts";
+import { type CredentialDeps, findEnded } from "../auth/ended_credentials.ts";
 import { ServiceError } from "../errors.ts";
 import type { Log } from "../log.ts";
 import { type Cell, writeCsv } from "./csv.ts";
@@ -14,7 +15,7 @@ export const EXPORT_PAGE = 500;
 /** An export that the reader does not read for this long is aborted. */
 const MAX_STALL_MS = 60_000;
 
-/** The longest time of an export: its credential is checked only when it begins. */
+/** The longest time of an export. A JWT that expires meanwhile does not end it. */
 const MAX_EXPORT_MS = 60 * 60_000;
 
 export interface ExportLimits {
@@ -48,9 +49,10 @@ export interface Exports {
 }
 
 export function createExports(
-  { log }: { log: Log },
+  deps: CredentialDeps & { log: Log },
   { perCaller, total, stallMs }: ExportLimits = DEFAULT_LIMITS,
 ): Exports {
+  const { log } = deps;
   /** The users of the open exports. */
   const open = new Map<symbol, string>();
 
@@ -78,13 +80,26 @@ export function createExports(
       const close = () => void open.delete(id);
       try {
         const first = await source.readPage(null);
-        return streamPages(source, first, { stallMs, log, onClosed: close });
+        const checked: typeof source = {
+          ...source,
+          async readPage(after) {
+            await requireValid(deps, caller);
+            return await source.readPage(after);
+          },
+        };
+        return streamPages(checked, first, { stallMs, log, onClosed: close });
       } catch (error) {
         close();
         throw error;
       }
     },
   };
+}
+
+/** Before each further page: an API key can be revoked, or a session can end, during an export. */
+async function requireValid(deps: CredentialDeps, caller: Caller): Promise<void> {
+  const reason = (await findEnded(deps, [caller], "check key of export")).get(caller);
+  if (reason !== undefined) throw new Error(`The export was aborted, because ${reason}`);
 }
 
 interface StreamOptions {

@@ -1,7 +1,8 @@
 /** `GET /events/stream/`: server-sent events. */
 
 import { createRoute, z } from "@hono/zod-openapi";
-import type { EventStreams } from "../../core/events/streams.ts";
+import type { Context } from "hono";
+import type { EventStreams, StreamFilter } from "../../core/events/streams.ts";
 import { list, oneOf } from "../../core/input_fields.ts";
 import { unsentExample } from "../../openapi/components.ts";
 import { EventNameSchema } from "../schemas/event_name.ts";
@@ -9,7 +10,7 @@ import { EVENTS } from "./examples.ts";
 import { EventSchema } from "./schemas.ts";
 import { optionalId } from "../shared/paths.ts";
 import { COMMON_ERRORS, problems } from "../shared/problem_responses.ts";
-import { callerOf, type Router } from "../shared/router.ts";
+import { type AppEnv, callerOf, type Router } from "../shared/router.ts";
 
 const EXAMPLE = `retry: 1000
 
@@ -97,16 +98,24 @@ export function addStream(router: Router, streams: EventStreams): void {
   router.openapi(streamRoute, async (c) => {
     const { name, resource_id } = c.req.valid("query");
     const after = c.req.valid("header")["Last-Event-ID"];
-    // A response without a body is never cancelled, so an open stream would leak.
-    if (c.req.method === "HEAD") {
-      streams.admit();
-      return new Response(null, { headers: HEADERS });
-    }
-    const body = await streams.open(callerOf(c), {
+    return await sendStream(c, streams, {
       names: name ?? null,
       resourceId: resource_id ?? null,
       after: after ?? null,
     });
-    return new Response(body, { headers: HEADERS });
   });
+}
+
+/** Sends a stream of events to the caller. */
+export async function sendStream(
+  c: Context<AppEnv>,
+  streams: EventStreams,
+  filter: StreamFilter,
+): Promise<Response> {
+  // A response without a body is never cancelled, so an open stream would leak.
+  if (c.req.method === "HEAD") {
+    streams.admit();
+    return new Response(null, { headers: HEADERS });
+  }
+  return new Response(await streams.open(callerOf(c), filter), { headers: HEADERS });
 }

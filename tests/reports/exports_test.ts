@@ -1,15 +1,16 @@
 import { parse } from "csv-parse/sync";
 import assert from "node:assert/strict";
-import { newId } from "../../core/ids.ts";
+import { displayPrefix } from "../../core/api_key.ts";
 import { neutralize } from "../../core/reports/csv.ts";
 import { createExports, EXPORT_PAGE } from "../../core/reports/export_stream.ts";
 import type { Database } from "../../db/database.ts";
 import { callService } from "../support/client.ts";
 import { serveApp } from "../support/events/event_stream.ts";
 import type { Json } from "../support/gateway/sandbox.ts";
-import { openPayments, parsePayment, type TestPayments } from "../support/payments/payments.ts";
+import { openPayments, parsePayment } from "../support/payments/payments.ts";
 import { assertProblem } from "../support/problem.ts";
 import { PROJECT } from "../support/project.ts";
+import { insertPayments } from "../support/reports/insert_payments.ts";
 import { environment } from "../support/service.ts";
 import { until } from "../support/until.ts";
 
@@ -17,26 +18,6 @@ async function readCsv(response: Response): Promise<Record<string, string>[]> {
   const text = await response.text();
   assert.equal(response.status, 200, text);
   return parse(text, { columns: true, record_delimiter: "\r\n", bom: true });
-}
-
-/** Inserts pending payments of a user, oldest first; returns their ids, newest first. */
-async function insertPayments(
-  { app }: TestPayments,
-  count: number,
-  userId = "alice",
-  orderPrefix = "o",
-) {
-  const now = new Date();
-  const ids = Array.from({ length: count }, () => newId(now));
-  await app.database.query((sql) =>
-    sql`
-      insert into gateway.payments (id, user_id, order_id, payment_type, gross_amount, currency,
-        transaction_status, sent_at, created_at, updated_at)
-      select id, ${userId}, ${orderPrefix}::text || '-' || number, 'gopay', 10000 + number, 'IDR',
-        'pending', now(), now(), now()
-      from unnest(${sql.array(ids)}::uuid[]) with ordinality wanted (id, number)`
-  );
-  return ids.toReversed();
 }
 
 Deno.test("payment export: contains the amounts and states of the listed payments, newest first", async () => {
@@ -201,9 +182,9 @@ Deno.test("payment export: begins with a byte order mark only on request", async
 
 Deno.test("payment export: contains each payment of all pages once, and none that is created meanwhile", async () => {
   await using payments = await openPayments();
-  const ids = await insertPayments(payments, 2 * EXPORT_PAGE + 1);
+  const ids = await insertPayments(payments.app, 2 * EXPORT_PAGE + 1);
   const response = await payments.get("/exports/payments/");
-  await insertPayments(payments, 3);
+  await insertPayments(payments.app, 3);
   assert.deepEqual((await readCsv(response)).map(({ id }) => id), ids);
 });
 
@@ -218,7 +199,7 @@ Deno.test("payment export: resets the connection if a page cannot be read", asyn
       },
     }),
   });
-  await insertPayments(payments, 3 * EXPORT_PAGE);
+  await insertPayments(payments.app, 3 * EXPORT_PAGE);
   await using server = serveApp(payments.app);
   const response = await callService(`${server.url}/exports/payments/`, {
     headers: { Authorization: `Bearer ${payments.key}` },
@@ -227,6 +208,32 @@ Deno.test("payment export: resets the connection if a page cannot be read", asyn
   await assert.rejects(response.text());
   const failures = payments.app.logged().filter(({ event }) => event === "export_failed");
   assert.equal(failures.length, 1);
+});
+
+Deno.test("payment export: is cut after its API key is revoked; one query per further page checks the key", async () => {
+  const queries = { "read export": 0, "check key of export": 0 };
+  await using payments = await openPayments({
+    wrapDatabase: (database): Database => ({
+      ...database,
+      query(work, name) {
+        if (name === "read export" || name === "check key of export") queries[name]++;
+        return database.query(work, name);
+      },
+    }),
+  });
+  const { app, key } = payments;
+  const ids = await insertPayments(app, 4 * EXPORT_PAGE);
+  const staff = await app.createKey({ userId: "carol", isStaff: true });
+  const whole = await app.as(await app.createKey(), "/exports/payments/");
+  assert.equal((await readCsv(whole)).length, ids.length);
+  assert.deepEqual(queries, { "read export": 4, "check key of export": 3 });
+  const cut = await app.as(key, "/exports/payments/");
+  await app.as(staff, `/keys/${displayPrefix(key)}/`, { method: "DELETE" });
+  await assert.rejects(cut.text());
+  assert.equal(queries["read export"], 5, "only the first page was read");
+  const failures = app.logged().filter(({ event }) => event === "export_failed");
+  assert.equal(failures.length, 1);
+  assert.match(JSON.stringify(failures), /its API key was revoked/);
 });
 
 Deno.test("payment export: a failure cuts the chunked body, and an HTTP client of any kind notices", async () => {
@@ -240,7 +247,7 @@ Deno.test("payment export: a failure cuts the chunked body, and an HTTP client o
       },
     }),
   });
-  await insertPayments(payments, 3 * EXPORT_PAGE);
+  await insertPayments(payments.app, 3 * EXPORT_PAGE);
   await using server = serveApp(payments.app);
   /** All bytes of the response. */
   const download = async () => {
@@ -272,7 +279,7 @@ Deno.test("payment export: uses as much memory after 50,000 rows as after 5,000"
   const count = 50_000;
   await using payments = await openPayments();
   for (let inserted = 0; inserted < count; inserted += 2_000) {
-    await insertPayments(payments, 2_000, "alice", `o-${inserted}`);
+    await insertPayments(payments.app, 2_000, "alice", `o-${inserted}`);
   }
   const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
     args: [
@@ -306,7 +313,7 @@ Deno.test("payment export: for a reader that stops reading, it holds no connecti
       },
     }),
   });
-  await insertPayments(payments, 4 * EXPORT_PAGE);
+  await insertPayments(payments.app, 4 * EXPORT_PAGE);
   const response = await payments.get("/exports/payments/");
   const reader = response.body!.getReader();
   await reader.read();
@@ -332,8 +339,7 @@ Deno.test("exports: a caller can have three at a time, and HEAD opens none", asy
 
 Deno.test("export: is aborted, and makes room, if the reader reads nothing for too long", async () => {
   await using payments = await openPayments();
-  const { log } = payments.app.deps;
-  const exports = createExports({ log }, { perCaller: 1, total: 1, stallMs: 20 });
+  const exports = createExports(payments.app.deps, { perCaller: 1, total: 1, stallMs: 20 });
   const caller = { userId: "a", isStaff: false, credential: "api_key", keyPrefix: null } as const;
   const stream = await exports.open(caller, {
     columns: ["id"],
@@ -354,8 +360,7 @@ Deno.test("export: is aborted, and makes room, if the reader reads nothing for t
 
 Deno.test("export: reads one page at a time, however many there are, and skips empty ones", async () => {
   await using payments = await openPayments();
-  const { log } = payments.app.deps;
-  const exports = createExports({ log });
+  const exports = createExports(payments.app.deps);
   const caller = { userId: "a", isStaff: false, credential: "api_key", keyPrefix: null } as const;
   const pages = 2_000;
   let readPages = 0;
