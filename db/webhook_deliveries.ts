@@ -17,7 +17,7 @@ export interface GatewayWebhookDelivery {
   attempts: number;
   /** Null: it is delivered or has failed. */
   next_attempt_at: Date | null;
-  /** Waits at most until then for an earlier delivery of its resource; null: it did not have to. */
+  /** Waits at most until then for an earlier delivery of its resource; null: it has not waited yet. */
   hold_until: Date | null;
   /** This and the next four describe the last attempt: the endpoint's response, or why there was none. */
   status_code: number | null;
@@ -78,7 +78,7 @@ export async function listDeliveriesOfEvent(
 
 /**
  * Makes a delivery of any status pending and due now, and resets its attempt count; null: it does
- * not exist. Later events of the same resource wait for it again.
+ * not exist. Later events of the same resource wait for it again, and it waits again for earlier ones.
  */
 export async function resendDelivery(
   sql: Sql,
@@ -86,7 +86,7 @@ export async function resendDelivery(
 ): Promise<GatewayWebhookDelivery | null> {
   const [delivery] = await sql<[GatewayWebhookDelivery?]>`
     update gateway.webhook_deliveries
-    set status = 'pending', attempts = 0, delivered_at = null,
+    set status = 'pending', attempts = 0, delivered_at = null, hold_until = null,
       -- Always another time than before: a running attempt notices the resend by this change.
       next_attempt_at = case when next_attempt_at = ${now}
         then ${now} - interval '1 millisecond' else ${now} end

@@ -238,6 +238,46 @@ Deno.test("webhook order: deliveries that waited for a resent delivery are sent 
   ]);
 });
 
+Deno.test("webhook order: a resent delivery that has waited once waits again for an earlier event", async () => {
+  const clock = manualClock();
+  await using webhooks = await openWebhooks({ now: clock.now });
+  const { receiver } = webhooks;
+  const { id } = await webhooks.endpoint();
+  const payment = await webhooks.charge("gopay");
+  receiver.answer((webhook) => ({
+    status: eventIn(webhook).name === "payment_received" ? 500 : 200,
+  }));
+  // Three attempts: the next one follows in about 30 minutes.
+  for (const ms of [0, 6_000, 6 * MINUTE_MS]) {
+    clock.advance(ms);
+    await webhooks.deliver();
+  }
+  await notifyAndRead(webhooks, buildNotification(payment, "settlement"));
+  for (const ms of [0, 5 * MINUTE_MS]) {
+    clock.advance(ms);
+    await webhooks.deliver();
+  }
+  assert.deepEqual(await webhooks.deliverySummaries(id, payment.id), [
+    "payment_received pending 3",
+    "payment_settled delivered 1",
+  ]);
+  receiver.received.length = 0;
+  receiver.answer({});
+  const [, settledEvent] = await eventsOf(webhooks, payment.id);
+  await webhooks.requestAsStaff(
+    "POST",
+    `/webhook-endpoints/${id}/deliveries/${settledEvent}/resend/`,
+  );
+  await webhooks.deliver();
+  assert.deepEqual(receivedNames(receiver.received, payment.id), []);
+  clock.advance(HOUR_MS);
+  await webhooks.deliver();
+  assert.deepEqual(receivedNames(receiver.received, payment.id), [
+    "payment_received",
+    "payment_settled",
+  ]);
+});
+
 Deno.test("webhook order: only one instance at a time sends to an endpoint", async () => {
   const clock = manualClock();
   await using webhooks = await openWebhooks({ now: clock.now });
