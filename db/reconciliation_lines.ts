@@ -161,8 +161,10 @@ interface SettledPayment extends LinePayment {
 
 /**
  * A page of the payments settled in a period, in the order of time. `is_missing`: the payment was
- * captured, but the file has no line for it. The time in `after` is passed as text, because the
- * driver would round a `timestamptz` to milliseconds.
+ * captured, but the file has no line for it. Lines of its refunds and chargebacks do not count,
+ * unless `refund` or `chargeback` is the status of the line: a report with one line per transaction
+ * has the latest status. The time in `after` is passed as text, because the driver would round a
+ * `timestamptz` to milliseconds.
  */
 export async function listSettled(
   sql: Sql,
@@ -180,6 +182,8 @@ export async function listSettled(
       payment.captured_amount is not null and (
         select line from gateway.reconciliation_lines
         where reconciliation_id = ${id} and payment_id = settled.payment_id
+          and (kind in ('settlement', 'status')
+            or status like '%refund%' or status like '%chargeback%')
         order by reconciliation_id, payment_id limit 1) is null as is_missing
     from (
       select settlement_time, payment_id from gateway.payment_filters

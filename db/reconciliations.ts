@@ -14,9 +14,7 @@ export const DIFFERENCES = [
 
 export type DifferenceResult = (typeof DIFFERENCES)[number];
 
-export const LINE_RESULTS = ["matched", ...DIFFERENCES] as const;
-
-export type LineResult = (typeof LINE_RESULTS)[number];
+export type LineResult = "matched" | DifferenceResult;
 
 /** Sums of the lines of one day. */
 export interface DaySums {
@@ -40,8 +38,11 @@ export interface SettledPosition {
  * would exceed the time limit of statements.
  */
 export interface ReconciliationSummary {
-  /** How many of the lines compared so far have each result. */
-  results: Record<LineResult, number>;
+  /**
+   * How many of the lines compared so far have each result. `missing_there` is null if the file has
+   * no settlement times: then payments that are missing in it are not searched for.
+   */
+  results: Record<Exclude<LineResult, "missing_there">, number> & { missing_there: number | null };
   days: DaySums[];
   /** Payments up to this one were searched for in the file; null: none yet. */
   searched: SettledPosition | null;
@@ -167,6 +168,20 @@ export async function endReconciliation(
   await sql`
     update gateway.reconciliations set status = 'succeeded', finished_at = ${end.now},
       queued_checks = ${end.queuedChecks}
+    where id = ${id}`;
+}
+
+/** Allows more checks at the gateway. Returns whether the file is compared already. */
+export async function confirmChecks(sql: Sql, id: string): Promise<boolean> {
+  const [row] = await sql<[{ status: Reconciliation["status"] }?]>`
+    update gateway.reconciliations set is_confirmed = true
+    where id = ${id} and not is_confirmed returning status`;
+  return row?.status === "succeeded";
+}
+
+export async function storeQueuedChecks(sql: Sql, id: string, queuedChecks: number): Promise<void> {
+  await sql`
+    update gateway.reconciliations set queued_checks = greatest(queued_checks, ${queuedChecks})
     where id = ${id}`;
 }
 

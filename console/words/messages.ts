@@ -63,6 +63,7 @@ export const MESSAGES_IN_INDONESIAN: Readonly<Record<string, string>> = {
   "must be a day such as {}, or a time such as {}":
     "harus berupa tanggal, misalnya {}, atau waktu, misalnya {}",
   "must be a day such as {}": "harus berupa tanggal, misalnya {}",
+  "must be in the years {} to {}": "harus dalam tahun {} sampai {}",
   "must be a time such as {}": "harus berupa waktu, misalnya {}",
   "must be today or later in Western Indonesia Time (UTC+7)":
     "harus hari ini atau setelahnya (WIB)",

@@ -6,7 +6,12 @@ export type Cell = string | number | boolean | Date | null;
 
 /** Lines of a CSV file; each of them ends with CRLF. */
 export function writeCsv(rows: readonly (readonly Cell[])[]): string {
-  return stringify(rows.map((row) => row.map(cellText)), { record_delimiter: "\r\n" });
+  return stringify(rows.map((row) => row.map(cellText)), {
+    record_delimiter: "\r\n",
+    // Otherwise the library quotes only CRLF. Readers also end a row at an unquoted LF or CR, and
+    // the next row could begin with a formula.
+    quote_record_delimiter: true,
+  });
 }
 
 function cellText(cell: Cell): string | null {

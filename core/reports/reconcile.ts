@@ -10,6 +10,7 @@ import { insertJobs, JOB_RANKS } from "../../db/jobs.ts";
 import * as lines from "../../db/reconciliation_lines.ts";
 import * as db from "../../db/reconciliations.ts";
 import { PostponeJob, type Task } from "../jobs/task.ts";
+import { newJob } from "../outbox.ts";
 import { checkPaymentJob, type PaymentDeps } from "../payments/payment_record.ts";
 import { compareLine } from "./compare_line.ts";
 
@@ -61,6 +62,7 @@ export function createReconcile(deps: PaymentDeps): Task {
       };
       const hasEnded = file.status === "succeeded" || await compareFile(run);
       if (!hasEnded) throw new PostponeJob(new Date(deps.clock()));
+      await queueConfirmed(run);
       const { id, line_count } = file;
       return { reconciliation_id: id, compared_lines: line_count, lines: line_count };
     },
@@ -85,7 +87,7 @@ async function compareLines(run: Run): Promise<boolean> {
       const compared = await compareBatch(sql, id, batch);
       await lines.storeResults(sql, id, compared);
       const results = { ...run.summary.results };
-      for (const { result } of compared) results[result]++;
+      for (const { result } of compared) results[result] = (results[result] ?? 0) + 1;
       await storeProgress(run, sql, { ...run.summary, results }, batch.at(-1)!.line);
     }, "compare lines");
   }
@@ -127,7 +129,9 @@ async function storeProgress(
 /** Stores the payments that were settled on the days of the file, but are not in it. */
 async function findMissing(run: Run): Promise<boolean> {
   const { deps: { database }, file: { id, first_day, last_day } } = run;
-  if (first_day === null || last_day === null) return true;
+  if (first_day === null || last_day === null || run.summary.results.missing_there === null) {
+    return true;
+  }
   const end = startOf(last_day, 1);
   const last = { settlement_time: end.toISOString(), payment_id: MAX };
   const first = { settlement_time: startOf(first_day, 0).toISOString(), payment_id: NIL };
@@ -139,13 +143,14 @@ async function findMissing(run: Run): Promise<boolean> {
     );
     if (page.length === 0) return true;
     const { results } = run.summary;
+    const known = results.missing_there ?? 0;
     const missing = page.filter(({ is_missing }) => is_missing)
-      .map((payment, index) => missingLine(payment, -(results.missing_there + index + 1)));
+      .map((payment, index) => missingLine(payment, -(known + index + 1)));
     const { exact_time: settlement_time, id: payment_id } = page.at(-1)!;
     const searched = page.length < BATCH ? last : { settlement_time, payment_id };
     await database.transaction(async (sql) => {
       if (missing.length > 0) await lines.insertLines(sql, id, missing);
-      const missing_there = results.missing_there + missing.length;
+      const missing_there = known + missing.length;
       const summary = { ...run.summary, results: { ...results, missing_there }, searched };
       await storeProgress(run, sql, summary);
     }, "store missing payments");
@@ -200,15 +205,39 @@ async function deleteMatched({ deps: { database }, file: { id }, isOver }: Run):
 
 async function end(run: Run): Promise<boolean> {
   const { deps: { database, clock }, file: { id } } = run;
-  const queuedChecks = await queueChecks(run);
+  const queuedChecks = await queueChecks(run.deps, run.file);
   const ended = { queuedChecks, now: new Date(clock()) };
   await database.query((sql) => db.endReconciliation(sql, id, ended), "end reconciliation");
   return true;
 }
 
-/** Queues a check of each payment that differs, to run one per second. Returns how many. */
-async function queueChecks({ deps, file: { id, is_confirmed } }: Run): Promise<number> {
-  const { database, clock, jobQueue } = deps;
+/**
+ * Queues the other checks if they were confirmed while or after the file was compared. If they were
+ * confirmed before, `end` has queued them.
+ */
+async function queueConfirmed({ deps, file }: Run): Promise<void> {
+  if (file.is_confirmed && file.status !== "succeeded") return;
+  const { database } = deps;
+  const ended = await database.query(
+    (sql) => db.findReconciliation(sql, file.id),
+    "find reconciliation",
+  );
+  if (!ended?.is_confirmed || ended.queued_checks < MAX_CHECKS) return;
+  const queuedChecks = await queueChecks(deps, ended);
+  await database.query(
+    (sql) => db.storeQueuedChecks(sql, file.id, queuedChecks),
+    "store queued checks",
+  );
+}
+
+/**
+ * Queues a check of each payment that differs, to run one per second. Skips the payments whose checks
+ * an earlier run has queued: the order is the same. Returns how many are queued in all.
+ */
+async function queueChecks(
+  { database, clock, jobQueue }: PaymentDeps,
+  { id, is_confirmed, queued_checks: earlier }: db.Reconciliation,
+): Promise<number> {
   const limit = is_confirmed ? MAX_CONFIRMED_CHECKS : MAX_CHECKS;
   const now = clock();
   let queued = 0;
@@ -220,15 +249,37 @@ async function queueChecks({ deps, file: { id, is_confirmed } }: Run): Promise<n
       "list different payments",
     );
     if (different.length === 0) break;
-    const checks = different.map((payment, index) => ({
+    const first = Math.max(queued, earlier);
+    const checks = different.slice(first - queued).map((payment, index) => ({
       ...checkPaymentJob(payment, new Date(now)),
       rank: JOB_RANKS.check,
-      run_at: new Date(now + (queued + index) * CHECK_INTERVAL_MS),
+      run_at: new Date(now + (first - earlier + index) * CHECK_INTERVAL_MS),
     }));
-    const jobs = await database.query((sql) => insertJobs(sql, checks), "queue checks");
+    const jobs = checks.length === 0
+      ? []
+      : await database.query((sql) => insertJobs(sql, checks), "queue checks");
     for (const job of jobs) jobQueue.enqueue(job);
     queued += different.length;
     after = different.at(-1)!.id;
   }
   return queued;
+}
+
+/** Allows more checks of a file that was uploaded before; they are queued in the background. */
+export async function confirmChecks(
+  { database, clock, jobQueue }: PaymentDeps,
+  id: string,
+  userId: string,
+): Promise<void> {
+  const now = new Date(clock());
+  const job = newJob(RECONCILE, { id, user_id: userId }, { reconciliation_id: id }, {
+    runAt: now,
+    now,
+  });
+  const jobs = await database.transaction(async (sql) => {
+    const isCompared = await db.confirmChecks(sql, id);
+    // The job of the upload reads the confirmation after it has compared the file.
+    return isCompared ? await insertJobs(sql, [job]) : [];
+  }, "confirm checks");
+  for (const each of jobs) jobQueue.enqueue(each);
 }

@@ -15,7 +15,7 @@ import { formatMoney } from "../money.ts";
 import { newJob } from "../outbox.ts";
 import { readPage } from "../page.ts";
 import type { PaymentDeps } from "../payments/payment_record.ts";
-import { RECONCILE } from "./reconcile.ts";
+import { confirmChecks, RECONCILE } from "./reconcile.ts";
 import { type ColumnNames, readReport } from "./report_file.ts";
 
 export { type DifferenceResult, DIFFERENCES } from "../../db/reconciliations.ts";
@@ -53,6 +53,7 @@ export async function uploadReport(
     const known = await database.query((sql) => db.findByFile(sql, upload.hash), "find file");
     if (known) {
       await deleteUpload(deps, id);
+      if (isConfirmed && !known.is_confirmed) await confirmChecks(deps, known.id, caller.userId);
       return { reconciliation: view(known), isNew: false };
     }
     const job = newJob(RECONCILE, { id, user_id: caller.userId }, { reconciliation_id: id }, {
@@ -115,13 +116,15 @@ async function storeLines(
   let batch: lines.FileLine[] = [];
   let lineCount = 0;
   const days = new Map<string | null, db.DaySums>();
+  let hasSettlementDays = false;
   const store = async () => {
     const stored = batch;
     batch = [];
     await database.query((sql) => lines.insertLines(sql, id, stored), "insert lines");
   };
-  for await (const line of readReport(counted, columns)) {
+  for await (const { hasSettlementDay, ...line } of readReport(counted, columns)) {
     lineCount++;
+    hasSettlementDays ||= hasSettlementDay;
     addToDay(days, line);
     batch.push(line);
     if (batch.length === BATCH) await store();
@@ -129,10 +132,13 @@ async function storeLines(
   if (batch.length > 0) await store();
   const dates = [...days.keys()].filter((day) => day !== null).sort();
   const summary: db.ReconciliationSummary = {
-    results: Object.fromEntries(db.LINE_RESULTS.map((result) => [result, 0])) as Record<
-      db.LineResult,
-      number
-    >,
+    results: {
+      matched: 0,
+      amount_differs: 0,
+      status_differs: 0,
+      missing_here: 0,
+      missing_there: hasSettlementDays ? 0 : null,
+    },
     // Lines without a time come last.
     days: [...dates, null].flatMap((day) => days.get(day) ?? []),
     searched: null,
@@ -192,7 +198,7 @@ export type ReconciliationSummaryView = ReturnType<typeof viewSummary>;
 
 function viewSummary(reconciliation: db.ListedReconciliation) {
   const { status, results, first_day, resolved_count } = reconciliation;
-  const differences = db.DIFFERENCES.reduce((sum, name) => sum + results[name], 0);
+  const differences = db.DIFFERENCES.reduce((sum, name) => sum + (results[name] ?? 0), 0);
   return {
     id: reconciliation.id,
     job_id: reconciliation.job_id!,

@@ -16,8 +16,16 @@ const HEADERS = {
   refund_key: ["refundkey"],
   fee: ["fee", "totalfee", "mdr", "transactionfee"],
   net: ["netamount", "net", "settlementamount"],
-  time: ["settlementtime", "transactiontime", "settlementdate", "time", "date"],
+  time: ["settlementtime", "settlementdate", "transactiontime", "time", "date"],
 };
+
+/** Columns of `time` that have the time of the transaction, not that of its settlement. */
+const TRANSACTION_TIMES = ["transactiontime", "transactiondate"];
+
+export interface ReportLine extends FileLine {
+  /** False: `day` is null, or the day of the transaction. */
+  hasSettlementDay: boolean;
+}
 
 export { LINE_KINDS } from "../../db/reconciliation_lines.ts";
 
@@ -44,7 +52,7 @@ const MAX_LINE_BYTES = 64 * 1024;
 export async function* readReport(
   file: ReadableStream<Uint8Array>,
   names: ColumnNames,
-): AsyncGenerator<FileLine, void> {
+): AsyncGenerator<ReportLine, void> {
   const errors: FieldError[] = [];
   const fail = (line: number, message: string) => {
     errors.push({ field: `line ${line}`, message });
@@ -63,12 +71,15 @@ export async function* readReport(
   source.on("error", (error) => parser.destroy(error));
   source.pipe(parser);
   let width = 0;
+  let hasSettlementTimes = false;
   try {
     for await (const { record, info } of parser as AsyncIterable<ParsedRecord>) {
       const line = info.lines;
       if (columns === null) {
         columns = findColumns(record, names);
         width = record.length;
+        const timeHeader = record[columns.get("time") ?? -1] ?? "";
+        hasSettlementTimes = !TRANSACTION_TIMES.includes(normalize(timeHeader));
         continue;
       }
       if (record.length !== width) {
@@ -77,7 +88,9 @@ export async function* readReport(
       }
       const read = readLine(record, columns, line);
       if (typeof read === "string") fail(line, read);
-      else if (errors.length === 0) yield read;
+      else if (errors.length === 0) {
+        yield { ...read, hasSettlementDay: hasSettlementTimes && read.day !== null };
+      }
     }
   } catch (error) {
     throw asServiceError(error, errors);
@@ -202,7 +215,11 @@ function readLine(
   const transaction_id = cell("transaction_id");
   if (order_id === null && transaction_id === null) return "has no order id or transaction id";
   for (const id of [order_id, transaction_id, cell("refund_key")]) {
-    if (id !== null && !/^[\p{L}\p{N}\p{P}\p{S} ]{1,255}$/u.test(id)) return "has an invalid id";
+    if (id !== null && !PRINTABLE.test(id)) return "has an invalid id";
+  }
+  const [type, status] = [nameOf(cell("type")), nameOf(cell("status"))];
+  if (status !== null && !PRINTABLE.test(status)) {
+    return `has an invalid status: ${shorten(cell("status"))}`;
   }
   const amount = parseCents(cell("amount"));
   if (amount === null || amount % 100 !== 0 || Math.abs(amount) > MAX_AMOUNT * 100) {
@@ -215,8 +232,7 @@ function readLine(
   if (cell("time") !== null && day === null) {
     return `has an invalid time: ${shorten(cell("time"))}; use 2026-03-05 or 2026-03-05 10:15:00`;
   }
-  const status = cell("status")?.toLowerCase().replaceAll(/[ -]+/g, "_") ?? null;
-  const kind = kindOf(cell("type") ?? status, amount);
+  const kind = kindOf(type, status, amount);
   if (kind === null) return `has an unknown type: ${shorten(cell("type") ?? cell("status"))}`;
   return {
     line,
@@ -224,12 +240,21 @@ function readLine(
     order_id,
     transaction_id,
     refund_key: cell("refund_key"),
-    status,
+    // A report can have the status of an unpaid transaction as its type.
+    status: status ?? (kind === "status" ? type : null),
     amount: Math.abs(amount) / 100,
     fee_cents: fee,
     net_cents: net,
     day,
   };
+}
+
+/** What an id or a status may contain; PostgreSQL cannot store NUL. */
+const PRINTABLE = /^[\p{L}\p{N}\p{P}\p{S} ]{1,255}$/u;
+
+/** `Partial Refund` is `partial_refund`. */
+function nameOf(text: string | null): string | null {
+  return text?.toLowerCase().replaceAll(/[ -]+/g, "_") ?? null;
 }
 
 function shorten(text: string | null): string {
@@ -239,15 +264,21 @@ function shorten(text: string | null): string {
 /** The statuses of unpaid transactions. */
 const UNPAID = ["pending", "authorize", "deny", "cancel", "expire", "failure"];
 
-function kindOf(type: string | null, amount: number): FileLine["kind"] | null {
-  if (type === null) return amount < 0 ? "refund" : "settlement";
-  const name = type.toLowerCase().replaceAll(/[ -]+/g, "_");
+const PAID = ["settlement", "capture", "payment", "success", "sale"];
+
+/** Null: unknown. The type of a line that is not paid can still be `Payment`. */
+function kindOf(
+  type: string | null,
+  status: string | null,
+  amount: number,
+): FileLine["kind"] | null {
+  const name = type ?? status;
+  if (name === null) return amount < 0 ? "refund" : "settlement";
   if (name.includes("chargeback")) return "chargeback";
   if (name.includes("refund")) return "refund";
   if (UNPAID.includes(name)) return "status";
-  return ["settlement", "capture", "payment", "success", "sale"].includes(name)
-    ? "settlement"
-    : null;
+  if (!PAID.includes(name)) return null;
+  return status !== null && UNPAID.includes(status) ? "status" : "settlement";
 }
 
 /** Reads `44000.00`, `44,000.00`, `44.000,00`, `-880.5`; null: invalid, or too many digits. */
@@ -266,16 +297,24 @@ export function parseCents(text: string | null): number | null {
 
 const ZONE = "Asia/Jakarta";
 
-/** The day in Jakarta; null: not a time. The gateway's times without a zone are Jakarta times. */
+/**
+ * The day in Jakarta; null: not a time, or a year that no report has and PostgreSQL may reject. The
+ * gateway's times without a zone are Jakarta times.
+ */
 function dayOf(text: string): string | null {
   try {
-    if (/(z|[+-]\d\d:?\d\d)$/i.test(text) && text.length > 16) {
-      const iso = text.replace(" ", "T").replace(" ", "");
-      return Temporal.Instant.from(iso).toZonedDateTimeISO(ZONE).toPlainDate().toString();
-    }
-    if (!/^\d{4}-\d\d-\d\d([ T]\d\d:\d\d(:\d\d(\.\d+)?)?)?$/.test(text)) return null;
-    return Temporal.PlainDate.from(text.slice(0, 10)).toString();
+    const date = dateOf(text);
+    return date === null || date.year < 1970 || date.year > 9999 ? null : date.toString();
   } catch {
     return null;
   }
+}
+
+function dateOf(text: string): Temporal.PlainDate | null {
+  if (/(z|[+-]\d\d:?\d\d)$/i.test(text) && text.length > 16) {
+    const iso = text.replace(" ", "T").replace(" ", "");
+    return Temporal.Instant.from(iso).toZonedDateTimeISO(ZONE).toPlainDate();
+  }
+  if (!/^\d{4}-\d\d-\d\d([ T]\d\d:\d\d(:\d\d(\.\d+)?)?)?$/.test(text)) return null;
+  return Temporal.PlainDate.from(text.slice(0, 10));
 }

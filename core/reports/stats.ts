@@ -48,6 +48,13 @@ const DEFAULT_DAYS = 30;
 
 const RETRY_SECONDS = 60;
 
+/**
+ * PostgreSQL rejects the years of JavaScript that have a sign. The last day of 1969 is included,
+ * because 1970 in Jakarta begins on that day in UTC.
+ */
+const FIRST_TIME = new Date(Date.UTC(1969, 11, 31));
+const END_OF_TIMES = new Date(Date.UTC(10_000, 0, 1));
+
 export async function readPaymentStats(
   { database, clock }: { database: Database; clock: Clock },
   caller: Caller,
@@ -153,6 +160,9 @@ function parseHour(field: string, text: string, timeZone: string): Date {
       "must be a day such as 2026-03-05, or a time such as " +
         "2026-03-05T09:00:00+07:00",
     );
+  }
+  if (time < FIRST_TIME || time >= END_OF_TIMES) {
+    throw invalidField(field, "must be in the years 1970 to 9999");
   }
   if (time.getTime() % HOUR_MS === 0) return time;
   if (isDay(text)) throw unsupportedZone();

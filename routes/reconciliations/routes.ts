@@ -52,7 +52,8 @@ const uploadRoute = createRoute({
     "required. Times without a zone are those of Jakarta.\n\n" +
     "A file is used as a whole or not at all: if a line is invalid, the error is " +
     "`validation_error`, and `errors` names up to 20 lines by their numbers. If the same file was " +
-    "uploaded before, with the same `columns`, the response is 200 with the existing result.",
+    "uploaded before, with the same `columns`, the response is 200 with the existing result; with " +
+    "`confirm_checks=true`, the checks above 1,000 are then queued.",
   tags: ["Reports"],
   request: {
     query: z.object({

@@ -45,7 +45,7 @@ export const ReconciliationSchema = z.object({
     missing_here: count("Lines without a payment or refund here."),
     missing_there: count(
       "Payments that were settled on the days of the file, but are not in it; null if the file " +
-        "has no times.",
+        "has no settlement times.",
     ).nullable(),
   }).nullable().openapi({ description: "Null until `status` is `succeeded`." }),
   days: z.array(z.object({

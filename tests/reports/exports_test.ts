@@ -17,7 +17,8 @@ import { until } from "../support/until.ts";
 async function readCsv(response: Response): Promise<Record<string, string>[]> {
   const text = await response.text();
   assert.equal(response.status, 200, text);
-  return parse(text, { columns: true, record_delimiter: "\r\n", bom: true });
+  // As spreadsheets do: each of these ends a row, except in quotes.
+  return parse(text, { columns: true, record_delimiter: ["\r\n", "\n", "\r"], bom: true });
 }
 
 Deno.test("payment export: contains the amounts and states of the listed payments, newest first", async () => {
@@ -170,6 +171,22 @@ Deno.test("CSV cell: gets an apostrophe if a spreadsheet would run it, and can b
   for (const text of [...dangerous, ...harmless, "'x", "''"]) {
     assert.equal(neutralize(text).replace(/^'/, ""), text);
   }
+});
+
+Deno.test("invoice export: a line break in a text starts no new row, so that no formula begins there", async () => {
+  await using payments = await openPayments();
+  const texts = ["Thanks\n=cmd|' /C calc'!A0", "Thanks\r=1+1", "Thanks\r\n@SUM(A1)", "Thanks\r"];
+  for (const notes of texts) {
+    const response = await payments.post("/invoices/", {
+      customer_name: "Budi",
+      due_date: "2099-12-31",
+      items: [{ description: "Beans", price: 75_000, quantity: 2 }],
+      notes,
+    });
+    assert.equal(response.status, 201, await response.text());
+  }
+  const rows = await readCsv(await payments.get("/exports/invoices/"));
+  assert.deepEqual(rows.map(({ notes }) => notes).toSorted(), texts.toSorted());
 });
 
 Deno.test("payment export: begins with a byte order mark only on request", async () => {

@@ -3,66 +3,24 @@ import { randomUUID } from "node:crypto";
 import { newId } from "../../core/ids.ts";
 import { PostponeJob } from "../../core/jobs/task.ts";
 import { prune } from "../../core/prune.ts";
-import { createReconcile } from "../../core/reports/reconcile.ts";
 import { parseCents } from "../../core/reports/report_file.ts";
 import type { Database, Sql } from "../../db/database.ts";
-import type { GatewayJob } from "../../db/jobs.ts";
 import { loadMigrations } from "../../db/migrations.ts";
 import { BEFORE_FIRST_LINE, deleteLines } from "../../db/reconciliation_lines.ts";
 import { createDatabase, runSql } from "../support/database/database.ts";
-import type { TestAppOptions } from "../support/app.ts";
 import type { Json } from "../support/gateway/sandbox.ts";
-import { openPayments, type Payment, type TestPayments } from "../support/payments/payments.ts";
+import type { Payment } from "../support/payments/payments.ts";
 import { assertProblem } from "../support/problem.ts";
-
-interface TestReports extends TestPayments {
-  staff: string;
-}
-
-async function openReports(options: Partial<TestAppOptions> = {}): Promise<TestReports> {
-  const payments = await openPayments(options);
-  const staff = await payments.app.createKey({ userId: "carol", isStaff: true });
-  return Object.assign(payments, { staff });
-}
-
-type Body = string | Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array>;
-
-async function upload({ app, staff }: TestReports, body: Body, query = "", key = staff) {
-  return await app.as(key, `/reconciliations/${query}`, {
-    method: "POST",
-    body,
-    headers: { "Content-Type": "text/csv" },
-  });
-}
-
-/** Runs the job of a reconciliation, as a worker does. */
-async function runJob({ app }: TestPayments, id: string, stopping = new AbortController().signal) {
-  const context = { signal: new AbortController().signal, stopping };
-  return await createReconcile(app.deps).run({ subject_id: id } as GatewayJob, context);
-}
-
-/** Uploads a file and compares it; returns the reconciliation and its differences. */
-async function reconcile(reports: TestReports, body: Body, query = "") {
-  const response = await upload(reports, body, query);
-  assert.equal(response.status, 202, await response.clone().text());
-  const { id } = await response.json();
-  assert.ok(response.headers.get("location")!.endsWith(`/reconciliations/${id}/`));
-  await runJob(reports, id);
-  const read = async (path: string) =>
-    await (await reports.get(`/reconciliations/${id}/${path}`, reports.staff)).json();
-  return { ...await read(""), differences: await read("differences/") } as Json;
-}
-
-async function queuedChecks({ app }: TestPayments): Promise<Json[]> {
-  return await app.database.query((sql) =>
-    sql`
-      select subject_id, rank, run_at from gateway.jobs
-      where task = 'check_payment_status' and status = 'queued' and rank = 2
-      order by run_at, subject_id`
-  );
-}
-
-const today = () => new Date(Date.now() + 7 * 3_600_000).toISOString().slice(0, 10);
+import {
+  type Body,
+  insertDifferent,
+  openReports,
+  queuedChecks,
+  reconcile,
+  runJob,
+  today,
+  upload,
+} from "../support/reports/reconciliations.ts";
 
 Deno.test("reconciliation: the gateway's settlement report matches refunds, chargebacks and partial captures", async () => {
   await using reports = await openReports();
@@ -221,6 +179,16 @@ const BAD_FILES: Record<string, [Body, RegExp]> = {
   "has fractions of a rupiah": [`${HEADER}A,t,10.50,1,2026-03-05\n`, /line 2 .*invalid amount/],
   "has an invalid fee": [`${HEADER}A,t,10,free,2026-03-05\n`, /line 2 .*invalid fee/],
   "has an invalid time": [`${HEADER}A,t,10,1,2026-02-30\n`, /line 2 .*invalid time/],
+  "has a time in the year 0": [`${HEADER}A,t,10,1,0000-01-01\n`, /line 2 .*invalid time/],
+  "has a time after the year 9999": [
+    `${HEADER}A,t,10,1,+012026-01-01T00:00:00Z\n`,
+    /line 2 .*invalid time/,
+  ],
+  "has NUL in a status": ["order_id,amount,status\nA,10,refund\0\n", /line 2 .*invalid status/],
+  "has NUL in a status and a valid type": [
+    "order_id,amount,type,status\nA,10,payment,\0x\n",
+    /line 2 .*invalid status/,
+  ],
   "has a line without ids": [`${HEADER},,10,1,2026-03-05\n`, /line 2 has no order id/],
   "has control characters in an id": [`${HEADER}A\u0007,t,10,1,2026-03-05\n`, /invalid id/],
   "has more than 1,000 days": [
@@ -311,23 +279,6 @@ Deno.test("reconciliation: only staff upload; viewers read the result, other cal
     await assertProblem(await reports.get(missing, viewer), 404, "not_found");
   }
 });
-
-/** Inserts payments that are paid here with 1,000, and returns a file that says 2,000. */
-async function insertDifferent({ app }: TestPayments, count: number): Promise<string> {
-  const now = new Date();
-  const ids = Array.from({ length: count }, () => newId(now));
-  await app.database.query((sql) =>
-    sql`
-      insert into gateway.payments (id, user_id, order_id, transaction_id, payment_type,
-        gross_amount, captured_amount, currency, transaction_status, sent_at, created_at,
-        updated_at)
-      select id, 'alice', 'o-' || number, 't-' || number, 'gopay', 1000, 1000, 'IDR', 'settlement',
-        now(), now(), now()
-      from unnest(${sql.array(ids)}::uuid[]) with ordinality wanted (id, number)`
-  );
-  const lines = ids.map((_, index) => `o-${index + 1},t-${index + 1},2000\n`);
-  return `order_id,transaction_id,amount\n${lines.join("")}`;
-}
 
 Deno.test("reconciliation: queues at most 1,000 checks unless they are confirmed, and continues after an interruption", async () => {
   await using reports = await openReports();

@@ -232,6 +232,10 @@ Deno.test("stats: reject an invalid range, zone or group and name the parameter"
     "from=yesterday": "from",
     "from=2031-02-30": "from",
     "from=2031-03-05T10:30:00Z": "from",
+    "from=0000-01-01&to=2031-03-05&time_zone=UTC": "from",
+    "from=0000-01-01&to=0000-01-05&time_zone=UTC": "to",
+    "from=%2B012026-01-01T00:00:00Z&to=%2B012026-01-02T00:00:00Z": "to",
+    "from=9999-12-31&to=9999-12-31T23:00:00-12:00": "to",
     "from=2031-03-05&to=2031-03-05": "to",
     "from=2031-03-05&to=2031-03-04": "to",
     "from=2031-03-05&interval=year": "interval",
@@ -245,6 +249,20 @@ Deno.test("stats: reject an invalid range, zone or group and name the parameter"
     const response = await payments.get(`/stats/payments/?${query}`);
     const { errors } = await assertProblem(response, 400, "validation_error");
     assert.deepEqual(errors!.map(({ field }) => field), [field], query);
+  }
+});
+
+Deno.test("stats: accept the first and the last days that PostgreSQL can compare", async () => {
+  await using payments = await openStats();
+  await updateStats(payments.app.deps);
+  for (const zone of ["Asia/Jakarta", "UTC", "Etc/GMT-14", "Etc/GMT%2B12"]) {
+    for (const range of ["from=1970-01-01&to=1970-01-02", "from=9999-12-30&to=9999-12-31"]) {
+      for (const interval of ["hour", "day", "week", "month"]) {
+        const query = `${range}&interval=${interval}&time_zone=${zone}`;
+        const response = await payments.get(`/stats/payments/?${query}`);
+        assert.equal(response.status, 200, `${query}: ${await response.text()}`);
+      }
+    }
   }
 });
 

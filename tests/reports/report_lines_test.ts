@@ -1,0 +1,187 @@
+import assert from "node:assert/strict";
+import type { Database } from "../../db/database.ts";
+import type { Json } from "../support/gateway/sandbox.ts";
+import {
+  insertDifferent,
+  openReports,
+  queuedChecks,
+  reconcile,
+  runJob,
+  today,
+  upload,
+} from "../support/reports/reconciliations.ts";
+
+/** Line numbers and results of the differences. */
+function differencesOf({ differences }: Json): [number | null, string][] {
+  return differences.map(({ line, result }: Json) => [line, result]);
+}
+
+Deno.test("reconciliation: a line with the type Payment and the status of an unpaid transaction is compared by its status", async () => {
+  await using reports = await openReports();
+  const paid = await reports.paid("gopay", { gross_amount: 50_000 });
+  const pending = await reports.charge("gopay", { gross_amount: 60_000 });
+  const refunded = await reports.paid("gopay", { gross_amount: 70_000 });
+  const refund = await reports.post(`/payments/${refunded.id}/refund/`, { amount: 7_000 });
+  assert.equal(refund.status, 200);
+  const result = await reconcile(
+    reports,
+    "Order ID,Gross Amount,Type,Transaction Status\n" +
+      `${paid.order_id},50000,Payment,deny\n` +
+      `${paid.order_id},50000,Payment,Settlement\n` +
+      `${pending.order_id},60000,Payment,Pending\n` +
+      `${refunded.order_id},7000,Refund,Pending\n`,
+  );
+  assert.deepEqual(differencesOf(result), [[2, "status_differs"]]);
+  const [{ kind, status, known_status }] = result.differences;
+  assert.deepEqual([kind, status, known_status], ["status", "deny", "settlement"]);
+});
+
+Deno.test("reconciliation: the status of an unpaid transaction can be in the column of types", async () => {
+  await using reports = await openReports();
+  const pending = await reports.charge("gopay", { gross_amount: 60_000 });
+  const paid = await reports.paid("gopay", { gross_amount: 50_000 });
+  const result = await reconcile(
+    reports,
+    `order_id,amount,type\n${pending.order_id},60000,Pending\n${paid.order_id},50000,Pending\n`,
+  );
+  assert.deepEqual(differencesOf(result), [[3, "status_differs"]]);
+  assert.equal(result.differences[0].status, "pending");
+});
+
+Deno.test("reconciliation: a report with transaction times only is not searched for missing payments", async () => {
+  await using reports = await openReports();
+  const paid = await reports.paid("gopay", { gross_amount: 50_000 });
+  await reports.paid("gopay", { gross_amount: 60_000 });
+  const line = `${paid.order_id},50000,${today()} 10:00:00\n`;
+  const result = await reconcile(reports, `order_id,amount,Transaction Time\n${line}`);
+  assert.deepEqual(result.results, {
+    matched: 1,
+    amount_differs: 0,
+    status_differs: 0,
+    missing_here: 0,
+    missing_there: null,
+  });
+  assert.deepEqual([result.first_day, result.days[0].date], [today(), today()]);
+  assert.deepEqual(
+    [result.differences, result.open_differences, result.queued_checks],
+    [[], 0, 0],
+  );
+  const [listed] = await (await reports.get("/reconciliations/", reports.staff)).json();
+  assert.equal(listed.results.missing_there, null);
+  const named = encodeURIComponent('{"time":"Transaction Date"}');
+  const byName = await reconcile(
+    reports,
+    `order_id,amount,Transaction Date\n${line}`,
+    `?columns=${named}`,
+  );
+  assert.equal(byName.results.missing_there, null);
+  for (const header of ["Settlement Time", "Settlement Date", "Time"]) {
+    const settled = await reconcile(reports, `order_id,amount,${header}\n${line}`);
+    assert.equal(settled.results.missing_there, 1, header);
+  }
+});
+
+Deno.test("reconciliation: uses the settlement date of a report that has a transaction time, too", async () => {
+  await using reports = await openReports();
+  const { days, results } = await reconcile(
+    reports,
+    "order_id,amount,Transaction Time,Settlement Date\nA,1000,2026-03-05 23:50:00,2026-03-06\n",
+  );
+  assert.equal(days[0].date, "2026-03-06");
+  assert.equal(results.missing_there, 0);
+});
+
+Deno.test("reconciliation: a payment is missing in a report that only has its refunds and chargebacks", async () => {
+  await using reports = await openReports();
+  const refunded = await reports.paid("gopay", { gross_amount: 50_000 });
+  const refund = await reports.post(`/payments/${refunded.id}/refund/`, { amount: 4_000 });
+  assert.equal(refund.status, 200);
+  const denied = await reports.paid("gopay", { gross_amount: 60_000 });
+  const result = await reconcile(
+    reports,
+    "order_id,amount,type,settlement_time\n" +
+      `${refunded.order_id},4000,refund,${today()}\n` +
+      `${refunded.order_id},5000,refund,${today()}\n` +
+      `${refunded.order_id},6000,chargeback,${today()}\n` +
+      `${denied.order_id},60000,deny,${today()}\n`,
+  );
+  assert.deepEqual(differencesOf(result), [
+    [null, "missing_there"],
+    [3, "missing_here"],
+    [4, "status_differs"],
+    [5, "status_differs"],
+  ]);
+  assert.equal(result.differences[0].payment_id, refunded.id);
+});
+
+Deno.test("reconciliation: a refunded payment is not missing in a report with one line per transaction", async () => {
+  await using reports = await openReports();
+  const refunded = await reports.paid("gopay", { gross_amount: 50_000 });
+  const refund = await reports.post(`/payments/${refunded.id}/refund/`, {});
+  assert.equal(refund.status, 200);
+  const result = await reconcile(
+    reports,
+    "order_id,amount,transaction_status,settlement_time\n" +
+      `${refunded.order_id},50000,Refund,${today()}\n`,
+  );
+  assert.deepEqual(differencesOf(result), []);
+});
+
+Deno.test("reconciliation: the same file with confirm_checks queues the other checks, each once", async () => {
+  await using reports = await openReports();
+  const file = await insertDifferent(reports, 1_200);
+  const { id, queued_checks } = await reconcile(reports, file);
+  assert.equal(queued_checks, 1_000);
+  const before = await queuedChecks(reports);
+  await reports.app.database.query((sql) =>
+    sql`
+      delete from gateway.jobs where task = 'reconcile'
+        or subject_id = ${before[0]!.subject_id} and task = 'check_payment_status'`
+  );
+  const jobs = async () =>
+    await reports.app.database.query((sql) =>
+      sql`select subject_id from gateway.jobs where task = 'reconcile'`
+    );
+  assert.equal((await upload(reports, file)).status, 200);
+  assert.equal((await jobs()).length, 0, "not confirmed");
+  const confirmed = await upload(reports, file, "?confirm_checks=true");
+  assert.equal(confirmed.status, 200);
+  assert.equal((await confirmed.json()).id, id);
+  assert.deepEqual((await jobs()).map(({ subject_id }) => subject_id), [id]);
+  for (let runs = 0; runs < 2; runs++) {
+    await runJob(reports, id);
+    const checks = await queuedChecks(reports);
+    assert.equal(checks.length, 1_199, "a payment that was checked is not checked again");
+    const ended = await (await reports.get(`/reconciliations/${id}/`, reports.staff)).json();
+    assert.deepEqual([ended.status, ended.queued_checks], ["succeeded", 1_200]);
+  }
+  await reports.app.database.query((sql) => sql`delete from gateway.jobs where task = 'reconcile'`);
+  await upload(reports, file, "?confirm_checks=true");
+  assert.equal((await jobs()).length, 0, "confirmed before");
+});
+
+Deno.test("reconciliation: a confirmation that arrives while the file is compared queues all checks", async () => {
+  await using reports = await openReports();
+  const file = await insertDifferent(reports, 1_200);
+  const { id } = await (await upload(reports, file)).json();
+  let checks = 0;
+  const { database } = reports.app.deps;
+  const confirmBefore = async (name?: string) => {
+    if (name !== "queue checks" || ++checks !== 2) return;
+    const confirmed = await upload(reports, file, "?confirm_checks=true");
+    assert.equal(confirmed.status, 200);
+  };
+  const confirming: Database = {
+    ...database,
+    query: async (work, name) => (await confirmBefore(name), await database.query(work, name)),
+    transaction: async (work, name) => (
+      await confirmBefore(name), await database.transaction(work, name)
+    ),
+  };
+  const deps = { ...reports.app.deps, database: confirming };
+  await runJob({ ...reports, app: { ...reports.app, deps } }, id);
+  assert.ok(checks >= 2);
+  assert.equal((await queuedChecks(reports)).length, 1_200);
+  const ended = await (await reports.get(`/reconciliations/${id}/`, reports.staff)).json();
+  assert.equal(ended.queued_checks, 1_200);
+});
