@@ -51,6 +51,7 @@ export interface ReconciliationSummary {
 export interface Reconciliation {
   id: string;
   user_id: string;
+  /** `uploading`: the upload has not ended, or the deletion has begun. */
   status: (typeof RECONCILIATION_STATUSES)[number] | "uploading";
   job_id: string | null;
   line_count: number;
@@ -91,7 +92,10 @@ export async function findByFile(sql: Sql, hash: Uint8Array): Promise<Reconcilia
   return row ?? null;
 }
 
-/** Throws a unique violation if another upload of the same file has ended first. */
+/**
+ * Throws a unique violation if another upload of the same file has ended first. Null: the upload was
+ * deleted.
+ */
 export async function endUpload(
   sql: Sql,
   id: string,
@@ -103,13 +107,15 @@ export async function endUpload(
     summary: ReconciliationSummary;
     jobId: string;
   },
-): Promise<void> {
-  await sql`
+): Promise<Reconciliation | null> {
+  const [row] = await sql<[Reconciliation?]>`
     update gateway.reconciliations set status = 'queued', file_hash = ${upload.hash},
       line_count = ${upload.lineCount}, first_day = ${upload.firstDay}::date,
       last_day = ${upload.lastDay}::date, job_id = ${upload.jobId},
       summary = ${JSON.stringify(upload.summary)}::text::json
-    where id = ${id}`;
+    where id = ${id}
+    returning ${sql.unsafe(COLUMNS)}`;
+  return row ?? null;
 }
 
 export async function findReconciliation(sql: Sql, id: string): Promise<Reconciliation | null> {
@@ -135,7 +141,25 @@ export async function listReconciliations(
     order by id desc limit ${limit}`;
 }
 
-/** Stores how far the file is compared, also in its job. False: the reconciliation was deleted. */
+/**
+ * Locks a file until the end of the transaction. False: since this progress was read, another run of
+ * the job has continued or ended the file, or its deletion has begun.
+ */
+export async function lockProgress(
+  sql: Sql,
+  id: string,
+  { comparedTo, searched }: { comparedTo: number; searched: SettledPosition | null },
+): Promise<boolean> {
+  const rows = await sql`
+    select from gateway.reconciliations
+    where id = ${id} and status in ('queued', 'running') and compared_to = ${comparedTo}
+      and (summary ->> 'searched')::jsonb
+        is not distinct from ${searched && JSON.stringify(searched)}::text::jsonb
+    for no key update`;
+  return rows.length > 0;
+}
+
+/** Stores how far the file is compared, also in its job. Call `lockProgress` first. */
 export async function storeProgress(
   sql: Sql,
   { id, job_id, line_count }: Reconciliation,
@@ -144,8 +168,8 @@ export async function storeProgress(
     comparedLines: number;
     summary: ReconciliationSummary;
   },
-): Promise<boolean> {
-  const { count } = await sql`
+): Promise<void> {
+  await sql`
     update gateway.reconciliations set status = 'running', compared_to = ${comparedTo},
       summary = ${JSON.stringify(summary)}::text::json
     where id = ${id}`;
@@ -157,9 +181,22 @@ export async function storeProgress(
   await sql`
     update gateway.jobs set result = ${progress}::text::json
     where id = ${job_id} and status = 'running'`;
-  return count > 0;
 }
 
+/** The job of a file that is not compared yet; null: there is no such file. Locks the file. */
+export async function lockJobId(sql: Sql, id: string): Promise<string | null> {
+  const [row] = await sql<[{ job_id: string }?]>`
+    select job_id from gateway.reconciliations
+    where id = ${id} and status in ('queued', 'running')
+    for no key update`;
+  return row?.job_id ?? null;
+}
+
+export async function storeJobId(sql: Sql, id: string, jobId: string): Promise<void> {
+  await sql`update gateway.reconciliations set job_id = ${jobId} where id = ${id}`;
+}
+
+/** Call `lockProgress` first. */
 export async function endReconciliation(
   sql: Sql,
   id: string,
@@ -186,8 +223,8 @@ export async function storeQueuedChecks(sql: Sql, id: string, queuedChecks: numb
 }
 
 /**
- * A reconciliation that has to be deleted: its id is before `end`, or it is an unfinished upload
- * whose id is before `abandonedEnd`.
+ * A reconciliation that has to be deleted: its id is before `end`, or it is an unfinished upload or
+ * deletion, and its id is before `abandonedEnd`.
  */
 export async function findOldReconciliation(
   sql: Sql,
@@ -201,6 +238,14 @@ export async function findOldReconciliation(
         where id < ${abandonedEnd} and status = 'uploading' order by id limit 1)
     ) old limit 1`;
   return row?.id ?? null;
+}
+
+/**
+ * Hides a reconciliation, and keeps its job from storing lines, before its lines are deleted. There is
+ * no condition on the status, so that it waits for an `endUpload` whose transaction is not over.
+ */
+export async function beginDeletion(sql: Sql, id: string): Promise<void> {
+  await sql`update gateway.reconciliations set status = 'uploading' where id = ${id}`;
 }
 
 /** The caller deletes the lines first. */

@@ -62,11 +62,11 @@ export function addReconciliations({ deps, root, router, signedIn, page }: Conso
     const columns = columnsOf(fields);
     const isConfirmed = fields.get("confirm_checks") === "true";
     try {
-      const { reconciliation, isNew } = await uploadReport(deps, caller, file, {
+      const { reconciliation, isQueued } = await uploadReport(deps, caller, file, {
         columns,
         isConfirmed,
       });
-      const known = isNew ? "" : "?done=known";
+      const known = isQueued ? "" : "?done=known";
       return c.redirect(`${root}${PATH}${reconciliation.id}/${known}`, 303);
     } catch (thrown) {
       if (!(thrown instanceof ServiceError)) throw thrown;

@@ -6,7 +6,8 @@
 
 import { MAX, NIL } from "uuid";
 import type { Sql } from "../../db/database.ts";
-import { insertJobs, JOB_RANKS } from "../../db/jobs.ts";
+import { findJob } from "../../db/job_queries.ts";
+import { type DueJob, insertJobs, JOB_RANKS, type NewJob, requeueJob } from "../../db/jobs.ts";
 import * as lines from "../../db/reconciliation_lines.ts";
 import * as db from "../../db/reconciliations.ts";
 import { PostponeJob, type Task } from "../jobs/task.ts";
@@ -30,11 +31,41 @@ const CHECK_INTERVAL_MS = 1_000;
 /** The time of one run. Then the job is postponed, before it reaches its own time limit. */
 const MAX_RUN_MS = 45_000;
 
+export function newReconcileJob(
+  { id, user_id }: Pick<db.Reconciliation, "id" | "user_id">,
+  now: Date,
+): NewJob {
+  return newJob(RECONCILE, { id, user_id }, { reconciliation_id: id }, { runAt: now, now });
+}
+
+/**
+ * Queues the job of a file again if the job has failed, or a new one if it was deleted: failed jobs
+ * are deleted after their retention period. Null: the job is queued or running, or has succeeded.
+ */
+export async function queueAgain(
+  { database, clock, jobQueue }: PaymentDeps,
+  file: db.Reconciliation,
+): Promise<DueJob | null> {
+  if (file.status === "succeeded") return null;
+  const now = new Date(clock());
+  const queued = await database.transaction(async (sql) => {
+    const jobId = await db.lockJobId(sql, file.id);
+    if (jobId === null) return null;
+    const job = await findJob(sql, jobId);
+    if (job) return await requeueJob(sql, jobId, now);
+    const [inserted] = await insertJobs(sql, [newReconcileJob(file, now)]);
+    await db.storeJobId(sql, file.id, inserted!.id);
+    return inserted!;
+  }, "queue reconciliation again");
+  if (queued) jobQueue.enqueue(queued);
+  return queued;
+}
+
 /** One run of the job. */
 interface Run {
   deps: PaymentDeps;
   file: db.Reconciliation;
-  /** As it is stored; each transaction replaces it. */
+  /** As it is stored; each transaction that changes it replaces it. */
   summary: db.ReconciliationSummary;
   /** The number of the last line that has been compared. */
   comparedTo: number;
@@ -75,6 +106,21 @@ async function compareFile(run: Run): Promise<boolean> {
     await end(run);
 }
 
+/**
+ * Runs statements in a transaction, if the stored progress is still that of this run. A worker that was
+ * paused has lost its lease: meanwhile another run may have continued the file, or ended it and deleted
+ * the lines that agree. Then the job is postponed, and the next run starts from the stored progress.
+ */
+async function write<T>(run: Run, work: (sql: Sql) => Promise<T>, name: string): Promise<T> {
+  const { deps: { database, clock }, file: { id } } = run;
+  return await database.transaction(async (sql) => {
+    const progress = { comparedTo: run.comparedTo, searched: run.summary.searched };
+    const isCurrent = await db.lockProgress(sql, id, progress);
+    if (!isCurrent) throw new PostponeJob(new Date(clock()));
+    return await work(sql);
+  }, name);
+}
+
 async function compareLines(run: Run): Promise<boolean> {
   const { deps: { database }, file: { id } } = run;
   while (!run.isOver()) {
@@ -83,7 +129,7 @@ async function compareLines(run: Run): Promise<boolean> {
       "list lines",
     );
     if (batch.length === 0) return true;
-    await database.transaction(async (sql) => {
+    await write(run, async (sql) => {
       const compared = await compareBatch(sql, id, batch);
       await lines.storeResults(sql, id, compared);
       const results = { ...run.summary.results };
@@ -118,11 +164,7 @@ async function storeProgress(
 ): Promise<void> {
   const { missing_there: _, ...ofLines } = summary.results;
   const comparedLines = Object.values(ofLines).reduce((sum, count) => sum + count, 0);
-  const progress = { comparedTo, comparedLines, summary };
-  const isStored = await db.storeProgress(sql, run.file, progress);
-  // The reconciliation was deleted meanwhile. The error rolls the transaction back. The next run
-  // does not find the reconciliation, and ends.
-  if (!isStored) throw new PostponeJob(new Date(run.deps.clock()));
+  await db.storeProgress(sql, run.file, { comparedTo, comparedLines, summary });
   Object.assign(run, { summary, comparedTo });
 }
 
@@ -137,18 +179,19 @@ async function findMissing(run: Run): Promise<boolean> {
   const first = { settlement_time: startOf(first_day, 0).toISOString(), payment_id: NIL };
   while (!run.isOver()) {
     const after = run.summary.searched ?? first;
+    if (after.payment_id === last.payment_id) return true;
     const page = await database.query(
       (sql) => lines.listSettled(sql, id, after, end, BATCH),
       "list settled payments",
     );
-    if (page.length === 0) return true;
     const { results } = run.summary;
     const known = results.missing_there ?? 0;
     const missing = page.filter(({ is_missing }) => is_missing)
       .map((payment, index) => missingLine(payment, -(known + index + 1)));
-    const { exact_time: settlement_time, id: payment_id } = page.at(-1)!;
-    const searched = page.length < BATCH ? last : { settlement_time, payment_id };
-    await database.transaction(async (sql) => {
+    const searched = page.length < BATCH ? last : positionOf(page.at(-1)!);
+    // Also stored if the page is empty: otherwise another run could search again after this one has
+    // deleted the lines that agree.
+    await write(run, async (sql) => {
       if (missing.length > 0) await lines.insertLines(sql, id, missing);
       const missing_there = known + missing.length;
       const summary = { ...run.summary, results: { ...results, missing_there }, searched };
@@ -158,10 +201,13 @@ async function findMissing(run: Run): Promise<boolean> {
   return false;
 }
 
-function missingLine(
-  payment: Awaited<ReturnType<typeof lines.listSettled>>[number],
-  line: number,
-): lines.ComparedLine {
+type SettledPayment = Awaited<ReturnType<typeof lines.listSettled>>[number];
+
+function positionOf({ exact_time, id }: SettledPayment): db.SettledPosition {
+  return { settlement_time: exact_time, payment_id: id };
+}
+
+function missingLine(payment: SettledPayment, line: number): lines.ComparedLine {
   return {
     line,
     kind: "settlement",
@@ -193,7 +239,7 @@ function dayOf(time: Date): string {
     .toPlainDate().toString();
 }
 
-/** Only the differences are kept. */
+/** Only the differences are kept. No run needs the other lines after the end of the search is stored. */
 async function deleteMatched({ deps: { database }, file: { id }, isOver }: Run): Promise<boolean> {
   for (let last: number | null = 0; !isOver();) {
     const step: lines.DeleteStep = { which: "matched", after: last, limit: BATCH };
@@ -204,10 +250,12 @@ async function deleteMatched({ deps: { database }, file: { id }, isOver }: Run):
 }
 
 async function end(run: Run): Promise<boolean> {
-  const { deps: { database, clock }, file: { id } } = run;
-  const queuedChecks = await queueChecks(run.deps, run.file);
+  const { deps: { clock }, file } = run;
+  const insert: InsertChecks = (checks) =>
+    write(run, (sql) => insertJobs(sql, checks), "queue checks");
+  const queuedChecks = await queueChecks(run.deps, file, insert);
   const ended = { queuedChecks, now: new Date(clock()) };
-  await database.query((sql) => db.endReconciliation(sql, id, ended), "end reconciliation");
+  await write(run, (sql) => db.endReconciliation(sql, file.id, ended), "end reconciliation");
   return true;
 }
 
@@ -223,12 +271,17 @@ async function queueConfirmed({ deps, file }: Run): Promise<void> {
     "find reconciliation",
   );
   if (!ended?.is_confirmed || ended.queued_checks < MAX_CHECKS) return;
-  const queuedChecks = await queueChecks(deps, ended);
+  const insert: InsertChecks = (checks) =>
+    database.query((sql) => insertJobs(sql, checks), "queue checks");
+  const queuedChecks = await queueChecks(deps, ended, insert);
   await database.query(
     (sql) => db.storeQueuedChecks(sql, file.id, queuedChecks),
     "store queued checks",
   );
 }
+
+/** Inserts checks and returns the queued jobs. */
+type InsertChecks = (checks: NewJob[]) => Promise<DueJob[]>;
 
 /**
  * Queues a check of each payment that differs, to run one per second. Skips the payments whose checks
@@ -237,6 +290,7 @@ async function queueConfirmed({ deps, file }: Run): Promise<void> {
 async function queueChecks(
   { database, clock, jobQueue }: PaymentDeps,
   { id, is_confirmed, queued_checks: earlier }: db.Reconciliation,
+  insert: InsertChecks,
 ): Promise<number> {
   const limit = is_confirmed ? MAX_CONFIRMED_CHECKS : MAX_CHECKS;
   const now = clock();
@@ -255,9 +309,7 @@ async function queueChecks(
       rank: JOB_RANKS.check,
       run_at: new Date(now + (first - earlier + index) * CHECK_INTERVAL_MS),
     }));
-    const jobs = checks.length === 0
-      ? []
-      : await database.query((sql) => insertJobs(sql, checks), "queue checks");
+    const jobs = checks.length === 0 ? [] : await insert(checks);
     for (const job of jobs) jobQueue.enqueue(job);
     queued += different.length;
     after = different.at(-1)!.id;
@@ -272,10 +324,7 @@ export async function confirmChecks(
   userId: string,
 ): Promise<void> {
   const now = new Date(clock());
-  const job = newJob(RECONCILE, { id, user_id: userId }, { reconciliation_id: id }, {
-    runAt: now,
-    now,
-  });
+  const job = newReconcileJob({ id, user_id: userId }, now);
   const jobs = await database.transaction(async (sql) => {
     const isCompared = await db.confirmChecks(sql, id);
     // The job of the upload reads the confirmation after it has compared the file.

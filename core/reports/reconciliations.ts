@@ -12,10 +12,9 @@ import { type Caller, requireReadAll, requireStaff } from "../auth/caller.ts";
 import { invalidField, ServiceError } from "../errors.ts";
 import { newId } from "../ids.ts";
 import { formatMoney } from "../money.ts";
-import { newJob } from "../outbox.ts";
 import { readPage } from "../page.ts";
 import type { PaymentDeps } from "../payments/payment_record.ts";
-import { confirmChecks, RECONCILE } from "./reconcile.ts";
+import { confirmChecks, newReconcileJob, queueAgain } from "./reconcile.ts";
 import { type ColumnNames, readReport } from "./report_file.ts";
 
 export { type DifferenceResult, DIFFERENCES } from "../../db/reconciliations.ts";
@@ -35,13 +34,16 @@ export interface UploadOptions {
   isConfirmed: boolean;
 }
 
-/** `isNew` is false if the same file was uploaded before with the same columns. */
+/**
+ * `isQueued` is false if the same file was uploaded before with the same columns. If the job of that
+ * file has failed, it is queued again.
+ */
 export async function uploadReport(
   deps: PaymentDeps,
   caller: Caller,
   file: ReadableStream<Uint8Array>,
   { columns, isConfirmed }: UploadOptions,
-): Promise<{ reconciliation: ReconciliationView; isNew: boolean }> {
+): Promise<{ reconciliation: ReconciliationView; isQueued: boolean }> {
   requireStaff(caller);
   const { database, clock } = deps;
   const created_at = new Date(clock());
@@ -54,18 +56,19 @@ export async function uploadReport(
     if (known) {
       await deleteUpload(deps, id);
       if (isConfirmed && !known.is_confirmed) await confirmChecks(deps, known.id, caller.userId);
-      return { reconciliation: view(known), isNew: false };
+      const job = await queueAgain(deps, known);
+      const reconciliation = view({ ...known, job_id: job?.id ?? known.job_id });
+      return { reconciliation, isQueued: job !== null };
     }
-    const job = newJob(RECONCILE, { id, user_id: caller.userId }, { reconciliation_id: id }, {
-      runAt: created_at,
-      now: created_at,
-    });
-    const jobs = await database.transaction(async (sql) => {
-      await db.endUpload(sql, id, { ...upload, jobId: job.id });
-      return await insertJobs(sql, [job]);
+    const job = newReconcileJob(begin, created_at);
+    const stored = await database.transaction(async (sql) => {
+      const ended = await db.endUpload(sql, id, { ...upload, jobId: job.id });
+      if (!ended) throw new ServiceError("not_found");
+      await insertJobs(sql, [job]);
+      return ended;
     }, "end upload");
-    for (const each of jobs) deps.jobQueue.enqueue(each);
-    return { reconciliation: view(await findOrThrow(deps, id)), isNew: true };
+    deps.jobQueue.enqueue(job);
+    return { reconciliation: view(stored), isQueued: true };
   } catch (error) {
     await deleteUpload(deps, id);
     if (codeOf(error) !== UNIQUE_VIOLATION) throw error;
@@ -86,8 +89,9 @@ async function deleteUpload({ database, log }: PaymentDeps, id: string): Promise
   }
 }
 
-/** Deletes a reconciliation with its lines, in small steps. */
+/** Deletes a reconciliation with its lines, in small steps. Its job may be running. */
 export async function deleteReconciliation(database: Database, id: string): Promise<void> {
+  await database.query((sql) => db.beginDeletion(sql, id), "begin deletion");
   for (let last: number | null = lines.BEFORE_FIRST_LINE; last !== null;) {
     const step: lines.DeleteStep = { which: "all", after: last, limit: BATCH };
     last = await database.query((sql) => lines.deleteLines(sql, id, step), "delete lines");

@@ -53,7 +53,8 @@ const uploadRoute = createRoute({
     "A file is used as a whole or not at all: if a line is invalid, the error is " +
     "`validation_error`, and `errors` names up to 20 lines by their numbers. If the same file was " +
     "uploaded before, with the same `columns`, the response is 200 with the existing result; with " +
-    "`confirm_checks=true`, the checks above 1,000 are then queued.",
+    "`confirm_checks=true`, the checks above 1,000 are then queued. If the job of that file has " +
+    "failed, it is queued again, and the response is 202.",
   tags: ["Reports"],
   request: {
     query: z.object({
@@ -202,9 +203,9 @@ export function createReconciliationRoutes(deps: PaymentDeps): Router {
     if (Number(headers.get("content-length") ?? 0) > MAX_FILE_BYTES) throw tooLarge();
     if (body === null) throw invalidField("body", "is empty; send the report as CSV");
     const options = { columns, isConfirmed: confirm_checks === "true" };
-    const { reconciliation, isNew } = await uploadReport(deps, callerOf(c), body, options);
+    const { reconciliation, isQueued } = await uploadReport(deps, callerOf(c), body, options);
     const Location = `${basePathOf(c, path)}${path}${reconciliation.id}/`;
-    return isNew
+    return isQueued
       ? c.json(reconciliation, 202, { Location })
       : c.json(reconciliation, 200, { Location });
   });

@@ -1,4 +1,4 @@
-/** A database that holds queries by name, so that a test can make two requests overlap. */
+/** A database that holds calls by name, so that a test can make two requests overlap. */
 
 import type { Database } from "../../../db/database.ts";
 import type { Held } from "../gateway/relay.ts";
@@ -6,21 +6,30 @@ import { inTime } from "../until.ts";
 
 export interface HeldDatabase {
   wrapDatabase(database: Database): Database;
-  /** Holds the next query of this name until it is released. */
+  /** Holds the next query or transaction of this name until it is released. */
   holdNext(name: string): Held;
 }
 
 export function createHeldDatabase(): HeldDatabase {
   const waiting = new Map<string, { arrive: () => void; held: Promise<void> }>();
+
+  async function pass(name: string): Promise<void> {
+    const hold = waiting.get(name);
+    waiting.delete(name);
+    hold?.arrive();
+    await hold?.held;
+  }
+
   return {
     wrapDatabase: (database) => ({
       ...database,
       async query(work, name = "") {
-        const hold = waiting.get(name);
-        waiting.delete(name);
-        hold?.arrive();
-        await hold?.held;
+        await pass(name);
         return await database.query(work, name);
+      },
+      async transaction(work, name = "") {
+        await pass(name);
+        return await database.transaction(work, name);
       },
     }),
     holdNext(name) {
