@@ -138,21 +138,25 @@ async function sendDue(
   const mustEnd = () =>
     failure !== null || stopping.aborted || signal.aborted || performance.now() > deadline;
 
-  while (!mustEnd()) {
-    const endpoint = await cache.read();
-    if (!endpoint || !isActive(endpoint)) break;
-    const hasRoom = running.size < CONCURRENCY;
-    if (hasRoom && fetched.length > 0) {
-      const delivery = fetched.shift()!;
-      running.set(delivery.resource_id, attempt(endpoint, delivery));
-    } else if (hasRoom && fetchFlag.take()) await fetchDue();
-    else if (running.size === 0) return { sent, next };
-    else {
-      const changes = [...running.values(), ...hasRoom ? [fetchFlag.wait()] : []];
-      await waitAtMost(FRESH_MS, Promise.race(changes));
+  try {
+    while (!mustEnd()) {
+      const endpoint = await cache.read();
+      if (!endpoint || !isActive(endpoint)) break;
+      const hasRoom = running.size < CONCURRENCY;
+      if (hasRoom && fetched.length > 0) {
+        const delivery = fetched.shift()!;
+        running.set(delivery.resource_id, attempt(endpoint, delivery));
+      } else if (hasRoom && fetchFlag.take()) await fetchDue();
+      else if (running.size === 0) return { sent, next };
+      else {
+        const changes = [...running.values(), ...hasRoom ? [fetchFlag.wait()] : []];
+        await waitAtMost(FRESH_MS, Promise.race(changes));
+      }
     }
+  } finally {
+    // Also if a query has failed: the next run would send these deliveries again at the same time.
+    await Promise.all(running.values());
   }
-  await Promise.all(running.values());
   if (failure !== null) throw failure;
   return { sent, next: needsAnotherRun(await cache.read()) ? new Date(deps.clock()) : null };
 }
