@@ -120,13 +120,21 @@ export function wholeNumber(min: number, max: number) {
 /** Generated clients use 32 bits for integers without a format. */
 const MAX_INT32 = 2 ** 31 - 1;
 
-/** A time as in RFC 3339, which also allows lower-case letters and leap seconds. */
+/** The end of the years that PostgreSQL and the gateway accept: later years have five digits. */
+export const END_OF_TIMES = new Date(Date.UTC(10_000, 0, 1));
+
+export const YEARS_RULE = "must be in the years 1970 to 9999";
+
+/**
+ * A time as in RFC 3339, which also allows lower-case letters and leap seconds. Times before 1970 are
+ * allowed; the caller of this function must handle them.
+ */
 export function time() {
   const message = "must be a time such as 2026-12-31T09:00:00Z";
   return z.string(must(message)).transform((text, context) => {
     const time = parseTime(text);
-    if (time) return time;
-    context.addIssue({ code: "custom", message });
+    if (time && time < END_OF_TIMES) return time;
+    context.addIssue({ code: "custom", message: time ? YEARS_RULE : message });
     return z.NEVER;
   }).openapi({ type: "string", format: "date-time" });
 }

@@ -4,7 +4,7 @@ import type { GatewayInvoice } from "../../db/invoices.ts";
 import type { Invoice } from "../gateway/responses.ts";
 import { parseMoney } from "../money.ts";
 import { changeRecord } from "../records/change.ts";
-import { nextCheck } from "../records/check_times.ts";
+import { MAX_CHECK_INTERVAL_MS, nextCheck } from "../records/check_times.ts";
 import type { Change, RecordDeps, StoredReply } from "../records/record.ts";
 import { invoiceKind } from "./invoice_record.ts";
 import { canBecome, eventsOf, type InvoiceStatus, isOpen, statusFromGateway } from "./states.ts";
@@ -56,7 +56,9 @@ export async function applyReport(
       pdf_url: answer.pdf_url ?? current.pdf_url,
       void_reason: answer.void_reason ?? current.void_reason,
       ...change?.set,
-      check_at: checkTime(current, to, now),
+      check_at: current.status === "void" && to === "void"
+        ? lastCheckTime(current, source, notificationId, now)
+        : checkTime(current, to, now),
     };
     return { ...change, set, key, eventData: { notification_id: notificationId } };
   });
@@ -112,6 +114,22 @@ function changeStatus(
  * before the void can still finish the payment for a day.
  */
 const LAST_CHECK_MS = 25 * 3_600_000;
+
+/**
+ * The last check of an invoice that was voided before. Earlier checks keep it: those by a caller or a
+ * notification, and those of an unanswered void. The last check itself ends the checks; it is a
+ * scheduled one, and the schedule has already moved `check_at` by at most `MAX_CHECK_INTERVAL_MS`.
+ */
+function lastCheckTime(
+  { check_at }: GatewayInvoice,
+  source: Source,
+  notificationId: string | null,
+  now: Date,
+): Date | null {
+  const isScheduled = source === "check_invoice_status" && notificationId === null;
+  const isLast = check_at !== null && check_at.getTime() <= now.getTime() + MAX_CHECK_INTERVAL_MS;
+  return isScheduled && isLast ? null : check_at;
+}
 
 /** Older invoices are checked less often. Each is also checked when it becomes overdue. */
 function checkTime(invoice: GatewayInvoice, status: InvoiceStatus, now: Date): Date | null {

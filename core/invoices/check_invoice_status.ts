@@ -12,7 +12,7 @@ import { checkAtGateway } from "./check_at_gateway.ts";
 import { canResendInvoice, sendInvoice } from "./create.ts";
 import { type InvoiceDeps, invoiceKind } from "./invoice_record.ts";
 import { gatewayInvoiceId, linkToInvoice } from "./link.ts";
-import { isOpen } from "./states.ts";
+import { canBecome } from "./states.ts";
 
 const SOURCE = "check_invoice_status";
 
@@ -44,7 +44,8 @@ export async function checkInvoiceStatus(
   const { status } = await checkInvoice(deps, known, notificationId);
   // A recent payment may not show on the invoice at the gateway yet.
   const now = deps.clock();
-  if (isOpen(status) && await isPaidSince(deps, id, new Date(now - PROPAGATION_MS))) {
+  const canBePaid = canBecome(status, "paid");
+  if (canBePaid && await isPaidSince(deps, id, new Date(now - PROPAGATION_MS))) {
     throw new PostponeJob(inOneMinute(now));
   }
   return { status };

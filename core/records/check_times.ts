@@ -17,7 +17,8 @@ export function inOneMinute(now: number): Date {
 /** The first interval of `nextCheck`, and the shortest, unless the record expires earlier. */
 export const FIRST_CHECK_MS = 5 * MINUTE;
 
-const MAX_CHECK_INTERVAL_MS = 6 * HOUR;
+/** The longest interval of `nextCheck`. */
+export const MAX_CHECK_INTERVAL_MS = 6 * HOUR;
 
 /** How long the gateway may take to expire a payment after the payment's expiry time. */
 export const EXPIRY_GRACE_MS = MINUTE;

@@ -8,6 +8,7 @@ import type { GatewayResponse, Subscription } from "../gateway/responses.ts";
 import { formatWib } from "../gateway/times.ts";
 import { isKeyUsed, type RequestKey, type RequestResult } from "../idempotency/keys.ts";
 import { newId } from "../ids.ts";
+import { YEARS_RULE } from "../input_fields.ts";
 import { UNANSWERED_CHECK_MS } from "../records/check_times.ts";
 import {
   canResend,
@@ -62,14 +63,22 @@ export async function createSubscription(
   }
 }
 
-/** Rejects a past time, except in a retry with a used key: the retry gets the stored reply. */
+/**
+ * Rejects a time after the year 9999 and, except in a retry with a used key, a past time: the retry
+ * gets the stored reply.
+ */
 async function requireStartTime(
   deps: RecordDeps,
   caller: Caller,
   { start_time }: SubscriptionInput,
   requestKey: RequestKey | null,
 ): Promise<void> {
-  if (start_time === undefined || start_time.getTime() > deps.clock()) return;
+  if (start_time === undefined) return;
+  // The gateway gets the time in Western Indonesia, where the year 10000 begins 7 hours earlier.
+  if (!/^\d{4}-/.test(formatWib(start_time)) && start_time.getTime() > 0) {
+    throw invalidField("start_time", YEARS_RULE);
+  }
+  if (start_time.getTime() > deps.clock()) return;
   if (requestKey && await isKeyUsed(deps, caller, requestKey)) return;
   throw invalidField("start_time", "must be in the future");
 }

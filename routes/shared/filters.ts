@@ -1,7 +1,7 @@
 /** Query parameters by which lists are filtered. */
 
 import { z } from "@hono/zod-openapi";
-import { oneOf, text, textLike, time } from "../../core/input_fields.ts";
+import { oneOf, text, textLike, time, YEARS_RULE } from "../../core/input_fields.ts";
 import { MAX_AMOUNT } from "../../core/money.ts";
 import { unsentExample } from "../../openapi/components.ts";
 
@@ -126,12 +126,17 @@ export function userParameter(records: string) {
   );
 }
 
-/** A date without a time, which exists in the calendar. */
+/** A date without a time, which exists in the calendar, in the years 1970 to 9999. */
 export function dateParameter(description: string, example: string) {
   const message = "must be a date such as 2026-12-31";
   return z.string(message).regex(/^[0-9]{4}-[0-9]{2}-[0-9]{2}$/, { message, abort: true })
     // `Date` accepts February 30 and makes it March 2.
-    .refine((day) => new Date(`${day}T00:00Z`).toJSON()?.slice(0, 10) === day, message)
+    .refine((day) => new Date(`${day}T00:00Z`).toJSON()?.slice(0, 10) === day, {
+      message,
+      abort: true,
+    })
+    // In Western Indonesia, the year 0000 begins in a year before it, which PostgreSQL rejects.
+    .refine((day) => day >= "1970", YEARS_RULE)
     .optional().openapi({
       type: "string",
       format: "date",

@@ -2,6 +2,7 @@
 
 import { Buffer } from "node:buffer";
 import { z } from "@hono/zod-openapi";
+import { END_OF_TIMES } from "../../core/input_fields.ts";
 import type { Position } from "../../core/page.ts";
 import { unsentExample } from "../../openapi/components.ts";
 
@@ -89,7 +90,8 @@ function decodePosition(cursor: string, context: z.RefinementCtx): Position {
     id: id.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5"),
     at: time ? new Date(parseInt(time, 16)) : null,
   };
-  if (position && encodePosition(position) === cursor) return position;
+  const isInRange = position && (position.at === null || position.at < END_OF_TIMES);
+  if (isInRange && encodePosition(position) === cursor) return position;
   context.addIssue({ code: "custom", message: "must be a cursor from a Link header" });
   return z.NEVER;
 }

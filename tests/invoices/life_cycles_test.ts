@@ -273,6 +273,78 @@ Deno.test("voided invoice: a check finds a payment completed after the void if e
   await assertPaid(invoices, invoice);
 });
 
+/** Runs the schedule for this many hours, every 3 hours. */
+async function passHours(invoices: TestInvoices, hours: number): Promise<void> {
+  for (let passed = 0; passed < hours; passed += 3) {
+    await invoices.advance(3 * HOUR);
+    await invoices.runSchedule();
+  }
+}
+
+Deno.test("voided invoice: the last check finds a payment if the void's response was lost and the void was retried", async () => {
+  await using invoices = await openInvoices();
+  const invoice = await invoices.create();
+  const { transaction_id } = await invoices.pay(invoice, { only_start: true });
+  const key = newKey();
+  await invoices.sandbox.fault("invoice_void", "answer_lost");
+  await assertProblem(await invoices.void(invoice.id, {}, key), 502, "gateway_unreachable");
+  assert.equal((await parseInvoice(await invoices.void(invoice.id, {}, key), 200)).status, "void");
+  const checks = invoices.relay.times(checkCall(invoice));
+  await invoices.advance(2 * MINUTE);
+  await invoices.runSchedule();
+  assert.equal(
+    invoices.relay.times(checkCall(invoice)),
+    checks + 1,
+    "the unanswered void is checked",
+  );
+  await invoices.sandbox.control(`transactions/${transaction_id}/pay`);
+  await passHours(invoices, 30);
+  await assertPaid(invoices, invoice);
+});
+
+Deno.test("voided invoice: the last check finds a payment if the caller checked the invoice after the void", async () => {
+  await using invoices = await openInvoices();
+  const invoice = await invoices.create();
+  const { transaction_id } = await invoices.pay(invoice, { only_start: true });
+  assert.equal((await invoices.void(invoice.id)).status, 200);
+  for (const hours of [0, 21]) {
+    await passHours(invoices, hours);
+    const response = await invoices.get(`/invoices/${invoice.id}/check_status/`);
+    assert.equal(response.status, 200, await response.text());
+  }
+  await invoices.sandbox.control(`transactions/${transaction_id}/pay`);
+  await passHours(invoices, 9);
+  await assertPaid(invoices, invoice);
+});
+
+Deno.test("voided invoice: is checked again within minutes if its status at the gateway is not paid yet", async () => {
+  await using invoices = await openInvoices();
+  invoices.connect();
+  const invoice = await invoices.create();
+  const { transaction_id } = await invoices.pay(invoice, { only_start: true });
+  assert.equal((await invoices.void(invoice.id)).status, 200);
+  await invoices.runJobs();
+  let isGatewayBehind = true;
+  alterInvoices(invoices, (answer) => isGatewayBehind ? { ...answer, status: "voided" } : answer);
+  await invoices.sandbox.control(`transactions/${transaction_id}/pay`);
+  await invoices.runJobs();
+  assert.equal((await invoices.find(invoice.id)).status, "void");
+  isGatewayBehind = false;
+  await invoices.advance(5 * MINUTE);
+  await invoices.runSchedule();
+  await assertPaid(invoices, invoice);
+});
+
+Deno.test("voided invoice: is checked once by the schedule if it is not paid", async () => {
+  await using invoices = await openInvoices();
+  const invoice = await invoices.create();
+  assert.equal((await invoices.void(invoice.id)).status, 200);
+  const checks = invoices.relay.times(checkCall(invoice));
+  await passHours(invoices, 72);
+  assert.equal(invoices.relay.times(checkCall(invoice)), checks + 1);
+  assert.equal((await invoices.find(invoice.id)).status, "void");
+});
+
 Deno.test("invoice void: is rejected if the customer pays before the gateway receives it", async () => {
   await using invoices = await openInvoices();
   invoices.connect();

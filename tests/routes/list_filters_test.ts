@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { encodePosition } from "../../routes/shared/page.ts";
 import { createDatabase } from "../support/database/database.ts";
 import { type Json, savedCard } from "../support/gateway/sandbox.ts";
 import { openPayments, type TestPayments } from "../support/payments/payments.ts";
@@ -311,6 +312,55 @@ Deno.test("list filters: reject impossible dates and times", async () => {
     assert.deepEqual(await errorsOf(payments, "/invoices/", { due_from: date }, key), [
       "due_from: must be a date such as 2026-12-31",
     ]);
+  }
+});
+
+Deno.test("list filters: reject years that PostgreSQL cannot store, and accept 1970 to 9999", async () => {
+  await using payments = await openPayments();
+  const key = await payments.app.createKey({ isStaff: true });
+  const rejected: [path: string, name: string, value: string][] = [
+    ["/invoices/", "due_from", "0000-01-01"],
+    ["/invoices/", "due_to", "1969-12-31"],
+    ["/payments/", "settled_to", "9999-12-31T23:59:59-01:00"],
+    ["/events/", "created_to", "9999-12-31T23:59:60Z"],
+  ];
+  for (const [path, name, value] of rejected) {
+    assert.deepEqual(
+      await errorsOf(payments, path, { [name]: value }, key),
+      [`${name}: must be in the years 1970 to 9999`],
+      value,
+    );
+  }
+  const accepted = [
+    "/invoices/?due_from=1970-01-01&due_to=9999-12-31",
+    "/payments/?settled_from=0000-01-01T00:00:00Z&settled_to=9999-12-31T23:59:59Z",
+  ];
+  for (const path of accepted) {
+    const response = await payments.get(path, key);
+    assert.equal(response.status, 200, await response.text());
+  }
+});
+
+Deno.test("list cursor: is rejected if its time is after the year 9999", async () => {
+  await using payments = await openPayments();
+  const key = await payments.app.createKey({ isStaff: true });
+  const lists: Record<string, Query> = {
+    "/invoices/": { due_from: "2026-01-01" },
+    "/payments/": { settled_from: "2026-01-01T00:00:00Z" },
+  };
+  const id = crypto.randomUUID();
+  for (const [path, filter] of Object.entries(lists)) {
+    for (const at of [new Date(Date.UTC(10_000, 0)), new Date(2 ** 48 - 1)]) {
+      const query = { ...filter, cursor: encodePosition({ id, at }) };
+      assert.deepEqual(
+        await errorsOf(payments, path, query, key),
+        ["cursor: must be a cursor from a Link header"],
+        path,
+      );
+    }
+    const last = encodePosition({ id, at: new Date(Date.UTC(10_000, 0) - 1) });
+    const response = await payments.get(`${path}?${searchOf({ ...filter, cursor: last })}`, key);
+    assert.equal(response.status, 200, await response.text());
   }
 });
 

@@ -80,6 +80,9 @@ const INVALID: [field: string, message: string, more: Json][] = [
     {},
   ]
     .map((start_time) => ["start_time", TIME, { start_time }] as [string, string, Json]),
+  ...["9999-12-31T23:59:59-01:00", "9999-12-31T17:00:00Z"].map((start_time) =>
+    ["start_time", "must be in the years 1970 to 9999", { start_time }] as [string, string, Json]
+  ),
   ["start_time", "must be in the future", { start_time: "2001-01-01T00:00:00Z" }],
   ["start_time", "must be in the future", { start_time: "0000-01-01T00:00:00Z" }],
   ["retry_schedule", "must be an object", { retry_schedule: 3 }],
