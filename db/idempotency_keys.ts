@@ -67,7 +67,7 @@ export function claimKeysSql(
           excluded.body_hash, excluded.resource_id, null::uuid, null::json, excluded.lease_until,
           excluded.holder, excluded.created_at)
       where known.created_at < ${statement.value(keysSince)}
-        or known.resource_id = any(${statement.ids(replaced)})
+        or (known.resource_id = any(${statement.ids(replaced)}) and known.reply is null)
       returning resource_id`;
 }
 

@@ -31,7 +31,7 @@ import { actAs } from "../records/record.ts";
 import { applyReport } from "./apply_report.ts";
 import type { Source } from "./decide_change.ts";
 import { checkForAction, requireTransaction } from "./check_at_gateway.ts";
-import { PENDING_AT_BANK, sumByStatus } from "./merge_refunds.ts";
+import { isPendingAtBank, PENDING_AT_BANK, sumByStatus } from "./merge_refunds.ts";
 import {
   amountTooHigh,
   changePayment,
@@ -111,7 +111,9 @@ async function resumeRefund(
   const payment = await checkForAction(deps, known, "refund", "unknown");
   const refund = payment.refunds.find(({ id }) => id === earlier.id) ?? earlier;
   if (refund.status === "denied") throw refundDenied(payment, refund);
-  if (refund.status === "pending") {
+  // A refund that waits at the bank is not sent again: the gateway would answer that its key is in use,
+  // which looks like a refund that was made.
+  if (refund.status === "pending" && !isPendingAtBank(refund)) {
     const sent = { refundId: refund.id, source: "refund", wasSentBefore: true } as const;
     return await sendRefund(deps, { ...request, ...sent }, payment);
   }

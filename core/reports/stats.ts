@@ -12,6 +12,7 @@ import {
 import { type Caller, canReadAll, requireReadAll } from "../auth/caller.ts";
 import type { Clock } from "../clock.ts";
 import { invalidField, ServiceError } from "../errors.ts";
+import { END_OF_TIMES, YEARS_RULE } from "../input_fields.ts";
 import { formatMoney } from "../money.ts";
 import { ownerFor } from "../records/read.ts";
 import { startOfJakartaDay } from "./count_payments.ts";
@@ -53,7 +54,6 @@ const RETRY_SECONDS = 60;
  * because 1970 in Jakarta begins on that day in UTC.
  */
 const FIRST_TIME = new Date(Date.UTC(1969, 11, 31));
-const END_OF_TIMES = new Date(Date.UTC(10_000, 0, 1));
 
 export async function readPaymentStats(
   { database, clock }: { database: Database; clock: Clock },
@@ -162,7 +162,7 @@ function parseHour(field: string, text: string, timeZone: string): Date {
     );
   }
   if (time < FIRST_TIME || time >= END_OF_TIMES) {
-    throw invalidField(field, "must be in the years 1970 to 9999");
+    throw invalidField(field, YEARS_RULE);
   }
   if (time.getTime() % HOUR_MS === 0) return time;
   if (isDay(text)) throw unsupportedZone();
