@@ -197,7 +197,7 @@ export async function listSubscriptionsToCheck(
   return await sql<GatewaySubscription[]>`
     select id, user_id from gateway.subscriptions
     where check_at is not null and gateway_subscription_id is not null
-      and (ended_at is null or ended_at > ${endedSince})
+      and (ended_at is null or ended_at > ${endedSince} or intent is not null)
     order by checked_at nulls first, id limit ${limit}`;
 }
 

@@ -103,8 +103,13 @@ async function act(
       const detail = "The gateway has not confirmed this subscription yet. Retry later.";
       throw problems.notAtGatewayYet(subscription, detail);
     }
+    if (!isResumed && omitsSentFields(action)) {
+      subscription = await checkForAction(deps, subscription, action, "refused");
+    }
+    let unanswered = null as SubscriptionAction | null;
     subscription = await changeRecord(deps, subscriptionKind, subscription, (current) => {
       requireAllowed(action, current);
+      unanswered = current.intent;
       const check_at = checkTimeAfterCall(current, deps.clock());
       const set = action.name === "update" ? { check_at } : { intent: action.name, check_at };
       return { set, key: storeProgress(request) };
@@ -114,7 +119,9 @@ async function act(
       answer = await callGateway(deps.gateway, action, subscription);
     } catch (error) {
       if (!(error instanceof GatewayError)) throw error;
-      const body = await resolveFailure(deps, request, subscription, action, error, isResumed);
+      const wasSentBefore = isResumed || unanswered === action.name;
+      const earlier = { wasSentBefore, unanswered };
+      const body = await resolveFailure(deps, request, subscription, action, error, earlier);
       return { body, isReplayed: false };
     }
     if (!confirmsAction(answer)) {
@@ -131,6 +138,13 @@ async function act(
   }
 }
 
+interface EarlierAttempts {
+  /** The same action may have been done by an earlier call. */
+  wasSentBefore: boolean;
+  /** The action that this one replaced before the gateway had answered it. */
+  unanswered: SubscriptionAction | null;
+}
+
 /** Returns the reply if the action was done by an earlier attempt; otherwise throws. */
 async function resolveFailure(
   deps: RecordDeps,
@@ -138,23 +152,23 @@ async function resolveFailure(
   subscription: GatewaySubscription,
   action: Action,
   error: GatewayError,
-  isResumed: boolean,
+  { wasSentBefore, unanswered }: EarlierAttempts,
 ): Promise<SubscriptionView> {
   // For an update, 400 means that the input is invalid; for any other action, that the state does
   // not allow it.
   const isWrongState = error.statusCode === "400" && action.name !== "update";
-  const failure = classifyActionFailure(error, { isResumed, isWrongState });
+  const failure = classifyActionFailure(error, { isResumed: wasSentBefore, isWrongState });
   if (failure === "unknown") {
     const problem = problems.gatewayProblem(error, subscription, "unknown");
     throw await endWithUnknownOutcome(deps, subscriptionKind, request, subscription, problem);
   }
   const withoutIntent = action.name === "update"
     ? subscription
-    : await removeIntent(deps, subscription, action.name, storeProgress(request));
+    : await removeIntent(deps, subscription, action.name, unanswered, storeProgress(request));
   if (failure === "refused") throw problems.gatewayProblem(error, withoutIntent);
-  const outcome = isResumed ? "unknown" : "refused";
+  const outcome = wasSentBefore ? "unknown" : "refused";
   const current = await checkForAction(deps, withoutIntent, action, outcome);
-  if (isResumed && isDone(action, current)) {
+  if (wasSentBefore && isDone(action, current)) {
     return await replyFromRecord(deps, subscriptionKind, request, current);
   }
   throw problems.invalidState(current, `The gateway rejected the request: ${error.message}`);
@@ -233,19 +247,33 @@ async function checkForAction(
   }
 }
 
-/** The gateway refused the action, so it is not repeated. */
+/**
+ * The gateway refused the action, so it is not repeated. If it had replaced another action that the
+ * gateway has not answered, that one is repeated.
+ */
 export async function removeIntent(
   deps: RecordDeps,
   known: GatewaySubscription,
   action: SubscriptionAction,
+  replaced: SubscriptionAction | null = null,
   key: StoredReply<GatewaySubscription> = null,
 ): Promise<GatewaySubscription> {
+  const next = replaced === action ? null : replaced;
   return await changeRecord(
     deps,
     subscriptionKind,
     known,
-    ({ intent }) => intent === action ? { set: { intent: null }, key } : null,
+    ({ intent }) => intent === action ? { set: { intent: next }, key } : null,
   );
+}
+
+/**
+ * Whether the update leaves out a field that the gateway requires. The gateway's current value is
+ * then sent: the stored one may be outdated, for example after an unanswered update.
+ */
+function omitsSentFields(action: Action): boolean {
+  if (action.name !== "update") return false;
+  return action.update.name === undefined || action.update.amount === undefined;
 }
 
 async function applyUpdate(

@@ -55,13 +55,13 @@ export async function applyReport(
     // A cancelled subscription stays cancelled: if the gateway reports it as active, cancel it again.
     const isReactivated = status === "cancelled" && reported === "active" && intent === null;
     const change = changeStatus(current, to, source, now);
+    const next = { ...change?.set, intent: isReactivated ? "cancel" as const : intent };
     return {
       ...change,
       set: {
         ...fieldsOf(current, answer),
-        ...change?.set,
-        ...isReactivated && { intent: "cancel" as const },
-        check_at: checkTime({ ...current, ...change?.set, status: to }, now),
+        ...next,
+        check_at: checkTime({ ...current, ...next, status: to }, now),
       },
       jobs: isReactivated ? [checkSubscriptionJob(current, now)] : [],
       key,
@@ -90,11 +90,9 @@ export async function applyAction(
     // to the current state.
     const repeat = to === target ? null : states.actionTo(to);
     const change = changeStatus(current, to, action, now);
-    const set = {
-      ...change?.set,
-      intent: current.intent === action ? repeat : current.intent ?? repeat,
-      check_at: checkTime({ ...current, ...change?.set, status: to }, now),
-    };
+    const intent = current.intent === action ? repeat : current.intent ?? repeat;
+    const next = { ...change?.set, intent };
+    const set = { ...next, check_at: checkTime({ ...current, ...next, status: to }, now) };
     const jobs = to === target ? [] : [checkSubscriptionJob(current, now)];
     return { ...change, set, key, jobs };
   });
@@ -194,9 +192,10 @@ const CHECK_INTERVAL_MS = 30 * 60_000;
 export const CHECKED_AFTER_END_MS = 7 * 24 * 3_600_000;
 
 /** Null: no check is needed, because the gateway does not change the subscription any more. */
-function checkTime({ status, ended_at }: GatewaySubscription, now: Date): Date | null {
-  const isOver = status === "failed" ||
-    (ended_at !== null && now.getTime() > ended_at.getTime() + CHECKED_AFTER_END_MS);
+function checkTime({ status, intent, ended_at }: GatewaySubscription, now: Date): Date | null {
+  // An action that the gateway has not answered is repeated by the checks.
+  const isOver = intent === null && (status === "failed" ||
+    (ended_at !== null && now.getTime() > ended_at.getTime() + CHECKED_AFTER_END_MS));
   return isOver ? null : new Date(now.getTime() + CHECK_INTERVAL_MS);
 }
 

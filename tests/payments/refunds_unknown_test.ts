@@ -235,6 +235,23 @@ Deno.test("refund: a retry after a timeout sends the same keys and refunds once"
   assert.equal(isReplayed(await send()), true);
 });
 
+Deno.test("refund: a retry with the same key does not resend a refund that waits at the bank", async () => {
+  let now = Date.now();
+  await using payments = await openRelayed({ databaseUrl, now: () => now });
+  const payment = await payments.paid("gopay");
+  const headers = newKey();
+  const send = () => refund(payments, payment, { amount: 40_000 }, headers);
+  await payments.sandbox.fault("refund", "error_503");
+  await assertProblem(await send(), 400, "gateway_error");
+  now += 2 * MINUTE_MS;
+  await payments.sandbox.fault("refund", "bank_pending");
+  await payments.check(payment.id);
+  now += 10 * MINUTE_MS;
+  const retried = await parseRefunded(await send());
+  assert.deepEqual([retried.refund.status, retried.payment.refund_amount], ["pending", "0.00"]);
+  assert.equal(payments.relay.times(REFUND), 2);
+});
+
 Deno.test("refund: succeeds although the following status check fails", async () => {
   await using payments = await openRelayed({
     databaseUrl,

@@ -315,6 +315,56 @@ Deno.test("subscription action: the scheduled sync resends it after its jobs hav
   assert.equal((await subscriptions.atGateway(subscription)).status, "inactive");
 });
 
+const UNAUTHORIZED = { status_code: "401", status_message: "Unauthorized" };
+
+for (const second of ["disable", "enable", "cancel"] as const) {
+  Deno.test(`subscription action: an unanswered disable is resent although the gateway rejects the key of a later ${second}`, async () => {
+    await using subscriptions = await openSubscriptions();
+    const { relay } = subscriptions;
+    const subscription = await subscriptions.create();
+    const { id } = subscription;
+    await subscriptions.sandbox.fault("subscription_disable", "reset");
+    await assertProblem(await subscriptions.act(id, "disable"), 502, "gateway_unreachable");
+    relay.intercept = () => Response.json(UNAUTHORIZED, { status: 401 });
+    const response = await subscriptions.act(id, second);
+    const problem = await assertProblem(response, 400, "gateway_authentication");
+    assert.equal(problem.outcome, second === "disable" ? "unknown" : "refused");
+    assert.equal((await subscriptions.row(id)).intent, "disable");
+    relay.intercept = (_request, pass) => pass();
+    await subscriptions.advance(2 * MINUTE);
+    await subscriptions.runJobs();
+    assert.equal((await subscriptions.stored(id)).status, "disabled");
+    assert.equal((await subscriptions.atGateway(subscription)).status, "inactive");
+    assert.deepEqual(namesOf(await subscriptions.readEvents(id)), [
+      "subscription_created",
+      "subscription_disabled",
+    ]);
+  });
+}
+
+for (const action of ["enable", "cancel"] as const) {
+  Deno.test(`subscription ${action}: the sync resends it if the subscription was disabled over a week ago`, async () => {
+    await using subscriptions = await openSubscriptions();
+    const { id } = await subscriptions.create();
+    await subscriptions.actAndParse(id, "disable");
+    await subscriptions.advance(8 * DAY);
+    await subscriptions.sync();
+    await subscriptions.sandbox.fault(`subscription_${action}`, "error_500", { count: 5 });
+    await (await subscriptions.act(id, action)).body?.cancel();
+    // A check by a caller does not end the scheduled checks.
+    await (await subscriptions.get(`/subscriptions/${id}/check_status/`)).body?.cancel();
+    assert.notEqual((await subscriptions.row(id)).check_at, null);
+    for (let check = 0; check < 4; check++) {
+      await subscriptions.advance(20 * MINUTE);
+      await subscriptions.runJobs();
+    }
+    assert.equal((await subscriptions.stored(id)).status, "disabled");
+    await subscriptions.sync();
+    const { status } = await subscriptions.stored(id);
+    assert.equal(status, action === "enable" ? "active" : "cancelled");
+  });
+}
+
 Deno.test("subscription action: a retry with the same key completes an action with unknown outcome, and the next retry gets the stored reply", async () => {
   await using subscriptions = await openSubscriptions();
   const { id } = await subscriptions.create();

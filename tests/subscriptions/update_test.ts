@@ -85,6 +85,30 @@ Deno.test("PATCH /subscriptions/{pk}/: after a lost response, a retry with the s
   assert.equal(updated.amount, "30000.00");
 });
 
+Deno.test("PATCH /subscriptions/{pk}/: after a lost response, an update without name and amount keeps those of the gateway", async () => {
+  await using subscriptions = await openSubscriptions({ databaseUrl });
+  const before = await subscriptions.create();
+  const token = await savedCard(subscriptions.sandbox);
+  await subscriptions.sandbox.fault("subscription_update", "answer_lost");
+  const changes = { token, name: "new-club", amount: 30_000 };
+  const lost = await update(subscriptions, before.id, changes);
+  await assertProblem(lost, 502, "gateway_unreachable");
+  const after = await parseSubscription(await update(subscriptions, before.id, { token }), 200);
+  assert.deepEqual([after.name, after.amount], ["new-club", "30000.00"]);
+  const { name, amount } = await subscriptions.atGateway(before);
+  assert.deepEqual([name, amount], ["new-club", "30000"]);
+});
+
+Deno.test("PATCH /subscriptions/{pk}/: an update without amount is not sent if the gateway does not tell the current one", async () => {
+  await using subscriptions = await openSubscriptions({ databaseUrl });
+  const { id } = await subscriptions.create();
+  subscriptions.relay.intercept = ({ method }, pass) =>
+    method === "GET" ? new Response("down", { status: 500 }) : pass();
+  const { outcome } = await (await update(subscriptions, id, { token: "x", name: "y" })).json();
+  assert.equal(outcome, "refused");
+  assert.ok(subscriptions.relay.received.every(({ method }) => method !== "PATCH"));
+});
+
 Deno.test("PATCH /subscriptions/{pk}/: rejects invalid fields, and the error names each of them", async () => {
   await using subscriptions = await openSubscriptions({ databaseUrl });
   const { id } = await subscriptions.create();
