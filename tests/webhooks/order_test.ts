@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { setTimeout as delay } from "node:timers/promises";
+import { type Database, DatabaseUnavailable } from "../../db/database.ts";
 import { createRandom, seededState } from "../../sandbox/engine/random.ts";
 import { openApp, REAL_INSTALLATION, type TestApp } from "../support/app.ts";
 import { openWebhookReceiver, type ReceivedWebhook } from "../support/events/webhook_receiver.ts";
@@ -314,6 +315,45 @@ Deno.test("webhook order: only one instance at a time sends to an endpoint", asy
     "payment_received",
     "payment_settled",
   ]);
+});
+
+Deno.test("webhook delivery: a job that cannot read its endpoint waits for its open requests, so that none is sent twice", async () => {
+  const clock = manualClock();
+  let isFailing = false;
+  let failures = 0;
+  const wrapDatabase = (database: Database): Database => ({
+    ...database,
+    async query(work, name) {
+      if (!isFailing || name !== "find endpoint") return await database.query(work, name);
+      failures++;
+      throw new DatabaseUnavailable("The endpoint cannot be read");
+    },
+  });
+  await using webhooks = await openWebhooks({ now: clock.now, wrapDatabase });
+  const { receiver } = webhooks;
+  await webhooks.endpoint();
+  await webhooks.charge();
+  const answer = Promise.withResolvers<void>();
+  receiver.answer(async () => {
+    await answer.promise;
+    return {};
+  });
+  const delivering = webhooks.deliver();
+  try {
+    await until("the attempt is in progress", () => receiver.received.length === 1);
+    isFailing = true;
+    await until("a read has failed", () => failures > 0);
+    isFailing = false;
+    // Together more than the delay of a failed job, but less than the lease of a running one.
+    for (let second = 0; second < 10; second++) {
+      clock.advance(1_000);
+      await webhooks.deliver();
+    }
+    assert.equal(receiver.received.length, 1);
+  } finally {
+    answer.resolve();
+    await delivering;
+  }
 });
 
 Deno.test("webhook delivery: an endpoint that hangs does not delay others, and uses a limited number of connections", async () => {
