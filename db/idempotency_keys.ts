@@ -41,7 +41,7 @@ export interface ClaimedKey extends HeldKey {
 export interface ClaimOptions {
   /** Keys created before this have expired and can be claimed again. */
   keysSince: Date;
-  /** Ids of records that new records replace. Their keys can be claimed again as well. */
+  /** Ids of records that new records replace. Their keys can be claimed again if they have no reply. */
   replaced: string[];
 }
 

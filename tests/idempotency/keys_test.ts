@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { prune } from "../../core/prune.ts";
+import { type ClaimedKey, claimKeysSql, endKey, findKey } from "../../db/idempotency_keys.ts";
+import { Statement } from "../../db/statement.ts";
 import { createDatabase } from "../support/database/database.ts";
 import { isReplayed, newKey } from "../support/idempotency.ts";
 import { operationOf, OPERATIONS, timesDone } from "../support/payments/operations.ts";
@@ -450,4 +452,27 @@ Deno.test("idempotency key: replays a final rejection without calling the gatewa
       assert.equal(payments.relay.received.length, callsBefore);
     });
   }
+});
+
+Deno.test("key of a payment that is replaced: can be claimed again only while it has no reply", async () => {
+  await using payments = await openRelayed();
+  const { database } = payments.app;
+  const now = new Date();
+  const replacedId = randomUUID();
+  const claim: ClaimedKey = {
+    ...{ user_id: "alice", scope: "POST /charge/", key: "k-1", body_hash: "\\x00" },
+    ...{ resource_id: replacedId, lease_until: now, holder: null, created_at: now },
+  };
+  const claimAgain = async () => {
+    const statement = new Statement();
+    const options = { keysSince: new Date(0), replaced: [replacedId] };
+    const text = claimKeysSql(statement, [claim], options);
+    return (await database.query((sql) => statement.run(sql, text))).length > 0;
+  };
+  assert.equal(await claimAgain(), true, "the key is new");
+  assert.equal(await claimAgain(), true, "the key has no reply");
+  await database.query((sql) => endKey(sql, claim, { body: { id: "p-1" } }, now));
+  assert.equal(await claimAgain(), false);
+  const known = await database.query((sql) => findKey(sql, claim));
+  assert.deepEqual(known!.reply, { body: { id: "p-1" } });
 });
