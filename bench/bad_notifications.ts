@@ -1,4 +1,7 @@
-/** Sends 100,000 random or altered notifications. Rejected ones must not store rows or use up memory. */
+/**
+ * Sends 100,000 random or altered notifications. Rejected ones must not store rows or use up
+ * memory.
+ */
 
 import { generateApiKey } from "../core/api_key.ts";
 import { runSql } from "../tests/support/database/database.ts";

@@ -38,7 +38,8 @@ for (const { method, path } of operations) {
     const times: number[] = [];
     let status = 0;
     for (let round = 0; round < ROUNDS; round++) {
-      // Looks up the API key, so that the measured request finds it in the cache, where it stays 2 s.
+      // Looks up the API key, so that the measured request finds it in the cache, where it stays
+      // 2 s.
       await (await app.as(key, "/me/")).text();
       const headers = { "Content-Type": "application/json", Authorization: `Bearer ${key}` };
       const request = new Request(`http://localhost${url}`, { method, headers, body });

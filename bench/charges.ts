@@ -167,7 +167,7 @@ function nextOrderId(): string {
   return `order-${String(++orderCount).padStart(9, "0")}`;
 }
 
-/** The request that the service sends to the gateway for this charge. */
+/** The request that the service sends to the gateway for this charge, but without `metadata`. */
 function gatewayRequest(order_id: string) {
   const { gross_amount, ...details } = ORDER;
   return {

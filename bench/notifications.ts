@@ -1,7 +1,7 @@
 /**
- * Measures how many notifications per second the service processes, and compares this with two pgbench
- * workloads: one statement in tables with few indexes, and a transaction that writes the same rows to the
- * service's own tables.
+ * Measures how many notifications per second the service processes, and compares this with two
+ * pgbench workloads: one statement in tables with few indexes, and a transaction that writes the
+ * same rows to the service's own tables.
  */
 
 import { setTimeout as delay } from "node:timers/promises";
@@ -245,8 +245,8 @@ async function measureOneCaller(table: Table): Promise<[number, number]> {
 }
 
 /**
- * Sends requests at a fixed rate, with at most one open request per connection. Latencies count from
- * the due time, so they include the wait for a free connection.
+ * Sends requests at a fixed rate, with at most one open request per connection. Latencies count
+ * from the due time, so they include the wait for a free connection.
  */
 async function measureServicePaced(
   table: Table,
@@ -282,7 +282,9 @@ async function measurePgbenchPaced(
   return await settlePacedByPgbench(databaseUrl, workload, perSecond);
 }
 
-/** Cleans up after earlier rounds, so that autovacuum and checkpoints do not disturb the next ones. */
+/**
+ * Cleans up after earlier rounds, so that autovacuum and checkpoints do not disturb the next ones.
+ */
 async function vacuum({ databaseUrl }: Table): Promise<void> {
   const tables = ["payments", "payment_filters", "notifications", "events", "history"];
   await runSql(databaseUrl, `vacuum analyze ${tables.map((name) => `gateway.${name}`)}`);
@@ -304,8 +306,8 @@ async function connectAll({ url }: Table, connections: number) {
 
 /**
  * Sends a small request first. Deno (up to 2.9.5) closes a connection after a request that does not
- * fit into its read buffer (denoland/deno#36657), which has 512 bytes at first and 1,024 afterwards.
- * Connecting is not measured.
+ * fit into its read buffer (denoland/deno#36657), which has 512 bytes at first and 1,024
+ * afterwards. Connecting is not measured.
  */
 async function connectWarm(url: string): Promise<Caller> {
   const caller = await connect(url);
@@ -319,8 +321,8 @@ async function notify(caller: Caller, request: string): Promise<void> {
 }
 
 /**
- * Checks that the service and pgbench did all the work: each payment is paid and has an event. Waits,
- * because the last requests of `wrk` may still be running.
+ * Checks that the service and pgbench did all the work: each payment is paid and has an event.
+ * Waits, because the last requests of `wrk` may still be running.
  */
 async function check(table: Table): Promise<void> {
   const sent = table.reserve(0);

@@ -9,7 +9,9 @@ import { getRequest, requestsPerSecond } from "./support/load.ts";
 import { startProgram } from "./support/program.ts";
 
 const ROUNDS = 11;
-/** Enough to keep a server busy. With more, the rate of the bare route varies by 20 % between runs. */
+/**
+ * Enough to keep a server busy. With more, the rate of the bare route varies by 20 % between runs.
+ */
 const LOAD = { connections: 4, seconds: 1 };
 
 await using folder = await createDataFolder();

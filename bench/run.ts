@@ -1,6 +1,6 @@
 /**
- * `deno task bench [NAME…] [--OPTION=VALUE…]`: runs all benchmarks, or the named ones, one after the
- * other. Each benchmark gets the options.
+ * `deno task bench [NAME…] [--OPTION=VALUE…]`: runs all benchmarks, or the named ones, one after
+ * the other. Each benchmark gets the options.
  */
 
 const BENCHMARKS = [

@@ -1,6 +1,6 @@
 /**
- * The memory of the service with 1,000 open event streams, while it processes as many notifications as
- * it can. `--minutes=30` sets the length of the run.
+ * The memory of the service with 1,000 open event streams, while it processes as many notifications
+ * as it can. `--minutes=30` sets the length of the run.
  */
 
 import { setTimeout as delay } from "node:timers/promises";
@@ -105,8 +105,8 @@ async function createKeys(): Promise<string[]> {
 }
 
 /**
- * Opens a stream, and reads it until the benchmark ends. The service ends each stream after about 15
- * minutes; the reader then reconnects.
+ * Opens a stream, and reads it until the benchmark ends. The service ends each stream after about
+ * 15 minutes; the reader then reconnects.
  */
 async function openStream(key: string, signal: AbortSignal): Promise<Reader> {
   const isOpen = Promise.withResolvers<void>();

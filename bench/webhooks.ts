@@ -112,8 +112,8 @@ async function notify(count: number): Promise<number> {
 }
 
 /**
- * Sends a small request first: Deno closes a connection whose first request does not fit into its read
- * buffer of 512 bytes (denoland/deno#36657).
+ * Sends a small request first: Deno closes a connection whose first request does not fit into its
+ * read buffer of 512 bytes (denoland/deno#36657).
  */
 async function connectWarm(): Promise<Caller> {
   const caller = await connect(service.url);
@@ -151,7 +151,9 @@ async function postWithoutService(count: number): Promise<number> {
   return count / (await waitForWebhooks(count) / 1_000);
 }
 
-/** Waits for `count` webhooks and resets the receiver; returns the time from the first to the last. */
+/**
+ * Waits for `count` webhooks and resets the receiver; returns the time from the first to the last.
+ */
 async function waitForWebhooks(count: number): Promise<number> {
   while (true) {
     const received = await (await fetch(receiver.url)).json();

@@ -1,7 +1,7 @@
 /**
- * How the service starts on Deno Deploy. The platform reports a failed deployment, or 502, if no server
- * listens. So the service listens at once: requests wait until it is ready, and without valid settings
- * they get a 503.
+ * How the service starts on Deno Deploy. The platform reports a failed deployment, or 502, if no
+ * server listens. So the service listens at once: requests wait until it is ready, and without
+ * valid settings they get a 503.
  */
 
 import { waitAtMost } from "../concurrency/deadlines.ts";
@@ -15,13 +15,13 @@ import { createUnreadyApp, isProbe, type UnreadyReason } from "../routes/unready
 import { addressOf } from "./listen.ts";
 
 /**
- * The platform kills an instance 5 seconds after its signal. Requests and jobs that are not finished in
- * `graceMs` end with the process: that closes its database sessions, so another instance takes over the
- * requests' idempotency keys and the jobs at once.
+ * The platform kills an instance 5 seconds after its signal. Requests and jobs that are not
+ * finished in `graceMs` end with the process: that closes its database sessions, so another
+ * instance takes over the requests' idempotency keys and the jobs at once.
  */
 export const DEPLOY_STOP = { graceMs: 3_000, closeMs: 1_000 };
 
-/** How long a request waits for the start. Longer than the service waits for a database URL. */
+/** How long a request waits for the start. Longer than the wait for the database at one URL. */
 const START_MS = 40_000;
 
 /** How long the responses to waiting requests may take when the start has failed. */

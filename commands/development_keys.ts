@@ -1,6 +1,6 @@
 /**
- * The user key and the staff key of the embedded default, which is a service without `DATABASE_URL` and
- * `GATEWAY_SERVER_KEY`. They are the same at every start.
+ * The user key and the staff key of the embedded default, which is a service without `DATABASE_URL`
+ * and `GATEWAY_SERVER_KEY`. They are the same at every start.
  */
 
 import { join } from "node:path";

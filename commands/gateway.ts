@@ -17,7 +17,9 @@ import { Failure } from "./terminal.ts";
 /** In the data folder: the sandbox's state, its lock file, and the archive of final records. */
 export const SANDBOX_FILES = ["sandbox.kv", "sandbox.kv.lock", "sandbox.kv.archive"];
 
-/** The sandbox is only reachable from this machine, even if the service listens on all addresses. */
+/**
+ * The sandbox is only reachable from this machine, even if the service listens on all addresses.
+ */
 export const SANDBOX_HOST = "127.0.0.1";
 
 /** The maximum number of concurrent gateway calls of jobs and of notification checks. */

@@ -61,8 +61,8 @@ export async function migrateDatabase(
     "The database was copied from another server, and this database role is not allowed to update it",
     () => adaptIfCopied(url),
   );
-  // A failure is ignored: this role may not be allowed to drop the indexes, or they are in use. They
-  // only make writes slower.
+  // A failure is ignored: this role may not be allowed to drop the indexes, or they are in use.
+  // They only make writes slower.
   await dropReplacedIndexes(url).catch(() => {});
   return applied;
 }

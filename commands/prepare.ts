@@ -42,8 +42,8 @@ async function installDatabase(dataDir: string): Promise<Layout | null> {
   try {
     return await install(dataDir, printStatus);
   } catch (error) {
-    // If the folder is in use, the database is installed. The command that starts next decides whether
-    // this is an error.
+    // If the folder is in use, the database is installed. The command that starts next decides
+    // whether this is an error.
     if (error instanceof FolderInUse) return await readLayout(dataDir);
     printStatus(error instanceof Error ? error.message : String(error));
     return null;
@@ -60,8 +60,8 @@ export function permissionFlags(
   layout: Layout | null,
   projectDir: string,
 ): string[] {
-  // The task runs in the project folder. Relative paths omit the path of that folder, which may contain
-  // spaces: the shell would split the flag at a space.
+  // The task runs in the project folder. Relative paths omit the path of that folder, which may
+  // contain spaces: the shell would split the flag at a space.
   const paths = (...list: string[]) =>
     list.map((path) => relative(projectDir, path) || ".").join(",");
   const flags = ["--allow-net", `--allow-env=${SETTING_NAMES.join(",")}`, "--ignore-env"];

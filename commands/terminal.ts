@@ -10,8 +10,9 @@ export class Failure extends Error {
 }
 
 /**
- * Prints a status line to standard error, which keeps standard output for results. Under a supervisor,
- * where standard error is not a terminal, the line is JSON like every other line of the log.
+ * Prints a status line to standard error, which keeps standard output for results. Under a
+ * supervisor, where standard error is not a terminal, the line is JSON like every other line of the
+ * log.
  */
 export function printStatus(message: string): void {
   if (Deno.stderr.isTerminal()) return console.error(`%c·%c ${message}`, "color: cyan", "");
@@ -19,7 +20,9 @@ export function printStatus(message: string): void {
   console.error(JSON.stringify({ time, level: "info", event: "start_up", message }));
 }
 
-/** The message is enough for an error that the operator can fix; others are printed with the stack. */
+/**
+ * The message is enough for an error that the operator can fix; others are printed with the stack.
+ */
 export function printError(error: unknown): void {
   console.error(isForOperator(error) ? error.message : error);
 }

@@ -2,8 +2,8 @@
 
 /** Resolves after this time; rejects with the signal's reason if the signal is aborted first. */
 export async function sleep(ms: number, signal: AbortSignal): Promise<void> {
-  // Not `node:timers/promises`: nearly every sleep here is aborted, and Node creates an error with a
-  // stack trace for each of them.
+  // Not `node:timers/promises`: nearly every sleep here is aborted, and Node creates an error with
+  // a stack trace for each of them.
   signal.throwIfAborted();
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   const timer = setTimeout(resolve, ms);

@@ -1,8 +1,9 @@
 /**
- * Runs work for keys, a limited number at the same time. Keys belong to groups, which share the slots. A
- * free slot goes to the group with the fewest running keys. If several groups have equally few, it
- * goes to the group that has not started a key for the longest time. Within a group, keys run in order
- * of arrival. A key that already waits is not added again.
+ * Runs work for keys, a limited number at the same time. Keys belong to groups, which share the
+ * slots. A free slot goes to the group with the fewest running keys. If several groups have equally
+ * few, it goes to the group that has waited longest. A group's wait begins when its first waiting
+ * key arrives, and begins again when one of its keys starts. Within a group, keys run in order of
+ * arrival. A key that already waits is not added again.
  */
 
 import { waitAtMost } from "./deadlines.ts";
@@ -44,7 +45,9 @@ export function createLane<Result>(
     running.add(run);
   }
 
-  /** Fast even if many groups wait: the search stops at the first group that has no running keys. */
+  /**
+   * Fast even if many groups wait: the search stops at the first group that has no running keys.
+   */
   function findNextGroup(): string | null {
     let next: string | null = null;
     let fewest = Infinity;
@@ -75,7 +78,7 @@ export function createLane<Result>(
     enter(key, group = "") {
       if (isClosed) return Promise.resolve(undefined);
       // A key that still waits keeps its place and its promise. This happens often: each minute,
-      // `sweepJobs` (core/jobs/schedule.ts) enters all due jobs again.
+      // `sweepJobs` (core/jobs/schedule.ts) enters due jobs again.
       const known = waiting.get(key);
       if (known) return known.promise;
       const place = Promise.withResolvers<Result | undefined>();

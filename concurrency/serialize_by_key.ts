@@ -1,4 +1,6 @@
-/** Runs work for the same key one after the other in this process; different keys run in parallel. */
+/**
+ * Runs work for the same key one after the other in this process; different keys run in parallel.
+ */
 
 const lastByKey = new Map<string, Promise<unknown>>();
 

@@ -1,4 +1,6 @@
-/** `/console/`: pages for staff and viewers. Everything they do goes through the core, like the API. */
+/**
+ * `/console/`: pages for staff and viewers. Everything they do goes through the core, like the API.
+ */
 
 import type { Hono } from "hono";
 import { createFixedResponse } from "../openapi/fixed_response.ts";

@@ -29,8 +29,8 @@ export function createClockCheck({ database, gateway, clock }: ClockCheckDeps): 
       const after = clock();
       const gatewayTime = gateway.time();
       return {
-        // The server read its clock between `before` and `after`, so at `before` its clock showed at
-        // least `earliest` and at most `latest`.
+        // The server read its clock between `before` and `after`, so at `before` its clock showed
+        // at least `earliest` and at most `latest`.
         database: aheadOf(before, { earliest: serverTime - (after - before), latest: serverTime }),
         gateway: gatewayTime && aheadOf(after, gatewayTime),
       };
@@ -38,7 +38,10 @@ export function createClockCheck({ database, gateway, clock }: ClockCheckDeps): 
   };
 }
 
-/** 0 if `time` is inside the range, otherwise its distance to the range; negative: `time` is earlier. */
+/**
+ * 0 if `time` is inside the range, otherwise its distance to the range; negative: `time` is
+ * earlier.
+ */
 function aheadOf(time: number, { earliest, latest }: TimeRange): number {
   if (time > latest) return time - latest;
   return Math.min(time - earliest, 0);

@@ -47,7 +47,8 @@ export function optionalNote(max: number) {
 /** Empty text counts as omitted, because forms send it for a field that was not filled in. */
 export function optionalIfEmpty<T extends z.ZodType<string, string>>(schema: T) {
   const { run } = schema._zod;
-  // Changes the schema instead of wrapping it: a charge can have 6,000 texts, and each wrapper costs time.
+  // Changes the schema instead of wrapping it: a charge can have 6,000 texts, and each wrapper
+  // costs time.
   schema._zod.run = (payload, context) => {
     if (payload.value !== "") return run(payload, context);
     return { ...payload, value: undefined };
@@ -126,8 +127,8 @@ export const END_OF_TIMES = new Date(Date.UTC(10_000, 0, 1));
 export const YEARS_RULE = "must be in the years 1970 to 9999";
 
 /**
- * A time as in RFC 3339, which also allows lower-case letters and leap seconds. Times before 1970 are
- * allowed; the caller of this function must handle them.
+ * A time as in RFC 3339, which also allows lower-case letters and leap seconds. Times before 1970
+ * are allowed; the caller of this function must handle them.
  */
 export function time() {
   const message = "must be a time such as 2026-12-31T09:00:00Z";
@@ -197,8 +198,8 @@ function quickCopyOf(schema: z.ZodType): ((value: unknown) => Values | null) | n
 }
 
 export function orderId(max: number) {
-  // The id is part of a gateway path, where "." and ".." would lead to another path. Written without a
-  // look-ahead, which the regular expressions of some languages do not have.
+  // The id is part of a gateway path, where "." and ".." would lead to another path. Written
+  // without a look-ahead, which the regular expressions of some languages do not have.
   return textLike(
     max,
     /^(\.{3,}|\.*[A-Za-z0-9_~-][A-Za-z0-9_~.-]*)$/,
@@ -262,15 +263,15 @@ export function list<T extends z.ZodType>(item: T, max: number) {
 const MAX_INVALID_ELEMENTS = 20;
 
 /**
- * Validates no more elements after 20 invalid ones, because creating the errors of one element takes
- * longer than validating a valid one.
+ * Validates no more elements after 20 invalid ones, because creating the errors of one element
+ * takes longer than validating a valid one.
  */
 function skippedAfterErrors<T extends z.ZodType>(item: T): T {
   const { run } = item._zod;
   const quickCopy = quickCopyOf(item);
   let invalid = { input: {} as unknown, count: 0 };
-  // Changes the schema instead of wrapping it, so that it keeps its name in the OpenAPI document. All
-  // elements of one input are validated with the same `context` object.
+  // Changes the schema instead of wrapping it, so that it keeps its name in the OpenAPI document.
+  // All elements of one input are validated with the same `context` object.
   item._zod.run = (payload, context) => {
     if (invalid.input !== context) invalid = { input: context, count: 0 };
     if (invalid.count >= MAX_INVALID_ELEMENTS) return payload;

@@ -1,7 +1,8 @@
 /**
  * The instruments of the service's metrics. Each value is recorded once and goes to two places: to
- * OpenTelemetry, which Deno exports (`OTEL_DENO=true`), and to the registry that `GET /metrics` shows.
- * The names in the registry are those that Prometheus gives to the same metrics from OpenTelemetry.
+ * OpenTelemetry, which Deno exports (`OTEL_DENO=true`), and to the registry that `GET /metrics`
+ * shows. The names in the registry are those that Prometheus gives to the same metrics from
+ * OpenTelemetry.
  */
 
 import {

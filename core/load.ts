@@ -1,7 +1,7 @@
 /**
- * The load of this instance: the delay of its event loop, and which requests to reject because of it.
- * One event loop serves callers, notifications, jobs and streams. If callers send more than it can
- * process, all work waits longer and longer, and deadlines pass before the work has begun.
+ * The load of this instance: the delay of its event loop, and which requests to reject because of
+ * it. One event loop serves callers, notifications, jobs and streams. If callers send more than it
+ * can process, all work waits longer and longer, and deadlines pass before the work has begun.
  */
 
 import type { Log } from "./log.ts";

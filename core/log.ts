@@ -48,7 +48,9 @@ export function createLog(write: (text: string) => void, now: () => number = Dat
     add(JSON.stringify({ time: timestamp(), level, event, ...fields }) + "\n");
   }
 
-  /** Cached: formatting is the slowest part of a line, and under load many lines share a timestamp. */
+  /**
+   * Cached: formatting is the slowest part of a line, and under load many lines share a timestamp.
+   */
   function timestamp(): string {
     const at = now();
     if (at !== latest.at) latest = { at, text: new Date(at).toISOString() };

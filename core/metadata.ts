@@ -53,7 +53,9 @@ interface Content {
   values: number;
 }
 
-/** Reads each value once, and stops when it is clear that there are too many or they are too deep. */
+/**
+ * Reads each value once, and stops when it is clear that there are too many or they are too deep.
+ */
 function inspect(value: unknown, depth: number, content: Content): void {
   if (depth > MAX_DEPTH) content.isTooDeep = true;
   else if (typeof value === "string") {

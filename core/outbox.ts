@@ -50,7 +50,7 @@ export interface EventSubscribers {
   tasksFor(eventName: string): string[];
   /**
    * Returns the jobs that deliver these events. Insert them in the transaction that assigns the
-   * positions. The subscribers are those of the instance that wrote the event.
+   * positions.
    */
   jobsFor(events: readonly SubscribedEvent[]): NewJob[];
 }

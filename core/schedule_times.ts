@@ -10,8 +10,8 @@ export const SCHEDULE_TIMES = {
   check_pending_payments: "*/5 * * * *",
   expire_stale_payments: "*/10 * * * *",
   sync_subscription_status: "*/30 * * * *",
-  // For due dates, an hourly check would be enough. But an interrupted creation of an invoice can be
-  // sent to the gateway again only within five minutes.
+  // For due dates, an hourly check would be enough. But an interrupted creation of an invoice can
+  // be sent to the gateway again only within five minutes.
   check_overdue_invoices: "*/2 * * * *",
   check_paid_payments: "* * * * *",
   update_stats: "* * * * *",

@@ -118,7 +118,9 @@ export function countUnrecordedAttempt(): void {
   unrecordedAttempts();
 }
 
-/** Read from the database, so every instance reports the same values: use the maximum, not the sum. */
+/**
+ * Read from the database, so every instance reports the same values: use the maximum, not the sum.
+ */
 const SHARED_GAUGES = {
   jobs: createGauge("jobs", "Jobs that are queued, running or failed, by task"),
   oldestJob: createGauge("jobs.oldest_age", "Time since the oldest queued job became due", "s"),

@@ -25,7 +25,9 @@ import { subscriptionKind } from "./subscriptions/subscription_record.ts";
 /** A timeline has the newest entries, at most this many of each type, of the newest payments. */
 const LIMITS = { entries: 500, payments: 100 };
 
-/** Entries with the same time have this order: a notification causes a transition and its events. */
+/**
+ * Entries with the same time have this order: a notification causes a transition and its events.
+ */
 const TYPES = ["notification", "refund", "transition", "event"] as const;
 
 export interface TimelineEntry {

@@ -39,8 +39,8 @@ export interface NewApiKey {
 }
 
 /**
- * Finds a key by its hash and records its use in the same round trip. The use is recorded at most once
- * a minute, so that a busy key does not update its row with every request. If the row is
+ * Finds a key by its hash and records its use in the same round trip. The use is recorded at most
+ * once a minute, so that a busy key does not update its row with every request. If the row is
  * locked, the use is not recorded.
  */
 export async function useApiKey(sql: Sql, hash: Uint8Array): Promise<ApiKey | null> {
@@ -93,7 +93,9 @@ export async function listApiKeys(sql: Sql): Promise<ApiKey[]> {
     from gateway.api_keys order by created_at, prefix`;
 }
 
-/** One page of all keys, newest first. `before`: the prefix of the last key of the previous page. */
+/**
+ * One page of all keys, newest first. `before`: the prefix of the last key of the previous page.
+ */
 export async function listApiKeyPage(
   sql: Sql,
   { before, limit }: { before: string | null; limit: number },
@@ -116,9 +118,9 @@ export interface Revocation {
 }
 
 /**
- * Revokes the key with this prefix unless it is the last valid staff key. Locks the valid staff keys:
- * of two requests that revoke the last two at the same time, the second one waits and is refused.
- * `acceptDevelopmentKeys`: whether development keys count as valid.
+ * Revokes the key with this prefix unless it is the last valid staff key. Locks the valid staff
+ * keys: of two requests that revoke the last two at the same time, the second one waits and is
+ * refused. `acceptDevelopmentKeys`: whether development keys count as valid.
  */
 export async function revokeUnlessLastStaff(
   sql: Sql,

@@ -35,7 +35,9 @@ const OVERLAP_ITEMS = 16;
 /** How long a batch waits at most to become as large as the last one. */
 const GATHER_MS = 2;
 
-/** If a batch takes longer, for example because a row is locked, the next batch runs in parallel. */
+/**
+ * If a batch takes longer, for example because a row is locked, the next batch runs in parallel.
+ */
 const PARALLEL_AFTER_MS = 20;
 
 // deno-lint-ignore no-explicit-any -- Each statement has its own item and result types.
@@ -108,7 +110,10 @@ function createBatcher<Item, Result>(
     return running === 1 && waiting.length >= OVERLAP_ITEMS;
   }
 
-  /** A batch serves several requests, so it belongs to no single trace; each request has its own span. */
+  /**
+   * A batch serves several requests, so it belongs to no single trace; each request has its own
+   * span.
+   */
   function runInNoTrace(usedKeys?: Iterable<string>): void {
     context.with(ROOT_CONTEXT, () => runNext(usedKeys));
   }
@@ -159,8 +164,8 @@ function createBatcher<Item, Result>(
 
   /**
    * Runs each item alone, so that only the items that cause the error fail. An item whose row is
-   * locked is tried again until the deadline. It gives its connection back after each try, and other
-   * items with the same keys wait for it, so that locked rows do not use up the connections.
+   * locked is tried again until the deadline. It gives its connection back after each try, and
+   * other items with the same keys wait for it, so that locked rows do not use up the connections.
    */
   async function runOneByOne(
     batch: Waiting<Item, Result>[],

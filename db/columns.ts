@@ -1,4 +1,6 @@
-/** Describes the columns of a table once; its row type, column lists and defaults derive from that. */
+/**
+ * Describes the columns of a table once; its row type, column lists and defaults derive from that.
+ */
 
 import type { ColumnType } from "./statement.ts";
 

@@ -3,13 +3,13 @@
 /**
  * Every statement of the service reads few rows by an index that exists for it, so plans must not
  * depend on statistics: those are missing or old while a table grows, and a plan is kept until the
- * next ANALYZE. Each pair of numbers says how many rows PostgreSQL 18 reads with a setting and without
- * it, if every table has 200,000 rows; "grown" means planned when the tables had 10 rows.
+ * next ANALYZE. Each pair of numbers says how many rows PostgreSQL 18 reads with a setting and
+ * without it, if every table has 200,000 rows; "grown" means planned when the tables had 10 rows.
  * `tests/db/planner_test.ts` checks the most important statements.
  */
 export const PLANNER_SETTINGS = {
-  // Plans a statement once per connection, not again for each set of values. Due jobs of one rank: 200 and
-  // 1,000, because custom plans prefer the index of all ranks.
+  // Plans a statement once per connection, not again for each set of values. Due jobs of one rank:
+  // 200 and 1,000, because custom plans prefer the index of all ranks.
   plan_cache_mode: "force_generic_plan",
   // The most important one. Without it, grown: nearly every statement scans whole tables (a page of
   // payments: 40 and 200,000), and takeDue and paymentLookups exceed their time limit. Without it,
@@ -26,8 +26,9 @@ export const PLANNER_SETTINGS = {
   // Grown: the outcomes of 100 jobs take 11 ms; without this, more than 3 s, because PostgreSQL
   // materializes a table and scans it again and again.
   enable_material: "off",
-  // No difference in 18. Before 18 a disabled plan node adds 10^10 to the cost of a plan. PostgreSQL
-  // would then compile the plan, which takes seconds, for a statement that takes milliseconds.
+  // No difference in 18. Before 18 a disabled plan node adds 10^10 to the cost of a plan.
+  // PostgreSQL would then compile the plan, which takes seconds, for a statement that takes
+  // milliseconds.
   jit: "off",
 } as const;
 

@@ -1,4 +1,7 @@
-/** Which API keys and sessions are still valid, for work that goes on after its request was admitted. */
+/**
+ * Which API keys and sessions are still valid, for work that goes on after its request was
+ * admitted.
+ */
 
 import { isValid, type Validity } from "./console_sessions.ts";
 import type { Sql } from "./database.ts";
@@ -10,7 +13,9 @@ export interface Credentials {
   sessionIds: string[];
 }
 
-/** Returns the given API keys that exist and are not revoked, and the given sessions that are valid. */
+/**
+ * Returns the given API keys that exist and are not revoked, and the given sessions that are valid.
+ */
 export async function listValidCredentials(
   sql: Sql,
   { prefixes, sessionIds }: Credentials,

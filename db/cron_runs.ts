@@ -13,9 +13,9 @@ export interface CronRun {
 }
 
 /**
- * Claims the run of a task in this minute; false: another instance has claimed this minute or a later
- * one. A stored minute far in the future comes from an instance with a wrong clock and is ignored:
- * otherwise the task would not run until that time.
+ * Claims the run of a task in this minute; false: another instance has claimed this minute or a
+ * later one. A stored minute far in the future comes from an instance with a wrong clock and is
+ * ignored: otherwise the task would not run until that time.
  */
 export async function claimTick(
   sql: Sql,

@@ -66,8 +66,8 @@ export function openDatabase(options: DatabaseOptions): Database {
   const ending = new Set<Promise<void>>();
 
   /**
-   * Replaces the pool after a connection error: the driver can put a broken connection back into the
-   * pool in a state in which it never works again. Statements on other connections may finish.
+   * Replaces the pool after a connection error: the driver can put a broken connection back into
+   * the pool in a state in which it never works again. Statements on other connections may finish.
    */
   function replacePool(broken: postgres.Sql, graceSeconds: number) {
     if (broken !== pool) return;
@@ -154,7 +154,9 @@ export function poolUse(database: Database): PoolUse | null {
 
 type Work<T> = (pool: postgres.Sql, isExpired: () => boolean) => Promise<T>;
 
-/** The driver sends the settings together with the first statement. If they fail, so does the rest. */
+/**
+ * The driver sends the settings together with the first statement. If they fail, so does the rest.
+ */
 function withSettings<T>(work: (sql: Sql) => Promise<T>): (sql: Sql) => Promise<T> {
   return (sql) => {
     sql.unsafe(setLocal(POOL_SETTINGS)).catch(() => {});
@@ -183,12 +185,12 @@ async function withTypes<T>(pool: postgres.Sql, work: () => Promise<T>): Promise
 }
 
 /**
- * The driver's `begin`, with two corrections.
- * After the deadline further statements are rejected and the transaction rolls back, because the
- * caller already got an error. (If the commit was sent before, its outcome is unknown.)
- * After the connection is lost the driver would still send the next statement and a rollback, and that
- * connection would never work again. So nothing more is sent: if `work` fails because of the loss, the
- * promise that the driver waits for stays pending, and the driver ends the transaction by itself.
+ * The driver's `begin`, with two corrections. After the deadline further statements are rejected
+ * and the transaction rolls back, because the caller already got an error. (If the commit was sent
+ * before, its outcome is unknown.) After the connection is lost the driver would still send the
+ * next statement and a rollback, and that connection would never work again. So nothing more is
+ * sent: if `work` fails because of the loss, the promise that the driver waits for stays pending,
+ * and the driver ends the transaction by itself.
  */
 export function runTransaction<T>(
   pool: postgres.Sql,
@@ -210,7 +212,10 @@ export function runTransaction<T>(
   return begun as Promise<T>;
 }
 
-/** Rejects statements if `findError` returns an error; `sql(columns)`, which sends nothing, still works. */
+/**
+ * Rejects statements if `findError` returns an error; `sql(columns)`, which sends nothing, still
+ * works.
+ */
 function guard(
   sql: postgres.TransactionSql,
   findError: () => Error | null,
@@ -281,9 +286,9 @@ function meansUnavailable(error: unknown): boolean {
 }
 
 /**
- * Without a pooler, a server that rejects a new connection, for example because it has too many, does
- * not affect the other connections of the pool. Through a pooler, a failed connection for `reserve`
- * is missing in the driver's pool from then on, so the pool is replaced.
+ * Without a pooler, a server that rejects a new connection, for example because it has too many,
+ * does not affect the other connections of the pool. Through a pooler, a failed connection for
+ * `reserve` is missing in the driver's pool from then on, so the pool is replaced.
  */
 function needsNewPool(error: unknown, isPooled: boolean): boolean {
   return meansLostConnection(error) && (isPooled || !/^(28|3D|53)/.test(codeOf(error)));

@@ -1,4 +1,6 @@
-/** The positions of events in the order of all events, and statements that read from a position on. */
+/**
+ * The positions of events in the order of all events, and statements that read from a position on.
+ */
 
 import { columnNames } from "./columns.ts";
 import type { Sql } from "./database.ts";
@@ -21,8 +23,8 @@ export async function findLastPosition(sql: Sql): Promise<EventPosition> {
 }
 
 /**
- * The position of an event; null: the event does not exist, or belongs to another user; "unpublished":
- * it has no position yet.
+ * The position of an event; null: the event does not exist, or belongs to another user;
+ * "unpublished": it has no position yet.
  */
 export async function findPosition(
   sql: Sql,
@@ -78,9 +80,9 @@ interface FoundRow extends PositionedEvent {
 }
 
 /**
- * Reads events by their positions, oldest first. Each kind of selector has its own index; the rows that
- * the index finds are filtered by the other conditions. If too many rows do not match, fewer than
- * `limit` events are returned, and `end` says how far the statement has read.
+ * Reads events by their positions, oldest first. Each kind of selector has its own index; the rows
+ * that the index finds are filtered by the other conditions. If too many rows do not match, fewer
+ * than `limit` events are returned, and `end` says how far the statement has read.
  */
 export async function readEventsAfter(
   sql: Sql,

@@ -12,19 +12,25 @@ export interface KeyId {
 
 export interface IdempotencyKey extends KeyId {
   body_hash: Uint8Array;
-  /** The record and the refund with which a retry continues if the first request was interrupted. */
+  /**
+   * The record and the refund with which a retry continues if the first request was interrupted.
+   */
   resource_id: string | null;
   refund_id: string | null;
   /** Null: no reply is stored yet. */
   reply: unknown;
   /** Until then the request counts as running, unless its instance is gone. */
   lease_until: Date;
-  /** The token of the instance that runs the request; null: the lease ends only at `lease_until`. */
+  /**
+   * The token of the instance that runs the request; null: the lease ends only at `lease_until`.
+   */
   holder: number | null;
   created_at: Date;
 }
 
-/** A key with the lease of its holder. After another request took it over, the stored lease differs. */
+/**
+ * A key with the lease of its holder. After another request took it over, the stored lease differs.
+ */
 export interface HeldKey extends KeyId {
   lease_until: Date;
   holder: number | null;
@@ -41,7 +47,9 @@ export interface ClaimedKey extends HeldKey {
 export interface ClaimOptions {
   /** Keys created before this have expired and can be claimed again. */
   keysSince: Date;
-  /** Ids of records that new records replace. Their keys can be claimed again if they have no reply. */
+  /**
+   * Ids of records that new records replace. Their keys can be claimed again if they have no reply.
+   */
   replaced: string[];
 }
 

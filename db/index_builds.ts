@@ -1,6 +1,6 @@
 /**
- * Builds and drops the indexes of migrations without blocking writes. A plain `create index` blocks all
- * writes to the table until the index is complete, which takes seconds per million rows.
+ * Builds and drops the indexes of migrations without blocking writes. A plain `create index` blocks
+ * all writes to the table until the index is complete, which takes seconds per million rows.
  */
 
 import postgres from "postgres";

@@ -21,7 +21,8 @@ export function isoTime(date: Date): string {
   const [hour, minute, second] = [Math.floor(minutes / 60), minutes % 60, seconds % 60];
   const fraction = String(ms % 1000).padStart(3, "0");
   const clock = `${twoDigits(hour)}:${twoDigits(minute)}:${twoDigits(second)}.${fraction}`;
-  // Joined and not concatenated, because `JSON.stringify` is slow for a string that V8 has kept in parts.
+  // Joined and not concatenated, because `JSON.stringify` is slow for a string that V8 has kept in
+  // parts.
   return [latest.text, clock, "Z"].join("");
 }
 

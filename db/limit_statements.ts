@@ -4,8 +4,8 @@ import { createLimiter } from "../concurrency/limiter.ts";
 import type { Database } from "./database.ts";
 
 /**
- * At most `max` calls run at a time; others wait here instead of in the queue of the pool. So they do
- * not delay other callers of `database`, and their deadline begins when it is their turn.
+ * At most `max` calls run at a time; others wait here instead of in the queue of the pool. So they
+ * do not delay other callers of `database`, and their deadline begins when it is their turn.
  */
 export function limitStatements(database: Database, max: number): Database {
   const limiter = createLimiter(max);

@@ -121,8 +121,8 @@ async function createSchema(sql: Sql): Promise<void> {
 }
 
 /**
- * The checksums that files had before their comments were reworded. Their statements are still the same,
- * so databases that have stored these checksums are up to date.
+ * The checksums that files had before their comments were reworded. Their statements are still the
+ * same, so databases that have stored these checksums are up to date.
  */
 const EARLIER_CHECKSUMS: Record<string, string[]> = {
   "0001_api_keys": ["3907d90121d9a78dbaa5adc0a9a06443d48c72d9adbb0c6b2646d3beb3564985"],
@@ -255,7 +255,8 @@ const LOCK_POLL_MS = 100;
 
 /**
  * Takes the lock until the transaction ends. Polls, like `takeSessionLock`, instead of waiting in a
- * statement: PostgreSQL finishes a concurrent index build only after all older statements have ended.
+ * statement: PostgreSQL finishes a concurrent index build only after all older statements have
+ * ended.
  */
 export async function takeLock(sql: Sql): Promise<void> {
   await untilTaken(() =>

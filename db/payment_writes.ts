@@ -49,8 +49,8 @@ export const paymentWrites = batchedUpdate<GatewayPayment>(
 const COLUMN_LIST = columnNames(PAYMENT_COLUMNS).join(", ");
 
 /**
- * Inserts a payment for a transaction that was created outside of the service. If the transaction has
- * a payment already, nothing is written: of several concurrent calls, one succeeds.
+ * Inserts a payment for a transaction that was created outside of the service. If the transaction
+ * has a payment already, nothing is written: of several concurrent calls, one succeeds.
  */
 export async function adoptPayment(
   sql: Sql,

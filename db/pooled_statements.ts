@@ -65,9 +65,10 @@ function buildPart(value: unknown, sql: postgres.ISql): never {
 }
 
 /**
- * The driver asks the server for the types of the parameters before it sends a statement that is not
- * prepared, which costs a round trip. Texts can be sent without their types. `parameters` is not a
- * documented property of the driver's queries; `tests/db/pooler_test.ts` counts the round trips.
+ * The driver asks the server for the types of the parameters before it sends a statement that is
+ * not prepared, which costs a round trip. Texts can be sent without their types. `parameters` is
+ * not a documented property of the driver's queries; `tests/db/pooler_test.ts` counts the round
+ * trips.
  */
 function send(
   sql: postgres.ISql,

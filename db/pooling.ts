@@ -7,9 +7,9 @@ import { codeOf } from "./connection_errors.ts";
 import { POOL_SETTINGS } from "./connection_settings.ts";
 
 /**
- * How the connections of a URL become sessions of the server. `none`: there is no pooler, or none that
- * makes a difference. `session`, `transaction`, `statement`: a pooler assigns a session to a client
- * until the client disconnects, for one transaction, or for one statement.
+ * How the connections of a URL become sessions of the server. `none`: there is no pooler, or none
+ * that makes a difference. `session`, `transaction`, `statement`: a pooler assigns a session to a
+ * client until the client disconnects, for one transaction, or for one statement.
  */
 export type Pooling = "none" | "session" | "transaction" | "statement";
 
@@ -39,7 +39,10 @@ interface Client extends AsyncDisposable {
   run(statement: string): Promise<postgres.RowList<postgres.Row[]>>;
 }
 
-/** Without settings, sends only start-up parameters that every pooler accepts. Prepares no statement. */
+/**
+ * Without settings, sends only start-up parameters that every pooler accepts. Prepares no
+ * statement.
+ */
 function openClient(url: string, settings: Record<string, string | number> = {}): Client {
   const sql = postgres(url, {
     max: 1,
@@ -57,8 +60,8 @@ function openClient(url: string, settings: Record<string, string | number> = {})
 }
 
 /**
- * At the start of a connection the server announces the process id of the session, by which the client
- * can cancel statements. A pooler announces its own number, because the session can change.
+ * At the start of a connection the server announces the process id of the session, by which the
+ * client can cancel statements. A pooler announces its own number, because the session can change.
  */
 async function readSession(client: Client) {
   const rows = await client.run(
@@ -106,8 +109,8 @@ async function rollBack(client: Client): Promise<void> {
 }
 
 /**
- * Whether settings that are sent as start-up parameters reach the server, as through a proxy that gives
- * each connection a session. Poolers refuse or ignore them.
+ * Whether settings that are sent as start-up parameters reach the server, as through a proxy that
+ * gives each connection a session. Poolers refuse or ignore them.
  */
 async function passesSettings(url: string): Promise<boolean> {
   await using client = openClient(url, POOL_SETTINGS);

@@ -8,16 +8,18 @@ export const PRUNED_TABLES = ["jobs", "notifications", "events", "audit"] as con
 
 export type PrunedTable = (typeof PRUNED_TABLES)[number];
 
-/** The column for the age of a row, the rows that may be deleted, and the deletions in other tables. */
+/**
+ * The column for the age of a row, the rows that may be deleted, and the deletions in other tables.
+ */
 const RULES: Record<PrunedTable, { ageColumn: string; condition: string; alsoDelete?: string[] }> =
   {
     // Not `created_at`: a job that was postponed for weeks may have finished only now.
     jobs: { ageColumn: "updated_at", condition: "record.status in ('succeeded', 'failed')" },
     notifications: { ageColumn: "created_at", condition: "record.status <> 'received'" },
     audit: { ageColumn: "created_at", condition: "true" },
-    // An event without a position is kept, because lists and streams do not contain it yet. A delivery
-    // job still needs the event it starts at and all later ones of its resource; a pending webhook
-    // delivery needs its own event.
+    // An event without a position is kept, because lists and streams do not contain it yet. A
+    // delivery job still needs the event it starts at and all later ones of its resource; a pending
+    // webhook delivery needs its own event.
     events: {
       ageColumn: "created_at",
       condition: `exists (select from gateway.published_events where event_id = record.id)

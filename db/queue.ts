@@ -73,7 +73,9 @@ async function findTrigger(sql: Sql): Promise<string | null> {
   return row?.body ?? null;
 }
 
-/** Row-level security hides the queue's jobs from other roles, so the queue would always look empty. */
+/**
+ * Row-level security hides the queue's jobs from other roles, so the queue would always look empty.
+ */
 async function refuseForeignQueue(sql: Sql): Promise<void> {
   const [row] = await sql`
     select row_security_active(${`${QUEUE_SCHEMA}._private_jobs`}::text) as is_foreign`;
@@ -116,14 +118,17 @@ const TRIGGER_CONDITION = `after insert or update of run_at, status, rank on gat
     for each row when (new.status = 'queued')`;
 
 /**
- * The library stores priorities in 16 bits. The lowest value runs first: it is for jobs of rank 0 that
- * are not requests. Requests follow by turn. The highest values are for the other ranks. Requests with
- * turns above this range get the same priority, so the library runs them in order of time; for
- * them, only `sweepJobs` follows the turns.
+ * The library stores priorities in 16 bits. The lowest value runs first: it is for jobs of rank 0
+ * that are not requests. Requests follow by turn. The highest values are for the other ranks.
+ * Requests with turns above this range get the same priority, so the library runs them in order of
+ * time; for them, only `sweepJobs` follows the turns.
  */
 const PRIORITIES = { first: -(2 ** 15), lastRequest: 2 ** 15 - 10 };
 
-/** Contains the condition as a comment, so that the trigger is also replaced if the condition changes. */
+/**
+ * Contains the condition as a comment, so that the trigger is also replaced if the condition
+ * changes.
+ */
 const TRIGGER_BODY = `
   -- ${TRIGGER_CONDITION.replace(/\s+/g, " ")}
   begin
@@ -138,9 +143,11 @@ const TRIGGER_BODY = `
   end `;
 
 /**
- * `security definer`: a role that writes jobs needs no rights on the queue's tables. The queue's task
- * name is inserted here, because otherwise the first transaction that enqueues a job would insert it
- * and block all others until its commit.
+ * `security definer`: a role that writes jobs needs no rights on the queue's tables. The queue's
+ * task name is inserted here, because otherwise the first transaction that enqueues a job would
+ * insert it and block all others until its commit. `carry_job` and `jobs_carried` enqueue jobs.
+ * They keep the names that they have in existing databases: with new names, those would have two
+ * triggers.
  */
 const TRIGGER = `
   create or replace function gateway.carry_job() returns trigger

@@ -1,7 +1,7 @@
 /**
  * Writes a record together with the rows that follow from the change, in one statement: history,
- * events, refunds, subscription charges, notifications and jobs. The publisher writes the deliveries of
- * the events later (`event_publication.ts`).
+ * events, refunds, subscription charges, notifications and jobs. The publisher writes the
+ * deliveries of the events later (`event_publication.ts`).
  */
 
 import { columnNames, fixed, overwriteMutable, type RowOf, typesOf } from "./columns.ts";

@@ -1,6 +1,7 @@
 /**
- * Runs work in a database session that only one instance has at a time. The session holds an advisory
- * lock; when the instance crashes, the server ends the session and another instance gets the lock.
+ * Runs work in a database session that only one instance has at a time. The session holds an
+ * advisory lock; when the instance crashes, the server ends the session and another instance gets
+ * the lock.
  */
 
 import type postgres from "postgres";

@@ -11,7 +11,9 @@ import {
 
 const tracer = trace.getTracer("payment-gateway");
 
-/** The span ends with `work`, which may add attributes. Spans that `work` starts are its children. */
+/**
+ * The span ends with `work`, which may add attributes. Spans that `work` starts are its children.
+ */
 export function inSpan<T>(
   name: string,
   attributes: Attributes,

@@ -29,8 +29,8 @@ export interface StatementOptions {
 }
 
 /**
- * The PostgreSQL types of columns that `arrays` can send. A `text[]` is sent as text, which the statement
- * must cast, because PostgreSQL has no arrays of arrays.
+ * The PostgreSQL types of columns that `arrays` can send. A `text[]` is sent as text, which the
+ * statement must cast, because PostgreSQL has no arrays of arrays.
  */
 export type ColumnType = "uuid" | "text" | "text[]" | "integer" | "bigint" | "timestamptz" | "json";
 
@@ -86,8 +86,8 @@ export class Statement {
   }
 
   /**
-   * Rows to select from, with these columns. Each column is one array parameter: building and reading
-   * these takes less than half the time of JSON rows, so frequent statements use them.
+   * Rows to select from, with these columns. Each column is one array parameter: building and
+   * reading these takes less than half the time of JSON rows, so frequent statements use them.
    */
   arrays<Row extends object>(
     rows: readonly Row[],
@@ -133,7 +133,10 @@ function unquoted(value: Scalar): string {
   return value instanceof Date ? isoTime(value) : String(value);
 }
 
-/** PostgreSQL reads a missing member as null. Half of a payment's columns are null, so this saves bytes. */
+/**
+ * PostgreSQL reads a missing member as null. Half of a payment's columns are null, so this saves
+ * bytes.
+ */
 function toJsonRow<Row extends object>(
   row: Row,
   names: readonly string[] = Object.keys(row),

@@ -33,8 +33,8 @@ export async function findProgress(sql: Sql): Promise<StatsProgress> {
 }
 
 /**
- * Only one transaction at a time counts payments: otherwise two could count the same change. Returns
- * the current progress of a rebuild, which another run may have moved or reset since it was read.
+ * Only one transaction at a time counts payments: otherwise two could count the same change.
+ * Returns the current progress of a rebuild: another run may have moved or reset it meanwhile.
  */
 export async function lockProgress(sql: Sql): Promise<Pick<StatsProgress, "rebuilt_to">> {
   const [progress] = await sql<[Pick<StatsProgress, "rebuilt_to">]>`
@@ -43,11 +43,11 @@ export async function lockProgress(sql: Sql): Promise<Pick<StatsProgress, "rebui
 }
 
 /**
- * Stores that a run, which began with the progress `began`, has read all entries of the history up to
- * `lastId`. An entry with a lower id may become visible after one with a higher id. So the position
- * moves only to the end of an earlier run, and only if all transactions that ran at that time have
- * ended (`is_confirmed`). `asOf` is null if the run has not read all entries. Stores nothing if
- * another run has ended or a reset has begun meanwhile: `began` says nothing about their position.
+ * Stores that a run, which began with the progress `began`, has read all entries of the history up
+ * to `lastId`. An entry with a lower id may become visible after one with a higher id. So the
+ * position moves only to the end of an earlier run, and only if all transactions that ran at that
+ * time have ended (`is_confirmed`). `asOf` is null if the run has not read all entries. Stores
+ * nothing if another run has ended or a reset has begun: `began` says nothing about their position.
  */
 export async function endRun(
   sql: Sql,
@@ -264,7 +264,7 @@ export interface StatsQuery {
   limit: number;
 }
 
-/** The figures of a period, the table from which they are read, and the intervals that they change. */
+/** The figures of a period, the table that has them, and the intervals that they change. */
 export interface StatsPart {
   table: StatsTable;
   from: Date;

@@ -1,4 +1,6 @@
-/** The statements that read what happened to records: transitions, refunds, notifications, events. */
+/**
+ * The statements that read what happened to records: transitions, refunds, notifications, events.
+ */
 
 import { MAX, NIL } from "uuid";
 import type { Sql } from "./database.ts";

@@ -1,4 +1,6 @@
-/** Webhook deliveries: the model, and the statements that find due deliveries and record attempts. */
+/**
+ * Webhook deliveries: the model, and the statements that find due deliveries and record attempts.
+ */
 
 import { MAX, NIL } from "uuid";
 import type { Batched } from "./batched.ts";
@@ -17,9 +19,14 @@ export interface GatewayWebhookDelivery {
   attempts: number;
   /** Null: it is delivered or has failed. */
   next_attempt_at: Date | null;
-  /** Waits at most until then for an earlier delivery of its resource; null: it has not waited yet. */
+  /**
+   * Waits at most until then for an earlier delivery of its resource; null: it has not waited yet.
+   */
   hold_until: Date | null;
-  /** This and the next four describe the last attempt: the endpoint's response, or why there was none. */
+  /**
+   * This and the next four describe the last attempt: the endpoint's response, or why there was
+   * none.
+   */
   status_code: number | null;
   answer: string | null;
   error: string | null;
@@ -78,7 +85,8 @@ export async function listDeliveriesOfEvent(
 
 /**
  * Makes a delivery of any status pending and due now, and resets its attempt count; null: it does
- * not exist. Later events of the same resource wait for it again, and it waits again for earlier ones.
+ * not exist. Later events of the same resource wait for it again, and it waits again for earlier
+ * ones.
  */
 export async function resendDelivery(
   sql: Sql,
@@ -162,9 +170,9 @@ const MAX_HOLD_MS = 5 * 60_000;
 
 /**
  * Finds due deliveries: for each resource the pending one with the lowest sequence number, if it is
- * due. If that one waits for a retry, the later deliveries of the resource are postponed to its time,
- * but not for longer than `MAX_HOLD_MS` after they were first postponed. Then they are sent, in the
- * order of their sequence.
+ * due. If that one waits for a retry, the later deliveries of the resource are postponed to its
+ * time, but not for longer than `MAX_HOLD_MS` after they were first postponed. Then they are sent,
+ * in the order of their sequence.
  */
 export async function takeDue(
   sql: Sql,
@@ -240,8 +248,8 @@ export interface DeliveryAttempt
 }
 
 /**
- * Stores the results of attempts. When a delivery ends, later ones of its resource that waited for it
- * become due. Those that were attempted already keep the time of their retry.
+ * Stores the results of attempts. When a delivery ends, later ones of its resource that waited for
+ * it become due. Those that were attempted already keep the time of their retry.
  */
 export const attemptWrites: Batched<DeliveryAttempt, void> = {
   name: "record webhook attempts",

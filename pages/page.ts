@@ -1,4 +1,4 @@
-/** The frame of the service's own pages: head, navigation and stylesheet. They have no script. */
+/** The frame of the welcome page and the guides: head, navigation and stylesheet. No script. */
 
 export interface PageOptions {
   title: string;

@@ -1,4 +1,6 @@
-/** `GET /` and `/guides/`: a welcome page, an index for programs, and the guides. All are public. */
+/**
+ * `GET /` and `/guides/`: a welcome page, an index for programs, and the guides. All are public.
+ */
 
 import { type Context, Hono } from "hono";
 import { ServiceError } from "../core/errors.ts";

@@ -62,7 +62,9 @@ const MONITORING: Caller = {
   keyPrefix: null,
 };
 
-/** Accepts the token without a query of the database, so that it works while the database is down. */
+/**
+ * Accepts the token without a query of the database, so that it works while the database is down.
+ */
 export function acceptMetricsToken(
   token: string | null,
   requireCaller: RequireCaller,

@@ -10,13 +10,13 @@ export interface UnreadyReason {
   readiness: string;
   /** The `detail` of all other paths. */
   detail: string;
-  /** The failed check. */
+  /** What is not ready, and its state. */
   checks: Record<string, string>;
 }
 
 /**
- * The reason is read for each request, because it can change during a start. A path may have any prefix:
- * `BASE_PATH` can be one of the wrong settings.
+ * The reason is read for each request, because it can change during a start. A path may have any
+ * prefix: `BASE_PATH` can be one of the wrong settings.
  */
 export function createUnreadyApp(
   readReason: () => UnreadyReason,

@@ -1,6 +1,6 @@
 /**
- * The rules of each kind of record: when it is due next and what runs then, when it is final, and by
- * which keys it is found.
+ * The rules of each kind of record: when it is due next and what runs then, when it is final, and
+ * by which keys it is found.
  */
 
 import { expireAccount } from "./accounts/accounts.ts";

@@ -1,6 +1,6 @@
 /**
- * Builds a client in another language from the OpenAPI document, with openapi-generator. Version 4 is
- * the newest stable version whose npm package contains the program. It reads only OpenAPI 3.0.
+ * Builds a client in another language from the OpenAPI document, with openapi-generator. Version 4
+ * is the newest stable version whose npm package contains the program. It cannot read OpenAPI 3.1.
  */
 
 import { join } from "node:path";
@@ -42,7 +42,7 @@ export async function buildLanguage(language: string, documentPath: string, fold
   if (language === "php") await replaceRemovedFunction(join(folder, "lib/Api"));
 }
 
-/** The generated code calls a function that Guzzle 7 no longer has. */
+/** The generated code calls a function that version 2 of `guzzlehttp/psr7` does not have. */
 async function replaceRemovedFunction(folder: string) {
   for await (const { name } of Deno.readDir(folder)) {
     const path = join(folder, name);

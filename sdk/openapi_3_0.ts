@@ -1,6 +1,6 @@
 /**
- * Converts the OpenAPI document from version 3.1 to 3.0, for generators that read only 3.0. What 3.0
- * cannot express is left out, so that the result allows more than the original, never less.
+ * Converts the OpenAPI document from version 3.1 to 3.0, for generators that read only 3.0. What
+ * 3.0 cannot express is left out, so that the result allows more than the original, never less.
  */
 
 // deno-lint-ignore no-explicit-any -- any JSON

@@ -38,8 +38,8 @@ const CORE_LAYERS = [
 ];
 
 /**
- * The layers inside `console/`, from top to bottom. A file imports only from its own folder and from
- * lower layers.
+ * The layers inside `console/`, from top to bottom. A file imports only from its own folder and
+ * from lower layers.
  */
 const CONSOLE_LAYERS = [
   ["console.tsx"],

@@ -1,4 +1,6 @@
-/** The reference for reads: a bare Hono route that answers every request with the bytes of a file. */
+/**
+ * The reference for reads: a bare Hono route that answers every request with the bytes of a file.
+ */
 
 import { Hono } from "hono";
 

@@ -1,7 +1,7 @@
 /**
- * A program that floods the service, at a steady rate, with requests that any client can send: wrong API
- * keys, and notifications without a signature. Ends after the given time, and prints a line when it
- * begins and the number of responses by status when it ends.
+ * A program that floods the service, at a steady rate, with requests that any client can send:
+ * wrong API keys, and notifications without a signature. Ends after the given time, and prints a
+ * line when it begins and the number of responses by status when it ends.
  *
  * Arguments: the URL of the service, requests per second, seconds.
  */

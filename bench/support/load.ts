@@ -12,7 +12,7 @@ export interface Load {
   first?: number;
 }
 
-/** Returns the same request for every number. */
+/** For `Load.request`: returns a function that gives the same GET request for every `n`. */
 export function getRequest(url: string, headers: Record<string, string> = {}): () => string {
   const request = `${head("GET", url, headers)}\r\n`;
   return () => request;

@@ -8,8 +8,8 @@ import { SERVER_KEY } from "./service.ts";
 export const PENDING = 100_000;
 
 /**
- * The distance between payments that are settled one after the other, so that they are not settled in
- * the order of creation. Coprime to `PENDING`, so that each is settled once.
+ * The distance between payments that are settled one after the other, so that they are not settled
+ * in the order of creation. Coprime to `PENDING`, so that each is settled once.
  */
 export const STRIDE = 48_271;
 

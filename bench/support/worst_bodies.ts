@@ -1,10 +1,12 @@
-/** Request bodies that take long to refuse: they have almost 256 KiB, or reach a limit of a route. */
+/**
+ * Request bodies that take long to refuse: they have almost 256 KiB, or reach a limit of a route.
+ */
 
 const SIZE = 255_000;
 
 /**
- * Every route gets bodies with unknown members. Routes that accept metadata, items or refunds also get
- * bodies that are expensive in these fields.
+ * Every route gets bodies with unknown members. Routes that accept metadata, items or refunds also
+ * get bodies that are expensive in these fields.
  */
 export function worstBodies(path: string): Record<string, string> {
   const bodies: Record<string, string> = {

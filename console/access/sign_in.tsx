@@ -28,15 +28,16 @@ export function addSignIn({ deps, root, router, signedIn, formOf, page }: Consol
   }
 
   /**
-   * Null: the credential is wrong, or its owner may not use the console. Only such attempts count for
-   * the address. Above the limit they get 429, but a valid credential still signs in: an
+   * Null: the credential is wrong, or its owner may not use the console. Only such attempts count
+   * for the address. Above the limit they get 429, but a valid credential still signs in: an
    * attacker behind the same address must not lock staff out.
    */
   async function authenticateLimited(key: string, address: string): Promise<Caller | null> {
     let isCounted = false;
     let isWrong = false;
     try {
-      // Counted before the look-up: above the limit, API keys are looked up together, ten times a second.
+      // Counted before the look-up: above the limit, API keys are looked up together, ten times a
+      // second.
       const caller = await deps.authenticate(key, () => isCounted = limit.tryCount(address));
       if (caller && canReadAll(caller)) return caller;
       isWrong = true;

@@ -1,4 +1,7 @@
-/** A chart of stacked columns as SVG, with a legend, and on request with a table of the same figures. */
+/**
+ * A chart of stacked columns as SVG, with a legend, and on request with a table of the same
+ * figures.
+ */
 
 // @ts-types="@types/d3-scale"
 import { scaleBand, scaleLinear } from "d3-scale";

@@ -48,7 +48,10 @@ export function utcTime(iso: string): string {
   return new Date(iso).toUTCString().replace(/^\w+, /, "").replace("GMT", "UTC");
 }
 
-/** `payment_type` and `bank` as people write them: `bank_transfer` of `bca` is `BCA virtual account`. */
+/**
+ * `payment_type` and `bank` as people write them: `bank_transfer` of `bca` is
+ * `BCA virtual account`.
+ */
 export function methodName(words: Words, type: string, bank: string | null = null): string {
   if (type === "bank_transfer") return words.virtualAccountOf(bank?.toUpperCase() ?? "Bank");
   return words.methods[type] ?? BRANDS[type] ?? type.replaceAll("_", " ");

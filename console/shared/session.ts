@@ -120,9 +120,9 @@ function originOf(c: Context<AppEnv>): URL | null {
 }
 
 /**
- * Whether the browser uses TLS. A proxy may end TLS, so only the browser's headers say it. A GET has
- * no `Origin`; but browsers send `Sec-Fetch-Site` only with TLS, or to their own machine. False for
- * a GET of a browser from before 2023 (Safari 16.3), which does not send that header.
+ * Whether the browser uses TLS. A proxy may end TLS, so only the browser's headers say it. A GET
+ * has no `Origin`; but browsers send `Sec-Fetch-Site` only with TLS, or to their own machine. False
+ * for a GET of a browser from before 2023 (Safari 16.3), which does not send that header.
  */
 function isSecure(c: Context<AppEnv>): boolean {
   const origin = originOf(c);

@@ -1,6 +1,6 @@
 /**
- * Messages of the core about fields and states, in Bahasa Indonesia. As with gettext, the English message
- * is the key; `{}` stands for a value. The API has these messages in English only.
+ * Messages of the core about fields and states, in Bahasa Indonesia. As with gettext, the English
+ * message is the key; `{}` stands for a value. The API has these messages in English only.
  */
 
 /** A message that is not in the table stays English. */

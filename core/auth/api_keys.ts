@@ -70,8 +70,8 @@ const CACHE_MS = 2_000;
 const CACHE_SIZE = 10_000;
 
 /**
- * If a sender has sent many wrong keys, its next keys wait this long. Then one query looks up all of
- * them: at most ten queries a second, no matter how many keys are sent. Valid keys still work.
+ * If a sender has sent many wrong keys, its next keys wait this long. Then one query looks up all
+ * of them: at most ten queries a second, no matter how many keys are sent. Valid keys still work.
  */
 const SUSPECT_PAUSE_MS = 100;
 const MAX_SUSPECTS = 1_000;
@@ -84,9 +84,9 @@ export interface ApiKeyVerifierOptions {
 }
 
 /**
- * Valid keys are cached for 2 seconds, so that a busy caller does not cost a query per request. Invalid
- * keys (malformed, revoked, unknown) are never cached and always queried, so that response times do
- * not show why a key is invalid.
+ * Valid keys are cached for 2 seconds, so that a busy caller does not cost a query per request.
+ * Invalid keys (malformed, revoked, unknown) are never cached and always queried, so that response
+ * times do not show why a key is invalid.
  */
 export function createApiKeyVerifier(options: ApiKeyVerifierOptions) {
   const { database, clock, acceptDevelopmentKeys } = options;

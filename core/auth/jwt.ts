@@ -86,8 +86,8 @@ class KeySetUnavailable extends Error {
 }
 
 /**
- * True if fetching the issuer's key set failed, rather than the token being invalid. The library uses
- * its general error code if the key set is not JSON.
+ * True if fetching the issuer's key set failed, rather than the token being invalid. The library
+ * uses its general error code if the key set is not JSON.
  */
 function isKeySetFailure(error: unknown): boolean {
   return error instanceof KeySetUnavailable || error instanceof errors.JWKSTimeout ||

@@ -127,7 +127,9 @@ export interface JwtConfig {
   viewerClaim: string | null;
 }
 
-/** Relative paths are resolved against `folder`. Throws a `ConfigError` that lists every problem. */
+/**
+ * Relative paths are resolved against `folder`. Throws a `ConfigError` that lists every problem.
+ */
 export function parseConfig(env: Environment, folder: string): Config {
   const parsed = SETTINGS.safeParse(env);
   const problems: ConfigProblem[] = (parsed.error?.issues ?? []).map((issue) => ({

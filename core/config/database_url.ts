@@ -16,8 +16,9 @@ const SSL_MODE_ALIASES: Record<string, SslMode> = {
 };
 
 /**
- * Parameters that providers put into URLs for libpq, Prisma, JDBC and other clients. The drivers of the
- * service would send them to the server as settings, and the server would refuse the connection.
+ * Parameters that providers put into URLs for libpq, Prisma, JDBC and other clients. The drivers of
+ * the service would send them to the server as settings, and the server would refuse the
+ * connection.
  */
 const IGNORED_PARAMETERS = new Set([
   "application_name",

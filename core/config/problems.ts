@@ -87,8 +87,9 @@ export function findProblems(env: Environment): ConfigProblem[] {
       addProblem(name, "requires GATEWAY_SERVER_KEY to be set, too");
     }
   }
-  // Not every sandbox key of the gateway starts with SB-, but no production key does. In production,
-  // the gateway would reject every payment with a sandbox key, and customers would notice it first.
+  // Not every sandbox key of the gateway starts with SB-, but no production key does. In
+  // production, the gateway would reject every payment with a sandbox key, and customers would
+  // notice it first.
   for (const name of ["GATEWAY_SERVER_KEY", "GATEWAY_CLIENT_KEY"] as const) {
     if (env.GATEWAY_ENV === "production" && env[name]?.startsWith("SB-")) {
       addProblem(name, "is a sandbox key; GATEWAY_ENV=production needs a production key");

@@ -71,7 +71,8 @@ export function createBoundedStream({ onIdle, onClosed }: BoundedStreamOptions):
     cancel: close,
   };
   return {
-    // 0: the `ReadableStream` buffers nothing itself, because the limits above do not cover its buffer.
+    // 0: the `ReadableStream` buffers nothing itself, because the limits above do not cover its
+    // buffer.
     readable: new ReadableStream(source, { highWaterMark: 0 }),
     write(chunk) {
       const isFull = chunks.length >= MAX_CHUNKS || bytes + chunk.length > MAX_BYTES;
@@ -90,8 +91,8 @@ export function createBoundedStream({ onIdle, onClosed }: BoundedStreamOptions):
     },
     abort(reason) {
       if (isClosed) return;
-      // Fails the stream, because that closes the connection at once: after a normal end it would stay
-      // open until the reader has read everything. The reason is a string: the server prints
+      // Fails the stream, because that closes the connection at once: after a normal end it would
+      // stay open until the reader has read everything. The reason is a string: the server prints
       // it, and would print an `Error` with its stack.
       controller.error(`Event stream aborted: ${reason}`);
       close();

@@ -1,6 +1,6 @@
 /**
- * Reads each event as soon as it is published, which means that it has a position in the order of all
- * events. An instance reads each event once and passes it to all subscribers of the follower.
+ * Reads each event as soon as it is published, which means that it has a position in the order of
+ * all events. An instance reads each event once and passes it to all subscribers of the follower.
  */
 
 import { pause, waitAtMost } from "../../concurrency/deadlines.ts";
@@ -33,8 +33,8 @@ export type OnEvent = (event: PositionedEvent) => void;
 
 export interface Subscription {
   /**
-   * Reads once more. Every event up to the returned position was passed to the subscriber or is older
-   * than the subscription.
+   * Reads once more. Every event up to the returned position was passed to the subscriber or is
+   * older than the subscription.
    */
   poll(): Promise<EventPosition>;
   unsubscribe(): void;

@@ -91,8 +91,8 @@ export function createCall(deps: CallDeps) {
       if (signal.aborted) throw noSlotError(signal);
       const permit = breaker.admit();
       if (!permit) throw breakerOpenError();
-      // A timeout is not a failure of the gateway if the deadline is shorter than normal, or if most
-      // of the time was spent on earlier attempts or on waiting for a slot.
+      // A timeout is not a failure of the gateway if the deadline is shorter than normal, or if
+      // most of the time was spent on earlier attempts or on waiting for a slot.
       const hadEnoughTime = endsAt - startedAt >= normalDeadlineMs &&
         endsAt - clock() >= (endsAt - startedAt) / 2;
       try {

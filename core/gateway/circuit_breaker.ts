@@ -1,17 +1,25 @@
-/** A circuit breaker: stops calling a gateway that does not respond, and probes it after a while. */
+/**
+ * A circuit breaker: stops calling a gateway that does not respond, and probes it after a while.
+ */
 
 import { type Clock, systemClock } from "../clock.ts";
 
-/** `closed`: calls are made; `open`: no calls are made; `half_open`: one call may probe the gateway. */
+/**
+ * `closed`: calls are made; `open`: no calls are made; `half_open`: one call may probe the gateway.
+ */
 export type BreakerState = "closed" | "open" | "half_open";
 
 export interface CircuitBreaker {
   state(): BreakerState;
-  /** Permits one call, whose result the caller must report to the permit. Null: no call is allowed. */
+  /**
+   * Permits one call, whose result the caller must report to the permit. Null: no call is allowed.
+   */
   admit(): Permit | null;
 }
 
-/** An error response counts as a response: the breaker only detects whether the gateway responds. */
+/**
+ * An error response counts as a response: the breaker only detects whether the gateway responds.
+ */
 export interface Permit {
   responded(): void;
   failed(): void;
@@ -48,7 +56,9 @@ export function createCircuitBreaker(options: BreakerOptions = {}): CircuitBreak
   let failures = 0;
   let openedAt: number | null = null;
   let isProbing = false;
-  /** Counts the changes of state: if a call started before the last change, its result is ignored. */
+  /**
+   * Counts the changes of state: if a call started before the last change, its result is ignored.
+   */
   let generation = 0;
 
   function state(): BreakerState {

@@ -109,7 +109,9 @@ export function createGatewayClient(options: GatewayClientOptions) {
       ...invoiceOperations(callGateway),
     }),
 
-    /** Checks a notification's signature, with the configured server key unless another is given. */
+    /**
+     * Checks a notification's signature, with the configured server key unless another is given.
+     */
     verifySignature: (
       orderId: unknown,
       statusCode: unknown,

@@ -1,4 +1,7 @@
-/** Makes gateway calls visible: a span and a measurement per operation, and a debug log of every HTTP exchange. */
+/**
+ * Makes gateway calls visible: a span and a measurement per operation, and a debug log of every
+ * HTTP exchange.
+ */
 
 import type { Span } from "@opentelemetry/api";
 import { inSpan } from "../../db/span.ts";
@@ -10,7 +13,9 @@ import type { Exchange } from "./transport.ts";
 
 type Operation = (...args: never[]) => Promise<GatewayResponse<unknown>>;
 
-/** Wraps each operation in a span such as `gateway charge`. Spans hold the outcome but no payload. */
+/**
+ * Wraps each operation in a span such as `gateway charge`. Spans hold the outcome but no payload.
+ */
 export function withSpans<T extends Record<string, Operation>>(operations: T): T {
   const entries = Object.entries(operations).map(([name, operation]) => [
     name,

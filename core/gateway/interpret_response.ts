@@ -17,8 +17,8 @@ const ERROR_CLASSES: Record<number, typeof errors.GatewayError> = {
 };
 
 /**
- * Returns a result or throws a `GatewayError`. The body's `status_code` takes precedence over the HTTP
- * status: the gateway sends many errors with HTTP 200.
+ * Returns a result or throws a `GatewayError`. The body's `status_code` takes precedence over the
+ * HTTP status: the gateway sends many errors with HTTP 200.
  */
 export function interpretResponse<T>(
   response: RawResponse,
@@ -71,9 +71,9 @@ const GATEWAY_ERROR_FIELDS = ["status_code", "status_message", "error_messages",
 const PROXY_TIMEOUTS = [408, 499];
 
 /**
- * The proxy in front of the gateway sends these statuses for requests that it does not forward: wrong
- * credentials, no permission, no such route, too large, too many requests. Its errors have only
- * `message`.
+ * The proxy in front of the gateway sends these statuses for requests that it does not forward:
+ * wrong credentials, no permission, no such route, too large, too many requests. Its errors have
+ * only `message`.
  */
 const PROXY_REJECTIONS = [401, 403, 404, 413, 429];
 

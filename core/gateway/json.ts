@@ -89,8 +89,8 @@ export const object: FieldReader<Record<string, unknown> | null> = (value) =>
   isObject(value) ? value : null;
 
 /**
- * A decimal with two places, or null if that form would change the gateway's value. JSON numbers are
- * exact up to 15 digits.
+ * A decimal with two places, or null if that form would change the gateway's value. JSON numbers
+ * are exact up to 15 digits.
  */
 export const money: FieldReader<string | null> = (value) => {
   const decimal = typeof value === "number" ? String(value) : value;

@@ -1,4 +1,7 @@
-/** The gateway's rate limit: reads `Retry-After`, and remembers how long background work should pause. */
+/**
+ * The gateway's rate limit: reads `Retry-After`, and remembers how long background work should
+ * pause.
+ */
 
 import type { Clock } from "../clock.ts";
 import { ServiceError } from "../errors.ts";
@@ -9,7 +12,9 @@ const MAX_PAUSE_MS = 3_600_000;
 /** For a 429 without `Retry-After`. */
 const DEFAULT_PAUSE_MS = 60_000;
 
-/** The seconds in a `Retry-After` header, which holds seconds or a date; null if it is unreadable. */
+/**
+ * The seconds in a `Retry-After` header, which holds seconds or a date; null if it is unreadable.
+ */
 export function parseRetryAfter(value: string | null, now: number): number | null {
   if (value === null) return null;
   if (/^\d{1,9}$/.test(value)) return Number(value);

@@ -1,4 +1,6 @@
-/** HTTP requests to the gateway: what an operation specifies, and the request that is built from it. */
+/**
+ * HTTP requests to the gateway: what an operation specifies, and the request that is built from it.
+ */
 
 import type { Json } from "./json.ts";
 import { withSecretsIn } from "./mask.ts";

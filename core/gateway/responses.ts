@@ -24,7 +24,9 @@ export interface GatewayResponse<T> {
   raw: JsonObject;
 }
 
-/** Whether the response is a final refusal (code 202) by the bank, fraud detection or the wallet. */
+/**
+ * Whether the response is a final refusal (code 202) by the bank, fraud detection or the wallet.
+ */
 export function isDenied({ statusCode, body }: GatewayResponse<Record<string, unknown>>): boolean {
   if (statusCode !== "202") return false;
   return body.transaction_status === "deny" ||

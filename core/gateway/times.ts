@@ -1,4 +1,6 @@
-/** The gateway's times: Western Indonesian time (WIB, UTC+7), mostly without an offset in the text. */
+/**
+ * The gateway's times: Western Indonesian time (WIB, UTC+7), mostly without an offset in the text.
+ */
 
 const WIB_MS = 7 * 3_600_000;
 

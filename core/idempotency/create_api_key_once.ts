@@ -18,8 +18,9 @@ import {
 import { replay, replyFor } from "./reply.ts";
 
 /**
- * The result contains the API key itself, which is not stored. So the stored reply for a repeated request
- * is a problem: `invalid_state`, with the `prefix` of the API key that the first request created.
+ * The result contains the API key itself, which is not stored. So the stored reply for a repeated
+ * request is a problem: `invalid_state`, with the `prefix` of the API key that the first request
+ * created.
  */
 export async function createApiKeyOnce(
   deps: KeyDeps,
@@ -30,8 +31,8 @@ export async function createApiKeyOnce(
   requireStaff(caller);
   const now = new Date(deps.clock());
   const { key, row } = newKeyRow(input);
-  // The claim is visible only after the commit, together with the reply, so no lease has to be held. A
-  // concurrent request with the same Idempotency-Key waits for the commit.
+  // The claim is visible only after the commit, together with the reply, so no lease has to be
+  // held. A concurrent request with the same Idempotency-Key waits for the commit.
   const claim = newKeyClaim(requestKey, caller, newId(now), { now, holder: null });
   const stored = await deps.database.transaction(async (sql) => {
     if (!await claimKey(sql, claim, oldestValidKey(deps, now))) return null;

@@ -116,8 +116,8 @@ function changeStatus(
 const LAST_CHECK_MS = 25 * 3_600_000;
 
 /**
- * The last check of an invoice that was voided before. Earlier checks keep it: those by a caller or a
- * notification, and those of an unanswered void. The last check itself ends the checks; it is a
+ * The last check of an invoice that was voided before. Earlier checks keep it: those by a caller or
+ * a notification, and those of an unanswered void. The last check itself ends the checks; it is a
  * scheduled one, and the schedule has already moved `check_at` by at most `MAX_CHECK_INTERVAL_MS`.
  */
 function lastCheckTime(

@@ -24,7 +24,9 @@ export function gatewayInvoiceId({ metadata }: Transaction): string | null {
   return idField(metadata?.midtrans_invoice_id);
 }
 
-/** Throws a `GatewayError` if it has to ask the gateway for the invoice and gets no usable response. */
+/**
+ * Throws a `GatewayError` if it has to ask the gateway for the invoice and gets no usable response.
+ */
 export async function findInvoiceOf(
   deps: RecordDeps,
   answer: Transaction,

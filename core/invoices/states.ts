@@ -7,8 +7,8 @@ export { INVOICE_STATUSES } from "../../db/invoices.ts";
 export type { InvoiceStatus } from "../../db/invoices.ts";
 
 /**
- * States come from the gateway's responses, and a response may be outdated when it is applied. It must
- * not undo that an invoice was paid or voided, so there is no way back from these states.
+ * States come from the gateway's responses, and a response may be outdated when it is applied. It
+ * must not undo that an invoice was paid or voided, so there is no way back from these states.
  */
 const FORWARD: Record<InvoiceStatus, readonly InvoiceStatus[]> = {
   pending: ["draft", "sent", "partial", "overdue", "paid", "void", "failed"],

@@ -1,7 +1,7 @@
 /**
- * Requests with `Prefer: respond-async`: the service stores the request as a job and responds with the
- * job. The job later runs the request with the same caller and idempotency key, so that the request
- * takes effect once.
+ * Requests with `Prefer: respond-async`: the service stores the request as a job and responds with
+ * the job. The job later runs the request with the same caller and idempotency key, so that the
+ * request takes effect once.
  */
 
 import { Buffer } from "node:buffer";
@@ -46,8 +46,9 @@ const HOUR_MS = 3_600_000;
 const LIFETIME_MS = 23 * HOUR_MS;
 
 /**
- * Whether it is too late to run the request of a job; false for jobs without a request. A request also
- * ends one hour before its key expires: without the key, nothing shows what an earlier attempt did.
+ * Whether it is too late to run the request of a job; false for jobs without a request. A request
+ * also ends one hour before its key expires: without the key, nothing shows what an earlier attempt
+ * did.
  */
 export function hasRequestExpired(
   deps: keys.KeyLifetime & { clock: Clock },
@@ -74,10 +75,10 @@ export interface AsyncRequest extends Omit<RequestKey, "key"> {
 }
 
 /**
- * Stores the request as a job. A repeated key and body return the same job. The key is claimed in two
- * scopes. The claim in the scope `async …` refers to the job. The claim in the scope of the request is
- * made by the job, or by a synchronous request that runs first. So the request takes effect once, no
- * matter how often it is sent, synchronously or not.
+ * Stores the request as a job. A repeated key and body return the same job. The key is claimed in
+ * two scopes. The claim in the scope `async …` refers to the job. The claim in the scope of the
+ * request is made by the job, or by a synchronous request that runs first. So the request takes
+ * effect once, no matter how often it is sent, synchronously or not.
  */
 export async function acceptAsyncRequest(
   deps: AsyncRequestDeps,
@@ -134,7 +135,10 @@ function newRequestJob(
   };
 }
 
-/** The key, if a synchronous request or the job has used it. Throws if it was used with another body. */
+/**
+ * The key, if a synchronous request or the job has used it. Throws if it was used with another
+ * body.
+ */
 async function findUsedKey(
   deps: AsyncRequestDeps,
   caller: Caller,
@@ -146,8 +150,8 @@ async function findUsedKey(
 }
 
 /**
- * If a failed job has no stored reply, its outcome is unknown, so it is queued again. Its secret was
- * erased, but the repeated request contains it.
+ * If a failed job has no stored reply, its outcome is unknown, so it is queued again. Its secret
+ * was erased, but the repeated request contains it.
  */
 async function resumeOrReturn(
   deps: AsyncRequestDeps,
@@ -277,8 +281,8 @@ function requestOf<Input extends object>({ id, payload }: GatewayJob): DeferredR
 }
 
 /**
- * Replays the stored reply of an earlier attempt. Without a stored reply it throws. The error asks the
- * caller to send a new request only if no earlier attempt can have had an effect.
+ * Replays the stored reply of an earlier attempt. Without a stored reply it throws. The error asks
+ * the caller to send a new request only if no earlier attempt can have had an effect.
  */
 async function replayEarlierAttempt(
   deps: keys.KeyDeps,

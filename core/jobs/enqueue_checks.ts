@@ -12,7 +12,9 @@ import type { RecordDeps } from "../records/record.ts";
 /** Records per transaction, so that transactions stay short. */
 const BATCH = 500;
 
-/** How many jobs may wait: as many as can run before the next sweep, which finds the other records. */
+/**
+ * How many jobs may wait: as many as can run before the next sweep, which finds the other records.
+ */
 export const MAX_WAITING = 10_000;
 
 export type EnqueueDeps = Pick<RecordDeps, "database" | "clock" | "jobQueue" | "gateway">;
@@ -57,7 +59,10 @@ export async function enqueueInBatches(
   return queued;
 }
 
-/** How many more jobs may wait. Without a limit, the queue would keep growing while the gateway is slow. */
+/**
+ * How many more jobs may wait. Without a limit, the queue would keep growing while the gateway is
+ * slow.
+ */
 async function findRoom({ database, clock }: EnqueueDeps, task: string): Promise<number> {
   const now = new Date(clock());
   const waiting = await database.query(
@@ -91,8 +96,9 @@ async function enqueueDueBatch(
 }
 
 /**
- * Whether the record's creation was interrupted. If the gateway had answered it, the first check would
- * be later. Some creations can be sent again only for a few minutes, so their checks go first.
+ * Whether the record's creation was interrupted. If the gateway had answered it, the first check
+ * would be later. Some creations can be sent again only for a few minutes, so their checks go
+ * first.
  */
 function wasInterrupted({ created_at }: DueCheck, now: Date): boolean {
   return now.getTime() - created_at.getTime() < FIRST_CHECK_MS;

@@ -15,8 +15,8 @@ export interface PostgresQueueOptions {
 const CONCURRENCY = 32;
 
 /**
- * How long a job occupies its slot. A job that is slow, or waits for its lane in the worker, continues
- * without a slot, so that it does not delay the jobs behind it.
+ * How long a job occupies its slot. A job that is slow, or waits for its lane in the worker,
+ * continues without a slot, so that it does not delay the jobs behind it.
  */
 const SLOT_MS = 1_000;
 
@@ -34,7 +34,10 @@ const RESTART_MS = 2_000;
 /** How long closing waits for a database that does not respond. */
 const CLOSE_MS = 3_000;
 
-/** `enqueue` does nothing: a trigger writes the message in the transaction of the job (`db/queue.ts`). */
+/**
+ * `enqueue` does nothing: a trigger writes the message in the transaction of the job
+ * (`db/queue.ts`).
+ */
 export function openPostgresQueue(options: PostgresQueueOptions): OpenJobQueue {
   const { databaseUrl, log, slotMs = SLOT_MS } = options;
   const closing = Promise.withResolvers<void>();

@@ -22,8 +22,8 @@ export interface Task {
   /** The database for the worker's statements about these jobs. Ignored without `concurrency`. */
   database?: Database;
   /**
-   * A job can run more than once, so `run` has to be idempotent. The return value is stored as JSON.
-   * An error is a failure, except `PostponeJob`.
+   * A job can run more than once, so `run` has to be idempotent. The return value is stored as
+   * JSON. An error is a failure, except `PostponeJob`.
    */
   run(job: GatewayJob, context: TaskContext): Promise<unknown>;
   /** Whether the error is a final rejection that a retry cannot change; by default always false. */
@@ -47,7 +47,9 @@ export function findTask(tasks: Tasks, name: string): Task | undefined {
   return found === undefined ? undefined : tasks[found];
 }
 
-/** Thrown by a task that cannot run yet: the job runs again at `until`, and no attempt is counted. */
+/**
+ * Thrown by a task that cannot run yet: the job runs again at `until`, and no attempt is counted.
+ */
 export class PostponeJob extends Error {
   override name = "PostponeJob";
 
@@ -95,7 +97,8 @@ const MAX_ERROR_LENGTH = 500;
 
 /** An error as it is stored and shown: no stack, no secrets, at most 500 characters. */
 export function errorText(error: unknown): string {
-  // PostgreSQL stores neither NUL nor lone surrogates; cutting the text can create a lone surrogate.
+  // PostgreSQL stores neither NUL nor lone surrogates; cutting the text can create a lone
+  // surrogate.
   return redact(describe(error)).replaceAll("\0", "").slice(0, MAX_ERROR_LENGTH).toWellFormed();
 }
 

@@ -35,7 +35,9 @@ export function decideTrust(
   return isProven && !mustConfirm ? "trust" : "confirm";
 }
 
-/** The amount differs if the customer paid a fee on top. Then only the gateway knows both amounts. */
+/**
+ * The amount differs if the customer paid a fee on top. Then only the gateway knows both amounts.
+ */
 function hasExpectedAmount(
   payment: GatewayPayment,
   { grossAmount, transaction }: SignedNotification,
@@ -52,8 +54,8 @@ function containsRefunds({ refunds, refund_amount }: Transaction): boolean {
 /**
  * The status is not signed, but the code is, and each code allows only a few statuses. A status is
  * trusted only if the code proves it. 201 is sent for a challenge as well as for a pending payment.
- * 200 is sent for an authorization, a captured card and a settlement. The settlement of a captured card
- * is not urgent, so it is confirmed.
+ * 200 is sent for an authorization, a captured card and a settlement. The settlement of a captured
+ * card is not urgent, so it is confirmed.
  */
 function codeProvesStatus(
   payment: GatewayPayment,
@@ -85,9 +87,10 @@ const SIGNED_CODES = new Set(["200", "201", "202", "407"]);
 const SIGNED_AMOUNT = /^[1-9]\d{0,12}\.\d\d$/;
 
 /**
- * The gateway signs order id, code and amount as one text without separators: `A` + `200` + `12005.00`
- * equals `A2001` + `200` + `5.00`. A caller who chooses order ids could use the signature of one
- * order for another. True: the text could belong to another order, so the signature proves nothing.
+ * The gateway signs order id, code and amount as one text without separators: `A` + `200` +
+ * `12005.00` equals `A2001` + `200` + `5.00`. A caller who chooses order ids could use the
+ * signature of one order for another. True: the text could belong to another order, so the
+ * signature proves nothing.
  */
 export function isAmbiguous(orderId: string, statusCode: string, grossAmount: string): boolean {
   const text = orderId + statusCode + grossAmount;

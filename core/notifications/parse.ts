@@ -116,8 +116,8 @@ export function newNotification(
 }
 
 /**
- * The body without its signature, tokens and card numbers, and without the customer: personal data is
- * stored with the payment only.
+ * The body without its signature, tokens and card numbers, and without the customer: personal data
+ * is stored with the payment only.
  */
 export function withoutSecrets({ customer_details: _, ...body }: JsonObject): JsonObject {
   return clean(body, 0) as JsonObject;

@@ -1,4 +1,7 @@
-/** `listNotifications` and `readNotification`, for staff and viewers; `replayNotification`, for staff. */
+/**
+ * `listNotifications` and `readNotification`, for staff and viewers; `replayNotification`, for
+ * staff.
+ */
 
 import {
   findNotification,

@@ -1,6 +1,7 @@
 /**
- * Receives a notification that `parseNotification` has accepted: finds the payment, decides whether the
- * notification is trusted, applies it or asks the gateway for the transaction, and records the result.
+ * Receives a notification that `parseNotification` has accepted: finds the payment, decides whether
+ * the notification is trusted, applies it or asks the gateway for the transaction, and records the
+ * result.
  */
 
 import { validate as isUuid } from "uuid";
@@ -191,7 +192,9 @@ function matches(
     answer.transaction_id === (transaction_id ?? answer.transaction_id);
 }
 
-/** Without a known status no payment can be created; the gateway may report another status later. */
+/**
+ * Without a known status no payment can be created; the gateway may report another status later.
+ */
 function unrecognizedStatus({ order_id, transaction_status }: Transaction): GatewayError {
   return new UnrecognizedStatusError(
     `The gateway reports order ${order_id} in the status "${transaction_status}", which the ` +

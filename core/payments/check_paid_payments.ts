@@ -34,7 +34,9 @@ const CONCURRENT_CHECKS = 2;
 /** Progress is stored after this many checks. After a crash, at most these are repeated. */
 const BATCH = 100;
 
-/** A new cohort, for example after an upgrade, starts with payments that became due in the last day. */
+/**
+ * A new cohort, for example after an upgrade, starts with payments that became due in the last day.
+ */
 const LOOK_BACK_SECONDS = 24 * 3_600;
 
 /** If a job that checks a record has waited this long, the gateway or the service is busy. */

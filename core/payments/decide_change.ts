@@ -302,10 +302,10 @@ function partialChargeback(
 const MAX_STATUS_LENGTH = 50;
 
 /**
- * With a status that the service does not know, a payment keeps its last known status and is checked
- * again until the gateway reports a known one. The transaction id is stored too, so that these checks
- * find the transaction. A report of a known status clears the unrecognized status if the report was
- * applied or is the latest one (`isDecisive`).
+ * With a status that the service does not know, a payment keeps its last known status and is
+ * checked again until the gateway reports a known one. The transaction id is stored too, so that
+ * these checks find the transaction. A report of a known status clears the unrecognized status if
+ * the report was applied or is the latest one (`isDecisive`).
  */
 function unrecognizedMembers(
   { transaction_id, unrecognized_status }: GatewayPayment,

@@ -1,7 +1,7 @@
 /**
- * Payments as the API shows them: each field is declared here, once. `views.ts` fills the fields. The
- * types of views and examples derive from these schemas. Every field is always present, except the
- * `user_id` of a summary; a field without a value is null.
+ * Payments as the API shows them: each field is declared here, once. `views.ts` fills the fields.
+ * The types of views and examples derive from these schemas. Every field is always present, except
+ * the `user_id` of a summary; a field without a value is null.
  */
 
 import { z } from "@hono/zod-openapi";

@@ -4,7 +4,9 @@ const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 
-/** Calls with an unknown outcome are checked after this time, which is longer than any call takes. */
+/**
+ * Calls with an unknown outcome are checked after this time, which is longer than any call takes.
+ */
 export const UNANSWERED_CHECK_MS = MINUTE;
 
 /** How long a payment may take to show on its invoice or subscription at the gateway. */

@@ -25,8 +25,8 @@ export function ownerFor(caller: Caller): OwnerFilter {
 }
 
 /**
- * Whose records a list shows. A user sees only their own records. Staff and viewers see all records,
- * or those of the user in `userId`.
+ * Whose records a list shows. A user sees only their own records. Staff and viewers see all
+ * records, or those of the user in `userId`.
  */
 export function ownerOfList(caller: Caller, userId: string | undefined): OwnerFilter {
   if (canReadAll(caller)) return userId ?? null;

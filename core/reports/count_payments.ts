@@ -119,7 +119,10 @@ function sorted(deltas: Map<string, Delta>): db.StatsDelta[] {
   }));
 }
 
-/** How a payment is counted. The order of the members is fixed, because the result is compared as text. */
+/**
+ * How a payment is counted. The order of the members is fixed, because the result is compared as
+ * text.
+ */
 export function countsOf(payment: db.CountedPayment): db.PaymentCounts {
   const hours = new Map<number, db.HourCount>();
   function at(time: Date | string): db.HourCount {
@@ -187,7 +190,10 @@ interface Delta extends Omit<db.StatsDelta, "pay_ranges" | "pay_counts"> {
   payTimes: Map<number, number>;
 }
 
-/** Adds the counts of a payment, or subtracts them, in the scope of its user and in that of all users. */
+/**
+ * Adds the counts of a payment, or subtracts them, in the scope of its user and in that of all
+ * users.
+ */
 function add(
   { hourly, daily }: Record<"hourly" | "daily", Map<string, Delta>>,
   counts: db.PaymentCounts,

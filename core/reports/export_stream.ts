@@ -15,7 +15,7 @@ export const EXPORT_PAGE = 500;
 /** An export that the reader does not read for this long is aborted. */
 const MAX_STALL_MS = 60_000;
 
-/** The longest time of an export. A JWT that expires meanwhile does not end it. */
+/** The longest time of an export. */
 const MAX_EXPORT_MS = 60 * 60_000;
 
 export interface ExportLimits {
@@ -96,7 +96,7 @@ export function createExports(
   };
 }
 
-/** Before each further page: an API key can be revoked, or a session can end, during an export. */
+/** Before each further page: the credential can be revoked, end or expire during an export. */
 async function requireValid(deps: CredentialDeps, caller: Caller): Promise<void> {
   const reason = (await findEnded(deps, [caller], "check key of export")).get(caller);
   if (reason !== undefined) throw new Error(`The export was aborted, because ${reason}`);

@@ -19,7 +19,9 @@ export function payTimeRange(seconds: number): number {
   return Math.min(range, RANGES - 1);
 }
 
-/** Assumes that the payments of a range are evenly spread over it; null if there are no payments. */
+/**
+ * Assumes that the payments of a range are evenly spread over it; null if there are no payments.
+ */
 export function medianSeconds(times: PayTimes): number | null {
   const total = times.values().reduce((sum, count) => sum + count, 0);
   if (total === 0) return null;

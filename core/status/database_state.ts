@@ -1,4 +1,7 @@
-/** `readDatabaseState`: the version of the database, its migrations and connections. For staff and viewers. */
+/**
+ * `readDatabaseState`: the version of the database, its migrations and connections. For staff and
+ * viewers.
+ */
 
 import { type Database, type PoolUse, poolUse } from "../../db/database.ts";
 import { findPending, type Migration } from "../../db/migrations.ts";

@@ -32,7 +32,9 @@ export function registerMetrics(deps: MetricsDeps): Disposable {
   );
 }
 
-/** Returns a function that renders all metrics for Prometheus. Concurrent calls share one reading. */
+/**
+ * Returns a function that renders all metrics for Prometheus. Concurrent calls share one reading.
+ */
 export function createMetricsRenderer(deps: MetricsDeps): () => Promise<string> {
   let rendering: Promise<string> | null = null;
 

@@ -1,4 +1,6 @@
-/** Reads the state of background work: jobs, schedule, deliveries, notifications, unknown outcomes. */
+/**
+ * Reads the state of background work: jobs, schedule, deliveries, notifications, unknown outcomes.
+ */
 
 import { type CronRun, listCronRuns } from "../../db/cron_runs.ts";
 import type { Database, Sql } from "../../db/database.ts";

@@ -60,7 +60,10 @@ export interface SubscribeOptions {
 }
 
 export interface Events extends EventSubscribers {
-  /** Call it before the service starts: the handler gets only events written after the call. */
+  /**
+   * Call it before the service starts. The handler gets the events that are published from then on, no
+   * matter which process wrote them.
+   */
   on<Name extends EventName>(
     names: Name | readonly Name[],
     handler: EventHandler<Name>,

@@ -33,9 +33,9 @@ export function actionTo(status: SubscriptionStatus): SubscriptionAction | null 
 }
 
 /**
- * The status after a report. The gateway reports `inactive` no matter why a subscription ended, so
- * `inactive` does not change a subscription that was disabled here. A cancelled or failed
- * subscription keeps its status.
+ * The status after a report. The gateway reports `inactive` for a disabled subscription as well as
+ * for an ended one, so `inactive` does not change a subscription that was disabled here. A
+ * cancelled or failed subscription keeps its status.
  */
 export function statusAfterReport(
   status: SubscriptionStatus,

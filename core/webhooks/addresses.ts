@@ -1,4 +1,6 @@
-/** Decides which addresses are public, and provides a DNS lookup that rejects forbidden addresses. */
+/**
+ * Decides which addresses are public, and provides a DNS lookup that rejects forbidden addresses.
+ */
 
 import { lookup as resolve } from "node:dns/promises";
 import { isIP, type LookupFunction } from "node:net";

@@ -1,6 +1,6 @@
 /**
- * `deliver_webhooks`: sends all due deliveries of one endpoint. One job runs for each endpoint, on any
- * instance, so that an endpoint that is slow or has many deliveries does not delay the others.
+ * `deliver_webhooks`: sends all due deliveries of one endpoint. One job runs for each endpoint, on
+ * any instance, so that an endpoint that is slow or has many deliveries does not delay the others.
  */
 
 import { waitAtMost } from "../../concurrency/deadlines.ts";

@@ -1,4 +1,7 @@
-/** Deliveries of an endpoint or an event. Staff and viewers can list them; only staff can resend them. */
+/**
+ * Deliveries of an endpoint or an event. Staff and viewers can list them; only staff can resend
+ * them.
+ */
 
 import {
   type DeliveryStatus,

@@ -38,7 +38,7 @@ export interface Post {
 export interface PostResult {
   /** Null if there was no response; `error` then says why. */
   status_code: number | null;
-  /** The beginning of the response body. */
+  /** The beginning of the response body. The API and the table of deliveries use this name. */
   answer: string | null;
   error: string | null;
   duration_ms: number;
@@ -184,8 +184,8 @@ const PROBLEMS: Record<string, string> = {
 };
 
 /**
- * Why there was no response, for staff. Uses messages of certificate errors only: others may contain
- * the URL, which can contain a secret.
+ * Why there was no response, for staff. Uses messages of certificate errors only: others may
+ * contain the URL, which can contain a secret.
  */
 function problemOf(thrown: unknown): string {
   if (thrown instanceof NotEncrypted) return "Only https URLs are allowed";

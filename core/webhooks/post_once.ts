@@ -13,8 +13,8 @@ export function openConnections(protocol: string, options: AgentOptions): Agent 
 }
 
 /**
- * If NODE_EXTRA_CA_CERTS is set, Deno's own agent first lists all trusted certificates. The service has
- * no permission for that. `connect` trusts the same certificates without listing them.
+ * If NODE_EXTRA_CA_CERTS is set, Deno's own agent first lists all trusted certificates. The service
+ * has no permission for that. `connect` trusts the same certificates without listing them.
  */
 class PlainTlsAgent extends TlsAgent {
   override createConnection(options: ConnectionOptions) {

@@ -14,7 +14,10 @@ export interface DeliverySweepDeps {
   publisher: EventPublisher;
 }
 
-/** `serve_endpoints`: starts the delivery job of every endpoint that needs one. Returns their number. */
+/**
+ * `serve_endpoints`: starts the delivery job of every endpoint that needs one. Returns their
+ * number.
+ */
 export async function sweepDeliveries(
   { database, clock, publisher }: DeliverySweepDeps,
 ): Promise<number> {

@@ -12,9 +12,9 @@ export const PACKAGE_VERSION = "18.4.0-beta.17";
 type ShowProgress = (line: string) => void;
 
 /**
- * Creates the programs and the cluster if they are missing. Each is created under a temporary name and
- * renamed when complete, so that a crash leaves only temporary files, which the next call deletes. An
- * existing cluster is never changed.
+ * Creates the programs and the cluster if they are missing. Each is created under a temporary name
+ * and renamed when complete, so that an incomplete one is never used. The next call deletes what a
+ * crash left under a temporary name. An existing cluster is never changed.
  */
 export async function install(dataDir: string, showProgress: ShowProgress): Promise<Layout> {
   await Deno.mkdir(dataDir, { recursive: true });
@@ -76,9 +76,9 @@ async function installPrograms(layout: Layout, showProgress: ShowProgress): Prom
 }
 
 /**
- * Downloads the package of this platform into Deno's cache and returns its folder. Another process
- * imports it, without the lock file: Deno would add the package to the lock file, and a start with
- * `DATABASE_URL` would then download its 60 MB, too.
+ * Downloads the package of this platform into Deno's cache and returns its folder. A child process
+ * imports it with `--no-lock`. Otherwise Deno would add the package to the lock file, and a start
+ * with `DATABASE_URL` would download its 60 MB, too.
  */
 async function downloadPrograms(): Promise<string> {
   const specifier = `npm:${packageFor()}@${PACKAGE_VERSION}`;

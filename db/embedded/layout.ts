@@ -6,8 +6,9 @@ import { type ServerUser, SHARED_FOLDER } from "./platform.ts";
 
 export interface Layout {
   /**
-   * Contains all files of the server: `DATA_DIR/postgres`, or elsewhere (see `chooseHome`). It belongs
-   * to the service's user; only the cluster, the password and the log belong to the server's user.
+   * Contains all files of the server: `DATA_DIR/postgres`, or elsewhere (see `chooseHome`). It
+   * belongs to the service's user; only the cluster, the password and the log belong to the
+   * server's user.
    */
   home: string;
   programs: string;
@@ -42,13 +43,17 @@ export async function readLayout(dataDir: string): Promise<Layout | null> {
     const { home, runAs } = JSON.parse(await Deno.readTextFile(layoutFile(dataDir)));
     return layoutIn(resolve(dataDir, home), runAs);
   } catch (error) {
-    // A file that a crash left incomplete counts as missing: installing again chooses the same place.
+    // A file that a crash left incomplete counts as missing: installing again chooses the same
+    // place.
     if (error instanceof Deno.errors.NotFound || error instanceof SyntaxError) return null;
     throw error;
   }
 }
 
-/** Stores the layout; a path inside the data folder is stored as relative, so the folder can be moved. */
+/**
+ * Stores the layout; a path inside the data folder is stored as relative, so the folder can be
+ * moved.
+ */
 export async function writeLayout(dataDir: string, { home, runAs }: Layout): Promise<void> {
   const storedHome = home.startsWith(dataDir + "/") ? home.slice(dataDir.length + 1) : home;
   await Deno.writeTextFile(layoutFile(dataDir), JSON.stringify({ home: storedHome, runAs }) + "\n");

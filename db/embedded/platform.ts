@@ -9,17 +9,21 @@ export interface ServerUser {
 export const NOBODY_USER: ServerUser = { uid: 65534, gid: 65534 };
 
 /**
- * The user that runs the server if the service runs as root. Null: the service refuses to run as root. On
- * macOS the user without privileges has another number, and developers do not work as root.
+ * The user that runs a new cluster if the service runs as root; an existing cluster runs as its
+ * owner. Null: root cannot create a cluster. On macOS the user without privileges has another
+ * number, and developers do not work as root.
  */
 const USER_FOR_ROOT: Record<string, ServerUser | null> = { linux: NOBODY_USER, darwin: null };
 
-/** For the server's files, if root runs the service and other users cannot access the data folder. */
+/**
+ * For the server's files, if root runs the service and other users cannot access the data folder.
+ */
 export const SHARED_FOLDER = "/var/lib/payment-gateway";
 
 /**
- * The environment of the server's programs. On macOS, a server without a locale starts a thread
- * while it reads the locale, and then refuses to start. `run_server.sh` sets the same variable.
+ * The environment of the server's programs. On macOS, if no locale is set, looking it up starts a
+ * thread, and a server with several threads refuses to start. `run_server.sh` sets the same
+ * variable.
  */
 export const SERVER_ENVIRONMENT = { LC_ALL: "C" };
 
@@ -41,7 +45,7 @@ export function packageFor({ os, arch, target }: Build = Deno.build): string {
   throw new Error(`There is no embedded PostgreSQL for ${target}. ${advice}`);
 }
 
-/** The user that runs the server if the service runs as root; throws if there is none. */
+/** The user that runs a new cluster if the service runs as root; throws if there is none. */
 export function userForRoot(os: string = Deno.build.os): ServerUser {
   const user = USER_FOR_ROOT[os];
   if (user) return user;

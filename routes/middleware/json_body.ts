@@ -16,8 +16,9 @@ import {
 const MAX_BODY_BYTES = 256 * 1024;
 
 /**
- * Metadata of 15,000 characters rarely has more than 7,500 structural characters. The remaining 2,500 are
- * enough for the 100 items of an invoice, and for everything that the gateway sends in a notification.
+ * Metadata of 15,000 characters rarely has more than 7,500 structural characters. The remaining
+ * 2,500 are enough for the 100 items of an invoice, and for everything that the gateway sends in a
+ * notification.
  */
 export const DEFAULT_LIMITS: JsonLimits = { structure: 10_000 };
 

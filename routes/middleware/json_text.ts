@@ -1,8 +1,8 @@
 /** Checks JSON text before it is parsed: how complex it is, and whether its numbers are exact. */
 
 /**
- * Structural characters are `{ } [ ] : ,` outside of strings. Their number determines how long it takes
- * to parse and validate a text.
+ * Structural characters are `{ } [ ] : ,` outside of strings. Their number determines how long it
+ * takes to parse and validate a text.
  */
 export interface JsonLimits {
   structure: number;
@@ -16,15 +16,17 @@ export interface JsonScan {
   inexact: [start: number, end: number][];
 }
 
-/** Numbers that are not whole and have more than 15 digits. Metadata has room for fewer than 1,000. */
+/**
+ * Numbers that are not whole and have more than 15 digits. Metadata has room for fewer than 1,000.
+ */
 export const MAX_LONG_NUMBERS = 1_000;
 
 /** A body of 256 KiB has room for 43,690 escapes like `\u00e9`; only shorter ones exceed this. */
 export const MAX_ESCAPES = 45_000;
 
 /**
- * An object is large if it has more than 100 members. Large objects are slow to parse. Only objects in
- * metadata can be large, and metadata has room for 2,500 members.
+ * An object is large if it has more than 100 members. Large objects are slow to parse. Only objects
+ * in metadata can be large, and metadata has room for 2,500 members.
  */
 export const LARGE_OBJECT = 100;
 export const MAX_LARGE_MEMBERS = 2_500;
@@ -48,8 +50,8 @@ const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
 /**
- * Reads the text once, without building anything. It does not check the syntax: the parser does that
- * afterwards. Bytes are read several times faster than the characters of a string.
+ * Reads the text once, without building anything. It does not check the syntax: the parser does
+ * that afterwards. Bytes are read several times faster than the characters of a string.
  */
 export function scanJson(text: string, limits: JsonLimits): JsonScan {
   const bytes = encoder.encode(text);
@@ -123,8 +125,8 @@ const EXACT_DIGITS = 15;
 const SMALLEST_EXPONENT = -290;
 
 /**
- * Whether the number is not whole but may be read as a whole one: `0.99999999999999999999` is read as
- * 1. False for `44000.00` and `4.4e4`, which are whole.
+ * Whether the number is not whole but may be read as a whole one: `0.99999999999999999999` is read
+ * as 1. False for `44000.00` and `4.4e4`, which are whole.
  */
 function isLongFraction(bytes: Uint8Array, start: number, end: number): boolean {
   let digits = 0;

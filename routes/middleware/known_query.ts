@@ -1,4 +1,6 @@
-/** Rejects query parameters that a route does not have, and repeated ones that take a single value. */
+/**
+ * Rejects query parameters that a route does not have, and repeated ones that take a single value.
+ */
 
 import { z } from "@hono/zod-openapi";
 import type { FieldError } from "../../core/errors.ts";

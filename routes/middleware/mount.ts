@@ -1,4 +1,6 @@
-/** Adds a resource's routes to the app, each behind authentication and the checks of body and query. */
+/**
+ * Adds a resource's routes to the app, each behind authentication and the checks of body and query.
+ */
 
 import type { Handler, Hono } from "hono";
 import { METHOD_NAME_ALL } from "hono/router";
@@ -13,7 +15,9 @@ export interface Guards {
   queryChecks: Map<string, CheckQuery>;
 }
 
-/** The handlers of these routes check and read the body themselves: it is a large file and not JSON. */
+/**
+ * The handlers of these routes check and read the body themselves: it is a large file and not JSON.
+ */
 const READ_THEIR_BODY = new Set(["/reconciliations/"]);
 
 /**

@@ -1,4 +1,6 @@
-/** Authenticates the caller of a request, applies its rate limit, and keeps viewers from changes. */
+/**
+ * Authenticates the caller of a request, applies its rate limit, and keeps viewers from changes.
+ */
 
 import type { Context } from "hono";
 import type { AddressList } from "../../core/address_list.ts";
@@ -15,8 +17,8 @@ export interface RequireCallerDeps {
 }
 
 /**
- * Stores the caller in the request's context, or throws `unauthenticated`, `rate_limited` or `forbidden`.
- * Synchronous if the credential is cached.
+ * Stores the caller in the request's context, or throws `unauthenticated`, `rate_limited` or
+ * `forbidden`. Synchronous if the credential is cached.
  */
 export type RequireCaller = (c: Context<AppEnv>) => void | Promise<void>;
 

@@ -1,4 +1,6 @@
-/** Rejects requests of callers while the instance is overloaded, before any work is done for them. */
+/**
+ * Rejects requests of callers while the instance is overloaded, before any work is done for them.
+ */
 
 import { ServiceError } from "../../core/errors.ts";
 import type { Load } from "../../core/load.ts";

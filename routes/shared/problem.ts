@@ -52,7 +52,9 @@ function summarize({ code, members }: ServiceError): ProblemSummary {
   return summary;
 }
 
-/** Whether the operator has to know: the service or the gateway failed, or the server key is wrong. */
+/**
+ * Whether the operator has to know: the service or the gateway failed, or the server key is wrong.
+ */
 function isFailure({ code, status, members, isExpected }: ServiceError): boolean {
   if (status >= 500) return !isExpected;
   if (code === "gateway_authentication") return true;

@@ -42,8 +42,8 @@ export const CORE: Family = {
 const CODES_SENT_AS_HTTP: RefusalCode[] = [202, 400, 401, 405, 409, 429, 500, 503];
 
 /**
- * Card tokens: requested by browsers with the client key in the query; 400 errors are sent with HTTP
- * 200.
+ * Card tokens: requested by browsers with the client key in the query; 400 errors are sent with
+ * HTTP 200.
  */
 export const TOKENS: Family = {
   ...CORE,

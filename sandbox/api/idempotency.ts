@@ -12,8 +12,8 @@ const MAX_KEY_LENGTH = 46;
 
 export interface Idempotency {
   /**
-   * Runs `work`, or returns the stored response of the first request with this key. Returns `running`
-   * while the first request is still running. Operation and body are not compared.
+   * Runs `work`, or returns the stored response of the first request with this key. Returns
+   * `running` while the first request is still running. Operation and body are not compared.
    */
   run<T extends Replayable>(
     rules: IdempotencyRules | null,

@@ -102,8 +102,8 @@ export function refund(world: World, id: string, body: unknown, kind: RefundKind
       bank: transaction.details.bank,
       settlement_time: formatWib(transaction.settledAt ?? now),
     },
-    // The gateway documents: the response to a direct refund has the sum of all refunds, and any other
-    // response has the amount of this refund.
+    // The gateway documents: the response to a direct refund has the sum of all refunds, and any
+    // other response has the amount of this refund.
     refund_amount: formatMoney(isDirect ? sumRefunds(refunded) : amount),
     refund_key: key,
     // The response to a refund of an OVO payment also has OVO's own fields of a status response.
@@ -136,8 +136,9 @@ function canRefund(
 }
 
 /**
- * Marks the oldest unconfirmed refund as confirmed by the bank, and sends a webhook. This is the first
- * webhook of a refund that was pending at the bank (`isPending`), and the second webhook of any other.
+ * Marks the oldest unconfirmed refund as confirmed by the bank, and sends a webhook. This is the
+ * first webhook of a refund that was pending at the bank (`isPending`), and the second webhook of
+ * any other.
  */
 export function confirmRefund(world: World, transaction: Transaction): Transaction {
   const confirmed = transaction.refunds.find(isUnconfirmed);

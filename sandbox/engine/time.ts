@@ -38,8 +38,8 @@ export function settlementTime(capturedAt: number): number {
 const UNITS = { second: SECOND, minute: MINUTE, hour: HOUR, day: DAY, week: 7 * DAY };
 
 /**
- * The time `count` units after `anchor`. A month keeps the day in Jakarta, or uses the last day of a
- * shorter month.
+ * The time `count` units after `anchor`. A month keeps the day in Jakarta, or uses the last day of
+ * a shorter month.
  */
 export function addInterval(
   anchor: number,

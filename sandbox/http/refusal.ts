@@ -47,7 +47,9 @@ export function invalid(...messages: string[]): Refusal {
   return new Refusal(400, MESSAGES[400], messages);
 }
 
-/** A value that cannot be converted to the type of its field: 413 in the core API, 400 in others. */
+/**
+ * A value that cannot be converted to the type of its field: 413 in the core API, 400 in others.
+ */
 export class WrongType extends Refusal {
   constructor(messages: string[]) {
     super(400, MESSAGES[400], messages);

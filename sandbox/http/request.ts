@@ -43,9 +43,9 @@ async function readBounded(body: Request["body"]): Promise<string> {
 
 /**
  * Whether the request was sent by a page of another site in the user's browser. Browsers send
- * `Sec-Fetch-Site` or, over plain HTTP to another machine, only `Origin`. Other programs send neither
- * and are allowed. A browser's request to a host name that is not the sandbox's own also counts: an
- * attacker may point such a name at this machine (DNS rebinding).
+ * `Sec-Fetch-Site` or, over plain HTTP to another machine, only `Origin`. Other programs send
+ * neither and are allowed. A browser's request to a host name that is not the sandbox's own also
+ * counts: an attacker may point such a name at this machine (DNS rebinding).
  */
 export function isCrossOrigin(headers: Headers, publicUrl: string): boolean {
   const site = headers.get("sec-fetch-site");

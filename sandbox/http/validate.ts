@@ -4,8 +4,8 @@ import { z } from "zod";
 import { invalid, WrongType } from "./refusal.ts";
 
 /**
- * Parses `input`; throws a Refusal with all messages if it is invalid. Like the gateway, it converts
- * scalars to the type of their field: `7` to `"7"`, `"7"` to `7`, `"true"` to `true`.
+ * Parses `input`; throws a Refusal with all messages if it is invalid. Like the gateway, it
+ * converts scalars to the type of their field: `7` to `"7"`, `"7"` to `7`, `"true"` to `true`.
  */
 export function validate<T>(schema: z.ZodType<T>, input: unknown, prefix = ""): T {
   const first = schema.safeParse(input);

@@ -68,7 +68,9 @@ export function retriesFor(status: number | null): number | null {
   return status === 503 ? 4 : RETRY_DELAYS.length;
 }
 
-/** Delay before retry number `retry`: the full delay if `chance` is 1, down to a quarter if it is 0. */
+/**
+ * Delay before retry number `retry`: the full delay if `chance` is 1, down to a quarter if it is 0.
+ */
 export function retryDelay(retry: number, chance: number): number {
   return Math.round(RETRY_DELAYS[retry - 1]! * (0.25 + 0.75 * chance));
 }

@@ -1,6 +1,6 @@
 /**
- * Limits concurrent deliveries, for each receiver and in total. A receiver that does not respond uses
- * only its own slots, so that webhooks to other receivers do not wait for it.
+ * Limits concurrent deliveries, for each receiver and in total. A receiver that does not respond
+ * uses only its own slots, so that webhooks to other receivers do not wait for it.
  */
 
 export interface Slots {

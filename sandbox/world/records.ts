@@ -64,8 +64,8 @@ export interface Subscription extends Stored {
     maxInterval: number | null;
     startAt: number;
     /**
-     * The times of later cycles are counted from this cycle. Updating or enabling the subscription
-     * changes the anchor.
+     * Cycle number n starts `n - 1 - cycle` intervals after `at`. Updating or enabling the
+     * subscription changes the anchor.
      */
     anchor: { at: number; cycle: number };
     /** Number of cycles that have started. */
@@ -97,7 +97,7 @@ export interface Invoice extends Stored {
   documentType: "invoice" | "quotation";
   convertedAt: number | null;
   voidReason: string | null;
-  /** The create request without computed fields; responses echo it. */
+  /** The create request; responses echo it and add computed fields. */
   request: InvoiceRequest;
   virtualAccounts: { name: string; bank: string; number: string }[];
 }
@@ -122,7 +122,7 @@ export interface StoredResponse extends Stored {
   answer: Replayable;
 }
 
-/** The fields of the create request that the sandbox reads; responses echo all fields. */
+/** The fields of the create request that the sandbox reads; responses echo all known fields. */
 export interface InvoiceRequest extends Priced {
   order_id: string;
   invoice_number: string;

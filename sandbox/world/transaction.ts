@@ -47,7 +47,9 @@ export interface Transaction extends Stored {
   /** Only webhooks contain `customer` and `popId`. State files of earlier versions have neither. */
   customer?: { email?: string; full_name?: string } | null;
   popId?: string;
-  /** Webhook URLs of this transaction: `override` replaces the merchant's, `append` adds to them. */
+  /**
+   * Webhook URLs of this transaction: `override` replaces the merchant's, `append` adds to them.
+   */
   notify: { override: string[]; append: string[] };
   /** For a repeated payment to a virtual account, the id of the first payment; otherwise null. */
   parentId: string | null;

@@ -36,7 +36,8 @@ export interface Notifier {
   /** Notifies the merchant of the transaction's current state. */
   notifyTransaction(transaction: Transaction, cause: Cause): void;
   /**
-   * Sends a subscription, or the result of one of its cycles. Like the gateway, without a signature.
+   * Sends a subscription, or the result of one of its cycles. Like the gateway, without a
+   * signature.
    */
   notifySubscription(payload: Record<string, unknown>, event: string): void;
   notifyAccount(account: PayAccount): void;

@@ -464,8 +464,8 @@ function problem(status: number, headers: Record<string, string> = {}): Response
 }
 
 /**
- * Runs a call with all pauses shortened to 0, and returns their lengths. Timers above 30 seconds are
- * timeouts and stay unchanged.
+ * Runs a call with all pauses shortened to 0, and returns their lengths. Timers above 30 seconds
+ * are timeouts and stay unchanged.
  */
 async function withoutPauses(call: () => Promise<unknown>): Promise<number[]> {
   const { setTimeout } = globalThis;

@@ -1,6 +1,6 @@
 /**
- * A program that uses options of calls, request ids, lists, payment types and signed webhooks. A test
- * runs it in Node, Deno and Chromium. Prints the result of each step.
+ * A program that uses options of calls, request ids, lists, payment types and signed webhooks. A
+ * test runs it in Node, Deno and Chromium. Prints the result of each step.
  */
 
 import {

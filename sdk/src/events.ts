@@ -54,8 +54,8 @@ export class Events {
   /**
    * Streams events of your payments, invoices and subscriptions (for staff and viewers, those of
    * all users and of webhook endpoints) until you leave the loop. Reconnects after a disconnect and
-   * resumes without gaps. Throws if the signal aborts, if the first connection fails, or if the service rejects the
-   * request, for example because the key was revoked.
+   * resumes without gaps. Throws if the signal aborts, if the first connection fails, or if the
+   * service rejects the request, for example because the key was revoked.
    */
   async *stream(
     query: StreamEventsData["query"] = {},

@@ -8,7 +8,9 @@ export interface Page<T> {
   nextCursor: string | null;
 }
 
-/** The filters of a list. A filter that takes several values also takes one value without an array. */
+/**
+ * The filters of a list. A filter that takes several values also takes one value without an array.
+ */
 export type ListQuery<Q> = {
   [Name in keyof NonNullable<Q>]: NonNullable<Q>[Name] extends (infer Value)[] | undefined
     ? Value | Value[]

@@ -2,7 +2,10 @@ import { updateStats } from "../../core/reports/count_payments.ts";
 import { BROWSER, openConsole } from "../support/console/browser.ts";
 import { addOperations } from "../support/console/operations.ts";
 
-/** A folder for the pictures of `docs/console.md`, such as `docs/pictures`; none are taken if it is not set. */
+/**
+ * A folder for the pictures of `docs/console.md`, such as `docs/pictures`; none are taken if it is
+ * not set.
+ */
 const FOLDER = Deno.env.get("SCREENSHOT_DIR");
 
 const CUSTOMERS = ["siti@example.com", "budi@example.com", "dewi@example.com"];

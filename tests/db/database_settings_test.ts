@@ -21,7 +21,8 @@ Deno.test("database connections: have every planner setting", async () => {
 Deno.test("database connections: return arrays from the first statement, even if it is long", async () => {
   const url = await createDatabase({ template: null });
   const statement = `select array['a'] as letters, $1::text as value -- ${"long".repeat(500)}`;
-  // Whether the driver returns arrays as text depends on timing, so the test opens many connections.
+  // Whether the driver returns arrays as text depends on timing, so the test opens many
+  // connections.
   for (let i = 0; i < 40; i++) {
     const database = openDatabase({ url, poolSize: 1 });
     const [row] = await database.query((sql) => sql.unsafe(statement, ["1"], { prepare: true }));

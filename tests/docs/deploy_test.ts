@@ -50,7 +50,9 @@ function charge(url: string, headers: HeadersInit = {}): Promise<Response> {
   });
 }
 
-/** Evaluates main.ts with a recorder of crons, and returns what it registered before it listened. */
+/**
+ * Evaluates main.ts with a recorder of crons, and returns what it registered before it listened.
+ */
 async function evaluate(settings: Record<string, string>): Promise<[string, string][]> {
   const script = join(deployment.folder, "evaluate.ts");
   await Deno.writeTextFile(

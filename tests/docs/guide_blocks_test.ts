@@ -89,8 +89,8 @@ const NOT_RUN: Record<string, number> = {
   // tests/commands/account_test.ts runs the change of the account.
   "production.md": 11,
   "how-it-works.md": 1,
-  // tests/sandbox/card_script_test.ts runs a page with the card script, tests/docs/containers_test.ts
-  // the steps of the image.
+  // tests/sandbox/card_script_test.ts runs a page with the card script,
+  // tests/docs/containers_test.ts the steps of the image.
   "sandbox.md": 3,
   "security.md": 2,
 };

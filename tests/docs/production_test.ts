@@ -35,7 +35,9 @@ const NO_NETWORK = {
   NO_PROXY: "127.0.0.1",
 };
 
-/** If the tests run as root, the service runs as a user who can only read the files of the image. */
+/**
+ * If the tests run as root, the service runs as a user who can only read the files of the image.
+ */
 const asOrdinaryUser: Pick<StartOptions, "runAs"> = isRoot ? { runAs: NOBODY_USER } : {};
 
 let image: Image;

@@ -103,7 +103,8 @@ Deno.test({
           await page.getByText("201 Created").waitFor();
           await screenshot(page, "sent");
 
-          // Example headers are not sent; the example Idempotency-Key would replay the first charge.
+          // Example headers are not sent; the example Idempotency-Key would replay the first
+          // charge.
           const secondCharge = await send(page, "/charge/");
           assert.equal(secondCharge.status(), 201);
           assert.notEqual(PaymentSchema.parse(await secondCharge.json()).id, firstPayment.id);

@@ -77,7 +77,9 @@ function replaceField(body: Json, field: string, value: Json): Json {
   return Object.defineProperty(rest, field, { value, enumerable: true });
 }
 
-/** The tests send many requests at the same time, and a busy machine must not reject one of them. */
+/**
+ * The tests send many requests at the same time, and a busy machine must not reject one of them.
+ */
 const PATIENT = { databaseDeadlineMs: 20_000 };
 
 Deno.test("notification: random and mutated bodies cause no 5xx, and rejected ones are not stored", async () => {

@@ -24,7 +24,10 @@ async function countedPayments({ get }: TestPayments): Promise<number> {
   return rows.reduce((sum: number, { count }: { count: number }) => sum + count, 0);
 }
 
-/** Inserts payments of alice that are not in the history, so only a count of all payments finds them. */
+/**
+ * Inserts payments of alice that are not in the history, so only a count of all payments finds
+ * them.
+ */
 async function insertPayments({ app }: TestPayments, count: number): Promise<void> {
   const ids = Array.from({ length: count }, () => newId(new Date(NOW)));
   await app.database.query((sql) =>

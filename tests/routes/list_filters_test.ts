@@ -426,7 +426,8 @@ Deno.test("list filters: decode percent-encoded names and values, and reject nam
   assert.deepEqual(await errorsOf(payments, "/payments/", "customer_email=%00@x", key), [
     "customer_email: must not contain control characters",
   ]);
-  // Cyrillic letters, a full-width underscore, another case, and array notations of other frameworks.
+  // Cyrillic letters, a full-width underscore, another case, and array notations of other
+  // frameworks.
   const lookAlikes = {
     "сustomer_email": "customer_email",
     "customer＿email": "customer_email",

@@ -65,8 +65,8 @@ const TABLE: [from: string, to: string, methods: MethodFilter][] = [
   ["settlement", "partial_chargeback", card],
   ["partial_chargeback", "chargeback", card],
   ["settlement", "deny", oneOf("permata", "echannel", "indomaret")],
-  // Webhooks without a transition: the bank confirms a refund, or the merchant approves a challenged
-  // authorization.
+  // Webhooks without a transition: the bank confirms a refund, or the merchant approves a
+  // challenged authorization.
   ["refund", "refund", isRefundable],
   ["authorize", "authorize", card],
 ];

@@ -11,7 +11,9 @@ const SEED = Deno.env.get("SIMULATION_SEED");
 const FIRST_SEED = Number(SEED ?? 1);
 const PLAN_COUNT = Number(Deno.env.get("SIMULATION_PLANS") ?? (SEED ? 1 : shareOf(2_000)));
 
-/** How many plans run at the same time. With more, a busy machine exceeds the service's time limits. */
+/**
+ * How many plans run at the same time. With more, a busy machine exceeds the service's time limits.
+ */
 const BATCH_SIZE = 50;
 
 /**

@@ -6,8 +6,8 @@ import { copyProject, createDataFolder } from "./project.ts";
 import { DOWNLOAD_ENV, environment, type Service, startService } from "./service.ts";
 
 /**
- * Deno Deploy runs Deno 2.5. For ARM, npm has no 2.5; the newest version before it has fewer APIs, so
- * a program that works with it works with 2.5.
+ * Deno Deploy runs Deno 2.5. For ARM, npm has no 2.5; the newest version before it has fewer APIs,
+ * so a program that works with it works with 2.5.
  */
 const VERSIONS: Record<string, string> = { x86_64: "2.5.0", aarch64: "2.3.7" };
 

@@ -3,7 +3,10 @@
 import { shareOf } from "./share.ts";
 import { FAST_CHECK } from "./tools.ts";
 
-/** The types that the tests use. The library is imported by name, so its own types are not available. */
+/**
+ * The types that the tests use. The library is imported by name, so its own types are not
+ * available.
+ */
 export interface Arbitrary<T> {
   map<U>(change: (value: T) => U, changeBack?: (value: unknown) => T): Arbitrary<U>;
   filter(accepts: (value: T) => boolean): Arbitrary<T>;
@@ -43,8 +46,8 @@ const library: FastCheck = await import(FAST_CHECK);
 const SURROGATES = { first: 0xd800, count: 0x800 };
 
 /**
- * Any character. The library's own unit `binary` is the same, but builds a map of a million characters,
- * which takes a second in each process.
+ * Any character. The library's own unit `binary` is the same, but builds a map of a million
+ * characters, which takes a second in each process.
  */
 const anyCharacter = library.integer({ min: 0, max: 0x10ffff - SURROGATES.count }).map(
   (number) => String.fromCodePoint(number < SURROGATES.first ? number : number + SURROGATES.count),

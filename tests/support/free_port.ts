@@ -1,8 +1,8 @@
 /** Finds a free port for a program that cannot choose one itself. */
 
 /**
- * Below the ports that Linux gives to outgoing connections and to listeners without a port (32768 and
- * above), so that other tests do not take the port before the program does.
+ * Below the ports that Linux gives to outgoing connections and to listeners without a port (32768
+ * and above), so that other tests do not take the port before the program does.
  */
 const [FIRST, LAST] = [20_000, 32_000];
 

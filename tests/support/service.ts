@@ -8,8 +8,8 @@ import { createDataFolder, PROJECT } from "./project.ts";
 const START_TIMEOUT_MS = 120_000;
 
 /**
- * For processes that may download. Behind a proxy that re-signs TLS, only the system's store contains
- * the proxy's certificate authority.
+ * For processes that may download. Behind a proxy that re-signs TLS, only the system's store
+ * contains the proxy's certificate authority.
  */
 export const DOWNLOAD_ENV = { DENO_TLS_CA_STORE: "mozilla,system" };
 
@@ -48,7 +48,9 @@ export async function runTask(
   };
 }
 
-/** The message with which a start failed. Every line is JSON, because the output is not a terminal. */
+/**
+ * The message with which a start failed. Every line is JSON, because the output is not a terminal.
+ */
 export function startError(stderr: string): string {
   const lines = stderr.split("\n").filter(Boolean).map((line) => JSON.parse(line));
   const { level, event, message } = lines.at(-1)!;
@@ -167,8 +169,8 @@ function sandboxPort(settings: Record<string, string>): Record<string, string> {
 }
 
 /**
- * A data folder for one test, removed afterwards. When the whole suite runs, the folder already has a
- * database, which saves the time of a first start.
+ * A data folder for one test, removed afterwards. When the whole suite runs, the folder already has
+ * a database, which saves the time of a first start.
  */
 export async function preparedFolder(): Promise<{ path: string } & AsyncDisposable> {
   const folder = await createDataFolder();

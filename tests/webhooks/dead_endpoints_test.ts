@@ -15,7 +15,9 @@ const STATEMENTS = [
   "release job",
 ];
 
-/** Counts the statements of delivery jobs that run at the same time; `most` is the highest count. */
+/**
+ * Counts the statements of delivery jobs that run at the same time; `most` is the highest count.
+ */
 function countStatements() {
   const counts = { running: 0, most: 0 };
   async function counted<T>(run: () => Promise<T>, name = ""): Promise<T> {

@@ -450,8 +450,8 @@ Deno.test("webhook order: two instances send 200 events in order, one at a time 
     const inProgress = new Set<string>();
     const accepted: ReceivedWebhook[] = [];
     /**
-     * Events that failed once. They do not fail again: the delay after a second failure is so long that
-     * later events of the resource would be sent first.
+     * Events that failed once. They do not fail again: the delay after a second failure is so long
+     * that later events of the resource would be sent first.
      */
     const failed = new Set<string>();
     let maxInProgress = 0;

@@ -136,7 +136,7 @@ function fields(transaction: Transaction, view: View, world: Identity) {
   };
 }
 
-/** The card's fields in the response to an approval. */
+/** The card's fields in the response to an `approve` request of the merchant. */
 export function cardFields(transaction: Transaction) {
   const { masked, bank } = cardDetails(transaction);
   return { masked_card: masked, bank, approval_code: approvalCode(transaction.id) };

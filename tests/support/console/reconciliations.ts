@@ -1,4 +1,4 @@
-/** Runs the comparison of a report, as a worker does. */
+/** Compares an uploaded report file with the payments, as a worker does. */
 
 import { createReconcile } from "../../../core/reports/reconcile.ts";
 import type { GatewayJob } from "../../../db/jobs.ts";

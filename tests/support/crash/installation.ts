@@ -1,6 +1,6 @@
 /**
- * A service process that a test kills. Its connections to the gateway and to the database have gates
- * at which requests and responses can be held back.
+ * A service process that a test kills. Its connections to the gateway and to the database have
+ * gates at which requests and responses can be held back.
  */
 
 import assert from "node:assert/strict";

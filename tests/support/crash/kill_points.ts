@@ -96,7 +96,9 @@ interface Crash<O extends Operation> {
   killPoint: KillPoint;
   /** Repeats one operation after the restart. */
   retry: (operation: O) => Promise<Reply>;
-  /** Repeats all operations with `retryAll`, and runs background checks before, during or after it. */
+  /**
+   * Repeats all operations with `retryAll`, and runs background checks before, during or after it.
+   */
   recover: (retryAll: () => Promise<Reply[]>) => Promise<Reply[]>;
 }
 
@@ -130,7 +132,9 @@ export async function retryTwice(service: Killable, operation: Operation): Promi
   return reply;
 }
 
-/** Retries after a 503, as clients do: on a slow machine the service can exceed its own time limits. */
+/**
+ * Retries after a 503, as clients do: on a slow machine the service can exceed its own time limits.
+ */
 export async function sendUntilSuccess(service: Killable, operation: Operation): Promise<Reply> {
   let reply = await service.post(operation);
   await until(`${operation.path} has a response other than 503`, async () => {

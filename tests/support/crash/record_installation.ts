@@ -1,7 +1,7 @@
 /**
- * A service process that a test kills while it creates and changes invoices and subscriptions. Unlike
- * the installation for payments, it forwards idempotency keys to the gateway, because creating these
- * records relies on them, and `sync` checks these records.
+ * A service process that a test kills while it creates and changes invoices and subscriptions.
+ * Unlike the installation for payments, it forwards idempotency keys to the gateway, because
+ * creating these records relies on them, and `sync` checks these records.
  */
 
 import assert from "node:assert/strict";

@@ -13,8 +13,8 @@ export interface NewDatabase {
   /** Null: the database is empty. */
   template?: string | null;
   /**
-   * For tests of connections and statistics: no other test has used the database, and its connections
-   * are closed when the test ends.
+   * For tests of connections and statistics: no other test has used the database, and its
+   * connections are closed when the test ends.
    */
   isNew?: boolean;
 }

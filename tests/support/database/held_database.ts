@@ -47,8 +47,8 @@ export function createHeldDatabase(): HeldDatabase {
 }
 
 /**
- * While `beforeRollback` is set, each write of a payment calls it before the commit, and is then
- * rolled back.
+ * While `beforeRollback` is set, each write of a payment calls it in its open transaction, which is
+ * then rolled back.
  */
 export function createRollbackDatabase() {
   const hooks: { beforeRollback?: () => Promise<void> } = {};

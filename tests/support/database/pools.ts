@@ -59,7 +59,10 @@ function openKept(options: PoolOptions): Database {
   return openThroughPooler({ ...options, url: `${options.url}?max_lifetime=0` });
 }
 
-/** Opens the pool through PgBouncer if `tests/run.ts` started one, unless the test has its own proxy. */
+/**
+ * Opens the pool through PgBouncer if `tests/run.ts` started one, unless the test has its own
+ * proxy.
+ */
 function openThroughPooler(options: PoolOptions): Database {
   const pooler = Deno.env.get("TEST_POOLER");
   if (!pooler || !isDirect(options.url)) return openDatabase(options);

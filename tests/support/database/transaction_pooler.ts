@@ -1,4 +1,6 @@
-/** A proxy that can exchange the sessions of two connections, as a pooler in transaction mode does. */
+/**
+ * A proxy that can exchange the sessions of two connections, as a pooler in transaction mode does.
+ */
 
 export interface TransactionPooler extends AsyncDisposable {
   /** The URL of the database behind the pooler. */

@@ -4,8 +4,8 @@ import postgres from "postgres";
 import { until } from "../until.ts";
 
 /**
- * Waits until every transaction of the server that is open now has ended. Some decisions of PostgreSQL
- * depend on the oldest open transaction in any database of the server.
+ * Waits until every transaction of the server that is open now has ended. Some decisions of
+ * PostgreSQL depend on the oldest open transaction in any database of the server.
  */
 export async function untilEarlierTransactionsEnd(url: string): Promise<void> {
   const sql = postgres(url, { max: 1, onnotice: () => {} });

@@ -210,8 +210,8 @@ export function breakingChanges(released: Json, current: Json): string[] {
 }
 
 /**
- * Whether a query parameter with one value can be repeated now. Requests with one value do not change,
- * because each value is a parameter of its own.
+ * Whether a query parameter with one value can be repeated now. Requests with one value do not
+ * change, because each value is a parameter of its own.
  */
 function takesSeveralNow(was: Json, is: Json): boolean {
   return was.in === "query" && was.schema?.type !== "array" && is.schema?.type === "array" &&

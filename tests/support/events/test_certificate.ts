@@ -1,6 +1,6 @@
 /**
- * A certificate for tests only: its key is public. It is self-signed, for `hooks.test` and 127.0.0.1,
- * and valid until 2126.
+ * A certificate for tests only: its key is public. It is self-signed, for `hooks.test` and
+ * 127.0.0.1, and valid until 2126.
  */
 
 export const TEST_CERTIFICATE = `-----BEGIN CERTIFICATE-----

@@ -38,7 +38,10 @@ export interface TestWebhooks extends TestPayments {
   readEndpoint(id: string): Promise<Endpoint>;
   change(id: string, changes: object): Promise<Endpoint>;
   deliveries(id: string, query?: string): Promise<Delivery[]>;
-  /** The deliveries of a resource in order, as `payment_received pending 1` (name, status, attempts). */
+  /**
+   * The deliveries of a resource in order, as `payment_received pending 1` (name, status,
+   * attempts).
+   */
   deliverySummaries(endpointId: string, resourceId: string): Promise<string[]>;
   /** Sends a request as staff. */
   requestAsStaff(method: string, path: string, body?: unknown): Promise<Response>;
@@ -106,7 +109,8 @@ export async function openWebhooks(options: Partial<TestAppOptions> = {}): Promi
         .reverse(),
     async queueDeliveries() {
       await app.publishEvents();
-      // The publisher queues its jobs after its commit, so some can be missing here. This queues them.
+      // The publisher queues its jobs after its commit, so some can be missing here. This queues
+      // them.
       await sweepDeliveries(app.deps);
       await app.deps.publisher[Symbol.asyncDispose]();
     },

@@ -62,7 +62,9 @@ export function createWaits() {
   return {
     /** The delays between retries, in ms. */
     pauses,
-    /** The deadlines, in ms. `wait` treats 10 seconds or more as a deadline, and less as a delay. */
+    /**
+     * The deadlines, in ms. `wait` treats 10 seconds or more as a deadline, and less as a delay.
+     */
     limits,
     /** Lets every current deadline pass. */
     passDeadlines: () => deadlines.splice(0).forEach((pass) => pass()),

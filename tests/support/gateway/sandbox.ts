@@ -83,7 +83,9 @@ export interface TestSandbox extends AsyncDisposable {
   /** Resolves when all webhooks so far have been attempted. */
   waitForWebhooks(): Promise<void>;
   fault(operation: string, fault: string, more?: Json): Promise<Json>;
-  /** Whether status responses contain the merchant's metadata from now on; by default they do not. */
+  /**
+   * Whether status responses contain the merchant's metadata from now on; by default they do not.
+   */
   showMetadata(isShown: boolean): Promise<void>;
   sandbox: Sandbox;
 }

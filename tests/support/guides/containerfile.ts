@@ -18,7 +18,7 @@ export interface Image {
   copied: string[];
 }
 
-/** Runs the instructions in a folder that contains only Deno, as the base image does. */
+/** Runs the instructions in a folder that contains only Deno, instead of the base image. */
 export async function buildImage(root: string, file = "Containerfile"): Promise<Image> {
   await Deno.mkdir(join(root, "bin"), { recursive: true });
   await Deno.copyFile(Deno.execPath(), join(root, "bin/deno"));
@@ -41,7 +41,7 @@ export function imageEnvironment({ root, env }: Image): Record<string, string> {
   return { PATH: `${root}/bin:/usr/bin:/bin`, ...Object.fromEntries(variables) };
 }
 
-/** The paths that `.containerignore` includes again after its first line excludes everything. */
+/** The paths that `.containerignore` includes again; its first line excludes everything. */
 export async function includedPaths(): Promise<string[]> {
   const [first, ...others] = (await readProjectFile(".containerignore")).split("\n")
     .filter((line) => line && !line.startsWith("#"));

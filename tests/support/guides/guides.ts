@@ -31,7 +31,9 @@ export async function readGuide(guide: string): Promise<GuideBlock[]> {
   return blocks.map((block) => ({ guide, block }));
 }
 
-/** Runs a guide and compares every output. A request may fail only if the guide shows its status. */
+/**
+ * Runs a guide and compares every output. A request may fail only if the guide shows its status.
+ */
 export async function runGuide(guide: string, service: Service, dataDir: string): Promise<void> {
   const before = guide === SETUP ? [] : await readGuide(SETUP);
   const blocks = [...before, ...await readGuide(guide)];

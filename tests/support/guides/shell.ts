@@ -11,7 +11,10 @@ const BLOCK_TIMEOUT_MS = 90_000;
 export interface Shell extends AsyncDisposable {
   /** Returns the output, and the status codes of failed requests. */
   run(text: string, where: string): Promise<{ output: string; errorStatuses: string[] }>;
-  /** Starts the block and waits for its first output; returns a function that reads the output so far. */
+  /**
+   * Starts the block and waits for its first output; returns a function that reads the output so
+   * far.
+   */
   runInBackground(text: string, where: string): Promise<() => Promise<string>>;
 }
 

@@ -1,4 +1,6 @@
-/** A process that a test kills. It runs a scheduled entry for each time that it reads from stdin. */
+/**
+ * A process that a test kills. It runs a scheduled entry for each time that it reads from stdin.
+ */
 
 import { tick } from "../../../core/jobs/schedule.ts";
 import { openInstance } from "./jobs.ts";

@@ -139,8 +139,8 @@ async function openInstances(databaseUrl: string): Promise<Instances> {
 }
 
 /**
- * A retried deadlock also fails the test, because all code must lock rows in the same order. Call this
- * after all connections are closed: sessions may report their statistics only when they end.
+ * A retried deadlock also fails the test, because all code must lock rows in the same order. Call
+ * this after all connections are closed: sessions may report their statistics only when they end.
  */
 async function assertNoDeadlock(url: string): Promise<void> {
   const database = openDatabase({ url, poolSize: 1 });
@@ -156,8 +156,8 @@ async function assertNoDeadlock(url: string): Promise<void> {
 }
 
 /**
- * Internal errors are logged even if the response hides them. Exceeded time limits are no such error:
- * `send` retries these requests.
+ * Internal errors are logged even if the response hides them. Exceeded time limits are no such
+ * error: `send` retries these requests.
  */
 function assertNoLoggedErrors(app: TestApp): void {
   const errors = app.logged().filter(({ level, error }) =>

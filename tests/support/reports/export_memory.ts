@@ -1,6 +1,6 @@
 /**
- * A program that exports payments, and prints the used memory after each tenth of the rows. It runs as
- * its own process, because it needs to trigger garbage collection.
+ * A program that exports payments, and prints the used memory after each tenth of the rows. It runs
+ * as its own process, because it needs to trigger garbage collection.
  *
  * Arguments: the URL of the database, an API key, the number of payments.
  */

@@ -141,8 +141,8 @@ function checkHistory(
   const storedStatuses = history.map(({ to_status }) => to_status)
     .filter((status) => status !== "failure" || gatewayStatuses.includes(status));
   let position = 0;
-  // Skips the first status: the payment is pending even before its charge is sent, so the gateway need
-  // not have reported that status.
+  // Skips the first status: the payment is pending even before its charge is sent, so the gateway
+  // need not have reported that status.
   const isInOrder = storedStatuses.slice(1).every((status) => {
     position = gatewayStatuses.indexOf(status, position) + 1;
     return position > 0;

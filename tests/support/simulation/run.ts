@@ -144,8 +144,8 @@ export async function runPlan(
   }
 
   /**
-   * Runs the steps in `meanwhile` while the response to the step's gateway call is held back. If the
-   * step does not call the gateway, they run after it.
+   * Runs the steps in `meanwhile` while the response to the step's gateway call is held back. If
+   * the step does not call the gateway, they run after it.
    */
   async function delayResponse(
     { step, meanwhile }: Extract<Step, { do: "delayed" }>,

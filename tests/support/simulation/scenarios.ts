@@ -326,7 +326,7 @@ const cancelOnDashboard = (afterMinutes: number): Action<Subscription> => ({
 const SUBSCRIPTION_CREATED = "subscription_created";
 const SUBSCRIPTION_CHARGED = "subscription_charged";
 
-/** Each subscription has two daily charges, the first 20 minutes after its creation. */
+/** Each subscription has two scheduled charges: 20 minutes after its creation, and a day later. */
 export const SUBSCRIPTION_SCENARIOS: Record<string, SubscriptionScenario> = {
   "charged twice": {
     actions: [],

@@ -27,7 +27,7 @@ export async function openSimulatedDay(
   options: Partial<TestAppOptions> = {},
 ): Promise<SimulatedDay> {
   let clock: Clock = systemClock;
-  // The circuit breaker and the delays of the client use the simulated clock, too.
+  // The client's circuit breaker uses the simulated clock, too, and its retries are not delayed.
   const gatewayOptions = { wait: createWaits().wait, clock: () => clock() };
   const subscriptions = await openSubscriptions({ gatewayOptions, ...options });
   const { app } = subscriptions;

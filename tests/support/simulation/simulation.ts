@@ -31,7 +31,7 @@ export interface Simulation extends AsyncDisposable {
   get(at: Instance, path: string): Promise<Response>;
   /** The notifications of an order, in the order in which the gateway sent them. */
   hooks(orderId: string): Promise<Hook[]>;
-  /** Changes the response to the next call by instance `b` to the gateway with one of these ids. */
+  /** Changes the gateway's response to the next call of instance `b` that has one of these ids. */
   interceptOnce(ids: string[], changeResponse: ChangeResponse, method?: "POST"): void;
   /** Removes the interceptions of these ids that were not used. */
   stopIntercepting(ids: string[]): void;
