@@ -32,7 +32,7 @@ export function completeCollection(collection: Collection, document: Document): 
     });
   }
   const item = [firstPayment(byOperation), ...collection.item];
-  // Variables with an underscore are set by the tests of earlier requests.
+  // Variables with an underscore are set by the tests of earlier requests, or by the user.
   const variableNames = new Set(JSON.stringify(item).match(/(?<=\{\{)[a-z]+_\w+(?=\}\})/g));
   return {
     info: { ...collection.info, _postman_id: undefined },
@@ -56,11 +56,12 @@ function operationOf({ name, request }: Item, document: Document): Operation {
 
 function completeItem(item: Item): Item {
   for (const variable of item.request.url.variable ?? []) {
-    if (["pk", "id"].includes(variable.key)) variable.value = `{{${resourceId(item)}}}`;
+    if (variable.key === "pk") variable.value = `{{${resourceId(item)}}}`;
+    else if (variable.key === "prefix") variable.value = "{{key_prefix}}";
     else if (variable.key.endsWith("_id")) variable.value = `{{${variable.key}}}`;
   }
-  // Error examples are dropped, because the description lists the errors. Request headers in examples
-  // are dropped, because the request itself has them.
+  // Error examples are dropped, because the description lists the errors. Request headers in
+  // examples are dropped, because the request itself has them.
   const response = item.response.filter(({ code }) => code < 300).map((example) => ({
     ...example,
     id: undefined,
@@ -98,9 +99,11 @@ function statusTest(item: Item): string[] {
     "});",
   ];
   if (item.request.method === "POST" && codes.includes(201)) {
+    const isKey = item.request.url.path[0] === "keys";
+    const [name, field] = isKey ? ["key_prefix", "prefix"] : [resourceId(item), "id"];
     exec.push(
       "if (pm.response.code === 201) {",
-      `  pm.collectionVariables.set("${resourceId(item)}", pm.response.json().id);`,
+      `  pm.collectionVariables.set("${name}", pm.response.json().${field});`,
       "}",
     );
   }
@@ -108,9 +111,10 @@ function statusTest(item: Item): string[] {
 }
 
 /** Name of the variable for the id of the path's resource, such as `payment_id`. */
-function resourceId({ request }: Item): string {
-  const resource = request.url.path[0]!.replaceAll("-", "_").replace(/s$/, "");
-  return `${resource === "charge" ? "payment" : resource}_id`;
+function resourceId({ request: { url: { path } } }: Item): string {
+  const resources = path[0] === "timelines" ? path[1]! : path[0]!;
+  if (["charge", "reviews"].includes(resources)) return "payment_id";
+  return `${resources.replaceAll("-", "_").replace(/s$/, "")}_id`;
 }
 
 /** The examples of the operation's body, with references resolved. */

@@ -38,7 +38,7 @@ export function startTransaction(
 ) {
   const { order_id, gross_amount } = request.transaction_details;
   const now = world.clock.now();
-  const requested = requestedLifetime(request, now);
+  const requested = requestedLifetime(method, request, now);
   const { statusMessage, ...start } = method.start(request, world);
   const transaction = world.transactions.put({
     id: world.random.uuid(),
@@ -96,13 +96,17 @@ export function isOrderIdFree(world: World, orderId: string): boolean {
 }
 
 /** Milliseconds until the expiry that the merchant requested; null if none was requested. */
-function requestedLifetime({ custom_expiry }: ChargeRequest, now: number): number | null {
+function requestedLifetime(
+  { minExpiry = 20 * SECOND }: Method,
+  { custom_expiry }: ChargeRequest,
+  now: number,
+): number | null {
   if (!custom_expiry) return null;
   const { order_time, expiry_duration, unit } = custom_expiry;
   const from = order_time ? parseTime(order_time) : now;
   if (from === null) throw invalid("custom_expiry.order_time format is invalid");
   const left = addInterval(from, expiry_duration, unit ?? "minute") - now;
-  if (left < 20 * SECOND) throw invalid("custom_expiry is below minimum threshold");
+  if (left < minExpiry) throw invalid("custom_expiry is below minimum threshold");
   return left;
 }
 

@@ -8,35 +8,31 @@ import type { World } from "../world/world.ts";
 const LIST_LIMIT = 100;
 
 export function listTransactions(world: World, query: Record<string, string>) {
-  const found = [];
   const { transactions } = world;
   const candidates = query.order_id
     ? transactions.find(`order:${query.order_id}`)
     : query.status
     ? transactions.find(`status:${query.status}`)
     : transactions.newest();
-  for (const transaction of candidates) {
-    if (query.status && transaction.status !== query.status) continue;
-    found.push(describeTransaction(world, transaction));
-    if (found.length >= LIST_LIMIT) break;
-  }
-  return found;
+  return Iterator.from(candidates)
+    .filter(({ status }) => !query.status || status === query.status)
+    .take(LIST_LIMIT)
+    .map((transaction) => describeTransaction(world, transaction))
+    .toArray();
 }
 
 export function listWebhooks(world: World, query: Record<string, string>) {
-  const found = [];
   const { webhooks } = world;
   const candidates = query.transaction_id
     ? webhooks.find(`transaction:${query.transaction_id}`)
     : query.state
     ? webhooks.find(`state:${query.state}`)
     : webhooks.newest();
-  for (const webhook of candidates) {
-    if (query.state && webhook.state !== query.state) continue;
-    found.push(describeWebhook(webhook));
-    if (found.length >= LIST_LIMIT) break;
-  }
-  return found;
+  return Iterator.from(candidates)
+    .filter(({ state }) => !query.state || state === query.state)
+    .take(LIST_LIMIT)
+    .map(describeWebhook)
+    .toArray();
 }
 
 export function describeTransaction(world: World, transaction: Transaction) {

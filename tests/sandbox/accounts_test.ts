@@ -71,7 +71,7 @@ Deno.test("linked account: expires if the activation link is not used", async ()
   assert.deepEqual([account.status_code, account.account_status], ["204", "EXPIRED"]);
 });
 
-Deno.test("linked account: shows the phone number with one country code", async () => {
+Deno.test("linked account: shows the country code once, even if the phone number contains it", async () => {
   await using box = await openSandbox();
   for (const number of ["8123456789", "628123456789"]) {
     const { body } = await link(box, number);

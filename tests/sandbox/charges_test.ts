@@ -280,6 +280,11 @@ const REJECTED: Record<string, { kind: Kind; more: Json; message: RegExp }> = {
     more: { custom_expiry: { expiry_duration: 19, unit: "second" } },
     message: /custom_expiry is below minimum threshold/,
   },
+  "DANA and a custom expiry of less than 15 minutes": {
+    kind: "dana",
+    more: { custom_expiry: { expiry_duration: 899, unit: "second" } },
+    message: /custom_expiry is below minimum threshold/,
+  },
   "Akulaku and no items": {
     kind: "akulaku",
     more: { item_details: null },
@@ -524,6 +529,7 @@ Deno.test("custom expiry: uses its unit, minutes by default, up to the maximum o
   assert.equal(await expirySeconds("qris", { expiry_duration: 30, unit: "day" }), 7 * DAYS);
   assert.equal(await expirySeconds("qris_airpay", { expiry_duration: 30, unit: "day" }), 5 * DAYS);
   assert.equal(await expirySeconds("shopeepay", { expiry_duration: 30, unit: "day" }), 5 * DAYS);
+  assert.equal(await expirySeconds("dana", { expiry_duration: 15 }), 15 * MINUTES);
   assert.equal(await expirySeconds("dana", { expiry_duration: 30, unit: "day" }), DAYS);
   assert.equal(await expirySeconds("akulaku", { expiry_duration: 1, unit: "day" }), DAYS);
   // Cards and OVO do not support a custom expiry.

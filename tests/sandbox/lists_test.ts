@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { type Json, openSandbox, savedCard } from "../support/gateway/sandbox.ts";
 import { browserTest, press, row } from "../support/gateway/sandbox_browser.ts";
 import { INVOICE, SUBSCRIPTION } from "../support/gateway/sandbox_requests.ts";
+import { until } from "../support/until.ts";
 
 const PHONE = { viewport: { width: 390, height: 844 } };
 const DARK = { colorScheme: "dark" };
@@ -140,8 +141,12 @@ browserTest("copy buttons: copy the number without spaces", async (test) => {
   const copied = (page: Json) =>
     page.evaluate(() => (globalThis as Json).navigator.clipboard.readText());
   const copy = async (page: Json, name: string) => {
-    await page.getByRole("button", { name, exact: true }).first().click();
-    await page.getByRole("button", { name, exact: true }).first().getByText("Copied").waitFor();
+    const button = page.getByRole("button", { name, exact: true }).first();
+    // If the list is updated at this moment, a new button replaces the one that was clicked.
+    await until(`the button "${name}" shows that it has copied`, async () => {
+      await button.click();
+      return await button.textContent() === "Copied";
+    });
     return await copied(page);
   };
   assert.equal(await copy(empty, "Copy card number: accepted"), "4811111111111114");

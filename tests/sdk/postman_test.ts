@@ -43,6 +43,18 @@ Deno.test("Postman collection: has every operation, and the requests of its firs
     "every value must be an example",
   );
 
+  const variableNames = (collection.variable as { key: string }[]).map(({ key }) => key)
+    .filter((key) => key.includes("_"));
+  assert.deepEqual(
+    variableNames.sort(),
+    [
+      ...["delivery_id", "difference_id", "invoice_id", "job_id", "key_prefix", "next_cursor"],
+      ...["notification_id", "order_id", "payment_id", "reconciliation_id", "refund_id"],
+      ...["subscription_id", "webhook_endpoint_id"],
+    ],
+    "an id has one variable, even if several paths contain it",
+  );
+
   const variables = {
     baseUrl: service.url,
     sandboxUrl: service.sandbox,

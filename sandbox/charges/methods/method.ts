@@ -25,6 +25,8 @@ export interface Method {
   fields(transaction: Transaction, view: View, world: Identity): Record<string, unknown>;
   /** Time until expiry in ms; `max` is null if the merchant cannot choose the expiry. */
   expiry(details: Details): { standard: number; max: number | null };
+  /** The shortest expiry in ms that the merchant can choose; 20 seconds if it is absent. */
+  minExpiry?: number;
   refunds: RefundRules | null;
 }
 

@@ -53,6 +53,7 @@ export const dana = defineMethod({
       }
       : {},
   expiry: () => ({ standard: 15 * MINUTE, max: DAY }),
+  minExpiry: 15 * MINUTE,
   refunds: { isDirect: false, isPartial: true, days: () => 45 },
 });
 

@@ -11,7 +11,7 @@ import { describeCount, MAX_ROWS, renderList, type RowButton, rowButton } from "
 
 export function addInvoiceList(pages: Hono, world: OpenWorld): void {
   pages.get("/invoices", (c) => {
-    const shown = [...take(world.invoices.newest(), MAX_ROWS)];
+    const shown = Iterator.from(world.invoices.newest()).take(MAX_ROWS).toArray();
     return renderList(c, world, {
       title: "Invoices",
       count: describeCount(shown.length, world.invoices.size),
@@ -20,14 +20,6 @@ export function addInvoiceList(pages: Hono, world: OpenWorld): void {
         : html`<p class="card empty">No invoices yet. They appear here when they are created.</p>`,
     });
   });
-}
-
-/** The first records of a list. */
-export function* take<T>(records: Iterable<T>, count: number): Generator<T> {
-  for (const record of records) {
-    yield record;
-    if (--count <= 0) return;
-  }
 }
 
 function table(invoices: Invoice[]): Markup {

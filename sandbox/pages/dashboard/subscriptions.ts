@@ -7,11 +7,10 @@ import type { OpenWorld } from "../../world/world.ts";
 import { formatRupiah, formatTime, METHOD_NAMES } from "../shared/format.ts";
 import type { Markup } from "../shared/layout.ts";
 import { describeCount, MAX_ROWS, renderList, type RowButton, rowButton } from "./frame.ts";
-import { take } from "./invoices.ts";
 
 export function addSubscriptionList(pages: Hono, world: OpenWorld): void {
   pages.get("/subscriptions", (c) => {
-    const shown = [...take(world.subscriptions.newest(), MAX_ROWS)];
+    const shown = Iterator.from(world.subscriptions.newest()).take(MAX_ROWS).toArray();
     return renderList(c, world, {
       title: "Subscriptions",
       count: describeCount(shown.length, world.subscriptions.size),

@@ -31,13 +31,11 @@ export function findRows(world: World, { order, status }: Filter): Row[] {
     : status
     ? transactions.find(`status:${status}`)
     : transactions.newest();
-  const found: Row[] = [];
-  for (const transaction of candidates) {
-    if (status && transaction.status !== status) continue;
-    found.push({ transaction, webhook: first(webhooksOf(world, transaction)) });
-    if (found.length >= MAX_ROWS) break;
-  }
-  return found;
+  return Iterator.from(candidates)
+    .filter((transaction) => !status || transaction.status === status)
+    .take(MAX_ROWS)
+    .map((transaction) => ({ transaction, webhook: first(webhooksOf(world, transaction)) }))
+    .toArray();
 }
 
 /** All webhooks of a transaction, newest first. */
