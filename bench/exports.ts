@@ -34,17 +34,17 @@ const SLOW_PAUSE_MS = 250;
 
 await using folder = await createDataFolder();
 await using server = await startPostgres(folder.path);
-const url = await server.createDatabase("exports");
+const databaseUrl = await server.createDatabase("exports");
 const staff = generateApiKey();
 const headers = { Authorization: `Bearer ${staff}` };
 await using service = await startService(`${folder.path}/service.log`, {
-  DATABASE_URL: url,
+  DATABASE_URL: databaseUrl,
   GATEWAY_BASE_URL: "http://127.0.0.1:2",
   BOOTSTRAP_STAFF_KEY: staff,
 });
-await insertPayments(url, PAYMENTS);
+await insertPayments(databaseUrl, PAYMENTS);
 using caller = await connect(service.url);
-const path = `${service.url}exports/payments/`;
+const exportUrl = `${service.url}exports/payments/`;
 
 await readRows(20_000);
 console.log(row("GET /payments/, p50", [milliseconds(median(await measureLatency()))]));
@@ -91,7 +91,7 @@ async function readRows(count: number): Promise<void> {
 }
 
 async function openExport(): Promise<ReadableStream<Uint8Array>> {
-  const response = await fetch(path, { headers });
+  const response = await fetch(exportUrl, { headers });
   if (response.status !== 200) throw new Error(`Expected 200: ${await response.text()}`);
   return response.body!;
 }
@@ -124,7 +124,7 @@ async function measureHeap(): Promise<number[]> {
   const { stdout } = await new Deno.Command(Deno.execPath(), {
     args: [
       ...["run", "-q", "--no-lock", "-P=test", "--v8-flags=--expose-gc"],
-      ...["tests/support/reports/export_memory.ts", url, staff, String(PAYMENTS)],
+      ...["tests/support/reports/export_memory.ts", databaseUrl, staff, String(PAYMENTS)],
     ],
     stdin: "null",
     stderr: "inherit",
@@ -145,7 +145,7 @@ function openSlowReader() {
   let isStopped = false;
   async function read(): Promise<number> {
     using connection = await Deno.connect({ hostname, port: Number(port) });
-    await connection.write(new TextEncoder().encode(getRequest(path, headers)()));
+    await connection.write(new TextEncoder().encode(getRequest(exportUrl, headers)()));
     const buffer = new Uint8Array(SLOW_BYTES);
     while (!isStopped) {
       const n = await connection.read(buffer);

@@ -5,8 +5,8 @@
  * - `deno task test PATH…`: runs the tests in these files and folders; checks nothing else. Options
  *   of `deno test`, such as `--filter`, can be added.
  * - `deno task test:quick`: runs the tests that start no other processes.
- * - `deno task test --pooled`: runs the core part of the tests through PgBouncer. The run of all tests
- *   includes this.
+ * - `deno task test --pooled`: runs the core part of the tests through PgBouncer. The run of all
+ *   tests includes this.
  */
 
 import { join } from "node:path";
@@ -94,7 +94,8 @@ async function pooledGroups(): Promise<Group[]> {
 /** Starts PgBouncer in transaction mode and returns its address. Null: it is not installed. */
 async function startPooler(): Promise<string | null> {
   if (!await hasPgBouncer()) return null;
-  // Each test has its own databases, so idle sessions would soon use up the connections of the server.
+  // Each test has its own databases, so idle sessions would soon use up the connections of the
+  // server.
   const settings = ["server_idle_timeout = 30"];
   const pgbouncer = await startPgBouncer({ server: serverUrl, mode: "transaction", settings });
   cleanup.use(pgbouncer);
@@ -147,9 +148,10 @@ interface RunOptions {
 }
 
 /**
- * Divides the quick files into groups, one for each process, because loading the service takes longer
- * than most files. The isolated files and those in `alone` get processes of their own, and start
- * first. The longest of the other files go to different groups.
+ * Divides the quick files into groups, one for each process, because loading the service takes
+ * longer than most files. The isolated files and those in `alone` get processes of their own. They
+ * start in turn with the groups: many of them wait for timeouts, while the groups use the
+ * processor. The longest of the other files go to different groups.
  */
 function quickGroups(
   { quick, isolated }: TestFiles,
@@ -163,10 +165,16 @@ function quickGroups(
     { length: count },
     (_, group) => shared.filter((_, index) => index % count === group),
   );
-  return [...single.map((path) => [path]), ...groups].map((paths) => ({ paths, environment }));
+  const inTurn = Array.from(
+    { length: Math.max(count, single.length) },
+    (_, index) => [groups[index] ?? [], single.slice(index, index + 1)],
+  );
+  return inTurn.flat().filter((paths) => paths.length > 0).map((paths) => ({ paths, environment }));
 }
 
-/** Runs groups of files in this order, several at the same time, and prints a line for each file. */
+/**
+ * Runs groups of files in this order, several at the same time, and prints a line for each file.
+ */
 async function runGroups(groups: Group[], options: RunOptions = {}): Promise<Result[]> {
   const isAlone = groups.flatMap(({ paths }) => paths).length === 1;
   const queue = [...groups];
@@ -209,8 +217,9 @@ function summarize(results: Result[]): boolean {
 }
 
 /**
- * Runs files in one process. One module imports them: given many files, `deno test` loads and compiles
- * the whole service again for each of them. The output of a file that runs alone is shown at once.
+ * Runs files in one process. One module imports them: given many files, `deno test` loads and
+ * compiles the whole service again for each of them. The output of a file that runs alone is shown
+ * at once.
  */
 async function runGroup(
   { paths }: Group,

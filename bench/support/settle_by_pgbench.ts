@@ -1,6 +1,6 @@
 /**
- * Writes with `pgbench` what a settlement notification writes: to the tables of the service, or by
- * one statement to tables that have only the indexes that every such service needs.
+ * Settles payments with `pgbench`: by a transaction that writes the same rows as the service, or by
+ * one statement that writes three rows to tables with only the indexes that every such service needs.
  */
 
 import postgres from "postgres";
@@ -45,6 +45,12 @@ insert into gateway.events (
   id, name, resource, resource_id, sequence, user_id, data, created_at
 ) values (
   uuidv7(), 'payment_settled', 'payment', ${idOf(":row")}, 2, 'user-1', :data::json, now()
+);
+insert into gateway.history (
+  resource, resource_id, from_status, to_status, fraud_status, source, actor, created_at
+) values (
+  'payment', ${idOf(":row")}, 'pending', 'settlement', 'accept', 'notification', 'notification:1',
+  now()
 );
 commit;
 `;

@@ -41,3 +41,21 @@ export async function launchBrowser(
     ],
   });
 }
+
+/**
+ * Starts one browser for all tests of the process, because a start takes longer than most tests.
+ * Call it when the module is loaded, not in a test. Each test calls `closePages` at its end.
+ */
+export async function launchSharedBrowser(executablePath: string): ReturnType<
+  typeof launchBrowser
+> {
+  const browser = await launchBrowser(executablePath);
+  Deno.test.afterAll(() => browser.close());
+  return browser;
+}
+
+/** Closes all pages, with their cookies and stored data. */
+// deno-lint-ignore no-explicit-any -- a package that is imported by name has no types
+export async function closePages(browser: any): Promise<void> {
+  for (const context of browser.contexts()) await context.close();
+}

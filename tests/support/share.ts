@@ -14,6 +14,12 @@ export function shareOf(count: number): number {
   return Math.ceil(count * SHARE);
 }
 
+/**
+ * The step of a loop over the statements of an operation, of which a test loses one at a time. The
+ * number of statements is not known before, so a share of them is every fourth one.
+ */
+export const STATEMENT_STEP = isPartial ? 4 : 1;
+
 /** The inputs of a list that a test tries: the same ones in each run, spread over the whole list. */
 export function someOf<T>(all: T[]): T[] {
   return Array.from({ length: shareOf(all.length) }, (_, index) => all[Math.floor(index / SHARE)]!);

@@ -5,15 +5,21 @@ import { setTimeout as delay } from "node:timers/promises";
 /** Far longer than any test needs, because other processes may keep the machine busy. */
 const TIMEOUT_MS = 60_000;
 
+/** The pause between two checks becomes longer, because many checks are statements or requests. */
+const FIRST_PAUSE_MS = 2;
+const LAST_PAUSE_MS = 50;
+
 export async function until(
   what: string,
   condition: () => boolean | Promise<boolean>,
   timeoutMs = TIMEOUT_MS,
 ): Promise<void> {
   const deadline = Date.now() + timeoutMs;
+  let pauseMs = FIRST_PAUSE_MS;
   while (!await condition()) {
     if (Date.now() > deadline) throw timedOut(what);
-    await delay(10);
+    await delay(pauseMs);
+    pauseMs = Math.min(1.5 * pauseMs, LAST_PAUSE_MS);
   }
 }
 

@@ -1,10 +1,12 @@
 /** The console in a real browser, in front of a service with a sandbox. */
 
-import { findBrowser, launchBrowser } from "../browser.ts";
+import { closePages, findBrowser, launchBrowser, launchSharedBrowser } from "../browser.ts";
 import { openPayments } from "../payments/payments.ts";
 
 /** Null: no browser is installed. */
 export const BROWSER = findBrowser();
+
+const sharedBrowser = BROWSER === null ? null : await launchSharedBrowser(BROWSER);
 
 // deno-lint-ignore no-explicit-any -- a package that is imported by name has no types
 export type Page = any;
@@ -26,7 +28,7 @@ export async function openConsole(
     async (request, { remoteAddr }) =>
       change(await payments.app.fetchUnchecked(request, { remoteAddr }), request),
   );
-  const browser = await launchBrowser(BROWSER!, { keepsPages });
+  const browser = keepsPages ? await launchBrowser(BROWSER!, { keepsPages }) : sharedBrowser;
   const url = `http://127.0.0.1:${server.addr.port}/console`;
   return {
     payments,
@@ -35,7 +37,8 @@ export async function openConsole(
     url,
     signIn: (page: Page, key: string) => signInByPage(page, url, key),
     async [Symbol.asyncDispose]() {
-      await browser.close();
+      await closePages(browser);
+      if (keepsPages) await browser.close();
       await payments.app.streams[Symbol.asyncDispose]();
       await server.shutdown();
       await payments[Symbol.asyncDispose]();

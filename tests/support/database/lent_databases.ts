@@ -35,7 +35,9 @@ export async function lend(createNew: () => Promise<string>): Promise<string> {
 
 interface Template {
   catalog: string;
-  /** Deletes all rows, and inserts those that migrations have inserted. */
+  /** The tables in which migrations have inserted no rows. */
+  emptyTables: string[];
+  /** Restores the other tables and the sequences. */
   restore: string;
 }
 
@@ -47,11 +49,20 @@ const MAX_ROWS = 1_000;
 
 /** Makes the database equal to a new one; false: that is not possible, so it is not used again. */
 async function restore(url: string): Promise<boolean> {
-  const { catalog, restore } = template!;
+  const { catalog, emptyTables, restore } = template!;
   try {
     return await inTransaction(url, async (sql) => {
-      if (await readCatalog(sql) !== catalog) return false;
-      const results = await sql.unsafe(restore).simple() as unknown as { count: number | null }[];
+      const current = await readState(sql, emptyTables);
+      if (current.catalog !== catalog) return false;
+      const statements = [
+        // Disables triggers, and with them the checks of foreign keys.
+        "set local session_replication_role = replica",
+        ...current.filledTables.map((name) => `delete from ${name}`),
+        restore,
+      ];
+      const results = await sql.unsafe(statements.join(";\n")).simple() as unknown as {
+        count: number | null;
+      }[];
       return results.reduce((sum, { count }) => sum + (count ?? 0), 0) <= MAX_ROWS;
     });
   } catch {
@@ -82,14 +93,27 @@ const CATALOG_TABLES = [
   "pg_trigger",
 ];
 
-async function readCatalog(sql: Sql): Promise<string> {
+interface State {
+  catalog: string;
+  /** Those of the given tables that have rows. */
+  filledTables: string[];
+}
+
+/** One statement, which the connection plans once. */
+async function readState(sql: Sql, tables: string[]): Promise<State> {
   const states = CATALOG_TABLES.map((name) =>
     `(select count(*) || ' ' || coalesce(max(xmin::text::bigint), 0) from ${name})`
   );
   const settings = `(select count(*)::text from pg_db_role_setting
     where setdatabase = (select oid from pg_database where datname = current_database()))`;
-  const [row] = await sql.unsafe(`select concat_ws(', ', ${[...states, settings]}) as catalog`);
-  return row!.catalog;
+  const filled = tables.map((name) => `case when exists (select from ${name}) then '${name}' end`);
+  const [row] = await sql.unsafe(
+    `select concat_ws(', ', ${[...states, settings]}) as catalog,
+       array_remove(array[${filled}]::text[], null) as filled`,
+    [],
+    { prepare: true },
+  );
+  return { catalog: row!.catalog, filledTables: row!.filled };
 }
 
 async function readTemplate(sql: Sql): Promise<Template> {
@@ -98,17 +122,17 @@ async function readTemplate(sql: Sql): Promise<Template> {
     where schemaname not in ('information_schema', 'pg_catalog') order by name`;
   const sequences = await sql<{ name: string }[]>`
     select format('%I.%I', schemaname, sequencename) as name from pg_sequences`;
-  const statements = [
-    // Disables triggers, and with them the checks of foreign keys.
-    "set local session_replication_role = replica",
-    ...tables.map(({ name }) => `delete from ${name}`),
-    ...sequences.map(({ name }) => `select setval('${name}', 1, false)`),
-  ];
+  const emptyTables: string[] = [];
+  const statements = sequences.map(({ name }) => `select setval('${name}', 1, false)`);
   for (const { name } of tables) {
     const [row] = await sql.unsafe(`select json_agg(t)::text as rows from ${name} t`);
-    if (!row!.rows) continue;
+    if (!row!.rows) {
+      emptyTables.push(name);
+      continue;
+    }
     const values = `json_populate_recordset(null::${name}, '${row!.rows.replaceAll("'", "''")}')`;
-    statements.push(`insert into ${name} select * from ${values}`);
+    statements.push(`delete from ${name}`, `insert into ${name} select * from ${values}`);
   }
-  return { catalog: await readCatalog(sql), restore: statements.join(";\n") };
+  const { catalog } = await readState(sql, []);
+  return { catalog, emptyTables, restore: statements.join(";\n") };
 }

@@ -7,15 +7,27 @@ export async function rowsRead(
   databaseUrl: string,
   work: (database: Database) => Promise<unknown>,
 ): Promise<number> {
-  // Each connection keeps its own statistics until it flushes them, so there is only one connection.
-  const database = openDatabase({ url: databaseUrl, poolSize: 1 });
+  const database = openForCounting(databaseUrl);
   try {
-    const before = await readSoFar(database);
-    await work(database);
-    return await readSoFar(database) - before;
+    return await rowsReadBy(database, work);
   } finally {
     await database.close();
   }
+}
+
+/** Opens one connection, because each one keeps its own statistics until it flushes them. */
+export function openForCounting(databaseUrl: string): Database {
+  return openDatabase({ url: databaseUrl, poolSize: 1 });
+}
+
+/** Like `rowsRead`, over the connection of `openForCounting`. */
+export async function rowsReadBy(
+  database: Database,
+  work: (database: Database) => Promise<unknown>,
+): Promise<number> {
+  const before = await readSoFar(database);
+  await work(database);
+  return await readSoFar(database) - before;
 }
 
 async function readSoFar(database: Database): Promise<number> {

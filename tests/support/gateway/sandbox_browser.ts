@@ -1,10 +1,13 @@
 /** Tests of the sandbox's pages in a browser. */
 
 import assert from "node:assert/strict";
-import { findBrowser, launchBrowser } from "../browser.ts";
+import { closePages, findBrowser, launchSharedBrowser } from "../browser.ts";
 import { type Json, openSandbox, type TestSandbox } from "./sandbox.ts";
 
 const browserPath = findBrowser();
+
+/** Null: no browser is installed. */
+const browser = browserPath === null ? null : await launchSharedBrowser(browserPath);
 
 /** Folder for screenshots of the pages, if set. */
 const SCREENSHOTS = Deno.env.get("SCREENSHOT_DIR");
@@ -23,10 +26,9 @@ export interface PageTest {
 export function browserTest(name: string, fn: (test: PageTest) => Promise<void>) {
   Deno.test({
     name,
-    ignore: browserPath === null,
+    ignore: browser === null,
     async fn() {
       await using box = await openSandbox();
-      const browser = await launchBrowser(browserPath!);
       const errors: string[] = [];
       const expected: RegExp[] = [];
       const watch = (page: Json) => {
@@ -64,7 +66,7 @@ export function browserTest(name: string, fn: (test: PageTest) => Promise<void>)
           },
         });
       } finally {
-        await browser.close();
+        await closePages(browser);
       }
       const isUnexpected = (text: string) => !expected.some((pattern) => pattern.test(text));
       assert.deepEqual(errors.filter(isUnexpected), []);
