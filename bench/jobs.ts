@@ -174,7 +174,7 @@ async function runStatements(bench: Bench): Promise<void> {
 
 async function claimAndFinish({ database, onRun }: Bench, id: string): Promise<void> {
   const now = new Date();
-  const times = { now, dueBy: now, leaseUntil: new Date(now.getTime() + 30_000) };
+  const times = { now, dueBy: now, leaseMs: 30_000 };
   const job = await database.query((sql) => claimJob(sql, id, times));
   if (!job) throw new Error(`Job ${id} cannot be claimed`);
   onRun(id);

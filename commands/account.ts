@@ -41,9 +41,10 @@ async function change(database: Database, { gateway: { environment } }: Config):
 async function show(database: Database): Promise<void> {
   const account = await database.query(findAccount);
   console.log(`Environment  ${account?.environment ?? "not set until the service starts"}`);
-  console.log(
-    `Merchant     ${account?.merchant_id ?? "not set until the gateway's next response"}`,
-  );
+  const unknownMerchant = account?.environment === "embedded"
+    ? "none, because the sandbox is not checked"
+    : "not set until the gateway's next response";
+  console.log(`Merchant     ${account?.merchant_id ?? unknownMerchant}`);
 }
 
 /**

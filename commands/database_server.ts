@@ -2,7 +2,7 @@
 
 import { setTimeout as delay } from "node:timers/promises";
 import type { Config } from "../core/config/config.ts";
-import type { Holder } from "../db/embedded/folder_lock.ts";
+import type { FolderOwner } from "../db/embedded/folder_lock.ts";
 import type { EmbeddedServer } from "../db/embedded/server.ts";
 import { resolveSslMode } from "../db/ssl_mode.ts";
 import { Failure } from "./terminal.ts";
@@ -18,7 +18,7 @@ export interface DatabaseServer extends AsyncDisposable {
 const JOIN_TIMEOUT_MS = 30_000;
 
 /** Claims the server for this process; an embedded server has one owner at a time. */
-export async function claimServer(config: Config, as: Holder): Promise<DatabaseServer> {
+export async function claimServer(config: Config, as: FolderOwner): Promise<DatabaseServer> {
   if (config.databaseUrl !== null) return useRunningServer(config.databaseUrl);
   const { lockFolder, FolderInUse } = await import("../db/embedded/folder_lock.ts");
   const { startServer } = await import("../db/embedded/server.ts");
@@ -76,7 +76,7 @@ async function findLayout({ dataDir }: Config) {
   const layout = await readLayout(dataDir);
   if (layout) return layout;
   throw new Failure(
-    `No database is installed in ${dataDir}; the message above says why. Start the service with ` +
-      "`deno task start`, or set DATABASE_URL.",
+    `No database is installed in ${dataDir}. If a message above says why, fix that cause. ` +
+      "Otherwise run `deno task start`, which installs one. You can also set DATABASE_URL.",
   );
 }

@@ -16,6 +16,7 @@ import { createSecretBox } from "../core/secret_box.ts";
 import { createTasks, type TaskDeps } from "../core/tasks.ts";
 import { createPoster, type Poster } from "../core/webhooks/post.ts";
 import { sweepDeliveries } from "../core/webhooks/sweep.ts";
+import type { Recover } from "../db/instance_lock.ts";
 import type { Crons } from "./crons.ts";
 import { MAX_BACKGROUND_CALLS } from "./gateway.ts";
 import { Failure } from "./terminal.ts";
@@ -32,11 +33,8 @@ export interface Jobs extends AsyncDisposable {
   poster: Poster;
   /** Starts running jobs, including those that an earlier process did not finish. */
   start(): void;
-  /**
-   * Runs the jobs and deliveries of an instance that has ended. Does nothing before `start` and
-   * after `stop`.
-   */
-  recover(): void;
+  /** Runs the jobs and deliveries of instances that have ended. False: `stop` was called meanwhile. */
+  recover: Recover;
   /** Starts no more jobs, and waits up to `graceMs` for running ones. */
   stop(graceMs: number): Promise<void>;
 }
@@ -63,7 +61,7 @@ export async function openJobs(config: JobsConfig, deps: JobsDeps, crons: Crons)
   });
   const scheduleDeps = { ...taskDeps, runJob: worker.run };
   const logFailure = (error: unknown) => deps.log.error("sweep_failed", error);
-  let isStarted = false;
+  const stopping = Promise.withResolvers<void>();
   let isStopped = false;
   const entries = new Map(createSchedule(scheduleDeps).map((entry) => [entry.name, entry]));
   crons.start((task) => tick(deps, entries.get(task)!));
@@ -72,19 +70,20 @@ export async function openJobs(config: JobsConfig, deps: JobsDeps, crons: Crons)
     publisher,
     poster,
     start() {
-      isStarted = true;
       jobQueue.start(worker.run);
       // Finds work that an earlier process did not finish, such as a charge during which it crashed.
       const sweeps = [sweepJobs, checkPendingPayments, checkOverdueInvoices, sweepDeliveries];
       Promise.all(sweeps.map((sweep) => sweep(scheduleDeps))).catch(logFailure);
     },
-    recover() {
-      if (!isStarted || isStopped) return;
-      Promise.all([sweepJobs, sweepDeliveries].map((sweep) => sweep(scheduleDeps)))
-        .catch(logFailure);
+    async recover() {
+      if (isStopped) return false;
+      const sweeps = Promise.all([sweepJobs, sweepDeliveries].map((sweep) => sweep(scheduleDeps)));
+      await Promise.race([sweeps.catch(logFailure), stopping.promise]);
+      return !isStopped;
     },
     async stop(graceMs) {
       isStopped = true;
+      stopping.resolve();
       crons.stop();
       jobQueue.stop();
       await worker.close(graceMs);

@@ -39,15 +39,15 @@ import { createProgress, Failure } from "./terminal.ts";
 
 const USAGE = `Usage: run TASK [ID]
   check_payment_status PAYMENT   fetch the state of one payment from the gateway
-  check_pending_payments         check all payments that are due for a check
+  check_pending_payments         check payments that are due for a check
   expire_stale_payments          expire payments that can no longer be paid
-  check_overdue_invoices         check all invoices that are due for a check
-  sync_subscription_status       check all subscriptions that can still change
+  check_overdue_invoices         check invoices that are due for a check
+  sync_subscription_status       check subscriptions that can still change
   process_charge_async JOB       run a charge requested with respond-async
   process_refund_async JOB       run a refund requested with respond-async
   rebuild_stats                  count all payments again for GET /stats/payments/
 
-Runs the jobs of the task now, and leaves those that are due later to the service.
+Enqueues up to 10,000 jobs, and runs those that are due now; the service runs the others.
 Exit code 1: a job failed, or the gateway is down or rate limiting.`;
 
 const SWEEPS: Record<string, (deps: EnqueueDeps & ExpiryDeps) => Promise<number>> = {
@@ -114,9 +114,9 @@ async function openTaskDeps(
   await migrateDatabase(access.directUrl, await loadMigrations(), null);
   const database = openDatabase({ ...access, poolSize: CONNECTIONS });
   resources.defer(() => database.close());
-  // The callbacks do nothing: the service, not this command, takes over the jobs of other instances.
+  // The service, not this command, takes over the jobs of other instances.
   const leaseHolder = resources.use(
-    await openInstanceLock({ url: access.directUrl, onInstanceGone() {}, onLost() {} }),
+    await openInstanceLock({ url: access.directUrl, onLost() {} }),
   );
   // The summary reports errors; this command writes no log.
   const log = createLog(() => {});

@@ -15,6 +15,7 @@ import { CHARGE_DEADLINE_MS } from "../core/gateway/operations.ts";
 import { createLoad, measureLoad } from "../core/load.ts";
 import { createLog, type Log } from "../core/log.ts";
 import { registerMetrics } from "../core/status/metrics.ts";
+import { keepRegistered } from "../core/subscribers/register.ts";
 import { createEvents, type Events } from "../core/subscribers/subscribe.ts";
 import { isStrayDriverError } from "../db/connection_errors.ts";
 import { type Database, openDatabase } from "../db/database.ts";
@@ -29,7 +30,7 @@ import { claimServer } from "./database_server.ts";
 import { DEPLOY_STOP, type EarlyServer, listenEarly, serveWithoutSettings } from "./deploy.ts";
 import { ensureDevelopmentKeys } from "./development_keys.ts";
 import { openGateway, SANDBOX_HOST } from "./gateway.ts";
-import { type Jobs, openJobs } from "./jobs.ts";
+import { openJobs } from "./jobs.ts";
 import { addressOf, explainListenErrors, requireFreePort } from "./listen.ts";
 import { migrateDatabase } from "./migrate.ts";
 import { printStartMessage } from "./start_message.ts";
@@ -137,13 +138,11 @@ async function runService(config: Config, options: RunOptions): Promise<void> {
   }
   const database = openDatabase({ ...access, poolSize: config.databasePoolSize });
   resources.defer(() => database.close());
-  let jobs: Jobs | null = null;
   // Opened before the jobs, so that it is released after them: other instances run the remaining jobs
   // when this lock is free.
   const leaseHolder = resources.use(
     await openInstanceLock({
       url: databaseUrl,
-      onInstanceGone: () => jobs?.recover(),
       onLost: (error) => log.error("instance_lock_lost", error),
     }),
   );
@@ -163,8 +162,10 @@ async function runService(config: Config, options: RunOptions): Promise<void> {
   const clockCheck = createClockCheck({ database, gateway, clock });
   const shared = { database, leaseHolder, clock, clockCheck, log, events };
   const jobsDeps = { ...shared, gateway: background, invoicePayments, keep, recheck };
-  jobs = resources.use(await openJobs({ ...config, databaseUrl }, jobsDeps, crons));
+  const jobs = resources.use(await openJobs({ ...config, databaseUrl }, jobsDeps, crons));
   const { jobQueue, publisher } = jobs;
+  // Before events are published, so that these subscribers get all of them.
+  resources.use(await keepRegistered({ database, events, log }));
   resources.use(startPositionPublisher({ databaseUrl, publisher, jobQueue, events, log }));
   const streamDeps = { database, databaseUrl, clock, log };
   const streams = resources.use(createEventStreams(streamDeps, { limits: config.streams }));
@@ -202,6 +203,7 @@ async function runService(config: Config, options: RunOptions): Promise<void> {
   const http = early?.http ?? await listen(config, app.fetch);
   isServing = true;
   jobs.start();
+  leaseHolder.recoverOthers(jobs.recover);
   const url = addressOf(http.addr) + config.basePath;
   sandbox?.notify(`${url}/notification/`);
   sandbox?.showService({ url, key: developmentKeys?.user ?? null });

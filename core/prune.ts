@@ -13,6 +13,7 @@ import {
   storePruneCursor,
 } from "../db/prune.ts";
 import { findOldReconciliation } from "../db/reconciliations.ts";
+import { removeMissedSubscribers } from "../db/subscribers.ts";
 import type { Clock } from "./clock.ts";
 import type { RetentionDays } from "./config/config.ts";
 import { oldestValidKey } from "./idempotency/keys.ts";
@@ -30,7 +31,10 @@ const BATCHES = { rows: 500, max: 1_000 };
 
 const DAY_MS = 24 * 60 * 60 * 1_000;
 
-/** Returns the number of deleted rows of each kind, and of expired deliveries. */
+/**
+ * Returns the number of deleted rows of each kind, and of expired deliveries. Also removes the
+ * subscribers that no instance has any more.
+ */
 export async function prune(
   deps: PruneDeps,
   batches = BATCHES,
@@ -44,6 +48,7 @@ export async function prune(
   for (const table of PRUNED_TABLES) deleted[table] = await pruneAll(deps, table, batches);
   deleted.keys = await pruneAllKeys(deps, batches);
   deleted.reconciliations = await pruneReconciliations(deps, batches);
+  await deps.database.query(removeMissedSubscribers, "remove subscribers");
   return deleted;
 }
 

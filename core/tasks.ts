@@ -1,6 +1,5 @@
 /** All tasks that jobs can run, by name. */
 
-import type { ClockCheck } from "./clock_check.ts";
 import type { RecheckConfig, RetentionDays } from "./config/config.ts";
 import { DELIVER_WEBHOOKS } from "./events/publisher.ts";
 import { createCheckInvoiceStatus } from "./invoices/check_invoice_status.ts";
@@ -34,7 +33,6 @@ export interface TaskDeps extends InvoiceDeps {
   /** For how many days finished rows and held deliveries are kept. */
   keep: RetentionDays;
   recheck: RecheckConfig;
-  clockCheck: ClockCheck;
   /** Encrypts card tokens of queued charges, and the secrets of webhook endpoints. */
   secrets: SecretBox;
   poster: Poster;

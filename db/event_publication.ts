@@ -28,7 +28,10 @@ export interface PublishedBatch {
   hasMore: boolean;
   /** The endpoints that got deliveries, disabled ones included. */
   endpoints: string[];
-  /** Those of the events that have in-process subscribers, in the order of their positions. */
+  /**
+   * Those of the events that have in-process subscribers, in the order of their positions. The subscribers
+   * are those of the instance that wrote the event, and all registered ones (`subscribers.ts`).
+   */
   subscribed: SubscribedEvent[];
 }
 
@@ -112,6 +115,12 @@ export async function publishBatch(sql: Sql, limit = PUBLISH_LIMIT): Promise<Pub
       where event.subscribers is not null and endpoint.deleted_at is null
         and (endpoint.event_names is null or event.name = any(endpoint.event_names))
       returning endpoint_id
+    ), subscribed as materialized (
+      select event.*, array(
+        select unnest(event.subscribers)
+        union select task from gateway.subscribers where event_name = event.name
+      ) as tasks
+      from candidate event where event.subscribers is not null
     ), result as materialized (
       select count(*) as count, count(*) = ${batchSize} as is_full,
         (array_agg(xact_id order by xact_id desc, id desc))[1] as last_xact_id,
@@ -140,8 +149,8 @@ export async function publishBatch(sql: Sql, limit = PUBLISH_LIMIT): Promise<Pub
       to_json(array(select distinct endpoint_id from delivery)) as endpoints,
       to_json(array(
         select json_build_object('resource_id', resource_id, 'sequence', sequence,
-          'created_at', created_at, 'subscribers', subscribers)
-        from candidate where subscribers <> '{}' order by xact_id, id)) as subscribed
+          'created_at', created_at, 'subscribers', tasks)
+        from subscribed where tasks <> '{}' order by xact_id, id)) as subscribed
     from state, result`;
   return {
     count: row.count,

@@ -1,6 +1,6 @@
 /**
- * Events: the model, and the statements that list them and notify the publisher. They are inserted in the
- * statement of the change they report, by `side_effects.ts`.
+ * Events: the model, and the statements that list them and notify the publisher. They are inserted
+ * in the statement of the change they report, by `side_effects.ts`.
  */
 
 import { NIL } from "uuid";
@@ -27,8 +27,8 @@ export interface GatewayEvent extends RowOf<typeof EVENT_COLUMNS> {}
 export const NEW_EVENT_COLUMNS = {
   ...EVENT_COLUMNS,
   /**
-   * The tasks that deliver the event to in-process subscribers. Null: an instance of an earlier version
-   * wrote the event together with all its deliveries.
+   * The tasks that deliver the event to in-process subscribers. Null: an instance of an earlier
+   * version wrote the event together with all its deliveries.
    */
   subscribers: fixed<string[]>(),
 };
@@ -46,11 +46,13 @@ export interface EventFilter {
   createdTo?: EventTime;
   order: EventOrder;
   /** Only events that come after this one in `order`. This event may have been deleted already. */
-  before: string | null;
+  after: string | null;
   limit: number;
 }
 
-/** A time, and an id by which PostgreSQL finds the position of that time: see `CREATION_SLACK_MS`. */
+/**
+ * A time, and an id by which PostgreSQL finds the position of that time: see `CREATION_SLACK_MS`.
+ */
 export interface EventTime {
   time: Date;
   /**
@@ -74,7 +76,7 @@ const LAST_SEQUENCE = 2 ** 31 - 1;
 
 /**
  * Lists events that have a position. Events that are published later get higher positions, so the
- * order never changes. If the event `before` was pruned, an ascending list starts with the oldest
+ * order never changes. If the event `after` was pruned, an ascending list starts with the oldest
  * event, and a descending list is empty. If it has no position yet, a list of all resources is
  * empty. Each kind of list has its own index (see `newestInRange` in `list_walk.ts`).
  */
@@ -91,7 +93,7 @@ export async function listEvents(
 const LAST_POSITION = "9223372036854775807";
 
 async function listOfAll(sql: Sql, filter: EventFilter): Promise<WalkedPage<GatewayEvent>> {
-  const { names, order, before, limit, createdFrom, createdTo } = filter;
+  const { names, order, after, limit, createdFrom, createdTo } = filter;
   const isAscending = order === "oldest_first";
   const direction = isAscending ? sql`asc` : sql`desc`;
   const isFiltered = createdFrom !== undefined || createdTo !== undefined;
@@ -103,13 +105,13 @@ async function listOfAll(sql: Sql, filter: EventFilter): Promise<WalkedPage<Gate
     ? sql``
     : sql`cross join unnest(${sql.array([...names])}::text[]) wanted(name)`;
   const cursor = sql`cursor_position.position`;
-  const low = isAscending && before !== null ? cursor : sql`0::bigint`;
-  const high = !isAscending && before !== null ? cursor : sql`${LAST_POSITION}::bigint`;
+  const low = isAscending && after !== null ? cursor : sql`0::bigint`;
+  const high = !isAscending && after !== null ? cursor : sql`${LAST_POSITION}::bigint`;
   const rows = await sql<(GatewayEvent & { examined_to: string | null })[]>`
     with cursor_position as (
-      select position from gateway.published_events where event_id = ${before}::uuid
+      select position from gateway.published_events where event_id = ${after}::uuid
       union all
-      select 0 where not exists (select from gateway.events where id = ${before}::uuid)
+      select 0 where not exists (select from gateway.events where id = ${after}::uuid)
     ), bound as materialized (
       -- One bound on each side: given two lower bounds, PostgreSQL may start reading at the lower one.
       select greatest(${low}, ${positionNear(sql, createdFrom, "0")} - 1) as low,
@@ -169,10 +171,13 @@ function positionNear(sql: Sql, time: EventTime | undefined, otherwise: string) 
     ), ${LAST_POSITION}::bigint)`;
 }
 
-/** A resource's events are written one after the other, so their sequence is their order in all lists. */
+/**
+ * A resource's events are written one after the other, so their sequence is their order in all
+ * lists.
+ */
 async function listOfResource(
   sql: Sql,
-  { names, order, before, limit, createdFrom, createdTo }: EventFilter,
+  { names, order, after, limit, createdFrom, createdTo }: EventFilter,
   resourceId: string,
 ): Promise<GatewayEvent[]> {
   const wanted = names && sql.array([...names]);
@@ -180,9 +185,9 @@ async function listOfResource(
   const to = createdTo?.time ?? null;
   const isAscending = order === "oldest_first";
   const direction = isAscending ? sql`asc` : sql`desc`;
-  const position = before === null
+  const position = after === null
     ? null
-    : sql`coalesce((select sequence from gateway.events where id = ${before}), 0)`;
+    : sql`coalesce((select sequence from gateway.events where id = ${after}), 0)`;
   return await sql<GatewayEvent[]>`
     select ${foundColumns(sql, "found")} from gateway.events found
     where (resource_id, sequence) > (${resourceId}::uuid, ${isAscending && position ? position : 0})
@@ -234,8 +239,8 @@ export async function listEventsFrom(
 }
 
 /**
- * The generation of new events. The publisher finds new events by the server's transaction number. A
- * database that was restored on another server continues with that server's numbers, which may be
+ * The generation of new events. The publisher finds new events by the server's transaction number.
+ * A database that was restored on another server continues with that server's numbers, which may be
  * lower; so its new events get the next generation.
  */
 export function currentGeneration(sql: Sql) {
@@ -245,7 +250,10 @@ export function currentGeneration(sql: Sql) {
     where attrelid = 'gateway.events'::regclass and attname = 'generation')`;
 }
 
-/** Whether events or the publisher's state have transaction numbers that this server has not reached. */
+/**
+ * Whether events or the publisher's state have transaction numbers that this server has not
+ * reached.
+ */
 export async function hasEventsOfOtherServer(sql: Sql): Promise<boolean> {
   const rows = await sql`
     select from gateway.events
@@ -260,8 +268,8 @@ export async function hasEventsOfOtherServer(sql: Sql): Promise<boolean> {
 }
 
 /**
- * Begins a new generation. Call it in a transaction: of several instances that start at the same time,
- * only one then begins it.
+ * Begins a new generation. Call it in a transaction: of several instances that start at the same
+ * time, only one then begins it.
  */
 export async function beginGeneration(sql: Sql): Promise<void> {
   await sql`lock table gateway.events in access exclusive mode`;

@@ -16,12 +16,22 @@ export interface LeaseHolder {
 /** For processes without a lock. */
 export const NO_LOCK: LeaseHolder = { token: () => null };
 
-export interface InstanceLock extends LeaseHolder, AsyncDisposable {}
+export interface InstanceLock extends LeaseHolder, AsyncDisposable {
+  /**
+   * From now on, calls `recover` after another instance has ended, by a stop or a crash. Of the
+   * instances that called this method, one is called.
+   */
+  recoverOthers(recover: Recover): void;
+}
+
+/**
+ * Runs the work that instances left behind when they ended. False: this instance began to stop before
+ * that was done. It is then not called again, and another instance has to do the work.
+ */
+export type Recover = () => Promise<boolean>;
 
 export interface InstanceLockOptions {
   url: string;
-  /** Another instance has ended, by a stop or a crash. Called in one of the remaining instances. */
-  onInstanceGone(): void;
   /** The lock is lost or not available; the instance keeps trying. Called once until it is held. */
   onLost(error: unknown): void;
   /** Defaults to a random number. */
@@ -61,10 +71,20 @@ class NoSession extends Error {
 
 /** Resolves when the lock is held, or after the first try failed. */
 export async function openInstanceLock(options: InstanceLockOptions): Promise<InstanceLock> {
-  const { url, onInstanceGone, onLost, token = randomToken() } = options;
+  const { url, onLost, token = randomToken() } = options;
   const firstTry = Promise.withResolvers<void>();
   let verifiedAt = -Infinity;
   let isLossReported = false;
+  let recover: Recover | null = null;
+  /** Ended instances that this one has removed, but whose work it could not finish. */
+  const unfinished: number[] = [];
+
+  async function recoverFrom(gone: number[]): Promise<void> {
+    if (await recover?.()) return;
+    recover = null;
+    unfinished.push(...gone);
+  }
+
   const session = keepSession({
     url,
     name: "payment-gateway lock",
@@ -92,7 +112,10 @@ export async function openInstanceLock(options: InstanceLockOptions): Promise<In
           verifiedAt = performance.now();
           isLossReported = false;
           firstTry.resolve();
-          if (gone.length > 0 && await run(removeInstances(sql, gone))) onInstanceGone();
+          if (recover && gone.length > 0 && await run(removeInstances(sql, gone))) {
+            void recoverFrom(gone);
+          }
+          if (unfinished.length > 0) await run(registerInstances(sql, unfinished.splice(0)));
           await wait(CHECK_MS);
         }
       } finally {
@@ -103,6 +126,7 @@ export async function openInstanceLock(options: InstanceLockOptions): Promise<In
   await firstTry.promise;
   return {
     token: () => performance.now() - verifiedAt < FRESH_MS ? token : null,
+    recoverOthers: (used) => void (recover = used),
     [Symbol.asyncDispose]: () => session[Symbol.asyncDispose](),
   };
 }
@@ -119,8 +143,15 @@ async function takeLock(sql: Sql, token: number): Promise<number> {
     select pg_backend_pid() as pid, pg_try_advisory_lock(${token}::bigint) as is_taken`;
   // After a lost connection, the server may not have ended the former session yet.
   if (!row.is_taken) throw new DatabaseUnavailable("The lock is held by another session");
-  await sql`insert into gateway.instances (holder) values (${token}) on conflict do nothing`;
+  await registerInstances(sql, [token]);
   return row.pid;
+}
+
+async function registerInstances(sql: Sql, holders: number[]): Promise<void> {
+  await sql`
+    insert into gateway.instances (holder)
+    select value::bigint from json_array_elements_text(${JSON.stringify(holders)}::text::json)
+    on conflict do nothing`;
 }
 
 /**

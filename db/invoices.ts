@@ -4,7 +4,7 @@ import { MAX, NIL } from "uuid";
 import { columnNames, fixed, mutable, mutableNames, type RowOf } from "./columns.ts";
 import type { Sql } from "./database.ts";
 import {
-  idBounds,
+  idRange,
   type IndexRange,
   type ListBounds,
   mergedWalk,
@@ -60,7 +60,9 @@ const INVOICE_COLUMNS = {
   due_at: fixed<Date>(),
   paid_at: mutable<Date | null>(),
   notes: fixed<string | null>(),
-  /** The reason given by the caller who voided the invoice, or the reason that the gateway reports. */
+  /**
+   * The reason given by the caller who voided the invoice, or the reason that the gateway reports.
+   */
   void_reason: mutable<string | null>(),
   payment_link_url: mutable<string | null>(),
   pdf_url: mutable<string | null>(),
@@ -142,7 +144,7 @@ export async function findInvoiceByGatewayId(
   return row ?? null;
 }
 
-/** Finds the invoice that holds this order id; a failed invoice no longer holds it. */
+/** Finds the invoice that reserves this order id; a failed invoice no longer reserves it. */
 export async function findInvoiceOfOrder(
   sql: Sql,
   orderId: string,
@@ -203,14 +205,7 @@ export function isByDueDate(
 
 function chooseWalk(sql: Sql, filter: InvoiceFilter): Walk {
   const { owner, status } = filter;
-  const range = (prefix: IndexRange["prefix"]): IndexRange => ({
-    table: "invoices",
-    idColumn: "id",
-    timeColumn: null,
-    prefix,
-    condition: null,
-    ...idBounds(filter),
-  });
+  const range = (prefix: IndexRange["prefix"]) => idRange("invoices", prefix, filter);
   const lookup = LOOKUPS.find((name) => filter[name] !== undefined);
   if (lookup === "customer_email") {
     const key = sql`gateway.email_key(${filter.customer_email!})`;

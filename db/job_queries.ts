@@ -86,7 +86,7 @@ export async function listDueJobs(
   // Rank, turn and time are compared as one row value, so that only the index by turn fits.
   return await sql<(DueJob & JobKind)[]>`
     select id, run_at, ${sql.unsafe(KIND)} from gateway.jobs
-    where status in ('queued', 'running') and (status = 'queued' or ${isAbandoned(sql, now)})
+    where status in ('queued', 'running') and (status = 'queued' or ${isAbandoned(sql)})
       and (rank, turn, run_at) >= (${rank}::smallint, 0, '-infinity'::timestamptz)
       and (rank, turn, run_at) <= (${rank}::smallint, 0, ${now}::timestamptz)
     order by rank, turn, run_at limit ${limit}`;
@@ -101,7 +101,7 @@ export async function listDueRequests(
   const rank = JOB_RANKS.awaited;
   return await sql<(DueJob & JobKind)[]>`
     select id, run_at, ${sql.unsafe(KIND)} from gateway.jobs
-    where status in ('queued', 'running') and (status = 'queued' or ${isAbandoned(sql, now)})
+    where status in ('queued', 'running') and (status = 'queued' or ${isAbandoned(sql)})
       and (rank, turn) >= (${rank}::smallint, 1) and (rank, turn) <= (${rank}::smallint, ${MAX_TURN})
       and run_at <= ${now}
     order by rank, turn, run_at limit ${limit}`;

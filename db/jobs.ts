@@ -149,7 +149,7 @@ export interface Claim {
   now: Date;
   /** Jobs with a `run_at` up to this time are due. */
   dueBy: Date;
-  leaseUntil: Date;
+  leaseMs: number;
   /** The token of the worker's instance. */
   holder?: number | null;
 }
@@ -162,25 +162,33 @@ export interface Claim {
 export async function claimJob(
   sql: Sql,
   id: string,
-  { now, dueBy, leaseUntil, holder = null }: Claim,
+  { now, dueBy, leaseMs, holder = null }: Claim,
 ): Promise<HeldJob | null> {
   const [job] = await sql<[HeldJob?]>`
     update gateway.jobs
-    set status = 'running', attempts = attempts + 1, lease_until = ${leaseUntil},
+    set status = 'running', attempts = attempts + 1, lease_until = ${leaseEnd(sql, leaseMs)},
       holder = ${holder}, updated_at = ${now}
     where id = ${id} and (
       (status = 'queued' and (run_at <= ${dueBy} or run_at <= now())) or
-      (status = 'running' and ${isAbandoned(sql, now)}))
+      (status = 'running' and ${isAbandoned(sql)}))
     returning *`;
   return job ?? null;
 }
 
 /**
- * Whether the worker of a running job is gone: the lease has expired, or it ends so late that the
- * worker's clock must have been wrong, or the lock of the worker's instance is free.
+ * Leases are set and checked by the database's clock, because the clocks of instances differ. Without
+ * microseconds, which a `Date` does not have: the worker compares the stored lease with its own.
  */
-export function isAbandoned(sql: Sql, now: Date): ReturnType<Sql> {
-  return sql`(lease_until <= ${now} or lease_until > ${now}::timestamptz + interval '10 minutes'
+function leaseEnd(sql: Sql, leaseMs: number): ReturnType<Sql> {
+  return sql`date_trunc('milliseconds', now()) + ${leaseMs}::integer * interval '1 millisecond'`;
+}
+
+/**
+ * Whether the worker of a running job is gone: the lease has expired, or it ends so late that a clock
+ * must have been wrong, or the lock of the worker's instance is free.
+ */
+export function isAbandoned(sql: Sql): ReturnType<Sql> {
+  return sql`(lease_until <= now() or lease_until > now() + interval '10 minutes'
     or pg_try_advisory_xact_lock_shared(holder))`;
 }
 
@@ -288,17 +296,17 @@ export async function requeueJob(sql: Sql, id: string, now: Date): Promise<Gatew
   return job ?? null;
 }
 
-/** Extends the lease of a claimed job; false: the worker no longer holds it. */
+/** Extends the lease of a claimed job and returns its end; null: the worker no longer holds the job. */
 export async function renewLease(
   sql: Sql,
   { id, ...lease }: HeldJob,
-  leaseUntil: Date,
-): Promise<boolean> {
-  const rows = await sql`
-    update gateway.jobs set lease_until = ${leaseUntil}
+  leaseMs: number,
+): Promise<Date | null> {
+  const [renewed] = await sql<[{ lease_until: Date }?]>`
+    update gateway.jobs set lease_until = ${leaseEnd(sql, leaseMs)}
     where id = ${id} and ${isHeld(sql, lease)}
-    returning true`;
-  return rows.length > 0;
+    returning lease_until`;
+  return renewed?.lease_until ?? null;
 }
 
 /**

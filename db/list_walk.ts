@@ -31,7 +31,9 @@ export interface WalkedPage<Row> {
 /** A part of a statement. */
 export type Fragment = postgres.PendingQuery<postgres.Row[]>;
 
-/** The range of an index with these values in its first columns, sorted by time and id, or by id. */
+/**
+ * The range of an index with these values in its first columns, sorted by time and id, or by id.
+ */
 export interface IndexRange {
   table: string;
   idColumn: string;
@@ -52,10 +54,10 @@ const FIRST_TIME = new Date("0001-01-01T00:00:00Z");
 const LAST_TIME = new Date("9999-12-31T23:59:59Z");
 
 /**
- * Selects `id` and `at` of the newest entries in the range. The columns are compared as one row value
- * and are part of the order, because then only that index fits: with `status = …` PostgreSQL may
- * instead walk the primary key backwards until enough rows match, which reads the whole table if few
- * do.
+ * Selects `id` and `at` of the newest entries in the range. The columns are compared as one row
+ * value and are part of the order, because then only that index fits: with `status = …` PostgreSQL
+ * may instead walk the primary key backwards until enough rows match, which reads the whole table
+ * if few do.
  */
 export function newestInRange(sql: Sql, range: IndexRange, limit: number): Fragment {
   const { table, idColumn, timeColumn, prefix, condition, start, end } = range;
@@ -109,8 +111,8 @@ export function rangeWalk(sql: Sql, range: IndexRange, isFiltered: boolean): Wal
 const MAX_EXAMINED_OF_SEVERAL = 100;
 
 /**
- * The candidates of several ranges that are sorted by id: one range for each row of the CTE `state`.
- * Reads at most `limit` entries of each, and merges them.
+ * The candidates of several ranges that are sorted by id: one range for each row of the CTE
+ * `state`. Reads at most `limit` entries of each, and merges them.
  */
 export function mergedWalk(sql: Sql, ctes: Fragment, range: IndexRange, isFiltered: boolean): Walk {
   return {
@@ -157,6 +159,15 @@ export function idBounds({ after, firstId, endId }: ListBounds): Pick<IndexRange
   };
 }
 
+/** The range of an index that has all rows of the table and is sorted by id after its prefix. */
+export function idRange(
+  table: string,
+  prefix: IndexRange["prefix"],
+  bounds: ListBounds,
+): IndexRange {
+  return { table, idColumn: "id", timeColumn: null, prefix, condition: null, ...idBounds(bounds) };
+}
+
 /** The bounds of a range that is sorted by time; `from` is inclusive, `to` is exclusive. */
 export function timeBounds(
   after: Position | null,
@@ -178,9 +189,10 @@ interface WalkedRow {
 }
 
 /**
- * Reads the rows of the candidates that match `conditions`. The candidates arrive in the order of the
- * list and are the outer side of a nested loop (the rows depend on them), so `limit` takes the first
- * rows, and PostgreSQL reads no candidates after them. A sort in between would read all candidates.
+ * Reads the rows of the candidates that match `conditions`. The candidates arrive in the order of
+ * the list and are the outer side of a nested loop (the rows depend on them), so `limit` takes the
+ * first rows, and PostgreSQL reads no candidates after them. A sort in between would read all
+ * candidates.
  */
 export async function readWalk<Row extends { id: string }>(
   sql: Sql,

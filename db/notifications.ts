@@ -5,7 +5,7 @@ import { columnNames, fixed, mutable, overwriteMutable, type RowOf, typesOf } fr
 import type { Sql } from "./database.ts";
 import { type DueJob, insertJobsSql, type NewJob } from "./jobs.ts";
 import {
-  idBounds,
+  idRange,
   type IndexRange,
   type ListBounds,
   mergedWalk,
@@ -131,14 +131,7 @@ export async function listNotifications(
 
 function chooseWalk(sql: Sql, filter: NotificationFilter): Walk {
   const { order_id, status } = filter;
-  const range = (prefix: IndexRange["prefix"]): IndexRange => ({
-    table: "notifications",
-    idColumn: "id",
-    timeColumn: null,
-    prefix,
-    condition: null,
-    ...idBounds(filter),
-  });
+  const range = (prefix: IndexRange["prefix"]) => idRange("notifications", prefix, filter);
   if (order_id !== undefined) {
     return rangeWalk(sql, range([["order_id", sql`${order_id}::text`]]), status !== undefined);
   }

@@ -5,6 +5,7 @@ import type { Sql } from "./database.ts";
 import {
   type Fragment,
   idBounds,
+  idRange,
   type IndexRange,
   type ListBounds,
   mergedWalk,
@@ -117,7 +118,8 @@ function chooseWalk(sql: Sql, filter: PaymentFilter): Walk | null {
   }
   const others = countFilters(filter, ["status", "payment_type"]);
   if (filter.status || filter.payment_type) return statesWalk(sql, filter, others > 0);
-  return others > 0 ? rangeWalk(sql, ownersRange(sql, filter), true) : null;
+  if (others === 0) return null;
+  return rangeWalk(sql, idRange("payments", ownerPrefix(sql, filter.owner), filter), true);
 }
 
 const CONDITION_NAMES = [
@@ -183,17 +185,6 @@ function fraudRange(sql: Sql, filter: PaymentFilter, alert: string): IndexRange 
     timeColumn: null,
     prefix: [...ownerPrefix(sql, filter.owner), ["fraud_alert", sql`${alert}::text`]],
     condition: sql`fraud_alert is not null`,
-    ...idBounds(filter),
-  };
-}
-
-function ownersRange(sql: Sql, filter: PaymentFilter): IndexRange {
-  return {
-    table: "payments",
-    idColumn: "id",
-    timeColumn: null,
-    prefix: ownerPrefix(sql, filter.owner),
-    condition: null,
     ...idBounds(filter),
   };
 }

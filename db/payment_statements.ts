@@ -123,7 +123,8 @@ export async function readOrderUse(
     select exists (
       select from gateway.order_ids taken
       where taken.order_id = ${order_id} and (taken.holder_id = ${id} or exists (
-        select from gateway.payments holder where holder.id = taken.holder_id and holder.is_refused))
+        select from gateway.payments payment
+        where payment.id = taken.holder_id and payment.is_refused))
     ) as is_reserved, (
       select known.order_id from gateway.payments known
       where known.transaction_id = ${transactionId} and known.id <> ${id}

@@ -82,8 +82,9 @@ export interface LineCandidate extends LinePayment {
 }
 
 /**
- * The payment of each line: by its transaction id, or by its order id if the line has no transaction id.
- * Several payments can have the same order id; the one that was paid is chosen.
+ * The payment of each line: by its transaction id, or by its order id if the line or the payment has no
+ * transaction id; a charge without a response has none. Several payments can have the same order id;
+ * the one that was paid is chosen. A refused payment never gets a transaction.
  */
 export async function findCandidates(
   sql: Sql,
@@ -109,23 +110,38 @@ export async function findCandidates(
         select * from gateway.payments known where known.transaction_id = wanted.transaction_id
         union all
         select * from gateway.payments known
-        where wanted.transaction_id is null and known.order_id = wanted.order_id
+        where known.order_id = wanted.order_id
+          and (wanted.transaction_id is null
+            or (known.transaction_id is null and not known.is_refused))
       ) candidate
-      order by (captured_amount is null), id desc limit 1
+      order by (captured_amount is null), (transaction_id is null), is_refused, id desc limit 1
     ) payment`;
 }
 
-/** The refunds that earlier lines of the file are about. */
-export async function listUsedRefunds(
+/** A line that was compared with a payment or refund. Lines that are listed twice are not among them. */
+export type EarlierLine = Pick<
+  ComparedLine,
+  "kind" | "transaction_id" | "status" | "amount" | "result" | "payment_id" | "refund_id"
+>;
+
+/** The condition of an index: change both together. */
+const COMPARED_RESULTS: readonly LineResult[] = ["matched", "amount_differs", "status_differs"];
+
+export function isCompared({ result }: EarlierLine): boolean {
+  return COMPARED_RESULTS.includes(result);
+}
+
+/** Lines of the file that were compared with these payments in earlier batches. */
+export async function listCompared(
   sql: Sql,
   id: string,
   paymentIds: readonly string[],
-): Promise<string[]> {
-  const rows = await sql<{ refund_id: string }[]>`
-    select refund_id from gateway.reconciliation_lines
+): Promise<EarlierLine[]> {
+  return await sql<EarlierLine[]>`
+    select kind, transaction_id, status, amount, result, payment_id, refund_id
+    from gateway.reconciliation_lines
     where reconciliation_id = ${id} and payment_id = any(${sql.array([...paymentIds])}::uuid[])
-      and refund_id is not null`;
-  return rows.map(({ refund_id }) => refund_id);
+      and result in ('matched', 'amount_differs', 'status_differs')`;
 }
 
 /**

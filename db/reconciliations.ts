@@ -8,6 +8,7 @@ export const RECONCILIATION_STATUSES = ["queued", "running", "succeeded"] as con
 export const DIFFERENCES = [
   "amount_differs",
   "status_differs",
+  "listed_twice",
   "missing_here",
   "missing_there",
 ] as const;
@@ -40,10 +41,16 @@ export interface SettledPosition {
 export interface ReconciliationSummary {
   /**
    * How many of the lines compared so far have each result. `missing_there` is null if the file has
-   * no settlement times: then payments that are missing in it are not searched for.
+   * no settlement times: then payments that are missing in it are not searched for. `listed_twice` is
+   * absent if an earlier version stored the file: it did not search for repeated lines.
    */
-  results: Record<Exclude<LineResult, "missing_there">, number> & { missing_there: number | null };
+  results: Record<Exclude<LineResult, "missing_there" | "listed_twice">, number> & {
+    missing_there: number | null;
+    listed_twice?: number;
+  };
   days: DaySums[];
+  /** The columns of the file. Absent if the file has no lines, or if an earlier version stored it. */
+  columns?: readonly string[] | undefined;
   /** Payments up to this one were searched for in the file; null: none yet. */
   searched: SettledPosition | null;
 }
@@ -148,11 +155,11 @@ export async function listReconciliations(
 export async function lockProgress(
   sql: Sql,
   id: string,
-  { comparedTo, searched }: { comparedTo: number; searched: SettledPosition | null },
+  { lastComparedLine, searched }: { lastComparedLine: number; searched: SettledPosition | null },
 ): Promise<boolean> {
   const rows = await sql`
     select from gateway.reconciliations
-    where id = ${id} and status in ('queued', 'running') and compared_to = ${comparedTo}
+    where id = ${id} and status in ('queued', 'running') and compared_to = ${lastComparedLine}
       and (summary ->> 'searched')::jsonb
         is not distinct from ${searched && JSON.stringify(searched)}::text::jsonb
     for no key update`;
@@ -163,14 +170,14 @@ export async function lockProgress(
 export async function storeProgress(
   sql: Sql,
   { id, job_id, line_count }: Reconciliation,
-  { comparedTo, comparedLines, summary }: {
-    comparedTo: number;
+  { lastComparedLine, comparedLines, summary }: {
+    lastComparedLine: number;
     comparedLines: number;
     summary: ReconciliationSummary;
   },
 ): Promise<void> {
   await sql`
-    update gateway.reconciliations set status = 'running', compared_to = ${comparedTo},
+    update gateway.reconciliations set status = 'running', compared_to = ${lastComparedLine},
       summary = ${JSON.stringify(summary)}::text::json
     where id = ${id}`;
   const progress = JSON.stringify({

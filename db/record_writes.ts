@@ -51,8 +51,8 @@ export interface ItemOptions<R> {
 }
 
 /**
- * Inserts records with their items, reserves their order ids and claims their idempotency keys. If the
- * key or the order id is in use, nothing of that record is written.
+ * Inserts records with their items, reserves their order ids and claims their idempotency keys. If
+ * the key or the order id is in use, nothing of that record is written.
  */
 export function batchedInsert<R extends { id: string }>(
   options: InsertOptions<R>,
@@ -123,6 +123,7 @@ function isClaimedSql(statement: Statement, keys: ClaimedKey[]): string {
   return `(id <> all(${keyed}) or id in (select resource_id from claimed))`;
 }
 
+/** `holder_id` is the record that reserves the order id; a `holder` elsewhere is an instance. */
 function reserveOrdersSql(isClaimed: string): string {
   return `
       insert into gateway.order_ids as taken (order_id, user_id, holder_id)
@@ -135,10 +136,10 @@ function reserveOrdersSql(isClaimed: string): string {
       -- Only a failed record frees its order id, and only for the same user.
       on conflict (order_id) do update set holder_id = excluded.holder_id
       where taken.user_id = excluded.user_id and (
-        exists (select from gateway.payments holder
-          where holder.id = taken.holder_id and holder.transaction_status = 'failure')
-        or exists (select from gateway.invoices holder
-          where holder.id = taken.holder_id and holder.status = 'failed'))
+        exists (select from gateway.payments payment
+          where payment.id = taken.holder_id and payment.transaction_status = 'failure')
+        or exists (select from gateway.invoices invoice
+          where invoice.id = taken.holder_id and invoice.status = 'failed'))
       returning holder_id`;
 }
 
@@ -161,8 +162,8 @@ export interface RecordWrite<R> extends SideEffects {
   /** The record that was read. If it is missing, all columns are written. */
   previous?: R;
   /**
-   * What to store with the request's idempotency key. If the request no longer holds the key, nothing
-   * is written: the request that took the key over decides.
+   * What to store with the request's idempotency key. If the request no longer holds the key,
+   * nothing is written: the request that took the key over decides.
    */
   key: KeyUpdate | null;
 }

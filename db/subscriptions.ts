@@ -3,7 +3,7 @@
 import { columnNames, fixed, mutable, mutableNames, type RowOf } from "./columns.ts";
 import type { Sql } from "./database.ts";
 import {
-  idBounds,
+  idRange,
   type IndexRange,
   type ListBounds,
   mergedWalk,
@@ -64,7 +64,7 @@ const SUBSCRIPTION_COLUMNS = {
   status: mutable<SubscriptionStatus>(),
   /** The requested action, until the gateway responds to it; the service retries it. Null: none. */
   intent: mutable<SubscriptionAction | null>(),
-  /** When it was disabled or cancelled; null: it is neither. */
+  /** When a caller stopped it, so when it was disabled or cancelled; null: it is neither. */
   ended_at: mutable<Date | null>(),
   customer_first_name: fixed<string | null>(),
   customer_last_name: fixed<string | null>(),
@@ -170,14 +170,7 @@ export async function listSubscriptions(
 
 function chooseWalk(sql: Sql, filter: SubscriptionFilter): Walk {
   const { owner, status, name, payment_type } = filter;
-  const range = (prefix: IndexRange["prefix"]): IndexRange => ({
-    table: "subscriptions",
-    idColumn: "id",
-    timeColumn: null,
-    prefix,
-    condition: null,
-    ...idBounds(filter),
-  });
+  const range = (prefix: IndexRange["prefix"]) => idRange("subscriptions", prefix, filter);
   if (name !== undefined) return rangeWalk(sql, range([["name", sql`${name}::text`]]), true);
   const ownersPrefix = ownerPrefix(sql, owner);
   if (status) {
@@ -192,12 +185,12 @@ function chooseWalk(sql: Sql, filter: SubscriptionFilter): Walk {
 /** Subscriptions that can still change, the longest unchecked first. */
 export async function listSubscriptionsToCheck(
   sql: Sql,
-  { endedSince, limit }: { endedSince: Date; limit: number },
+  { stoppedSince, limit }: { stoppedSince: Date; limit: number },
 ): Promise<Pick<GatewaySubscription, "id" | "user_id">[]> {
   return await sql<GatewaySubscription[]>`
     select id, user_id from gateway.subscriptions
     where check_at is not null and gateway_subscription_id is not null
-      and (ended_at is null or ended_at > ${endedSince} or intent is not null)
+      and (ended_at is null or ended_at > ${stoppedSince} or intent is not null)
     order by checked_at nulls first, id limit ${limit}`;
 }
 

@@ -82,11 +82,34 @@ export async function changeEndpoint(
 ): Promise<GatewayWebhookEndpoint | null> {
   const [endpoint] = await sql<[GatewayWebhookEndpoint?]>`
     update gateway.webhook_endpoints set ${sql(changes)}
-    where id = ${id} and deleted_at is null
-      and (${unchangedSince}::timestamptz is null
-        or date_trunc('milliseconds', updated_at) = ${unchangedSince})
-    returning *`;
+    where ${isUnchanged(sql, id, unchangedSince)} returning *`;
   return endpoint ?? null;
+}
+
+type SecretChange = Pick<
+  GatewayWebhookEndpoint,
+  "secret" | "previous_secret_until" | "updated_at"
+>;
+
+/**
+ * The current secret becomes the previous one, in the same statement: of several concurrent rotations,
+ * each keeps the secret of the one before. Null: as for `changeEndpoint`.
+ */
+export async function rotateSecret(
+  sql: Sql,
+  id: string,
+  change: SecretChange,
+  unchangedSince: Date | null,
+): Promise<GatewayWebhookEndpoint | null> {
+  const [endpoint] = await sql<[GatewayWebhookEndpoint?]>`
+    update gateway.webhook_endpoints set previous_secret = secret, ${sql(change)}
+    where ${isUnchanged(sql, id, unchangedSince)} returning *`;
+  return endpoint ?? null;
+}
+
+function isUnchanged(sql: Sql, id: string, since: Date | null) {
+  return sql`id = ${id} and deleted_at is null and (${since}::timestamptz is null
+      or date_trunc('milliseconds', updated_at) = ${since})`;
 }
 
 /** Sets `failing_since` of the endpoint, unless its URL was changed meanwhile. */

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Starts a container of compose.yaml. The first start of the sandbox creates the development keys and
-# prints them; they stay in the volume `data`.
+# Starts a container of compose.yaml. The first start of the sandbox creates the keys, prints the
+# staff key, and stores all of them in the volume `data`.
 # usage: compose.sh sandbox | service
 set -eu
 keys=.data/compose_keys
@@ -21,7 +21,7 @@ create_keys() {
   mv "$keys.new" "$keys"
   cat <<END
 
-  Development key (printed only once)
+  API key (printed only once)
   staff       $staff_key
 
   API         http://127.0.0.1:8000/

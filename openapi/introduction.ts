@@ -114,10 +114,12 @@ ${FENCE}json
 ${FENCE}
 
 In requests, null is the same as omitting a field, except in \`PATCH /webhook-endpoints/{pk}/\`, where
-it clears the field. Empty text (\`""\`) in an optional text field, such as a name or a reason, is the
-same as omitting it. Unknown fields and query parameters are rejected with \`validation_error\`, which
-suggests a known name if one is similar; only \`metadata\` can have any content. In a charge,
-fields of another payment type are ignored, except \`custom_expiry\`, which is rejected.
+it clears \`event_names\` or \`description\`. Empty text (\`""\`) in an optional text field, such as
+a name or a reason, is the same as omitting it. It is rejected in \`order_id\`, \`invoice_number\`,
+\`va_number\`, \`callback_url\` and \`gopay_account_id\`, and in PATCH requests. Unknown fields and
+query parameters are rejected with \`validation_error\`, which suggests a known name if one is
+similar; only \`metadata\` can have any content. In a charge, fields of another payment type are
+ignored, except \`custom_expiry\`, which is rejected.
 
 A resource always has all its fields; a field without a value is null. An error has only the fields
 that belong to its \`code\`. Within a major version nothing is removed, but new fields, enum values

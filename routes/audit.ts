@@ -79,7 +79,7 @@ const CHARGE: AuditView = {
 
 const AUDIT_PAGE = {
   page: {
-    summary: "Attempts to approve a payment without a staff key, and a charge",
+    summary: "Three refused approvals in one entry, and a charge",
     value: [
       {
         ...CHARGE,

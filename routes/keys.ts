@@ -59,7 +59,7 @@ export const KeyInputSchema = omitNulls(object({
   role: oneOf(["user", "viewer"]).default("user").openapi({
     description: "- `user`: reads and changes its own resources\n" +
       "- `viewer`: reads what staff can read, and changes nothing\n\n" +
-      "Staff keys are created with the command `keys create --staff` only.",
+      "To create a staff key, use the command `keys create --staff`.",
     example: "user",
   }),
   name: optionalIfEmpty(text(255).refine(isPrintableText, printable)).openapi({
@@ -122,7 +122,7 @@ export const KeyListQuery = z.object({
   cursor: z.string().transform(decodeCursor).optional().openapi({
     type: "string",
     description: "Position where the page starts. Copy the value from the URL in `Link`.",
-    param: { examples: unsentExample("cTgzdkVqUlc") },
+    param: { examples: unsentExample("Z2tfcTgzdkVqUlc") },
   }),
 });
 
@@ -156,7 +156,7 @@ const createKeyRoute = createRoute({
   summary: "Create an API key",
   description:
     "Creates an API key for a user or a viewer, and returns it. The key is shown only once: store " +
-    "it at once. Staff keys cannot be created here, only with the command `keys create --staff`.\n\n" +
+    "it at once. Staff keys cannot be created here; use the command `keys create --staff`.\n\n" +
     "An `Idempotency-Key` has no effect, because the service stores only a hash of the API key, " +
     "and cannot return the key again. If you get no response, list the keys, revoke the new one, " +
     "and create another. Staff only; other callers get `forbidden`.",

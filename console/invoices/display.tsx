@@ -2,7 +2,7 @@
 
 import type { FC } from "hono/jsx";
 import type { InvoiceStatus } from "../../core/invoices/states.ts";
-import { Label, Table, type Tone } from "../shared/elements.tsx";
+import { Card, Label, Table, type Tone } from "../shared/elements.tsx";
 import { rupiah } from "../shared/format.ts";
 import type { View } from "../shared/session.ts";
 
@@ -16,8 +16,7 @@ interface ItemsProps {
 export const InvoiceItems: FC<ItemsProps> = ({ view, items, total }) => {
   const { words: { invoicesPage: words, ...shared } } = view;
   return (
-    <section class="card" aria-labelledby="items">
-      <h2 id="items">{shared.items}</h2>
+    <Card id="items" title={shared.items}>
       <Table
         label={shared.items}
         columns={[shared.item, shared.price, shared.quantity, shared.subtotal]}
@@ -35,7 +34,7 @@ export const InvoiceItems: FC<ItemsProps> = ({ view, items, total }) => {
       <p class="total">
         {words.total} <span class="amount">{rupiah(total)}</span>
       </p>
-    </section>
+    </Card>
   );
 };
 

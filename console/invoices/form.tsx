@@ -10,7 +10,7 @@ import { fingerprintRequest } from "../../routes/shared/idempotency.ts";
 import { recordError } from "../../routes/shared/problem.ts";
 import { type ConsoleBase, requireActor } from "../shared/base.tsx";
 import { actOnce, readKey, redirectAfter } from "../shared/confirm.tsx";
-import { BackLink, Facts, FormToken } from "../shared/elements.tsx";
+import { BackLink, Card, Facts, FormToken } from "../shared/elements.tsx";
 import { explain } from "../shared/explain.ts";
 import { FormField } from "../shared/fields.tsx";
 import { dayName, rupiah } from "../shared/format.ts";
@@ -66,7 +66,7 @@ export function addInvoiceForm(base: ConsoleBase): void {
     const key = readKey(sent);
     const draft = readDraft(sent);
     // Only the last step changes something.
-    c.env.changesNothing = sent.step !== "create";
+    c.env.isAuditExempt = sent.step !== "create";
 
     const edit = (errors: FieldError[], { error = "", newKey = key } = {}) => {
       const form = { view, formKey: newKey, draft, errors, error, today: today() };
@@ -101,7 +101,8 @@ export function addInvoiceForm(base: ConsoleBase): void {
         return edit(members.errors as FieldError[], { error: words.fixErrors });
       }
       if (members.outcome === "refused") {
-        // Nothing was created, and the key has this error as its reply: another try needs another key.
+        // Nothing was created, and the key has this error as its reply: another try needs another
+        // key.
         const newKey = crypto.randomUUID();
         return code === "duplicate_order"
           ? edit([{ field: "order_id", message }], { error: words.fixErrors, newKey })
@@ -174,8 +175,7 @@ const InvoiceForm: FC<FormProps> = ({ view, formKey, draft, errors, error, today
       <form class="invoice" method="post" action={root + PATH}>
         <FormToken view={view} />
         <input type="hidden" name="key" value={formKey} />
-        <section class="card" aria-labelledby="customer">
-          <h2 id="customer">{words.customer}</h2>
+        <Card id="customer" title={words.customer}>
           <div class="grid">
             <FormField
               {...valueOf("customer_name")}
@@ -197,9 +197,8 @@ const InvoiceForm: FC<FormProps> = ({ view, formKey, draft, errors, error, today
               help={words.phoneHelp}
             />
           </div>
-        </section>
-        <section class="card" aria-labelledby="details">
-          <h2 id="details">{shared.details}</h2>
+        </Card>
+        <Card id="details" title={shared.details}>
           <div class="grid">
             <FormField
               {...valueOf("due_date")}
@@ -223,9 +222,8 @@ const InvoiceForm: FC<FormProps> = ({ view, formKey, draft, errors, error, today
             />
           </div>
           <Notes />
-        </section>
-        <section class="card" aria-labelledby="items">
-          <h2 id="items">{shared.items}</h2>
+        </Card>
+        <Card id="items" title={shared.items}>
           {errorOf("items") && <p class="field-error">{errorOf("items")}</p>}
           {draft.lines.map((_, index) => <LineFields index={index} />)}
           <p id="price-help" class="help">{words.priceHelp}</p>
@@ -239,7 +237,7 @@ const InvoiceForm: FC<FormProps> = ({ view, formKey, draft, errors, error, today
               )
               : <p class="help">{words.noMoreLines(MAX_LINES)}</p>}
           </div>
-        </section>
+        </Card>
       </form>
     </Frame>
   );
@@ -318,8 +316,7 @@ const ReviewPage: FC<ReviewProps> = ({ view, formKey, draft, input, error, creat
           {error} {created && <a href={`${root}${LIST}${created}/`}>{words.openInvoice}</a>}
         </p>
       )}
-      <section class="card" aria-labelledby="details">
-        <h2 id="details">{shared.details}</h2>
+      <Card id="details" title={shared.details}>
         <Facts
           facts={{
             [shared.name]: input.customer_name,
@@ -331,7 +328,7 @@ const ReviewPage: FC<ReviewProps> = ({ view, formKey, draft, input, error, creat
             [words.notes]: input.notes ? <span class="lines">{input.notes}</span> : null,
           }}
         />
-      </section>
+      </Card>
       <InvoiceItems view={view} items={items} total={total} />
       <section class="card">
         <ul class="effects">

@@ -6,7 +6,7 @@ import { getInvoiceStatus } from "../../core/invoices/check_at_gateway.ts";
 import type { InvoiceDeps } from "../../core/invoices/invoice_record.ts";
 import { readInvoice } from "../../core/invoices/read.ts";
 import { VOIDABLE } from "../../core/invoices/states.ts";
-import type { InvoiceView } from "../../core/invoices/views.ts";
+import { type InvoiceView, shownOf } from "../../core/invoices/views.ts";
 import { voidInvoice } from "../../core/invoices/void.ts";
 import type { PaymentSummary } from "../../core/payments/views.ts";
 import { readTimeline, type TimelineView } from "../../core/timelines.ts";
@@ -16,19 +16,20 @@ import { scopeOf } from "../../routes/shared/action.ts";
 import { parsePathId } from "../../routes/shared/paths.ts";
 import { validationError } from "../../routes/shared/router.ts";
 import { LinkedPayments } from "../payments/linked_payments.tsx";
-import { type ConsoleBase, EVENT_NAMES, requireActor } from "../shared/base.tsx";
+import { type ConsoleBase, requireActor } from "../shared/base.tsx";
 import {
   type ActionForm,
   ConfirmPage,
+  explainAction,
   formAfter,
   newForm,
   problemOf,
+  readAfter,
   readForm,
   redirectAfter,
   submitOnce,
-  unreadable,
 } from "../shared/confirm.tsx";
-import { BackLink, Facts, FormToken, linkTo, Time } from "../shared/elements.tsx";
+import { BackLink, Card, Facts, linkTo, RecordActions, Time } from "../shared/elements.tsx";
 import { explain, issuesOf } from "../shared/explain.ts";
 import { dayName, rupiah } from "../shared/format.ts";
 import { Frame } from "../shared/frame.tsx";
@@ -56,7 +57,7 @@ export function addInvoice(base: ConsoleBase): void {
 
   router.post(`${PATH}:id/check-status/`, async (c) => {
     const { view } = await actorForm(c);
-    c.env.changesNothing = true;
+    c.env.isAuditExempt = true;
     const { caller } = view.session;
     const id = parsePathId(c.req.param("id"));
     try {
@@ -105,20 +106,13 @@ export function addInvoice(base: ConsoleBase): void {
       return redirectAfter(c, `${root}${PATH}${id}/?done=voided`, isReplayed);
     } catch (thrown) {
       const problem = problemOf(c, thrown);
-      const { voidUnknown } = view.words.invoicesPage;
-      const error = problem.members.outcome === "unknown"
-        ? voidUnknown
-        : explain(view, problem, { reason: view.words.reason });
-      const invoice = await readInvoice(deps, caller, id).catch(unreadable(problem, voidUnknown));
+      const { reason: label, invoicesPage: { voidUnknown } } = view.words;
+      const error = explainAction(view, problem, voidUnknown, { reason: label });
+      const invoice = await readAfter(problem, error, readInvoice(deps, caller, id));
       const next = formAfter(form, problem, shownOf(invoice));
       return page(c, <VoidPage {...{ view, invoice, error, reason }} form={next} />, 400);
     }
   });
-}
-
-/** What a form says about the invoice. */
-function shownOf({ status, total_amount }: InvoiceView): string {
-  return `${status} ${total_amount}`;
 }
 
 const MESSAGES = ["created", "checked", "notCheckedYet", "voided"] as const;
@@ -152,14 +146,9 @@ interface InvoiceProps extends Shown {
 const InvoicePage: FC<InvoiceProps> = (props) => {
   const { view, invoice, payments, timeline, message, error } = props;
   const { words: { invoicesPage: words } } = view;
+  const path = `${PATH}${invoice.id}/`;
   return (
-    <Frame
-      view={view}
-      title={invoice.invoice_number}
-      path={`${PATH}${invoice.id}/`}
-      live={invoice.id}
-      events={EVENT_NAMES}
-    >
+    <Frame view={view} title={invoice.invoice_number} path={path} live={invoice.id}>
       <BackLink view={view} to={PATH}>{words.title}</BackLink>
       {message && <p role="status" class="done">{message}</p>}
       {error && <p role="alert" class="error">{error}</p>}
@@ -183,7 +172,12 @@ const InvoicePage: FC<InvoiceProps> = (props) => {
         </div>
         <div>
           <PaymentLink view={view} invoice={invoice} />
-          <Actions view={view} invoice={invoice} />
+          <RecordActions
+            view={view}
+            path={path}
+            actions={VOIDABLE.includes(invoice.status) ? [["void", words.void]] : []}
+            none={words.noActions}
+          />
           <Customer view={view} invoice={invoice} />
         </div>
       </div>
@@ -199,8 +193,7 @@ interface PartProps {
 const Details: FC<PartProps> = ({ view, invoice }) => {
   const { words: { invoicesPage: words, ...shared } } = view;
   return (
-    <section class="card" aria-labelledby="details">
-      <h2 id="details">{shared.details}</h2>
+    <Card id="details" title={shared.details}>
       <Facts
         facts={{
           [words.total]: rupiah(invoice.total_amount),
@@ -216,15 +209,14 @@ const Details: FC<PartProps> = ({ view, invoice }) => {
           [shared.created]: <Time view={view} at={invoice.created_at} />,
         }}
       />
-    </section>
+    </Card>
   );
 };
 
 const Customer: FC<PartProps> = ({ view, invoice }) => {
   const { words: { invoicesPage: words, ...shared } } = view;
   return (
-    <section class="card" aria-labelledby="customer">
-      <h2 id="customer">{shared.customer}</h2>
+    <Card id="customer" title={shared.customer}>
       <Facts
         facts={{
           [shared.name]: invoice.customer_name,
@@ -233,7 +225,7 @@ const Customer: FC<PartProps> = ({ view, invoice }) => {
           [words.customerId]: invoice.customer_id,
         }}
       />
-    </section>
+    </Card>
   );
 };
 
@@ -244,8 +236,7 @@ const PaymentLink: FC<PartProps> = ({ view, invoice }) => {
   if (url === null) return null;
   const isOpen = status !== "paid" && status !== "void" && status !== "failed";
   return (
-    <section class="card" aria-labelledby="link">
-      <h2 id="link">{words.link}</h2>
+    <Card id="link" title={words.link}>
       <p>
         <code id="payment-link" class="secret">{url}</code>
       </p>
@@ -258,29 +249,7 @@ const PaymentLink: FC<PartProps> = ({ view, invoice }) => {
         )}
       </div>
       {isOpen && <p class="help">{words.linkHelp}</p>}
-    </section>
-  );
-};
-
-const Actions: FC<PartProps> = ({ view, invoice }) => {
-  const { root, words: { invoicesPage: words, ...shared }, session } = view;
-  const path = `${root}${PATH}${invoice.id}`;
-  if (!session!.caller.isStaff) return <p class="card">{shared.viewersCannotAct}</p>;
-  return (
-    <section class="card" aria-labelledby="actions">
-      <h2 id="actions">{shared.actions}</h2>
-      {VOIDABLE.includes(invoice.status)
-        ? (
-          <div class="actions">
-            <a class="button" href={`${path}/void/`}>{words.void}</a>
-          </div>
-        )
-        : <p>{words.noActions}</p>}
-      <form method="post" action={`${path}/check-status/`}>
-        <FormToken view={view} />
-        <button type="submit">{shared.checkStatus}</button>
-      </form>
-    </section>
+    </Card>
   );
 };
 

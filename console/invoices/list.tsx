@@ -7,10 +7,10 @@ import { invoiceSource, sendFile } from "../../routes/exports/routes.ts";
 import { InvoiceListQuery, readInvoicePage } from "../../routes/invoices/routes.ts";
 import { encodePosition } from "../../routes/shared/page.ts";
 import { validationError } from "../../routes/shared/router.ts";
-import { type ConsoleBase, EVENT_NAMES } from "../shared/base.tsx";
+import type { ConsoleBase } from "../shared/base.tsx";
 import { endOfDay, startOfDay } from "../shared/days.ts";
 import { ExportLink } from "../shared/downloads.tsx";
-import { Table, Time } from "../shared/elements.tsx";
+import { Time } from "../shared/elements.tsx";
 import { errorsOf, issuesOf } from "../shared/explain.ts";
 import { Boxes, Field } from "../shared/fields.tsx";
 import {
@@ -21,7 +21,7 @@ import {
   readFilters,
 } from "../shared/filter_panel.tsx";
 import { dayName, rupiah } from "../shared/format.ts";
-import { Frame } from "../shared/frame.tsx";
+import { ListPage } from "../shared/list_page.tsx";
 import type { SignedInView, View } from "../shared/session.ts";
 import { InvoiceStatusLabel } from "./display.tsx";
 
@@ -89,69 +89,46 @@ interface InvoicesProps {
 
 const InvoicesPage: FC<InvoicesProps> = ({ view, filters, invoices, next, isFirst, errors }) => {
   const { root, words: { invoicesPage: words, ...shared }, session } = view;
+  const hasErrors = errors.length > 0;
+  const rows = invoices.map((invoice) => [
+    rupiah(invoice.total_amount),
+    <InvoiceStatusLabel view={view} status={invoice.status} />,
+    <a href={`${root}${PATH}${invoice.id}/`}>{invoice.invoice_number}</a>,
+    invoice.customer_name,
+    dayName(invoice.due_date, shared.locale),
+    <Time view={view} at={invoice.created_at} />,
+  ]);
   return (
-    <Frame
+    <ListPage
       view={view}
       title={words.title}
       path={PATH}
-      live={isFirst ? "*" : undefined}
-      events={EVENT_NAMES}
-    >
-      <div class="heading">
-        <h1>{words.title}</h1>
+      columns={[
+        shared.amount,
+        shared.status,
+        words.number,
+        shared.customer,
+        words.due,
+        shared.created,
+      ]}
+      amounts={[0]}
+      class="payments"
+      rows={rows}
+      next={next}
+      query={[...filterSearch(filters)]}
+      empty={hasErrors ? null : next === null ? words.none : words.noneOnPage}
+      isLive={isFirst}
+      action={
         <div class="actions">
-          {errors.length === 0 && (
-            <ExportLink view={view} path={PATH} search={filterSearch(filters)} />
-          )}
+          {!hasErrors && <ExportLink view={view} path={PATH} search={filterSearch(filters)} />}
           {session.caller.isStaff && (
             <a class="button primary" href={`${root}${PATH}new/`}>{words.create}</a>
           )}
         </div>
-      </div>
+      }
+    >
       <InvoiceFilters view={view} filters={filters} errors={errors} />
-      <div data-part="invoices">
-        {invoices.length > 0 && (
-          <Table
-            label={words.title}
-            columns={[
-              shared.amount,
-              shared.status,
-              words.number,
-              shared.customer,
-              words.due,
-              shared.created,
-            ]}
-            amounts={[0]}
-            class="payments"
-          >
-            {invoices.map((invoice) => (
-              <tr>
-                <td class="amount">{rupiah(invoice.total_amount)}</td>
-                <td>
-                  <InvoiceStatusLabel view={view} status={invoice.status} />
-                </td>
-                <td>
-                  <a href={`${root}${PATH}${invoice.id}/`}>{invoice.invoice_number}</a>
-                </td>
-                <td>{invoice.customer_name}</td>
-                <td>{dayName(invoice.due_date, shared.locale)}</td>
-                <td>
-                  <Time view={view} at={invoice.created_at} />
-                </td>
-              </tr>
-            ))}
-          </Table>
-        )}
-        {invoices.length === 0 && errors.length === 0 && (
-          <p class="empty">{next === null ? words.none : words.noneOnPage}</p>
-        )}
-        {next !== null && (
-          <a class="next" href={`${root}${PATH}?${filterSearch(filters, next)}`}>
-            {shared.nextPage}
-          </a>
-        )}
-      </div>
-    </Frame>
+    </ListPage>
   );
 };
 

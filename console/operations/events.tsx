@@ -4,12 +4,13 @@ import type { FC } from "hono/jsx";
 import { invalidField, ServiceError } from "../../core/errors.ts";
 import { type EventView, listEvents, readEvent } from "../../core/events/read.ts";
 import { type EventDelivery, listEventDeliveries } from "../../core/webhooks/deliveries.ts";
+import { EVENT_NAMES } from "../../routes/schemas/event_name.ts";
 import { encodeCursor } from "../../routes/shared/page.ts";
 import { parsePathId } from "../../routes/shared/paths.ts";
-import { type ConsoleBase, type ConsoleContext, EVENT_NAMES } from "../shared/base.tsx";
+import type { ConsoleBase, ConsoleContext } from "../shared/base.tsx";
 import { timesOf } from "../shared/days.ts";
 import { DeliveryResult, DeliveryStatus } from "./deliveries.tsx";
-import { ActionButton, BackLink, Facts, Json, Table, Time } from "../shared/elements.tsx";
+import { ActionButton, BackLink, Card, Facts, Json, Table, Time } from "../shared/elements.tsx";
 import { Field } from "../shared/fields.tsx";
 import { FilterBar, readFields, sentFields } from "../shared/filter_bar.tsx";
 import { rupiah } from "../shared/format.ts";
@@ -32,7 +33,7 @@ export function addEvents({ deps, router, signedIn, page }: ConsoleBase): void {
       resourceId: query.resource === "" ? null : parseResource(query.resource),
       order: "newest_first",
       limit: PAGE_SIZE,
-      before: cursorOf(c),
+      after: cursorOf(c),
     });
     const rows = events.map((event) => [
       <Time view={view} at={event.created_at} />,
@@ -161,18 +162,11 @@ const EventPage: FC<EventProps> = ({ view, event, deliveries, message }) => {
   const { root, words } = view;
   const { id, notification_id, payment_id } = dataOf(event);
   return (
-    <Frame
-      view={view}
-      title={event.name}
-      path={`${PATH}${event.id}/`}
-      live={id}
-      events={EVENT_NAMES}
-    >
+    <Frame view={view} title={event.name} path={`${PATH}${event.id}/`} live={id}>
       <BackLink view={view} to={PATH}>{words.eventsPage.title}</BackLink>
       {message && <p role="status" class="done">{message}</p>}
       <h1>{event.name}</h1>
-      <section class="card" aria-labelledby="details">
-        <h2 id="details">{words.details}</h2>
+      <Card id="details" title={words.details}>
         <Facts
           facts={{
             [words.created]: <Time view={view} at={event.created_at} />,
@@ -198,13 +192,12 @@ const EventPage: FC<EventProps> = ({ view, event, deliveries, message }) => {
             ID: <code>{event.id}</code>,
           }}
         />
-      </section>
+      </Card>
       <Deliveries view={view} event={event} deliveries={deliveries} />
-      <section class="card" aria-labelledby="data">
-        <h2 id="data">{words.eventsPage.data}</h2>
+      <Card id="data" title={words.eventsPage.data}>
         <p class="help">{words.eventsPage.dataHelp}</p>
         <Json view={view} value={event.data} />
-      </section>
+      </Card>
     </Frame>
   );
 };
@@ -220,8 +213,7 @@ const Deliveries: FC<Omit<EventProps, "message">> = ({ view, event, deliveries }
     "",
   ];
   return (
-    <section class="card" aria-labelledby="deliveries">
-      <h2 id="deliveries">{words.deliveries}</h2>
+    <Card id="deliveries" title={words.deliveries}>
       {deliveries.length === 0
         ? <p>{words.eventsPage.noDeliveries}</p>
         : (
@@ -254,6 +246,6 @@ const Deliveries: FC<Omit<EventProps, "message">> = ({ view, event, deliveries }
             ))}
           </Table>
         )}
-    </section>
+    </Card>
   );
 };

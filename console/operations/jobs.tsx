@@ -1,4 +1,7 @@
-/** `/console/jobs/`: background work, and `/console/jobs/schedule/`: the tasks that run at fixed times. */
+/**
+ * `/console/jobs/`: background work, and `/console/jobs/schedule/`: the tasks that run at fixed
+ * times.
+ */
 
 import type { FC } from "hono/jsx";
 import { JOB_STATUSES, type JobView, listJobs, readJob } from "../../core/jobs/read.ts";
@@ -10,6 +13,7 @@ import type { ConsoleBase } from "../shared/base.tsx";
 import {
   ActionButton,
   BackLink,
+  Card,
   Facts,
   Json,
   Label,
@@ -148,8 +152,7 @@ const JobPage: FC<JobProps> = ({ view, job, message }) => {
       <h1>
         {job.task} <JobStatus view={view} job={job} />
       </h1>
-      <section class="card" aria-labelledby="details">
-        <h2 id="details">{words.details}</h2>
+      <Card id="details" title={words.details}>
         <Facts
           facts={{
             [words.created]: <Time view={view} at={job.created_at} />,
@@ -162,12 +165,11 @@ const JobPage: FC<JobProps> = ({ view, job, message }) => {
         <div class="actions after">
           <Retry view={view} job={job} />
         </div>
-      </section>
+      </Card>
       {job.result !== null && (
-        <section class="card" aria-labelledby="result">
-          <h2 id="result">{words.result}</h2>
+        <Card id="result" title={words.result}>
           <Json view={view} value={job.result} />
-        </section>
+        </Card>
       )}
     </Frame>
   );

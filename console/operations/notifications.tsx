@@ -10,11 +10,12 @@ import {
 } from "../../core/notifications/read.ts";
 import { encodePosition } from "../../routes/shared/page.ts";
 import { parsePathId } from "../../routes/shared/paths.ts";
-import { type ConsoleBase, EVENT_NAMES } from "../shared/base.tsx";
+import type { ConsoleBase } from "../shared/base.tsx";
 import { timesOf } from "../shared/days.ts";
 import {
   ActionButton,
   BackLink,
+  Card,
   Facts,
   Json,
   Label,
@@ -151,7 +152,6 @@ const NotificationPage: FC<PageProps> = ({ view, notification, message }) => {
       title={`${words.notifications} · ${order_id}`}
       path={`${PATH}${id}/`}
       live={payment_id ?? undefined}
-      events={EVENT_NAMES}
     >
       <BackLink view={view} to={PATH}>{words.notifications}</BackLink>
       {message && <p role="status" class="done">{message}</p>}
@@ -159,8 +159,7 @@ const NotificationPage: FC<PageProps> = ({ view, notification, message }) => {
         {order_id} <Result view={view} notification={notification} />
       </h1>
       <p class="subtitle">{notificationsPage.meanings[status]}</p>
-      <section class="card" aria-labelledby="details">
-        <h2 id="details">{words.details}</h2>
+      <Card id="details" title={words.details}>
         <Facts
           facts={{
             [words.created]: <Time view={view} at={notification.created_at} />,
@@ -187,12 +186,11 @@ const NotificationPage: FC<PageProps> = ({ view, notification, message }) => {
           </a>
         </div>
         <p class="help">{notificationsPage.replayHelp}</p>
-      </section>
-      <section class="card" aria-labelledby="payload">
-        <h2 id="payload">{notificationsPage.payload}</h2>
+      </Card>
+      <Card id="payload" title={notificationsPage.payload}>
         <p class="help">{notificationsPage.payloadHelp}</p>
         <Json view={view} value={notification.raw_payload} />
-      </section>
+      </Card>
     </Frame>
   );
 };

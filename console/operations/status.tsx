@@ -7,7 +7,7 @@ import { MAX_COUNTED, readStatus, type StatusView } from "../../core/status/stat
 import { VERSION } from "../../openapi/document.ts";
 import { gatewayStateOf } from "../../routes/status/schemas.ts";
 import type { ConsoleBase } from "../shared/base.tsx";
-import { Facts, Label, shorten, Table, Time, type Tone } from "../shared/elements.tsx";
+import { Card, Facts, Label, shorten, Table, Time, type Tone } from "../shared/elements.tsx";
 import { Frame } from "../shared/frame.tsx";
 import type { SignedInView, View } from "../shared/session.ts";
 
@@ -267,13 +267,6 @@ const Settings: FC<{ view: View; settings: ShownSetting[] }> = ({ view, settings
     </Card>
   );
 };
-
-const Card: FC<{ id: string; title: string; children?: Child }> = ({ id, title, children }) => (
-  <section class="card" aria-labelledby={id}>
-    <h2 id={id}>{title}</h2>
-    {children}
-  </section>
-);
 
 function valueOf(settings: ShownSetting[], name: ShownSetting["name"]): string | null {
   return settings.find((setting) => setting.name === name)?.value ?? null;

@@ -1,4 +1,7 @@
-/** Creates, edits and deletes webhook endpoints: `/console/webhooks/new/`, `…/{id}/edit/`, `…/{id}/delete/`. */
+/**
+ * Creates, edits and deletes webhook endpoints: `/console/webhooks/new/`, `…/{id}/edit/`,
+ * `…/{id}/delete/`.
+ */
 
 import type { FC } from "hono/jsx";
 import { ServiceError } from "../../core/errors.ts";
@@ -10,6 +13,7 @@ import {
   updateWebhookEndpoint,
 } from "../../core/webhooks/endpoints.ts";
 import type { EndpointView } from "../../core/webhooks/views.ts";
+import { EVENT_NAMES } from "../../routes/schemas/event_name.ts";
 import { parsePathId } from "../../routes/shared/paths.ts";
 import { recordError } from "../../routes/shared/problem.ts";
 import { validationError } from "../../routes/shared/router.ts";
@@ -17,7 +21,7 @@ import {
   WebhookEndpointChangesSchema,
   WebhookEndpointInputSchema,
 } from "../../routes/webhook_endpoints/input.ts";
-import { type ConsoleBase, EVENT_NAMES, type Form, requireActor } from "../shared/base.tsx";
+import { type ConsoleBase, type Form, requireActor } from "../shared/base.tsx";
 import { FormToken, Secret } from "../shared/elements.tsx";
 import { explain, type FieldLabels, issuesOf } from "../shared/explain.ts";
 import { Frame } from "../shared/frame.tsx";

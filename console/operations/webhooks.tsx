@@ -22,6 +22,7 @@ import { DeliveryResult, DeliveryStatus } from "./deliveries.tsx";
 import {
   ActionButton,
   BackLink,
+  Card,
   Facts,
   FormToken,
   Label,
@@ -295,8 +296,7 @@ const EndpointDetails: FC<EndpointProps> = ({ view, endpoint }) => {
 const Tested: FC<{ view: View; test: TestResult }> = ({ view, test }) => {
   const { words } = view;
   return (
-    <section class="card" aria-labelledby="test">
-      <h2 id="test">{words.webhooksPage.testResult}</h2>
+    <Card id="test" title={words.webhooksPage.testResult}>
       <p role="status" class={test.succeeded ? "done" : "error"}>
         {test.succeeded ? words.testSucceeded : words.testFailed}
       </p>
@@ -307,7 +307,7 @@ const Tested: FC<{ view: View; test: TestResult }> = ({ view, test }) => {
           [words.webhooksPage.duration]: `${test.duration_ms} ms`,
         }}
       />
-    </section>
+    </Card>
   );
 };
 

@@ -7,8 +7,9 @@ import type { PaymentSummary } from "../../core/payments/views.ts";
 import { readStatsTime } from "../../core/reports/stats.ts";
 import { type Attention, MAX_ATTENTION, readAttention } from "../../core/status/attention.ts";
 import { listAttention } from "./attention.ts";
-import { type ConsoleBase, type ConsoleDeps, EVENT_NAMES } from "../shared/base.tsx";
+import type { ConsoleBase, ConsoleDeps } from "../shared/base.tsx";
 import { StackedChart } from "../shared/chart.tsx";
+import { Card } from "../shared/elements.tsx";
 import { jakartaTime, methodName, rupiah } from "../shared/format.ts";
 import { Frame } from "../shared/frame.tsx";
 import {
@@ -84,7 +85,7 @@ const OverviewPage: FC<OverviewProps> = ({ view, stats, attention, payments }) =
   const { root, words } = view;
   const { title, computing, newest, allPayments } = words.overviewPage;
   return (
-    <Frame view={view} title={title} path="/" live="*" events={EVENT_NAMES}>
+    <Frame view={view} title={title} path="/" live="*">
       <h1>{title}</h1>
       {stats
         ? <Today view={view} comparison={stats.comparison} />
@@ -208,8 +209,7 @@ const VolumeChart: FC<{ view: SignedInView; volumes: Volumes }> = ({ view, volum
     values,
   }));
   return (
-    <section class="card" aria-labelledby="volumes">
-      <h2 id="volumes">{chart}</h2>
+    <Card id="volumes" title={chart}>
       {series.length === 0 ? <p class="empty">{nothingPaid}</p> : (
         <StackedChart
           view={view}
@@ -220,7 +220,7 @@ const VolumeChart: FC<{ view: SignedInView; volumes: Volumes }> = ({ view, volum
           series={series}
         />
       )}
-    </section>
+    </Card>
   );
 };
 
@@ -229,8 +229,7 @@ const NeedsAttention: FC<{ view: SignedInView; attention: Attention }> = ({ view
   const texts = words.overviewPage;
   const found = listAttention(attention);
   return (
-    <section class="card" aria-labelledby="attention">
-      <h2 id="attention">{texts.attention}</h2>
+    <Card id="attention" title={texts.attention}>
       {found.length === 0 ? <p class="help">{texts.nothing}</p> : (
         <ul class="attention">
           {found.map(({ kind, count, path }) => (
@@ -245,6 +244,6 @@ const NeedsAttention: FC<{ view: SignedInView; attention: Attention }> = ({ view
           ))}
         </ul>
       )}
-    </section>
+    </Card>
   );
 };

@@ -14,22 +14,23 @@ import {
 import type { PaymentDeps } from "../../core/payments/payment_record.ts";
 import { refundPayment } from "../../core/payments/refund.ts";
 import { PAYMENT_ACTIONS, type PaymentAction } from "../../core/payments/states.ts";
-import type { PaymentView } from "../../core/payments/views.ts";
+import { type PaymentView, shownOf } from "../../core/payments/views.ts";
 import { scopeOf } from "../../routes/shared/action.ts";
 import { parsePathId } from "../../routes/shared/paths.ts";
 import { type ConsoleBase, requireActor } from "../shared/base.tsx";
 import {
   type ActionForm,
   ConfirmPage,
+  explainAction,
   formAfter,
   newForm,
   problemOf,
+  readAfter,
   readForm,
   redirectAfter,
   submitOnce,
-  unreadable,
 } from "../shared/confirm.tsx";
-import { explain, type FieldLabels } from "../shared/explain.ts";
+import type { FieldLabels } from "../shared/explain.ts";
 import { jakartaTime, methodName, rupiah, wholeRupiah } from "../shared/format.ts";
 import type { SignedInView, View } from "../shared/session.ts";
 import { readPaymentFor, unknownOutcomes } from "./payment.tsx";
@@ -75,24 +76,14 @@ export function addPaymentActions(base: ConsoleBase): void {
         return redirectAfter(c, `${root}/payments/${id}/?done=${action}`, isReplayed);
       } catch (thrown) {
         const problem = problemOf(c, thrown);
-        const { outcomeUnknown } = view.words;
-        const payment = await readPaymentFor(deps, view, id)
-          .catch(unreadable(problem, outcomeUnknown));
-        const error = problem.members.outcome === "unknown"
-          ? outcomeUnknown
-          : explain(view, problem, labelsOf(view, action));
+        const labels = labelsOf(view, action);
+        const error = explainAction(view, problem, view.words.outcomeUnknown, labels);
+        const payment = await readAfter(problem, error, readPaymentFor(deps, view, id));
         const next = formAfter(form, problem, shownOf(payment));
         return page(c, <ActionPage {...{ view, payment, action, error }} form={next} />, 400);
       }
     });
   }
-}
-
-/** The state of the payment that a form shows; a form is rejected if this has changed since. */
-function shownOf(payment: PaymentView): string {
-  const { transaction_status, fraud_status, refund_amount, refunds } = payment;
-  const open = refunds.filter(({ status }) => status === "pending").length;
-  return `${transaction_status} ${fraud_status ?? "-"} ${refund_amount} ${open}`;
 }
 
 function labelsOf({ words }: View, action: PaymentAction): FieldLabels {

@@ -6,9 +6,9 @@ import { listNotifications, type NotificationView } from "../../core/notificatio
 import { getStatus } from "../../core/payments/check_at_gateway.ts";
 import type { PaymentView } from "../../core/payments/views.ts";
 import { parsePathId } from "../../routes/shared/paths.ts";
-import { type ConsoleBase, EVENT_NAMES } from "../shared/base.tsx";
+import type { ConsoleBase } from "../shared/base.tsx";
 import { problemOf } from "../shared/confirm.tsx";
-import { BackLink, FormToken, Json, Time } from "../shared/elements.tsx";
+import { ActionButton, BackLink, Card, Json, Time } from "../shared/elements.tsx";
 import { explain } from "../shared/explain.ts";
 import { paymentStatusName } from "../shared/format.ts";
 import { Frame } from "../shared/frame.tsx";
@@ -18,7 +18,10 @@ import { readPaymentFor } from "./payment.tsx";
 /** The newest notifications of the order. */
 const MAX_NOTIFICATIONS = 8;
 
-/** The gateway's answers have about 1,000 characters. Longer ones are cut off, so that pages stay small. */
+/**
+ * The gateway's answers have about 1,000 characters. Longer ones are cut off, so that pages stay
+ * small.
+ */
 const MAX_CHARACTERS = 3_000;
 
 export function addGatewayResponses(
@@ -44,7 +47,7 @@ export function addGatewayResponses(
 
   router.post(path, async (c) => {
     const { view } = await actorForm(c);
-    c.env.changesNothing = true;
+    c.env.isAuditExempt = true;
     const id = parsePathId(c.req.param("id"));
     try {
       const { gateway_response } = await getStatus(deps, view.session.caller, id);
@@ -67,7 +70,7 @@ interface ResponsesProps {
 }
 
 const ResponsesPage: FC<ResponsesProps> = ({ view, payment, notifications, response, error }) => {
-  const { root, words: { paymentPage: words, ...shared }, session } = view;
+  const { words: { paymentPage: words, ...shared }, session } = view;
   const path = `/payments/${payment.id}/`;
   return (
     <Frame
@@ -75,27 +78,19 @@ const ResponsesPage: FC<ResponsesProps> = ({ view, payment, notifications, respo
       title={words.answers}
       path={`${path}gateway/`}
       live={response === undefined ? payment.id : undefined}
-      events={EVENT_NAMES}
     >
       <BackLink view={view} to={path}>{payment.order_id}</BackLink>
       <h1>{words.answers}</h1>
       <p class="subtitle">{words.answersHelp}</p>
       {error && <p role="alert" class="error">{error}</p>}
-      <section class="card" aria-labelledby="current">
-        <h2 id="current">{words.currentAnswer}</h2>
+      <Card id="current" title={words.currentAnswer}>
         {response && <Json view={view} value={response} max={MAX_CHARACTERS} />}
         {response === null && <p>{words.noTransaction}</p>}
         {session.caller.isStaff
-          ? (
-            <form method="post" action={`${root}${path}gateway/`}>
-              <FormToken view={view} />
-              <button type="submit">{words.askGateway}</button>
-            </form>
-          )
+          ? <ActionButton view={view} to={`${path}gateway/`}>{words.askGateway}</ActionButton>
           : <p>{shared.viewersCannotAct}</p>}
-      </section>
-      <section class="card" aria-labelledby="notifications">
-        <h2 id="notifications">{words.notificationsHere}</h2>
+      </Card>
+      <Card id="notifications" title={words.notificationsHere}>
         {notifications.length === 0 && <p class="help">{words.noNotifications}</p>}
         {notifications.map((notification, index) => (
           <details open={index === 0}>
@@ -107,7 +102,7 @@ const ResponsesPage: FC<ResponsesProps> = ({ view, payment, notifications, respo
             <Json view={view} value={notification.raw_payload} max={MAX_CHARACTERS} />
           </details>
         ))}
-      </section>
+      </Card>
     </Frame>
   );
 };

@@ -2,6 +2,7 @@
 
 import type { FC } from "hono/jsx";
 import type { PaymentSummary } from "../../core/payments/views.ts";
+import { Card } from "../shared/elements.tsx";
 import { DEFAULT_COLUMNS } from "./query.ts";
 import { PaymentTable } from "./table.tsx";
 import type { SignedInView } from "../shared/session.ts";
@@ -17,10 +18,9 @@ interface LinkedPaymentsProps {
 const COLUMNS = DEFAULT_COLUMNS.filter((column) => column !== "customer");
 
 export const LinkedPayments: FC<LinkedPaymentsProps> = ({ view, title, payments, none }) => (
-  <section class="card" aria-labelledby="payments">
-    <h2 id="payments">{title}</h2>
+  <Card id="payments" title={title}>
     {payments.length === 0
       ? <p class="help">{none}</p>
       : <PaymentTable view={view} payments={payments} columns={COLUMNS} />}
-  </section>
+  </Card>
 );

@@ -9,7 +9,7 @@ import { exportPayments } from "../../core/reports/exports.ts";
 import { sendFile } from "../../routes/exports/routes.ts";
 import { encodePosition } from "../../routes/shared/page.ts";
 import { validationError } from "../../routes/shared/router.ts";
-import { type ConsoleBase, EVENT_NAMES } from "../shared/base.tsx";
+import type { ConsoleBase } from "../shared/base.tsx";
 import { ExportLink } from "../shared/downloads.tsx";
 import { errorsOf, explainField, type FieldLabels } from "../shared/explain.ts";
 import { Frame } from "../shared/frame.tsx";
@@ -75,7 +75,6 @@ const PaymentsPage: FC<Found & { view: SignedInView; query: PaymentQuery }> = (p
       title={words.payments}
       path={PATH}
       live={query.cursor === "" ? "*" : undefined}
-      events={EVENT_NAMES}
     >
       <div class="heading">
         <h1>{words.payments}</h1>

@@ -10,9 +10,9 @@ import { PAYMENT_ACTIONS } from "../../core/payments/states.ts";
 import { forCaller, type PaymentView } from "../../core/payments/views.ts";
 import { readTimeline, type TimelineView } from "../../core/timelines.ts";
 import { parsePathId } from "../../routes/shared/paths.ts";
-import { type ConsoleBase, EVENT_NAMES } from "../shared/base.tsx";
+import type { ConsoleBase } from "../shared/base.tsx";
 import { problemOf } from "../shared/confirm.tsx";
-import { BackLink, Facts, FormToken, linkTo, Table, Time } from "../shared/elements.tsx";
+import { BackLink, Card, Facts, linkTo, RecordActions, Table, Time } from "../shared/elements.tsx";
 import { explain } from "../shared/explain.ts";
 import { methodName, rupiah } from "../shared/format.ts";
 import { Frame } from "../shared/frame.tsx";
@@ -31,7 +31,7 @@ export function addPayment({ deps, root, router, signedIn, actorForm, page }: Co
 
   router.post("/payments/:id/check-status/", async (c) => {
     const { view } = await actorForm(c);
-    c.env.changesNothing = true;
+    c.env.isAuditExempt = true;
     const id = parsePathId(c.req.param("id"));
     try {
       await getStatus(deps, view.session.caller, id);
@@ -79,14 +79,9 @@ interface PaymentProps extends Shown {
 
 const PaymentPage: FC<PaymentProps> = ({ view, payment, timeline, message, error }) => {
   const { words } = view;
+  const path = `/payments/${payment.id}/`;
   return (
-    <Frame
-      view={view}
-      title={payment.order_id}
-      path={`/payments/${payment.id}/`}
-      live={payment.id}
-      events={EVENT_NAMES}
-    >
+    <Frame view={view} title={payment.order_id} path={path} live={payment.id}>
       <BackLink view={view} to="/payments/">{words.payments}</BackLink>
       {message && <p role="status" class="done">{message}</p>}
       {error && <p role="alert" class="error">{error}</p>}
@@ -104,7 +99,12 @@ const PaymentPage: FC<PaymentProps> = ({ view, payment, timeline, message, error
           <Timeline view={view} timeline={timeline} />
         </div>
         <div>
-          <Actions view={view} payment={payment} />
+          <RecordActions
+            view={view}
+            path={path}
+            actions={payment.allowed_actions.map((action) => [action, words.actionNames[action]])}
+            none={words.noActions}
+          />
           <CustomerSees view={view} payment={payment} />
           <Customer view={view} payment={payment} />
         </div>
@@ -133,8 +133,7 @@ const Details: FC<PartProps> = ({ view, payment }) => {
   const { root, words } = view;
   const { invoice_id, subscription_id } = payment;
   return (
-    <section class="card" aria-labelledby="details">
-      <h2 id="details">{words.details}</h2>
+    <Card id="details" title={words.details}>
       <Facts
         facts={{
           [words.method]: methodName(words, payment.payment_type, payment.bank),
@@ -156,7 +155,7 @@ const Details: FC<PartProps> = ({ view, payment }) => {
           ),
         }}
       />
-    </section>
+    </Card>
   );
 };
 
@@ -171,10 +170,9 @@ const Customer: FC<PartProps> = ({ view, payment }) => {
   };
   if (!Object.values(facts).some(Boolean)) return null;
   return (
-    <section class="card" aria-labelledby="customer">
-      <h2 id="customer">{words.customer}</h2>
+    <Card id="customer" title={words.customer}>
       <Facts facts={facts} />
-    </section>
+    </Card>
   );
 };
 
@@ -215,10 +213,9 @@ const CustomerSees: FC<PartProps> = ({ view, payment }) => {
   };
   if (Object.values(facts).every((fact) => fact === null)) return null;
   return (
-    <section class="card" aria-labelledby="customer-sees">
-      <h2 id="customer-sees">{words.customerSees}</h2>
+    <Card id="customer-sees" title={words.customerSees}>
       <Facts facts={facts} />
-    </section>
+    </Card>
   );
 };
 
@@ -236,8 +233,7 @@ const Items: FC<PartProps> = ({ view, payment }) => {
   const { words } = view;
   if (payment.items.length === 0) return null;
   return (
-    <section class="card" aria-labelledby="items">
-      <h2 id="items">{words.items}</h2>
+    <Card id="items" title={words.items}>
       <Table
         label={words.items}
         columns={[words.item, words.price, words.quantity, words.subtotal]}
@@ -251,7 +247,7 @@ const Items: FC<PartProps> = ({ view, payment }) => {
           </tr>
         ))}
       </Table>
-    </section>
+    </Card>
   );
 };
 
@@ -259,8 +255,7 @@ const Refunds: FC<PartProps> = ({ view, payment }) => {
   const { words } = view;
   if (payment.refunds.length === 0) return null;
   return (
-    <section class="card" aria-labelledby="refunds">
-      <h2 id="refunds">{words.refunds}</h2>
+    <Card id="refunds" title={words.refunds}>
       <Table
         label={words.refunds}
         columns={[words.created, words.amount, words.reason, words.status]}
@@ -276,27 +271,6 @@ const Refunds: FC<PartProps> = ({ view, payment }) => {
           </tr>
         ))}
       </Table>
-    </section>
-  );
-};
-
-const Actions: FC<PartProps> = ({ view, payment }) => {
-  const { root, words, session } = view;
-  const path = `${root}/payments/${payment.id}`;
-  if (!session!.caller.isStaff) return <p class="card">{words.viewersCannotAct}</p>;
-  return (
-    <section class="card" aria-labelledby="actions">
-      <h2 id="actions">{words.actions}</h2>
-      {payment.allowed_actions.length === 0 && <p>{words.noActions}</p>}
-      <div class="actions">
-        {payment.allowed_actions.map((action) => (
-          <a class="button" href={`${path}/${action}/`}>{words.actionNames[action]}</a>
-        ))}
-      </div>
-      <form method="post" action={`${path}/check-status/`}>
-        <FormToken view={view} />
-        <button type="submit">{words.checkStatus}</button>
-      </form>
-    </section>
+    </Card>
   );
 };

@@ -1,8 +1,13 @@
-/** The differences of a reconciliation: which are shown, and which are done. Staff mark and check them. */
+/**
+ * The differences of a reconciliation: which are shown, and which are done. Staff mark and check them,
+ * and they are exported.
+ */
 
 import type { FC } from "hono/jsx";
 import { getStatus } from "../../core/payments/check_at_gateway.ts";
+import { exportDifferences } from "../../core/reports/exports.ts";
 import {
+  type DifferenceFilter as ListFilter,
   type DifferenceResult,
   DIFFERENCES,
   type DifferenceView,
@@ -10,9 +15,11 @@ import {
   reopenDifference,
   resolveDifference,
 } from "../../core/reports/reconciliations.ts";
+import { sendFile } from "../../routes/exports/routes.ts";
 import { parseDifferenceId } from "../../routes/reconciliations/resolve.ts";
 import { parsePathId } from "../../routes/shared/paths.ts";
 import type { ConsoleBase, ConsoleContext, Form } from "../shared/base.tsx";
+import { ExportLink } from "../shared/downloads.tsx";
 import { FormToken, shorten, Table, Time } from "../shared/elements.tsx";
 import { jakartaTime, rupiah } from "../shared/format.ts";
 import { choose } from "../shared/list_page.tsx";
@@ -23,7 +30,17 @@ const PATH = "/reconciliations/";
 /** The gateway's order ids have 50 characters at most, but a file can contain anything. */
 const MAX_TEXT = 60;
 
-export function addDifferences({ deps, root, router, actorForm }: ConsoleBase): void {
+export function addDifferences(base: ConsoleBase): void {
+  const { deps, root, router, signedIn, actorForm } = base;
+
+  router.get(`${PATH}:id/export/`, async (c) => {
+    const { session } = await signedIn(c);
+    const id = parsePathId(c.req.param("id"));
+    const source = exportDifferences(deps, session.caller, id, listFilterOf(filterOf(c)));
+    const file = { ...source, hasByteOrderMark: true };
+    return await sendFile(c, deps.exports, `reconciliation_${id}_differences`, file);
+  });
+
   router.post(`${PATH}:id/check/`, async (c) => {
     const { view: { session }, sent } = await actorForm(c);
     const id = parsePathId(c.req.param("id"));
@@ -40,7 +57,7 @@ export function addDifferences({ deps, root, router, actorForm }: ConsoleBase): 
       const id = parsePathId(c.req.param("id"));
       const number = parseDifferenceId(String(sent.difference));
       const { isChanged } = await mark(deps, session.caller, id, number);
-      c.env.changesNothing = !isChanged;
+      c.env.isAuditExempt = !isChanged;
       const message = { done: isChanged ? done : "unchanged", difference: String(number) };
       return c.redirect(`${root}${PATH}${id}/?${searchAfter(sent, message)}`, 303);
     });
@@ -79,6 +96,12 @@ export function filterOf(c: ConsoleContext): DifferenceFilter {
   };
 }
 
+export function listFilterOf(
+  { result, state }: DifferenceFilter,
+): Pick<ListFilter, "result" | "isResolved"> {
+  return { result, isResolved: state === "all" ? null : state === "done" };
+}
+
 /** Another user, or another tab, may have marked the difference before. */
 export function markMessage(
   { words }: View,
@@ -103,7 +126,7 @@ export function countDifferences({ results }: ReconciliationSummaryView): number
 }
 
 interface FilterProps {
-  view: View;
+  view: SignedInView;
   reconciliation: ReconciliationSummaryView;
   filter: DifferenceFilter;
 }
@@ -114,14 +137,24 @@ export function addressOf(
   { id }: ReconciliationSummaryView,
   filter: DifferenceFilter,
 ): string {
-  const { result, state, after } = filter;
-  const search = new URLSearchParams({
+  const search = searchOf(filter);
+  return `${root}${PATH}${id}/${search.size > 0 ? `?${search}` : ""}`;
+}
+
+function searchOf({ result, state, after }: DifferenceFilter): URLSearchParams {
+  return new URLSearchParams({
     ...result && { result },
     ...state !== "open" && { state },
     ...after !== null && { cursor: String(after) },
   });
-  return `${root}${PATH}${id}/${search.size > 0 ? `?${search}` : ""}`;
 }
+
+/** Exports all differences with this filter, not only the page. */
+export const DifferenceExport: FC<FilterProps> = ({ view, reconciliation, filter }) => {
+  if (countDifferences(reconciliation) === 0) return null;
+  const search = searchOf({ ...filter, after: null });
+  return <ExportLink view={view} path={`${PATH}${reconciliation.id}/`} search={search} />;
+};
 
 /** Chooses open differences, those that are done, or all. The counts are those of all kinds. */
 export const States: FC<FilterProps> = ({ view, reconciliation, filter }) => {

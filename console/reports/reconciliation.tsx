@@ -16,6 +16,7 @@ import {
   type ReconciliationSummaryView,
   type ReconciliationView,
 } from "../../core/reports/reconciliations.ts";
+import type { ReportColumn } from "../../core/reports/report_file.ts";
 import { parseDifferenceId } from "../../routes/reconciliations/resolve.ts";
 import { parsePathId } from "../../routes/shared/paths.ts";
 import { readPaymentFor } from "../payments/payment.tsx";
@@ -29,9 +30,11 @@ import type { SignedInView, View } from "../shared/session.ts";
 import {
   addressOf,
   countDifferences,
+  DifferenceExport,
   type DifferenceFilter,
   Differences,
   filterOf,
+  listFilterOf,
   markMessage,
   States,
 } from "./differences.tsx";
@@ -55,8 +58,7 @@ export function addReconciliation(base: ConsoleBase): void {
     }
     const filter = filterOf(c);
     const found = await listDifferences(deps, caller, id, {
-      result: filter.result,
-      isResolved: filter.state === "all" ? null : filter.state === "done",
+      ...listFilterOf(filter),
       after: filter.after,
       limit: PAGE_SIZE,
     });
@@ -67,15 +69,26 @@ export function addReconciliation(base: ConsoleBase): void {
   router.get(`${PATH}:id/days.csv/`, async (c) => {
     const { session } = await signedIn(c);
     const id = parsePathId(c.req.param("id"));
-    const { days } = await readReconciliation(deps, session.caller, id);
+    const reconciliation = await readReconciliation(deps, session.caller, id);
+    const { days } = reconciliation;
+    // A file without fees or net amounts has empty cells, so that its columns are always the same.
+    const sum = (column: ReportColumn, amount: string) =>
+      hasColumn(reconciliation, column) ? Number(amount) : null;
     const rows = (days ?? []).map(({ date, lines, gross_amount, fee, net_amount }) => [
       date,
       lines,
-      ...[gross_amount, fee, net_amount].map(Number),
+      Number(gross_amount),
+      sum("fee", fee),
+      sum("net", net_amount),
     ]);
     const header = ["date", "lines", "gross_amount", "fee", "net_amount"];
     return sendCsv(c, `reconciliation_${id}_days`, writeCsv([header, ...rows]));
   });
+}
+
+/** True also if the columns of the file are not known. */
+function hasColumn({ columns }: ReconciliationView, column: ReportColumn): boolean {
+  return columns === null || columns.includes(column);
 }
 
 /** Null: the job was deleted after its retention period. */
@@ -220,7 +233,10 @@ const ResultPage: FC<ResultProps> = (props) => {
           {words.queuedChecks}: {queued_checks.toLocaleString(view.words.locale)}
         </p>
       )}
-      <h2>{filter.result ? words.results[filter.result] : words.differences}</h2>
+      <div class="heading">
+        <h2>{filter.result ? words.results[filter.result] : words.differences}</h2>
+        <DifferenceExport view={view} reconciliation={reconciliation} filter={filter} />
+      </div>
       {filter.result && <p class="help">{words.meanings[filter.result]}</p>}
       <States view={view} reconciliation={reconciliation} filter={filter} />
       <Differences {...props} />
@@ -264,30 +280,44 @@ const Results: FC<StatusProps & { filter: DifferenceFilter }> = (
 };
 
 const Days: FC<StatusProps & { reconciliation: ReconciliationView }> = (props) => {
-  const { view, reconciliation: { id, days } } = props;
+  const { view, reconciliation } = props;
+  const { id, days } = reconciliation;
   const { root, words } = view;
-  const { byDay, day, noDay, lines, gross, fee, net, moreDays, download } =
-    words.reconciliationPage;
+  const texts = words.reconciliationPage;
   const all = days as NonNullable<ReconciliationView["days"]>;
   if (all.length === 0) return null;
+  const sums = [
+    { column: "amount", name: texts.gross, member: "gross_amount" },
+    { column: "fee", name: texts.fee, member: "fee" },
+    { column: "net", name: texts.net, member: "net_amount" },
+  ] as const;
+  const shown = sums.filter(({ column }) => hasColumn(reconciliation, column));
+  const absent = sums.filter((sum) => !shown.includes(sum));
   return (
     <>
       <div class="heading">
-        <h2>{byDay}</h2>
-        <a class="button" href={`${root}${PATH}${id}/days.csv`} download="">{download}</a>
+        <h2>{texts.byDay}</h2>
+        <a class="button" href={`${root}${PATH}${id}/days.csv`} download="">{texts.download}</a>
       </div>
-      <Table label={byDay} columns={[day, lines, gross, fee, net]} amounts={[1, 2, 3, 4]}>
+      <Table
+        label={texts.byDay}
+        columns={[texts.day, texts.lines, ...shown.map(({ name }) => name)]}
+        amounts={[1, 2, 3, 4]}
+      >
         {all.slice(0, MAX_DAYS).map((each) => (
           <tr>
-            <td>{each.date === null ? noDay : dayName(each.date, words.locale)}</td>
+            <td>{each.date === null ? texts.noDay : dayName(each.date, words.locale)}</td>
             <td class="amount">{each.lines.toLocaleString(words.locale)}</td>
-            {[each.gross_amount, each.fee, each.net_amount].map((amount) => (
-              <td class="amount">{rupiah(amount)}</td>
-            ))}
+            {shown.map(({ member }) => <td class="amount">{rupiah(each[member])}</td>)}
           </tr>
         ))}
       </Table>
-      {all.length > MAX_DAYS && <p class="help">{moreDays}</p>}
+      {absent.length > 0 && (
+        <p class="help">
+          {texts.notInReport}: {absent.map(({ name }) => name).join(", ")}
+        </p>
+      )}
+      {all.length > MAX_DAYS && <p class="help">{texts.moreDays}</p>}
     </>
   );
 };

@@ -14,7 +14,7 @@ import { recordError } from "../../routes/shared/problem.ts";
 import type { ConsoleBase, ConsoleContext } from "../shared/base.tsx";
 import { MAX_COLUMNS, MAX_SERIES, StackedChart } from "../shared/chart.tsx";
 import { sendCsv } from "../shared/downloads.tsx";
-import { Table, Time } from "../shared/elements.tsx";
+import { Card, Table, Time } from "../shared/elements.tsx";
 import { explain, type FieldLabels } from "../shared/explain.ts";
 import { Choice } from "../shared/fields.tsx";
 import { methodName, paymentStatusName, rupiah } from "../shared/format.ts";
@@ -231,8 +231,7 @@ const GrossChart: FC<ReportProps> = ({ view, query, stats }) => {
     }));
   const title = `${words.gross}, ${words.byInterval[stats.interval].toLowerCase()}`;
   return (
-    <section class="card" aria-labelledby="amounts">
-      <h2 id="amounts">{title}</h2>
+    <Card id="amounts" title={title}>
       <StackedChart
         view={view}
         id="chart"
@@ -240,7 +239,7 @@ const GrossChart: FC<ReportProps> = ({ view, query, stats }) => {
         columns={starts.map((start) => startText(view, stats, start, false))}
         series={series}
       />
-    </section>
+    </Card>
   );
 };
 

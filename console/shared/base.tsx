@@ -1,4 +1,6 @@
-/** What all pages of the console share: the session, the language, forms, and how a page is sent. */
+/**
+ * What all pages of the console share: the session, the language, forms, and how a page is sent.
+ */
 
 import { type Context, Hono } from "hono";
 import { bodyLimit } from "hono/body-limit";
@@ -24,7 +26,6 @@ import type { StatusDeps } from "../../core/status/status.ts";
 import type { WebhookDeps } from "../../core/webhooks/endpoints.ts";
 import { clientAddress, type RateLimit } from "../../routes/middleware/rate_limit.ts";
 import { rejectsNext, RETRY_AFTER_SECONDS } from "../../routes/middleware/shed_load.ts";
-import { EventNameSchema } from "../../routes/schemas/event_name.ts";
 import { recordError } from "../../routes/shared/problem.ts";
 import type { AppEnv } from "../../routes/shared/router.ts";
 import { ConsoleProblem, explain } from "./explain.ts";
@@ -65,9 +66,6 @@ export interface ConsoleDeps
   developmentStaffKey: string | null;
 }
 
-/** The names of all events; each of them can update an open page. */
-export const EVENT_NAMES = EventNameSchema.options;
-
 export type ConsoleContext = Context<AppEnv>;
 
 export type Form = Record<string, string | File>;
@@ -98,8 +96,8 @@ const HEADERS = {
 };
 
 /**
- * Like the API's `/status/`, the page of the status is served under any load, and so is what leads to it and
- * what every page needs. Sign-ins have a limit of their own.
+ * Like the API's `/status/`, the page of the status is served under any load, and so is what leads
+ * to it and what every page needs. Sign-ins have a limit of their own.
  */
 const SERVED_UNDER_LOAD = [
   "/status/",
@@ -227,7 +225,9 @@ export function createBase(deps: ConsoleDeps): ConsoleBase {
   };
 }
 
-/** For routes that change something. The core refuses viewers, too; this also covers status checks. */
+/**
+ * For routes that change something. The core refuses viewers, too; this also covers status checks.
+ */
 export function requireActor({ caller }: OpenSession): void {
   if (caller.isStaff) return;
   throw new ServiceError("forbidden", {

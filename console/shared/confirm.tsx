@@ -8,7 +8,7 @@ import { fingerprintRequest, replayHeader } from "../../routes/shared/idempotenc
 import { recordError } from "../../routes/shared/problem.ts";
 import type { ConsoleContext, Form } from "./base.tsx";
 import { Facts, FormToken } from "./elements.tsx";
-import { ConsoleProblem } from "./explain.ts";
+import { ConsoleProblem, explain, type FieldLabels } from "./explain.ts";
 import { Frame } from "./frame.tsx";
 import type { SignedInView } from "./session.ts";
 
@@ -34,18 +34,31 @@ export function formAfter<F extends ActionForm>(form: F, problem: ServiceError, 
     : { ...form, shown };
 }
 
-/**
- * For a record that cannot be read after a problem: throws the error of the read, except if the outcome
- * of the action is unknown. The page must say that.
- */
-export function unreadable(
+/** What to show after a problem; `outcomeUnknown`: if the gateway may have performed the action. */
+export function explainAction(
+  view: SignedInView,
   problem: ServiceError,
   outcomeUnknown: string,
-): (error: unknown) => never {
-  return (error) => {
+  labels?: FieldLabels,
+): string {
+  return problem.members.outcome === "unknown" ? outcomeUnknown : explain(view, problem, labels);
+}
+
+/**
+ * The record as it is after a problem. If it cannot be read and the outcome of the action is unknown,
+ * the page of the error must say that, so it gets the text of the problem.
+ */
+export async function readAfter<Item>(
+  problem: ServiceError,
+  problemText: string,
+  reading: Promise<Item>,
+): Promise<Item> {
+  try {
+    return await reading;
+  } catch (error) {
     if (problem.members.outcome !== "unknown") throw error;
-    throw new ConsoleProblem("unavailable", { detail: outcomeUnknown, cause: error });
-  };
+    throw new ConsoleProblem("unavailable", { detail: problemText, cause: error });
+  }
 }
 
 /** Throws if the form has no key: without one it could act twice. */
@@ -77,7 +90,7 @@ export async function submitOnce(
   { scope, input, current }: FormAction,
   act: (requestKey: RequestKey) => Promise<{ isReplayed: boolean }>,
 ): Promise<boolean> {
-  const requestKey = { key, ...fingerprintRequest(scope, input) };
+  const requestKey = { key, ...fingerprintRequest(scope, input), shown };
   await requireUnchanged(deps, view, requestKey, { shown, current });
   const { isReplayed } = await actOnce(() => act(requestKey));
   return isReplayed;
@@ -91,7 +104,8 @@ export function problemOf(c: ConsoleContext, thrown: unknown): ServiceError {
 
 /**
  * Throws if the record has changed since the form showed it. A form that is being processed, or was
- * processed, is accepted: it gets the result of its first request.
+ * processed, is accepted: it gets the result of its first request. The record can still change after
+ * this check, so the action checks it again when it writes (`requireAsShown`).
  */
 async function requireUnchanged(
   deps: KeyDeps,

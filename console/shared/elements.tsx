@@ -1,4 +1,4 @@
-/** Elements of pages: tables, facts, labels, times, links, buttons, JSON and secrets. */
+/** Elements of pages: cards, tables, facts, labels, times, links, buttons, JSON and secrets. */
 
 import type { Child, FC } from "hono/jsx";
 import { jakartaTime, utcTime } from "./format.ts";
@@ -14,6 +14,16 @@ export const Time: FC<{ view: View; at: string | null }> = ({ view, at }) =>
   at === null
     ? <>–</>
     : <time datetime={at} title={utcTime(at)}>{jakartaTime(at, view.words.locale)}</time>;
+
+/** A part of a page with a title. */
+export const Card: FC<{ id: string; title: string; children?: Child }> = (
+  { id, title, children },
+) => (
+  <section class="card" aria-labelledby={id}>
+    <h2 id={id}>{title}</h2>
+    {children}
+  </section>
+);
 
 interface TableProps {
   /** What the table shows; screen readers announce it when it gets the focus. */
@@ -125,6 +135,33 @@ export const ActionButton: FC<ActionButtonProps> = ({ view, to, fields = {}, chi
       ))}
       <button type="submit">{children}</button>
     </form>
+  );
+};
+
+interface RecordActionsProps {
+  view: SignedInView;
+  /** The path of the record in the console, such as `/payments/{id}/`. */
+  path: string;
+  /** The last part of the path of each action, and its name. */
+  actions: (readonly [string, string])[];
+  /** Shown if there are no actions. */
+  none: string;
+}
+
+/** What staff can do with a payment, an invoice or a subscription. */
+export const RecordActions: FC<RecordActionsProps> = ({ view, path, actions, none }) => {
+  const { root, words, session } = view;
+  if (!session.caller.isStaff) return <p class="card">{words.viewersCannotAct}</p>;
+  return (
+    <Card id="actions" title={words.actions}>
+      {actions.length === 0 && <p>{none}</p>}
+      <div class="actions">
+        {actions.map(([action, name]) => (
+          <a class="button" href={`${root}${path}${action}/`}>{name}</a>
+        ))}
+      </div>
+      <ActionButton view={view} to={`${path}check-status/`}>{words.checkStatus}</ActionButton>
+    </Card>
   );
 };
 

@@ -26,6 +26,7 @@ export function explain(
   const { words } = page;
   const { code, detail, members, message } = error;
   if (error instanceof ConsoleProblem) return message;
+  if (members.has_changed) return words.recordChanged;
   if (members.errors) {
     return (members.errors as FieldError[]).map((each) => explainField(page, each, labels))
       .join("; ");

@@ -2,6 +2,7 @@
 
 import type { Child, FC } from "hono/jsx";
 import { roleOf } from "../../core/auth/caller.ts";
+import { EVENT_NAMES } from "../../routes/schemas/event_name.ts";
 import { FormToken } from "./elements.tsx";
 import { THEMES, type View } from "./session.ts";
 import { LANGUAGES, wordsOf } from "../words/languages.ts";
@@ -13,12 +14,10 @@ interface FrameProps {
   path: string;
   /** The id of the resource whose events update the page; `*`: all resources; absent: none. */
   live?: string;
-  /** The names of all events. */
-  events?: readonly string[];
   children?: Child;
 }
 
-export const Frame: FC<FrameProps> = ({ view, title, path, live, events, children }) => {
+export const Frame: FC<FrameProps> = ({ view, title, path, live, children }) => {
   const { root, language, words, theme, session } = view;
   return (
     <html lang={language} data-theme={theme}>
@@ -33,7 +32,7 @@ export const Frame: FC<FrameProps> = ({ view, title, path, live, events, childre
       <body
         data-live={live}
         data-live-url={live && `${root}/live/`}
-        data-events={live && events?.join(" ")}
+        data-events={live && EVENT_NAMES.join(" ")}
       >
         <a class="skip" href="#main">{words.skip}</a>
         <header class="top">

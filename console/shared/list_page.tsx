@@ -3,7 +3,7 @@
 import type { Child, FC } from "hono/jsx";
 import type { Position } from "../../core/page.ts";
 import { filteredPaging, paging } from "../../routes/shared/page.ts";
-import { type ConsoleContext, EVENT_NAMES } from "./base.tsx";
+import type { ConsoleContext } from "./base.tsx";
 import { Table } from "./elements.tsx";
 import { Frame } from "./frame.tsx";
 import type { SignedInView } from "./session.ts";
@@ -27,8 +27,8 @@ interface ListProps {
   };
   /** Other filters, for the link to the next page. */
   query?: string[][];
-  /** The text of an empty list. */
-  empty?: string;
+  /** The text of an empty list; null: none, because the filters are invalid. */
+  empty?: string | null;
   /** A link above the title. */
   back?: Child;
   /** The result of the form that was sent before. */
@@ -37,6 +37,8 @@ interface ListProps {
   isLive?: boolean;
   /** The columns with amounts. */
   amounts?: number[];
+  /** The class of the table, for the stylesheet. */
+  class?: string;
   /** A link or a button at the title. */
   action?: Child;
   children?: Child;
@@ -44,16 +46,11 @@ interface ListProps {
 
 export const ListPage: FC<ListProps> = (props) => {
   const { view, title, path, columns, rows, next, status, message, isLive, children } = props;
-  const { amounts = [], action, query = [], empty, back } = props;
+  const { amounts = [], class: name, action, query = [], back } = props;
   const { root, words } = view;
+  const { empty = words.nothing } = props;
   return (
-    <Frame
-      view={view}
-      title={title}
-      path={path}
-      live={isLive ? "*" : undefined}
-      events={EVENT_NAMES}
-    >
+    <Frame view={view} title={title} path={path} live={isLive ? "*" : undefined}>
       {back}
       {action
         ? (
@@ -82,19 +79,18 @@ export const ListPage: FC<ListProps> = (props) => {
         </form>
       )}
       <div data-part="rows">
-        {rows.length === 0
-          ? <p class="empty">{empty ?? words.nothing}</p>
-          : (
-            <Table label={title} columns={columns} amounts={amounts}>
-              {rows.map((cells) => (
-                <tr>
-                  {cells.map((cell, index) =>
-                    amounts.includes(index) ? <td class="amount">{cell}</td> : <td>{cell}</td>
-                  )}
-                </tr>
-              ))}
-            </Table>
-          )}
+        {rows.length > 0 && (
+          <Table label={title} columns={columns} amounts={amounts} class={name}>
+            {rows.map((cells) => (
+              <tr>
+                {cells.map((cell, index) =>
+                  amounts.includes(index) ? <td class="amount">{cell}</td> : <td>{cell}</td>
+                )}
+              </tr>
+            ))}
+          </Table>
+        )}
+        {rows.length === 0 && empty !== null && <p class="empty">{empty}</p>}
         {next !== null && (
           <a
             class="next"

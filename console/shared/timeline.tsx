@@ -2,7 +2,7 @@
 
 import type { Child, FC } from "hono/jsx";
 import type { TimelineEntry, TimelineView } from "../../core/timelines.ts";
-import { Time } from "./elements.tsx";
+import { Card, Time } from "./elements.tsx";
 import { paymentStatusName, rupiah } from "./format.ts";
 import type { View } from "./session.ts";
 
@@ -12,8 +12,7 @@ export const TIMELINE_LIMITS = { entries: 25, payments: 20 };
 export const Timeline: FC<{ view: View; timeline: TimelineView }> = ({ view, timeline }) => {
   const { words } = view;
   return (
-    <section class="card" aria-labelledby="timeline">
-      <h2 id="timeline">{words.timeline}</h2>
+    <Card id="timeline" title={words.timeline}>
       <p class="more">
         <a href={`${view.root}/events/?resource=${timeline.id}`}>{words.eventsPage.title}</a>
       </p>
@@ -27,7 +26,7 @@ export const Timeline: FC<{ view: View; timeline: TimelineView }> = ({ view, tim
         ))}
       </ol>
       {!timeline.is_complete && <p class="help">{words.incomplete}</p>}
-    </section>
+    </Card>
   );
 };
 

@@ -6,8 +6,8 @@ import { listSubscriptions } from "../../core/subscriptions/read.ts";
 import type { SubscriptionView } from "../../core/subscriptions/views.ts";
 import { encodePosition } from "../../routes/shared/page.ts";
 import { SUBSCRIPTION_TYPES, SubscriptionListQuery } from "../../routes/subscriptions/routes.ts";
-import { type ConsoleBase, EVENT_NAMES } from "../shared/base.tsx";
-import { Table, Time } from "../shared/elements.tsx";
+import type { ConsoleBase } from "../shared/base.tsx";
+import { Time } from "../shared/elements.tsx";
 import { issuesOf } from "../shared/explain.ts";
 import { Boxes, Choice, Field } from "../shared/fields.tsx";
 import {
@@ -18,7 +18,7 @@ import {
   readFilters,
 } from "../shared/filter_panel.tsx";
 import { methodName, rupiah } from "../shared/format.ts";
-import { Frame } from "../shared/frame.tsx";
+import { ListPage } from "../shared/list_page.tsx";
 import type { SignedInView, View } from "../shared/session.ts";
 import { customerName, nextCharge, SubscriptionStatusLabel } from "./display.tsx";
 
@@ -57,65 +57,41 @@ interface SubscriptionsProps {
 const SubscriptionsPage: FC<SubscriptionsProps> = (props) => {
   const { view, filters, subscriptions, next, isFirst, errors } = props;
   const { root, words: { subscriptionsPage: words, ...shared } } = view;
+  const rows = subscriptions.map((subscription) => [
+    rupiah(subscription.amount),
+    words.every(subscription.interval, subscription.interval_unit),
+    <SubscriptionStatusLabel view={view} status={subscription.status} />,
+    <a href={`${root}${PATH}${subscription.id}/`}>{subscription.name}</a>,
+    subscription.customer_email ?? customerName(subscription) ?? "–",
+    methodName(view.words, subscription.payment_type),
+    <Time view={view} at={nextCharge(subscription)} />,
+    <Time view={view} at={subscription.created_at} />,
+  ]);
   return (
-    <Frame
+    <ListPage
       view={view}
       title={words.title}
       path={PATH}
-      live={isFirst ? "*" : undefined}
-      events={EVENT_NAMES}
+      columns={[
+        shared.amount,
+        words.plan,
+        shared.status,
+        shared.name,
+        shared.customer,
+        shared.method,
+        words.next,
+        shared.created,
+      ]}
+      amounts={[0]}
+      class="payments"
+      rows={rows}
+      next={next}
+      query={[...filterSearch(filters)]}
+      empty={errors.length > 0 ? null : next === null ? words.none : words.noneOnPage}
+      isLive={isFirst}
     >
-      <h1>{words.title}</h1>
       <SubscriptionFilters view={view} filters={filters} errors={errors} />
-      <div data-part="subscriptions">
-        {subscriptions.length > 0 && (
-          <Table
-            label={words.title}
-            columns={[
-              shared.amount,
-              words.plan,
-              shared.status,
-              shared.name,
-              shared.customer,
-              shared.method,
-              words.next,
-              shared.created,
-            ]}
-            amounts={[0]}
-            class="payments"
-          >
-            {subscriptions.map((subscription) => (
-              <tr>
-                <td class="amount">{rupiah(subscription.amount)}</td>
-                <td>{words.every(subscription.interval, subscription.interval_unit)}</td>
-                <td>
-                  <SubscriptionStatusLabel view={view} status={subscription.status} />
-                </td>
-                <td>
-                  <a href={`${root}${PATH}${subscription.id}/`}>{subscription.name}</a>
-                </td>
-                <td>{subscription.customer_email ?? customerName(subscription) ?? "–"}</td>
-                <td>{methodName(view.words, subscription.payment_type)}</td>
-                <td>
-                  <Time view={view} at={nextCharge(subscription)} />
-                </td>
-                <td>
-                  <Time view={view} at={subscription.created_at} />
-                </td>
-              </tr>
-            ))}
-          </Table>
-        )}
-        {subscriptions.length === 0 && errors.length === 0 && (
-          <p class="empty">{next === null ? words.none : words.noneOnPage}</p>
-        )}
-        {next !== null && (
-          <a class="next" href={`${root}${PATH}?${filterSearch(filters, next)}`}>
-            {shared.nextPage}
-          </a>
-        )}
-      </div>
-    </Frame>
+    </ListPage>
   );
 };
 

@@ -10,26 +10,27 @@ import {
   SUBSCRIPTION_ACTIONS,
   type SubscriptionAction,
 } from "../../core/subscriptions/states.ts";
-import type { SubscriptionView } from "../../core/subscriptions/views.ts";
+import { shownOf, type SubscriptionView } from "../../core/subscriptions/views.ts";
 import { readTimeline, type TimelineView } from "../../core/timelines.ts";
 import { readPaymentPage } from "../../routes/payments/list.ts";
 import { scopeOf } from "../../routes/shared/action.ts";
 import { parsePathId } from "../../routes/shared/paths.ts";
 import { SUBSCRIPTION_VERBS } from "../../routes/subscriptions/routes.ts";
 import { LinkedPayments } from "../payments/linked_payments.tsx";
-import { type ConsoleBase, type ConsoleDeps, EVENT_NAMES, requireActor } from "../shared/base.tsx";
+import { type ConsoleBase, type ConsoleDeps, requireActor } from "../shared/base.tsx";
 import {
   type ActionForm,
   ConfirmPage,
+  explainAction,
   formAfter,
   newForm,
   problemOf,
+  readAfter,
   readForm,
   redirectAfter,
   submitOnce,
-  unreadable,
 } from "../shared/confirm.tsx";
-import { BackLink, Facts, FormToken, Time } from "../shared/elements.tsx";
+import { BackLink, Card, Facts, RecordActions, Time } from "../shared/elements.tsx";
 import { explain } from "../shared/explain.ts";
 import { jakartaTime, methodName, rupiah } from "../shared/format.ts";
 import { Frame } from "../shared/frame.tsx";
@@ -54,7 +55,7 @@ export function addSubscription(base: ConsoleBase): void {
 
   router.post(`${PATH}:id/check-status/`, async (c) => {
     const { view } = await actorForm(c);
-    c.env.changesNothing = true;
+    c.env.isAuditExempt = true;
     const { caller } = view.session;
     const id = parsePathId(c.req.param("id"));
     try {
@@ -100,22 +101,14 @@ export function addSubscription(base: ConsoleBase): void {
       } catch (thrown) {
         const problem = problemOf(c, thrown);
         const { outcomeUnknown } = view.words.subscriptionsPage;
-        const error = problem.members.outcome === "unknown"
-          ? outcomeUnknown
-          : explain(view, problem);
-        const subscription = await readSubscription(deps, caller, id)
-          .catch(unreadable(problem, outcomeUnknown));
+        const error = explainAction(view, problem, outcomeUnknown);
+        const subscription = await readAfter(problem, error, readSubscription(deps, caller, id));
         const next = formAfter(form, problem, shownOf(subscription));
         const html = <ActionPage {...{ view, subscription, action, error }} form={next} />;
         return page(c, html, 400);
       }
     });
   }
-}
-
-/** What a form says about the subscription. */
-function shownOf({ status, amount, interval, interval_unit }: SubscriptionView): string {
-  return `${status} ${amount} ${interval} ${interval_unit}`;
 }
 
 function doneOf({ words: { subscriptionsPage: words } }: View, done: string | undefined) {
@@ -153,15 +146,11 @@ interface SubscriptionProps extends Shown {
 const SubscriptionPage: FC<SubscriptionProps> = (props) => {
   const { view, subscription, charges, timeline, message, error } = props;
   const { words: { subscriptionsPage: words } } = view;
-  const { status } = subscription;
+  const { id, status } = subscription;
+  const path = `${PATH}${id}/`;
+  const allowed = SUBSCRIPTION_ACTIONS.filter((action) => allows(status, action));
   return (
-    <Frame
-      view={view}
-      title={subscription.name}
-      path={`${PATH}${subscription.id}/`}
-      live={subscription.id}
-      events={EVENT_NAMES}
-    >
+    <Frame view={view} title={subscription.name} path={path} live={id}>
       <BackLink view={view} to={PATH}>{words.title}</BackLink>
       {message && <p role="status" class="done">{message}</p>}
       {error && <p role="alert" class="error">{error}</p>}
@@ -184,7 +173,12 @@ const SubscriptionPage: FC<SubscriptionProps> = (props) => {
           <Timeline view={view} timeline={timeline} />
         </div>
         <div>
-          <Actions view={view} subscription={subscription} />
+          <RecordActions
+            view={view}
+            path={path}
+            actions={allowed.map((action) => [action, words.actionNames[action]])}
+            none={words.noActions}
+          />
         </div>
       </div>
     </Frame>
@@ -201,8 +195,7 @@ const Details: FC<PartProps> = ({ view, subscription }) => {
   const { current_interval, max_interval, gateway_subscription_id, start_time } = subscription;
   const next = nextCharge(subscription);
   return (
-    <section class="card" aria-labelledby="details">
-      <h2 id="details">{shared.details}</h2>
+    <Card id="details" title={shared.details}>
       <Facts
         facts={{
           [words.plan]: planOf(view, subscription),
@@ -218,29 +211,7 @@ const Details: FC<PartProps> = ({ view, subscription }) => {
           [shared.created]: <Time view={view} at={subscription.created_at} />,
         }}
       />
-    </section>
-  );
-};
-
-const Actions: FC<PartProps> = ({ view, subscription }) => {
-  const { root, words: { subscriptionsPage: words, ...shared }, session } = view;
-  const path = `${root}${PATH}${subscription.id}`;
-  if (!session!.caller.isStaff) return <p class="card">{shared.viewersCannotAct}</p>;
-  const allowed = SUBSCRIPTION_ACTIONS.filter((action) => allows(subscription.status, action));
-  return (
-    <section class="card" aria-labelledby="actions">
-      <h2 id="actions">{shared.actions}</h2>
-      {allowed.length === 0 && <p>{words.noActions}</p>}
-      <div class="actions">
-        {allowed.map((action) => (
-          <a class="button" href={`${path}/${action}/`}>{words.actionNames[action]}</a>
-        ))}
-      </div>
-      <form method="post" action={`${path}/check-status/`}>
-        <FormToken view={view} />
-        <button type="submit">{shared.checkStatus}</button>
-      </form>
-    </section>
+    </Card>
   );
 };
 

@@ -83,6 +83,7 @@ export const REPORTS_IN_ENGLISH: Pick<Words, "reportsPage" | "reconciliationPage
       matched: "Agrees",
       amount_differs: "Other amount",
       status_differs: "Other status",
+      listed_twice: "Listed twice",
       missing_here: "Missing here",
       missing_there: "Missing in the report",
     },
@@ -90,6 +91,8 @@ export const REPORTS_IN_ENGLISH: Pick<Words, "reportsPage" | "reconciliationPage
       amount_differs: "The payment or refund is stored here with another amount.",
       status_differs:
         "It has another state here: for example, the payment is not paid, or the refund is pending.",
+      listed_twice: "An earlier line of the report is about the same settlement, refund, " +
+        "chargeback or status. Ask the gateway whether it is paid out, or taken back, twice.",
       missing_here: "There is no such payment or refund here.",
       missing_there: "The payment was settled on the days of the report, but is not in it.",
     },
@@ -128,6 +131,7 @@ export const REPORTS_IN_ENGLISH: Pick<Words, "reportsPage" | "reconciliationPage
     gross: "Gross",
     fee: "Fees",
     net: "Net",
+    notInReport: "Not in the report",
     download: "Download as CSV",
     moreDays: "The CSV file has all days.",
   },

@@ -83,6 +83,7 @@ export const REPORTS_IN_INDONESIAN: Pick<Words, "reportsPage" | "reconciliationP
       matched: "Cocok",
       amount_differs: "Jumlah berbeda",
       status_differs: "Status berbeda",
+      listed_twice: "Tercatat dua kali",
       missing_here: "Tidak ada di sini",
       missing_there: "Tidak ada di laporan",
     },
@@ -90,6 +91,8 @@ export const REPORTS_IN_INDONESIAN: Pick<Words, "reportsPage" | "reconciliationP
       amount_differs: "Pembayaran atau pengembalian dana tersimpan di sini dengan jumlah lain.",
       status_differs:
         "Statusnya lain di sini: misalnya, pembayaran belum lunas, atau pengembalian dana tertunda.",
+      listed_twice: "Baris sebelumnya di laporan sudah memuat settlement, pengembalian dana, " +
+        "chargeback, atau status yang sama. Tanyakan kepada gateway apakah dibayarkan atau ditarik dua kali.",
       missing_here: "Pembayaran atau pengembalian dana ini tidak ada di sini.",
       missing_there:
         "Settlement pembayaran ini terjadi pada periode laporan, tetapi tidak ada di laporan.",
@@ -129,6 +132,7 @@ export const REPORTS_IN_INDONESIAN: Pick<Words, "reportsPage" | "reconciliationP
     gross: "Bruto",
     fee: "Biaya",
     net: "Neto",
+    notInReport: "Tidak ada di laporan",
     download: "Unduh CSV",
     moreDays: "Semua hari ada di berkas CSV.",
   },

@@ -259,6 +259,8 @@ export interface Words extends OperationsWords {
     gross: string;
     fee: string;
     net: string;
+    /** Followed by the names of columns. */
+    notInReport: string;
     download: string;
     moreDays: string;
   };

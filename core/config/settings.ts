@@ -132,7 +132,8 @@ export const SETTINGS = z.object({
   ),
   GATEWAY_MAX_IN_FLIGHT: setting(
     {
-      description: "Maximum number of concurrent gateway calls per instance; others wait",
+      description: "Maximum number of concurrent gateway calls per instance, not counting " +
+        "background work; others wait",
       default: "`50`",
       example: "50",
     },
@@ -226,7 +227,7 @@ export const SETTINGS = z.object({
   RECHECK_DAYS: setting(
     {
       description: "Days after which paid wallet, QRIS, pay-later and card payments are checked " +
-        "again; they are also checked at the end of their refund window",
+        "again; they are also checked after the end of their refund window",
       default: "`1,7`",
       example: "1,3,30",
     },

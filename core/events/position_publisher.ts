@@ -1,7 +1,7 @@
 /**
- * Assigns positions to committed events, on one instance at a time, and notifies followers. Inserts the
- * deliveries of each event to webhook endpoints and in-process subscribers in the same transaction, so
- * that an event with a position always has its deliveries.
+ * Assigns positions to committed events, on one instance at a time, and notifies followers. Inserts
+ * the deliveries of each event to webhook endpoints and in-process subscribers in the same
+ * transaction, so that an event with a position always has its deliveries.
  */
 
 import { runTransaction, type Sql } from "../../db/database.ts";
@@ -27,8 +27,11 @@ const LOCK = 0x6576656e7473n;
 /** How often to look for events. A notification can be missing, because its sender crashed. */
 const POLL_MS = 1_000;
 
-/** The shortest pause between two batches: under load one batch has many events. */
-const PAUSE_MS = 10;
+/**
+ * The shortest pause between two batches. The first event after a quiet time is published at once;
+ * under load one batch has many events. With 10 ms, a charge took 10 % more processor time.
+ */
+const PAUSE_MS = 50;
 
 /** Log event: positions cannot be assigned. */
 const PUBLISH_FAILED = "event_publisher_failed";

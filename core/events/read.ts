@@ -1,4 +1,7 @@
-/** `listEvents` and `readEvent`, for staff and viewers, and the form in which events are shown and sent. */
+/**
+ * `listEvents` and `readEvent`, for staff and viewers, and the form in which events are shown and
+ * sent.
+ */
 
 import type { Database } from "../../db/database.ts";
 import {
@@ -32,13 +35,13 @@ export function viewEvent({ id, name, sequence, created_at, data }: GatewayEvent
 
 export interface EventPage {
   events: EventView[];
-  /** The `before` of the next page; null on the last page. */
+  /** The `after` of the next page; null on the last page. */
   next: string | null;
 }
 
 /** A member that is null or missing matches any value. */
 export interface EventListFilter
-  extends Omit<EventFilter, "createdFrom" | "createdTo" | "order" | "before" | "limit"> {
+  extends Omit<EventFilter, "createdFrom" | "createdTo" | "order" | "after" | "limit"> {
   /** Inclusive. */
   created_from?: Date;
   /** Exclusive. */
@@ -48,7 +51,7 @@ export interface EventListFilter
 export async function listEvents(
   { database }: { database: Database },
   caller: Caller,
-  filter: EventListFilter & Pick<EventFilter, "order" | "before" | "limit">,
+  filter: EventListFilter & Pick<EventFilter, "order" | "after" | "limit">,
 ): Promise<EventPage> {
   requireReadAll(caller);
   const { limit, created_from, created_to, ...rest } = filter;

@@ -24,8 +24,6 @@ export interface EventStream {
   /** Sends the stored events after this position, then follows. Resolves after the first page. */
   catchUpFrom(position: EventPosition): Promise<void>;
   sendHeartbeat(): void;
-  /** Sends the buffered events, then ends. */
-  end(): void;
   /** Ends without waiting for a reader that is behind; the stream of such a reader fails. */
   endNow(reason: string): void;
 }
@@ -149,7 +147,6 @@ export function createEventStream(options: EventStreamOptions): EventStream {
     },
     catchUpFrom: sendPage,
     sendHeartbeat: () => void (stream.isEmpty() && stream.write(HEARTBEAT)),
-    end: stream.end,
     endNow: (reason) => stream.isEmpty() ? stream.end() : stream.abort(reason),
   };
 }

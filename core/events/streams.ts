@@ -15,7 +15,7 @@ import {
   readEventsAfter,
 } from "../../db/event_positions.ts";
 import { type Caller, canReadAll } from "../auth/caller.ts";
-import { findEnded } from "../auth/ended_credentials.ts";
+import { findEnded, hasExpired } from "../auth/ended_credentials.ts";
 import type { Clock } from "../clock.ts";
 import { ServiceError } from "../errors.ts";
 import { createFollower, type FollowerDeps, type FollowerOptions } from "./follower.ts";
@@ -156,9 +156,11 @@ export function createEventStreams(
   function endExpired(): void {
     const now = clock();
     for (const [stream, { caller, endsAt }] of streams) {
-      // A JWT cannot be revoked, so its streams must end as soon as it expires.
-      if (now >= (caller.expiresAt ?? Infinity)) stream.endNow("its token has expired");
-      else if (now >= endsAt) stream.end();
+      // Here, too, because this needs no database.
+      if (hasExpired(caller, now)) stream.endNow("its token has expired");
+      // A stream that ended normally would keep what its reader has not read in memory, for as long
+      // as the reader stays connected, and no limit would count it.
+      else if (now >= endsAt) stream.endNow("its longest time is over");
     }
   }
 

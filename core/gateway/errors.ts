@@ -45,6 +45,14 @@ export class GatewayAPIError extends GatewayError {
   override name = "GatewayAPIError";
 }
 
+/** The gateway's response cannot be used, for example because it is about another transaction. */
+export function unusableResponse(
+  message: string,
+  statusCode: string | null = null,
+): GatewayAPIError {
+  return new GatewayAPIError(message, { failure: "answered", outcome: "unknown", statusCode });
+}
+
 /** 401: the server key is wrong, or belongs to the other environment (production or sandbox). */
 export class GatewayAuthenticationError extends GatewayError {
   override name = "GatewayAuthenticationError";
@@ -76,8 +84,8 @@ export class UnrecognizedStatusError extends GatewayError {
 }
 
 /**
- * The gateway does not know the transaction. A 404 without the gateway's `status_code` in its body does
- * not count: it can come from a proxy.
+ * The gateway does not know the transaction. A 404 without the gateway's `status_code` in its body
+ * does not count: it can come from a proxy.
  */
 export function isTransactionNotFound(error: unknown): error is GatewayError {
   return error instanceof GatewayError && error.statusCode === "404" &&
@@ -93,8 +101,8 @@ export function isResourceNotFound(error: unknown): error is GatewayError {
 }
 
 /**
- * The gateway did not say in which state the transaction is. It did not respond, or it responded with
- * an error other than "not found", or with a status that the service does not know.
+ * The gateway did not say in which state the transaction is. It did not respond, or it responded
+ * with an error other than "not found", or with a status that the service does not know.
  */
 export function isWithoutAnswer(error: unknown): error is GatewayError {
   if (error instanceof UnrecognizedStatusError) return true;

@@ -2,7 +2,7 @@
 
 import type { GatewayInvoice } from "../../db/invoices.ts";
 import type { Caller } from "../auth/caller.ts";
-import { GatewayAPIError, isResourceNotFound } from "../gateway/errors.ts";
+import { isResourceNotFound, unusableResponse } from "../gateway/errors.ts";
 import type { JsonObject } from "../gateway/json.ts";
 import type { GatewayResponse, Invoice } from "../gateway/responses.ts";
 import { MAX_CHECKS } from "../records/check_times.ts";
@@ -43,11 +43,10 @@ async function requestInvoice(
   try {
     const answer = await gateway.getInvoice(invoice.gateway_invoice_id!);
     if (matchesInvoice(invoice, answer.body)) return answer;
-    const error = new GatewayAPIError("The gateway's invoice differs from the one that was sent", {
-      failure: "answered",
-      outcome: "unknown",
-      statusCode: answer.statusCode,
-    });
+    const error = unusableResponse(
+      "The gateway's invoice differs from the one that was sent",
+      answer.statusCode,
+    );
     log.error("invoice_differs", error, { invoice_id: invoice.id });
     throw error;
   } catch (error) {

@@ -6,7 +6,7 @@ import { isInvoicePaidSince } from "../../db/payment_statements.ts";
 import { isTransactionNotFound } from "../gateway/errors.ts";
 import { PostponeJob, type Task } from "../jobs/task.ts";
 import { adoptTransaction, canAdopt } from "../payments/adopt.ts";
-import { changeRecord } from "../records/change.ts";
+import { stopChecks } from "../records/change.ts";
 import { inOneMinute, PROPAGATION_MS } from "../records/check_times.ts";
 import { checkAtGateway } from "./check_at_gateway.ts";
 import { canResendInvoice, sendInvoice } from "./create.ts";
@@ -81,18 +81,13 @@ async function finishCreation(
     return await sendInvoice(deps, { key: null }, invoice, true);
   }
   // From now on, only a notification can show that the gateway created the invoice.
-  return await changeRecord(
-    deps,
-    invoiceKind,
-    invoice,
-    ({ check_at }) => check_at ? { set: { check_at: null } } : null,
-  );
+  return await stopChecks(deps, invoiceKind, invoice);
 }
 
 /**
- * The gateway says that an invoice was paid, but not by which transaction. Usually a notification names
- * the transaction. If the notification was lost, the transaction is requested by the invoice's order
- * id, which the gateway gives to the first transaction of an invoice.
+ * The gateway says that an invoice was paid, but not by which transaction. Usually a notification
+ * names the transaction. If the notification was lost, the transaction is requested by the
+ * invoice's order id, which the gateway gives to the first transaction of an invoice.
  */
 async function findPayment(deps: InvoiceDeps, invoice: GatewayInvoice): Promise<void> {
   if (await isPaidSince(deps, invoice.id, new Date(0))) return;

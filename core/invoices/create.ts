@@ -13,11 +13,13 @@ import { newId } from "../ids.ts";
 import { UNANSWERED_CHECK_MS } from "../records/check_times.ts";
 import {
   canResend,
+  canStillSend,
   classifyFailure,
   type EarlierRecord,
   endWithoutAnswer,
   type Insertion,
   insertRecord,
+  type RecordClaim,
   type RecordCreation,
   requireGateway,
 } from "../records/create.ts";
@@ -48,17 +50,20 @@ export async function createInvoice(
   await requireGateway(deps, caller, requestKey);
   const claim = await claimInvoice(deps, caller, input, requestKey);
   if (claim.kind === "replay") return { body: claim.body, isReplayed: true };
-  const { invoice, request } = claim;
-  const wasSentBefore = claim.kind === "resume";
+  const { record: invoice, request } = claim;
+  const isResumed = claim.kind === "resume";
   try {
-    if (wasSentBefore && invoice.status !== "pending") {
+    if (isResumed && invoice.status !== "pending") {
       const body = await replyFromRecord(deps, invoiceKind, request, invoice);
       return { body, isReplayed: false };
     }
-    if (wasSentBefore && !canResendInvoice(invoice, deps.clock())) {
+    const canSend = isResumed ? canResend : canStillSend;
+    if (!canSend(invoice, RESEND_WINDOW_MS, deps.clock())) {
       throw await endWithoutAnswer(deps, invoiceKind, request, invoice);
     }
-    const sent = await sendInvoice(deps, request, invoice, wasSentBefore);
+    // From the first check on, a task may have sent the creation.
+    const isChecked = deps.clock() >= invoice.sent_at.getTime() + UNANSWERED_CHECK_MS;
+    const sent = await sendInvoice(deps, request, invoice, isResumed || isChecked);
     return { body: viewInvoice(sent), isReplayed: false };
   } catch (error) {
     throw problems.withRecord(invoice, error);
@@ -79,18 +84,13 @@ async function requireDueDate(
   throw invalidField("due_date", "must be today or later in Western Indonesia Time (UTC+7)");
 }
 
-type InvoiceClaim =
-  | { kind: "replay"; body: InvoiceView }
-  | { kind: "new"; invoice: GatewayInvoice; request: KeyedRequest }
-  | { kind: "resume"; invoice: GatewayInvoice; request: KeyedRequest };
-
 /** Inserts the invoice, or finds the one that an earlier request with the same key inserted. */
 async function claimInvoice(
   deps: InvoiceDeps,
   caller: Caller,
   input: InvoiceInput,
   requestKey: RequestKey | null,
-): Promise<InvoiceClaim> {
+): Promise<RecordClaim<GatewayInvoice, InvoiceView>> {
   let replaces: EarlierRecord<GatewayInvoice> | null = null;
   let hasNumberConflict = false;
   for (;;) {
@@ -108,12 +108,11 @@ async function claimInvoice(
         invoiceKind,
         insert,
       );
-      if (inserted.kind === "replay") return inserted;
-      const { request } = inserted;
-      if (inserted.kind === "new") return { kind: "new", invoice: record, request };
-      const { earlier } = inserted;
-      const isUsable = earlier?.record && earlier.record.status !== "failed";
-      if (isUsable) return { kind: "resume", invoice: earlier.record!, request };
+      if (inserted.kind !== "resume") return inserted;
+      const { earlier, request } = inserted;
+      if (earlier?.record && earlier.record.status !== "failed") {
+        return { kind: "resume", record: earlier.record, request };
+      }
       replaces = earlier;
     } catch (error) {
       const isNumberTaken = codeOf(error) === UNIQUE_VIOLATION &&

@@ -13,7 +13,7 @@ import { UNANSWERED_CHECK_MS } from "../records/check_times.ts";
 import { createProblems } from "../records/problems.ts";
 import type { RecordDeps, RecordKind } from "../records/record.ts";
 import type { InvoiceStatus } from "./states.ts";
-import { type InvoiceView, viewInvoice } from "./views.ts";
+import { type InvoiceView, shownOf, viewInvoice } from "./views.ts";
 
 export interface InvoiceDeps extends RecordDeps {
   /** The payment channels that customers can pay invoices with, in the gateway's names. */
@@ -37,6 +37,7 @@ export const invoiceKind: RecordKind<GatewayInvoice, InvoiceView> = {
   inserts: invoiceInserts,
   writes: invoiceWrites,
   view: viewInvoice,
+  shownOf,
   stateOf: ({ status }) => ({ status, fraud: null }),
   apply: (current, { set, transition }) => ({
     ...current,

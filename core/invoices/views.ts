@@ -34,6 +34,11 @@ export function viewInvoice(invoice: GatewayInvoice) {
   };
 }
 
+/** What a form shows of an invoice. An action of a form is refused if this has changed. */
+export function shownOf({ status, total_amount }: InvoiceView): string {
+  return `${status} ${total_amount}`;
+}
+
 function viewItem(item: GatewayInvoiceItem) {
   return {
     id: item.id,

@@ -2,6 +2,7 @@
 
 import type { GatewayInvoice } from "../../db/invoices.ts";
 import type { Caller } from "../auth/caller.ts";
+import type { ServiceError } from "../errors.ts";
 import { GatewayError } from "../gateway/errors.ts";
 import type { GatewayResponse, Voided } from "../gateway/responses.ts";
 import type { RequestKey, RequestResult } from "../idempotency/keys.ts";
@@ -10,10 +11,12 @@ import {
   checkTimeAfterCall,
   classifyActionFailure,
   endWithError,
+  requireAsShown,
 } from "../records/act.ts";
 import { changeRecord } from "../records/change.ts";
 import {
   endWithUnknownOutcome,
+  type KeyedRequest,
   replyFromRecord,
   storeProgress,
   storeReply,
@@ -23,7 +26,7 @@ import { actAs, type RecordDeps } from "../records/record.ts";
 import { applyVoid } from "./apply_report.ts";
 import { checkAtGateway } from "./check_at_gateway.ts";
 import { invoiceKind, problems } from "./invoice_record.ts";
-import { VOIDABLE } from "./states.ts";
+import { isOpen, VOIDABLE } from "./states.ts";
 import { type InvoiceView, viewInvoice } from "./views.ts";
 
 /** Claims the key, checks the state, calls the gateway, classifies its response, applies it, replies. */
@@ -41,20 +44,23 @@ export async function voidInvoice(
   const isResumed = begun.kind === "resume";
   try {
     let invoice = begun.record;
-    if (isResumed) {
-      invoice = await checkForVoid(deps, invoice, "unknown");
-      if (invoice.status === "void") {
-        const body = await replyFromRecord(deps, invoiceKind, request, invoice);
-        return { body, isReplayed: false };
-      }
+    if (isResumed) invoice = await checkForVoid(deps, invoice, "unknown");
+    const wasVoided = (current: GatewayInvoice) => isResumed && current.status === "void";
+    if (!wasVoided(invoice)) {
+      requireVoidable(invoice);
+      if (deps.gateway.breakerState("write") === "open") throw gatewayDownProblem();
+      invoice = await changeRecord(deps, invoiceKind, invoice, (current) => {
+        if (wasVoided(current)) return null;
+        requireAsShown(invoiceKind, request, current);
+        requireVoidable(current);
+        const check_at = checkTimeAfterCall(current, deps.clock());
+        return { set: { check_at }, key: storeProgress(request) };
+      });
     }
-    requireVoidable(invoice);
-    if (deps.gateway.breakerState("write") === "open") throw gatewayDownProblem();
-    invoice = await changeRecord(deps, invoiceKind, invoice, (current) => {
-      requireVoidable(current);
-      const check_at = checkTimeAfterCall(current, deps.clock());
-      return { set: { check_at }, key: storeProgress(request) };
-    });
+    if (wasVoided(invoice)) {
+      const body = await replyFromRecord(deps, invoiceKind, request, invoice);
+      return { body, isReplayed: false };
+    }
     let answer: GatewayResponse<Voided>;
     try {
       const options = { idempotencyKey: `${id}:void` };
@@ -65,7 +71,7 @@ export async function voidInvoice(
       const failure = classifyActionFailure(error, { isResumed, isWrongState });
       if (failure === "unknown") {
         const problem = problems.gatewayProblem(error, invoice, "unknown");
-        throw await endWithUnknownOutcome(deps, invoiceKind, request, invoice, problem);
+        throw await endAsUnknown(deps, request, invoice, problem);
       }
       if (failure === "refused") throw problems.gatewayProblem(error, invoice);
       const current = await checkForVoid(deps, invoice, isResumed ? "unknown" : "refused");
@@ -77,7 +83,7 @@ export async function voidInvoice(
     }
     if (answer.body.success !== true) {
       const problem = problems.unclearAnswer(invoice, answer.statusCode);
-      throw await endWithUnknownOutcome(deps, invoiceKind, request, invoice, problem);
+      throw await endAsUnknown(deps, request, invoice, problem);
     }
     const key = storeReply(request, viewInvoice, new Date(deps.clock()));
     const voided = await applyVoid(deps, invoice, reason ?? null, key);
@@ -85,6 +91,19 @@ export async function voidInvoice(
   } catch (error) {
     throw await endWithError(deps, invoiceKind, request, begun.record, error);
   }
+}
+
+/** Returns the problem to throw. */
+async function endAsUnknown(
+  deps: RecordDeps,
+  request: KeyedRequest,
+  invoice: GatewayInvoice,
+  problem: ServiceError,
+): Promise<ServiceError> {
+  // A concurrent void or payment may have ended the invoice. It then keeps the time of its last check.
+  const keepLastCheck = ({ status, check_at }: GatewayInvoice) =>
+    isOpen(status) ? {} : { check_at };
+  return await endWithUnknownOutcome(deps, invoiceKind, request, invoice, problem, keepLastCheck);
 }
 
 function requireVoidable(invoice: GatewayInvoice): void {

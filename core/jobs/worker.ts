@@ -135,7 +135,7 @@ async function claim(
   const times = {
     now: new Date(now),
     dueBy: new Date(now + EARLY_MS),
-    leaseUntil: new Date(now + leaseMs),
+    leaseMs,
     holder: leaseHolder?.token() ?? null,
   };
   return await database.query((sql) => claimJob(sql, jobId, times), "claim job");
@@ -155,11 +155,10 @@ async function withLease<T>(deps: WorkerDeps, job: HeldJob, work: Promise<T>): P
   }
 }
 
-async function renew({ database, clock, log, leaseMs }: WorkerDeps, job: HeldJob): Promise<void> {
+async function renew({ database, log, leaseMs }: WorkerDeps, job: HeldJob): Promise<void> {
   try {
-    const until = new Date(clock() + leaseMs);
-    const isHeld = await database.query((sql) => renewLease(sql, job, until), "renew lease");
-    if (isHeld) job.lease_until = until;
+    const renewed = await database.query((sql) => renewLease(sql, job, leaseMs), "renew lease");
+    if (renewed) job.lease_until = renewed;
   } catch (error) {
     log.error("job_lease_not_renewed", error, { job: job.id, task: job.task });
   }

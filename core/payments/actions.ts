@@ -13,6 +13,7 @@ import {
   checkTimeAfterCall,
   classifyActionFailure,
   endWithError,
+  requireAsShown,
 } from "../records/act.ts";
 import {
   endWithUnknownOutcome,
@@ -113,21 +114,24 @@ async function act(
   const isResumed = begun.kind === "resume";
   try {
     let payment = begun.record;
-    if (isResumed) {
-      payment = await checkForAction(deps, payment, action.name, "unknown");
-      if (isDone(action, payment)) {
-        const body = await replyFromRecord(deps, paymentKind, request, payment);
-        return { body, isReplayed: false };
-      }
+    if (isResumed) payment = await checkForAction(deps, payment, action.name, "unknown");
+    const wasDone = (current: GatewayPayment) => isResumed && isDone(action, current);
+    if (!wasDone(payment)) {
+      requireAllowed(action, payment);
+      if (deps.gateway.breakerState("write") === "open") throw gatewayDownProblem();
+      payment = await requireTransaction(deps, payment, action.name);
+      payment = await changePayment(deps, payment, (current) => {
+        if (wasDone(current)) return null;
+        requireAsShown(paymentKind, request, current);
+        requireAllowed(action, current);
+        const check_at = checkTimeAfterCall(current, deps.clock());
+        return { set: { check_at }, key: storeProgress(request) };
+      });
     }
-    requireAllowed(action, payment);
-    if (deps.gateway.breakerState("write") === "open") throw gatewayDownProblem();
-    payment = await requireTransaction(deps, payment, action.name);
-    payment = await changePayment(deps, payment, (current) => {
-      requireAllowed(action, current);
-      const check_at = checkTimeAfterCall(current, deps.clock());
-      return { set: { check_at }, key: storeProgress(request) };
-    });
+    if (wasDone(payment)) {
+      const body = await replyFromRecord(deps, paymentKind, request, payment);
+      return { body, isReplayed: false };
+    }
     let answer: GatewayResponse<Transaction>;
     try {
       answer = await callGateway(deps.gateway, payment, action);

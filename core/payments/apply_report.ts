@@ -3,7 +3,7 @@
 import { constraintOf } from "../../db/database.ts";
 import type { GatewayNotification } from "../../db/notifications.ts";
 import type { GatewayPayment } from "../../db/payments.ts";
-import { GatewayAPIError, type GatewayError } from "../gateway/errors.ts";
+import { type GatewayError, unusableResponse } from "../gateway/errors.ts";
 import {
   buildFailure,
   decideChange,
@@ -68,9 +68,8 @@ async function changeOrThrowConflict(
     return await changePayment(deps, known, decideChange);
   } catch (cause) {
     if (constraintOf(cause) !== "payments_transaction_id_key") throw cause;
-    const error = new GatewayAPIError(
+    const error = unusableResponse(
       "The gateway reported a transaction that belongs to another payment",
-      { failure: "answered", outcome: "unknown" },
     );
     deps.log.error("transaction_of_another_payment", error, { payment_id: known.id });
     throw error;
@@ -108,8 +107,8 @@ const MINUTE = 60_000;
 const GRACE_MS = 15 * MINUTE;
 
 /**
- * DANA transactions cannot be found by order id, so a DANA charge that is not found may still exist. It
- * is given up only after a day, when the customer can no longer pay it.
+ * DANA transactions cannot be found by order id, so a DANA charge that is not found may still
+ * exist. It is given up only after a day, when the customer can no longer pay it.
  */
 const DANA_GRACE_MS = 25 * 60 * MINUTE;
 

@@ -198,6 +198,11 @@ async function sendCharge(
   payment: GatewayPayment,
   { kind, request }: { kind: "new" | "resend"; request: KeyedRequest },
 ): Promise<SentCharge> {
+  // If this process was paused, the charge may have been given up, and the customer may have paid by
+  // another one.
+  if (deps.clock() >= payment.sent_at.getTime() + UNANSWERED_CHECK_MS) {
+    return { kind: "unknown", problem: problems.sentTooLate(payment) };
+  }
   let answer: GatewayResponse<Transaction>;
   try {
     const payload = chargePayload(input, payment);
@@ -323,5 +328,5 @@ async function endAsUnknown(
 ): Promise<ServiceError> {
   const resentAt = request.isRetriedByJob ? retryAt(problem, deps.clock()) : null;
   const set = resentAt ? { sent_at: resentAt } : {};
-  return await endWithUnknownOutcome(deps, paymentKind, request, payment, problem, set);
+  return await endWithUnknownOutcome(deps, paymentKind, request, payment, problem, () => set);
 }

@@ -3,7 +3,7 @@
 import type { GatewayNotification } from "../../db/notifications.ts";
 import type { GatewayPayment } from "../../db/payments.ts";
 import type { Caller } from "../auth/caller.ts";
-import { GatewayAPIError, type GatewayOutcome, isTransactionNotFound } from "../gateway/errors.ts";
+import { type GatewayOutcome, isTransactionNotFound, unusableResponse } from "../gateway/errors.ts";
 import type { JsonObject } from "../gateway/json.ts";
 import type { GatewayResponse, Transaction } from "../gateway/responses.ts";
 import { MAX_CHECKS } from "../records/check_times.ts";
@@ -68,11 +68,10 @@ async function getById(
   try {
     const answer = await gateway.getStatus(transactionId);
     if (isAboutPayment(payment, answer.body)) return answer;
-    const error = new GatewayAPIError("The gateway's response is about another transaction", {
-      failure: "answered",
-      outcome: "unknown",
-      statusCode: answer.statusCode,
-    });
+    const error = unusableResponse(
+      "The gateway's response is about another transaction",
+      answer.statusCode,
+    );
     log.error("other_transaction", error, { payment_id: payment.id });
     throw error;
   } catch (error) {
@@ -92,8 +91,8 @@ export type FoundByOrder =
   | { kind: "other"; answer: GatewayResponse<Transaction> };
 
 /**
- * Looks for the transaction of a charge that was not answered. Throws a `GatewayError` if the gateway
- * gives no usable response.
+ * Looks for the transaction of a charge that was not answered. Throws a `GatewayError` if the
+ * gateway gives no usable response.
  */
 export async function findByOrder(
   deps: PaymentDeps,
@@ -104,11 +103,10 @@ export async function findByOrder(
     const answer = await gateway.getStatus(payment.order_id);
     const match = await matchTransaction(deps, payment, answer.body);
     if (match.kind !== "unclear") return { ...match, answer };
-    const error = new GatewayAPIError("The gateway's charge differs from the one that was sent", {
-      failure: "answered",
-      outcome: "unknown",
-      statusCode: answer.statusCode,
-    });
+    const error = unusableResponse(
+      "The gateway's charge differs from the one that was sent",
+      answer.statusCode,
+    );
     const { difference } = match;
     log.error("charge_differs", error, { payment_id: payment.id, difference });
     throw error;

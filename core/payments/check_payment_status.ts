@@ -2,14 +2,16 @@
 
 import type { GatewayJob } from "../../db/jobs.ts";
 import { findPayment } from "../../db/payment_statements.ts";
-import type { GatewayPayment, GatewayRefund } from "../../db/payments.ts";
+import type { GatewayPayment } from "../../db/payments.ts";
+import { isAccurate } from "../clock_check.ts";
 import { ServiceError } from "../errors.ts";
 import { PostponeJob, type Task } from "../jobs/task.ts";
+import { stopChecks } from "../records/change.ts";
 import { inOneMinute, UNANSWERED_CHECK_MS } from "../records/check_times.ts";
 import { giveUpCharge, graceEnd } from "./apply_report.ts";
 import { checkAtGateway } from "./check_at_gateway.ts";
-import { changePayment, type PaymentDeps } from "./payment_record.ts";
-import { isPendingAtBank } from "./merge_refunds.ts";
+import { type PaymentDeps, paymentKind } from "./payment_record.ts";
+import { isUnansweredRefund, requestEnd } from "./merge_refunds.ts";
 import { sendRefund } from "./refund.ts";
 
 const SOURCE = "check_payment_status";
@@ -37,9 +39,10 @@ export async function checkPaymentStatus(
 ): Promise<CheckResult | null> {
   const known = await deps.database.query((sql) => findPayment(sql, id), "find payment");
   if (!known) return null;
+  const readAt = deps.clock();
   const { payment, isFound } = await checkAtGateway(deps, known, SOURCE);
   const { transaction_status } = isFound
-    ? await resendPendingRefunds(deps, payment)
+    ? await resendPendingRefunds(deps, payment, readAt)
     : await endUnlistedCharge(deps, payment);
   return { transaction_status };
 }
@@ -49,21 +52,20 @@ async function endUnlistedCharge(
   deps: PaymentDeps,
   known: GatewayPayment,
 ): Promise<GatewayPayment> {
-  if (!isUnanswered(known)) {
-    return await changePayment(
-      deps,
-      known,
-      ({ check_at }) => check_at ? { set: { check_at: null } } : null,
-    );
-  }
+  if (!isUnanswered(known)) return await stopChecks(deps, paymentKind, known);
   const isGraceOver = deps.clock() >= graceEnd(known).getTime();
-  // With the key of another account, the gateway does not list the charge even if it was made.
-  if (isGraceOver && await deps.gateway.verifyAccount() !== "same") {
-    throw new PostponeJob(inOneMinute(deps.clock()));
-  }
+  if (isGraceOver && !await canGiveUp(deps)) throw new PostponeJob(inOneMinute(deps.clock()));
   const payment = isGraceOver ? await giveUpCharge(deps, known, SOURCE) : known;
   if (isUnanswered(payment)) throw new PostponeJob(graceEnd(payment));
   return payment;
+}
+
+/**
+ * If this machine's clock is ahead, the grace period may not be over yet. With the key of another
+ * account, the gateway does not list the charge even if it was made.
+ */
+async function canGiveUp({ clockCheck, gateway }: PaymentDeps): Promise<boolean> {
+  return isAccurate(await clockCheck.measure()) && await gateway.verifyAccount() === "same";
 }
 
 function isUnanswered({ transaction_id, transaction_status }: GatewayPayment): boolean {
@@ -74,16 +76,19 @@ function isUnanswered({ transaction_id, transaction_status }: GatewayPayment): b
 async function resendPendingRefunds(
   deps: PaymentDeps,
   known: GatewayPayment,
+  knownSince: number,
 ): Promise<GatewayPayment> {
   let payment = known;
+  let readAt = knownSince;
   const failures: unknown[] = [];
-  for (const { id } of known.refunds.filter(isUnknown)) {
+  for (const { id } of known.refunds.filter(isUnansweredRefund)) {
     try {
-      await resendRefund(deps, payment, id);
+      await resendRefund(deps, payment, readAt, id);
     } catch (error) {
       // A refund that fails must not stop the others.
       failures.push(error);
     }
+    readAt = deps.clock();
     payment = await deps.database.query((sql) => findPayment(sql, known.id), "find payment") ??
       payment;
   }
@@ -95,21 +100,22 @@ async function resendPendingRefunds(
 async function resendRefund(
   deps: PaymentDeps,
   payment: GatewayPayment,
+  readAt: number,
   refundId: string,
 ): Promise<void> {
   const refund = payment.refunds.find(({ id }) => id === refundId);
-  if (!refund || !isUnknown(refund)) return;
+  if (!refund || !isUnansweredRefund(refund)) return;
   // The request that created the refund may still be running.
-  const requestEnd = new Date(refund.updated_at.getTime() + UNANSWERED_CHECK_MS);
-  if (deps.clock() < requestEnd.getTime()) throw new PostponeJob(requestEnd);
+  const end = requestEnd(refund);
+  if (deps.clock() < end.getTime()) throw new PostponeJob(end);
+  // If this process was paused, the refund may have ended, and another one may be made.
+  if (deps.clock() >= readAt + UNANSWERED_CHECK_MS) {
+    throw new PostponeJob(inOneMinute(deps.clock()));
+  }
   try {
     await sendRefund(deps, { key: null, refundId, source: SOURCE, wasSentBefore: true }, payment);
   } catch (error) {
     // A final refusal is a result, too, and is stored with the refund.
     if (!(error instanceof ServiceError) || error.members.outcome !== "refused") throw error;
   }
-}
-
-function isUnknown(refund: GatewayRefund): boolean {
-  return refund.status === "pending" && !isPendingAtBank(refund);
 }

@@ -52,7 +52,7 @@ function expireJob(payment: JobSubject, now: Date): NewJob {
   return newJob(EXPIRE_STALE_PAYMENT, payment, payload, { runAt: now, now });
 }
 
-export function createExpireStalePayment(deps: PaymentDeps & ExpiryDeps): Task {
+export function createExpireStalePayment(deps: PaymentDeps): Task {
   return {
     retries: 3,
     firstDelayMs: 60_000,
@@ -62,7 +62,7 @@ export function createExpireStalePayment(deps: PaymentDeps & ExpiryDeps): Task {
 
 /** Throws a `GatewayError` if the gateway gives no usable response. */
 export async function expireStalePayment(
-  deps: PaymentDeps & ExpiryDeps,
+  deps: PaymentDeps,
   id: string,
 ): Promise<CheckResult | null> {
   const stored = await deps.database.query((sql) => findPayment(sql, id), "find payment");
@@ -87,7 +87,7 @@ async function learnGatewayTime(
   return (await checkAtGateway(deps, known, SOURCE)).payment;
 }
 
-async function isClockAccurate({ clockCheck, log }: PaymentDeps & ExpiryDeps): Promise<boolean> {
+async function isClockAccurate({ clockCheck, log }: PaymentDeps): Promise<boolean> {
   try {
     await requireAccurateClock(clockCheck);
     return true;

@@ -5,6 +5,7 @@
 
 import { readOrderUse } from "../../db/payment_statements.ts";
 import type { GatewayPayment } from "../../db/payments.ts";
+import { isAccurate } from "../clock_check.ts";
 import type { Transaction } from "../gateway/responses.ts";
 import { parseTransactionTime } from "../gateway/times.ts";
 import type { PaymentDeps } from "./payment_record.ts";
@@ -89,7 +90,7 @@ function hasExpectedAmount({ gross_amount, is_hold }: GatewayPayment, found: Tra
 
 /** For a transaction that names no payment but agrees with the charge that was sent. */
 async function decideWithoutReference(
-  { database }: PaymentDeps,
+  deps: PaymentDeps,
   payment: GatewayPayment,
   { order_id, transaction_id, transaction_time, metadata }: Transaction,
 ): Promise<TransactionMatch> {
@@ -99,8 +100,10 @@ async function decideWithoutReference(
   const createdAt = parseTransactionTime(transaction_time);
   if (order_id === null || !createdAt) return { kind: "unclear", difference: "incomplete" };
   if (order_id !== payment.order_id) return { kind: "other", difference: "order_id" };
-  if (!wasSentAround(payment, createdAt)) return { kind: "other", difference: "transaction_time" };
-  const use = await database.query(
+  if (!await wasSentAround(deps, payment, createdAt)) {
+    return { kind: "other", difference: "transaction_time" };
+  }
+  const use = await deps.database.query(
     (sql) => readOrderUse(sql, payment, transaction_id!),
     "read use of order id",
   );
@@ -115,9 +118,24 @@ async function decideWithoutReference(
 /** The clocks of this machine and of the gateway may differ by this much. */
 const CLOCK_TOLERANCE_MS = 2 * 60_000;
 
+/**
+ * Whether the charge may have been sent at this time of the gateway. If this machine's clock is known to
+ * be wrong, the payment's times are probably wrong by the same difference.
+ */
+async function wasSentAround(
+  { clockCheck }: PaymentDeps,
+  payment: GatewayPayment,
+  time: Date,
+): Promise<boolean> {
+  if (isWhileSent(payment, time.getTime())) return true;
+  const offsets = await clockCheck.measure();
+  if (isAccurate(offsets)) return false;
+  return isWhileSent(payment, time.getTime() + (offsets.gateway ?? offsets.database));
+}
+
 /** Whether the time lies between the first and the last time that the charge was sent. */
-function wasSentAround({ created_at, sent_at }: GatewayPayment, time: Date): boolean {
+function isWhileSent({ created_at, sent_at }: GatewayPayment, time: number): boolean {
   // The charge is first sent right after the payment is inserted.
-  return time.getTime() >= created_at.getTime() - CLOCK_TOLERANCE_MS &&
-    time.getTime() <= sent_at.getTime() + CLOCK_TOLERANCE_MS;
+  return time >= created_at.getTime() - CLOCK_TOLERANCE_MS &&
+    time <= sent_at.getTime() + CLOCK_TOLERANCE_MS;
 }

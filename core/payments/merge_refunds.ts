@@ -2,6 +2,7 @@
 
 import { v7 as uuidv7 } from "uuid";
 import type { GatewayPayment, GatewayRefund } from "../../db/payments.ts";
+import { UNANSWERED_CHECK_MS } from "../records/check_times.ts";
 import type { ListedRefund } from "./transaction.ts";
 
 /** A stored refund that the gateway has just accepted, even if the gateway does not list it yet. */
@@ -70,6 +71,19 @@ export const PENDING_AT_BANK = "201";
 /** Whether the bank still has to make an accepted refund, which must not be sent again. */
 export function isPendingAtBank({ status, status_code }: GatewayRefund): boolean {
   return status === "pending" && status_code === PENDING_AT_BANK;
+}
+
+/** Whether it is unknown if the gateway has accepted the refund. */
+export function isUnansweredRefund(refund: GatewayRefund): boolean {
+  return refund.status === "pending" && !isPendingAtBank(refund);
+}
+
+/**
+ * From this time on, the request that created the refund no longer sends it: the task
+ * `check_payment_status` does.
+ */
+export function requestEnd({ updated_at }: GatewayRefund): Date {
+  return new Date(updated_at.getTime() + UNANSWERED_CHECK_MS);
 }
 
 export function sumByStatus(refunds: GatewayRefund[], status: GatewayRefund["status"]): number {

@@ -17,7 +17,7 @@ import { UNANSWERED_CHECK_MS } from "../records/check_times.ts";
 import { createProblems } from "../records/problems.ts";
 import type * as records from "../records/record.ts";
 import type { PaymentStatus, State } from "./states.ts";
-import { type PaymentView, viewPayment } from "./views.ts";
+import { type PaymentView, shownOf, viewPayment } from "./views.ts";
 
 export type PaymentDeps = records.RecordDeps;
 
@@ -63,6 +63,7 @@ export const paymentKind: records.RecordKind<GatewayPayment, PaymentView> = {
   inserts: paymentInserts,
   writes: paymentWrites,
   view: viewPayment,
+  shownOf,
   stateOf: ({ transaction_status, fraud_status }) => ({
     status: transaction_status,
     fraud: fraud_status,

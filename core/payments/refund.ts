@@ -31,9 +31,8 @@ import { actAs } from "../records/record.ts";
 import { applyReport } from "./apply_report.ts";
 import type { Source } from "./decide_change.ts";
 import { checkForAction, requireTransaction } from "./check_at_gateway.ts";
-import { isPendingAtBank, PENDING_AT_BANK, sumByStatus } from "./merge_refunds.ts";
+import { isUnansweredRefund, PENDING_AT_BANK, requestEnd, sumByStatus } from "./merge_refunds.ts";
 import {
-  amountTooHigh,
   changePayment,
   checkPaymentJob,
   gatewayProblem,
@@ -41,19 +40,12 @@ import {
   type PaymentDeps,
   paymentKind,
   problemAbout,
+  problems,
   unclearAnswer,
 } from "./payment_record.ts";
-import { REFUNDABLE } from "./states.ts";
+import { type RefundInput, requireRefundable, reserveAmount } from "./reserve_refund.ts";
 import { matchesPayment, refundsOf } from "./transaction.ts";
 import { type PaymentView, type RefundView, viewPayment, viewRefund } from "./views.ts";
-
-export interface RefundInput {
-  /** Defaults to the full remaining amount. */
-  amount?: number;
-  reason?: string;
-  /** Refund synchronously through the bank, which not every bank supports. */
-  direct: boolean;
-}
 
 export interface RefundedPayment {
   payment: PaymentView;
@@ -98,87 +90,47 @@ async function startRefund(
   const payment = await requireTransaction(deps, known, "refund");
   const refund = { ...request, refundId: uuidv7() };
   const reserved = await reserveAmount(deps, refund, payment, input);
-  return await sendRefund(deps, { ...refund, source: "refund", wasSentBefore: false }, reserved);
+  const sent = { ...refund, source: "refund", wasSentBefore: false } as const;
+  // If this process was paused, the task may have ended the refund, and another one may be made.
+  if (deps.clock() >= requestEnd(refundIn(reserved, sent)).getTime()) {
+    throw await endAsUnknown(deps, sent, reserved, problems.sentTooLate(reserved));
+  }
+  return await sendRefund(deps, sent, reserved);
 }
 
-/** The earlier request may have made the refund, so the payment is checked at the gateway first. */
+/**
+ * The earlier request may have made the refund, so the payment is checked at the gateway first. A
+ * refund that was answered is not sent again.
+ */
 async function resumeRefund(
   deps: PaymentDeps,
   request: KeyedRequest,
   known: GatewayPayment,
   earlier: GatewayRefund,
 ): Promise<RefundedPayment> {
-  const payment = await checkForAction(deps, known, "refund", "unknown");
-  const refund = payment.refunds.find(({ id }) => id === earlier.id) ?? earlier;
-  if (refund.status === "denied") throw refundDenied(payment, refund);
-  // A refund that waits at the bank is not sent again: the gateway would answer that its key is in use,
-  // which looks like a refund that was made.
-  if (refund.status === "pending" && !isPendingAtBank(refund)) {
-    const sent = { refundId: refund.id, source: "refund", wasSentBefore: true } as const;
-    return await sendRefund(deps, { ...request, ...sent }, payment);
+  const sent = {
+    ...request,
+    refundId: earlier.id,
+    source: "refund",
+    wasSentBefore: true,
+  } as const;
+  let payment = await checkForAction(deps, known, "refund", "unknown");
+  if (isUnansweredRefund(refundIn(payment, sent))) {
+    const claimedAt = deps.clock();
+    // Fails if another request has taken over the key: that request sends the refund.
+    payment = await changePayment(deps, payment, () => ({ key: storeProgress(request) }));
+    if (isUnansweredRefund(refundIn(payment, sent))) {
+      if (deps.clock() >= claimedAt + UNANSWERED_CHECK_MS) {
+        throw await endAsUnknown(deps, sent, payment, problems.sentTooLate(payment));
+      }
+      return await sendRefund(deps, sent, payment);
+    }
   }
+  const refund = refundIn(payment, sent);
+  if (refund.status === "denied") throw refundDenied(payment, refund);
   const body = { payment: viewPayment(payment), refund: viewRefund(refund) };
   if (request.key) await finishKey(deps, request.key, { body });
   return body;
-}
-
-/**
- * Inserts the refund and reserves its amount before the call. Each reservation is valid only for the
- * version of the payment it was decided on, so reserved and refunded amounts never exceed the amount
- * paid.
- */
-async function reserveAmount(
-  deps: PaymentDeps,
-  request: KeyedRequest & { refundId: string },
-  known: GatewayPayment,
-  { amount, reason, direct }: RefundInput,
-): Promise<GatewayPayment> {
-  return await changePayment(deps, known, (payment) => {
-    requireRefundable(payment);
-    const now = new Date(deps.clock());
-    const { captured_amount, refunded_amount, reserved_amount } = payment;
-    const remaining = (captured_amount ?? 0) - refunded_amount - reserved_amount;
-    if (remaining <= 0) {
-      throw invalidState(payment, "The full amount is already refunded or being refunded.");
-    }
-    const wanted = amount ?? remaining;
-    if (wanted > remaining) throw amountTooHigh(payment, remaining, "the amount left to refund");
-    const refund: GatewayRefund = {
-      id: request.refundId,
-      payment_id: payment.id,
-      user_id: payment.user_id,
-      refund_key: request.refundId,
-      amount: wanted,
-      reason: reason ?? null,
-      is_direct: direct,
-      status: "pending",
-      status_code: null,
-      status_message: null,
-      created_by: deps.actor ?? null,
-      created_at: now,
-      updated_at: now,
-    };
-    return {
-      set: {
-        reserved_amount: reserved_amount + wanted,
-        check_at: new Date(now.getTime() + UNANSWERED_CHECK_MS),
-      },
-      refunds: [refund],
-      // Fails if another request has taken over the key: that request makes the refund.
-      key: storeProgress(request),
-    };
-  });
-}
-
-function requireRefundable(payment: GatewayPayment): void {
-  const status = payment.transaction_status;
-  if (REFUNDABLE.includes(status)) return;
-  throw invalidState(
-    payment,
-    status === "capture"
-      ? "A captured payment cannot be refunded before it is settled. Cancel it instead."
-      : `A payment with status ${status} cannot be refunded.`,
-  );
 }
 
 export interface RefundRequest extends KeyedRequest {

@@ -93,6 +93,13 @@ export function viewPayment(payment: GatewayPayment): PaymentView {
   };
 }
 
+/** What a form shows of a payment. An action of a form is refused if this has changed. */
+export function shownOf(payment: PaymentView): string {
+  const { transaction_status, fraud_status, refund_amount, refunds } = payment;
+  const open = refunds.filter(({ status }) => status === "pending").length;
+  return `${transaction_status} ${fraud_status ?? "-"} ${refund_amount} ${open}`;
+}
+
 /**
  * A full chargeback takes back all that was not refunded. Null: the gateway has not reported the
  * amount of a partial chargeback.

@@ -29,9 +29,22 @@ export async function beginAction<R extends GatewayRecord>(
   const claim = await keys.claimOrResume(deps, caller, requestKey, id);
   if (claim.kind === "replay") return claim;
   const { key, earlier } = claim;
-  const { isRetriedByJob } = requestKey;
-  const request = { key, refundId: earlier?.refundId ?? undefined, isRetriedByJob };
+  const { isRetriedByJob, shown } = requestKey;
+  const request = { key, refundId: earlier?.refundId ?? undefined, isRetriedByJob, shown };
   return { kind: earlier ? "resume" : "new", record, request };
+}
+
+/**
+ * Throws if the record is no longer as the form of the request showed it. Called by the decision about
+ * the write before the gateway call. So of two forms that are sent at the same moment, the one whose
+ * write comes second sees what the first one has written.
+ */
+export function requireAsShown<R extends GatewayRecord>(
+  { shownOf, view, problems }: RecordKind<R>,
+  { shown }: KeyedRequest,
+  current: R,
+): void {
+  if (shown !== undefined && shown !== shownOf(view(current))) throw problems.changed(current);
 }
 
 /**

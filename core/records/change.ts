@@ -24,6 +24,16 @@ export async function changeRecord<R extends GatewayRecord>(
   return changed ?? await serializeByKey(known.id, () => changeAgain(deps, kind, known, decide));
 }
 
+/** Stops the scheduled checks of a record. A notification can still change it. */
+export async function stopChecks<R extends GatewayRecord>(
+  deps: RecordDeps,
+  kind: RecordKind<R>,
+  known: R,
+): Promise<R> {
+  const set = { check_at: null } as Partial<R>;
+  return await changeRecord(deps, kind, known, ({ check_at }) => check_at ? { set } : null);
+}
+
 async function changeAgain<R extends GatewayRecord>(
   ...[deps, kind, known, decide]: Parameters<typeof changeRecord<R>>
 ): Promise<R> {

@@ -25,6 +25,11 @@ export type Insertion<R, View> =
   | { kind: "replay"; body: View }
   | { kind: "resume"; earlier: EarlierRecord<R> | null; request: KeyedRequest };
 
+/** The new record, or that of an earlier request with the same key, which is continued. */
+export type RecordClaim<R, View> =
+  | { kind: "replay"; body: View }
+  | { kind: "new" | "resume"; record: R; request: KeyedRequest };
+
 export interface RecordCreation<R> {
   caller: Caller;
   requestKey: keys.RequestKey | null;
@@ -109,12 +114,20 @@ export interface SentRecord extends GatewayRecord {
 const CALL_MS = 20_000;
 
 /**
+ * Whether the creation can still be sent for the first time. If this process was paused after it
+ * inserted the record, another instance may have sent the creation, and the gateway may have
+ * forgotten its idempotency key since.
+ */
+export function canStillSend({ sent_at }: SentRecord, windowMs: number, now: number): boolean {
+  return now - sent_at.getTime() < windowMs - CALL_MS;
+}
+
+/**
  * Whether sending the creation again is safe. After `windowMs` the gateway forgets the idempotency
  * key and would create a second object.
  */
-export function canResend({ sent_at }: SentRecord, windowMs: number, now: number): boolean {
-  const age = now - sent_at.getTime();
-  return age >= 0 && age < windowMs - CALL_MS;
+export function canResend(record: SentRecord, windowMs: number, now: number): boolean {
+  return now >= record.sent_at.getTime() && canStillSend(record, windowMs, now);
 }
 
 export interface CreationFailure {

@@ -14,6 +14,8 @@ export interface KeyedRequest {
   refundId?: string;
   /** A job repeats the request, so a temporary failure does not end the payment or refund. */
   isRetriedByJob?: boolean;
+  /** What the form of the request showed of the record; missing: the request has no form. */
+  shown?: string;
 }
 
 /** Stores the response body with the key, in the statement that changes the record. */
@@ -77,7 +79,7 @@ export async function replyFromRecord<R extends GatewayRecord, View extends obje
 
 /**
  * Ends a request whose outcome at the gateway is unknown: schedules a check, releases the key for a
- * retry, and returns the problem for the caller to throw.
+ * retry, and returns the problem for the caller to throw. `set` returns further members to change.
  */
 export async function endWithUnknownOutcome<R extends GatewayRecord>(
   deps: RecordDeps,
@@ -85,13 +87,13 @@ export async function endWithUnknownOutcome<R extends GatewayRecord>(
   request: KeyedRequest,
   record: R,
   problem: ServiceError,
-  set: Partial<R> = {},
+  set: (current: R) => Partial<R> = () => ({}),
 ): Promise<ServiceError> {
   const now = new Date(deps.clock());
   const job = kind.checkJob(record, now);
-  await changeRecord(deps, kind, record, () => ({
+  await changeRecord(deps, kind, record, (current) => ({
     // If the job is lost, a scheduled task finds the record by `check_at`.
-    set: { ...set, check_at: job.run_at },
+    set: { check_at: job.run_at, ...set(current) },
     jobs: [job],
     key: storeError(request, problem, now),
   }));

@@ -45,6 +45,13 @@ export function createProblems<R>(idsOf: (record: R) => object, stateOf: (record
     invalidState: (record: R, detail: string) =>
       problemAbout("invalid_state", record, "refused", { detail, members: { ...stateOf(record) } }),
 
+    /** The record is no longer as the form showed it. The console has its own text for this. */
+    changed: (record: R) =>
+      problemAbout("invalid_state", record, "refused", {
+        detail: "The record has changed since it was shown. Nothing was done.",
+        members: { ...stateOf(record), has_changed: true },
+      }),
+
     /** The gateway did not answer the creation and does not list the object yet. */
     notAtGatewayYet: (record: R, detail: string) =>
       problemAbout("invalid_state", record, "refused", {
@@ -73,6 +80,14 @@ export function createProblems<R>(idsOf: (record: R) => object, stateOf: (record
           "sent again, because that could create a second one. If the gateway created it, its " +
           "status changes when the gateway sends a notification: read it again before you " +
           "create another one.",
+      }),
+
+    /** This process was paused before the call; another instance may have acted meanwhile. */
+    sentTooLate: (record: R) =>
+      problemAbout("gateway_timeout", record, "unknown", {
+        detail:
+          "The service was paused before it could call the gateway. Read the resource later, or " +
+          "retry with the same Idempotency-Key.",
       }),
 
     /** Another request took over the key, because this request's instance seemed to be gone. */

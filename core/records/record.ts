@@ -11,6 +11,7 @@ import type { OwnerFilter, Resource } from "../../db/records.ts";
 import type { SubscriptionCharge, WriteResult } from "../../db/side_effects.ts";
 import { actorOf, type Caller, refuseViewers } from "../auth/caller.ts";
 import type { Clock } from "../clock.ts";
+import type { ClockCheck } from "../clock_check.ts";
 import type { GatewayClient } from "../gateway/client.ts";
 import type { KeyLifetime } from "../idempotency/keys.ts";
 import type { Log } from "../log.ts";
@@ -22,6 +23,8 @@ export interface RecordDeps extends KeyLifetime {
   database: Database;
   gateway: GatewayClient;
   clock: Clock;
+  /** Shows whether `clock` is right. */
+  clockCheck: ClockCheck;
   /** This instance as the holder of idempotency keys and jobs. */
   leaseHolder: LeaseHolder;
   log: Log;
@@ -65,6 +68,8 @@ export interface RecordKind<R extends GatewayRecord, View extends object = objec
   writes: Batched<RecordWrite<R>, WriteResult>;
   /** The record as API responses and events show it. */
   view(record: R): View;
+  /** What a form shows of the record. An action of a form is refused if this has changed. */
+  shownOf(view: View): string;
   stateOf(record: R): State;
   /** Returns the changed record; `buildWrite` sets `event_count` and `updated_at`. */
   apply(current: R, change: Change<R>): R;

@@ -1,15 +1,17 @@
 /**
- * The exports of payments, refunds and invoices. An export reads the pages of an API list, so it
- * has the filters of that list.
+ * The exports of payments, refunds, invoices and differences of a reconciliation. An export reads the
+ * pages of an API list, so it has the filters of that list.
  */
 
 import type { Database } from "../../db/database.ts";
 import { listOwners, listPaymentsByIds } from "../../db/exports.ts";
 import { type Caller, canReadAll } from "../auth/caller.ts";
 import type { InvoiceView } from "../invoices/views.ts";
+import type { PaymentDeps } from "../payments/payment_record.ts";
 import { type PaymentView, type RefundDetailsView, viewPayment } from "../payments/views.ts";
 import type { Cell } from "./csv.ts";
-import type { ExportSource } from "./export_stream.ts";
+import { EXPORT_PAGE, type ExportSource } from "./export_stream.ts";
+import { type DifferenceFilter, type DifferenceView, listDifferences } from "./reconciliations.ts";
 
 /** Reads a page of a list. `after` is where the page begins; null: at the newest item. */
 export type ReadList<Item, Cursor> = (after: Cursor | null) => Promise<ListPage<Item, Cursor>>;
@@ -143,6 +145,40 @@ export function exportInvoices<Cursor>(
     table: "invoices",
     columns: INVOICE_COLUMNS,
   });
+}
+
+const DIFFERENCE_COLUMNS = [
+  "line",
+  "result",
+  "kind",
+  "order_id",
+  "transaction_id",
+  "amount",
+  "status",
+  "date",
+  "payment_id",
+  "refund_id",
+  "known_amount",
+  "known_status",
+  "resolved_at",
+  "resolved_by",
+] as const satisfies (keyof DifferenceView)[];
+
+export function exportDifferences(
+  deps: PaymentDeps,
+  caller: Caller,
+  id: string,
+  filter: Pick<DifferenceFilter, "result" | "isResolved">,
+): Omit<ExportSource<number>, "hasByteOrderMark"> {
+  return {
+    columns: DIFFERENCE_COLUMNS,
+    async readPage(after) {
+      const page = { ...filter, after, limit: EXPORT_PAGE };
+      const { differences, next } = await listDifferences(deps, caller, id, page);
+      const rows = differences.map((each) => cellsOf(each, DIFFERENCE_COLUMNS));
+      return { rows, next: next === null ? null : Number(next) };
+    },
+  };
 }
 
 /** Exports the items of a list, with their owners, which the list does not return. */

@@ -68,7 +68,7 @@ interface Run {
   /** As it is stored; each transaction that changes it replaces it. */
   summary: db.ReconciliationSummary;
   /** The number of the last line that has been compared. */
-  comparedTo: number;
+  lastComparedLine: number;
   /** Whether the rest is left to the next run. */
   isOver(): boolean;
 }
@@ -88,7 +88,7 @@ export function createReconcile(deps: PaymentDeps): Task {
         deps,
         file,
         summary: file.summary!,
-        comparedTo: file.compared_to,
+        lastComparedLine: file.compared_to,
         isOver: () => stopping.aborted || performance.now() > deadline,
       };
       const hasEnded = file.status === "succeeded" || await compareFile(run);
@@ -114,7 +114,7 @@ async function compareFile(run: Run): Promise<boolean> {
 async function write<T>(run: Run, work: (sql: Sql) => Promise<T>, name: string): Promise<T> {
   const { deps: { database, clock }, file: { id } } = run;
   return await database.transaction(async (sql) => {
-    const progress = { comparedTo: run.comparedTo, searched: run.summary.searched };
+    const progress = { lastComparedLine: run.lastComparedLine, searched: run.summary.searched };
     const isCurrent = await db.lockProgress(sql, id, progress);
     if (!isCurrent) throw new PostponeJob(new Date(clock()));
     return await work(sql);
@@ -125,7 +125,7 @@ async function compareLines(run: Run): Promise<boolean> {
   const { deps: { database }, file: { id } } = run;
   while (!run.isOver()) {
     const batch = await database.query(
-      (sql) => lines.listLines(sql, id, run.comparedTo, BATCH),
+      (sql) => lines.listLines(sql, id, run.lastComparedLine, BATCH),
       "list lines",
     );
     if (batch.length === 0) return true;
@@ -148,8 +148,20 @@ async function compareBatch(
   const candidates = await lines.findCandidates(sql, batch);
   const byLine = new Map(candidates.map((each) => [each.line, each]));
   const paymentIds = [...new Set(candidates.map((each) => each.id))];
-  const used = new Set(await lines.listUsedRefunds(sql, id, paymentIds));
-  return batch.map((line) => ({ ...line, ...compareLine(line, byLine.get(line.line), used) }));
+  const earlier = Map.groupBy(
+    await lines.listCompared(sql, id, paymentIds),
+    ({ payment_id }) => payment_id,
+  );
+  return batch.map((line) => {
+    const candidate = byLine.get(line.line);
+    const samePayment = earlier.get(candidate?.id ?? null) ?? [];
+    const compared = { ...line, ...compareLine(line, candidate, samePayment) };
+    if (lines.isCompared(compared)) {
+      samePayment.push(compared);
+      earlier.set(compared.payment_id, samePayment);
+    }
+    return compared;
+  });
 }
 
 /**
@@ -160,12 +172,12 @@ async function storeProgress(
   run: Run,
   sql: Sql,
   summary: db.ReconciliationSummary,
-  comparedTo = run.comparedTo,
+  lastComparedLine = run.lastComparedLine,
 ): Promise<void> {
   const { missing_there: _, ...ofLines } = summary.results;
-  const comparedLines = Object.values(ofLines).reduce((sum, count) => sum + count, 0);
-  await db.storeProgress(sql, run.file, { comparedTo, comparedLines, summary });
-  Object.assign(run, { summary, comparedTo });
+  const comparedLines = Object.values(ofLines).reduce((sum, count = 0) => sum + count, 0);
+  await db.storeProgress(sql, run.file, { lastComparedLine, comparedLines, summary });
+  Object.assign(run, { summary, lastComparedLine });
 }
 
 /** Stores the payments that were settled on the days of the file, but are not in it. */

@@ -15,10 +15,11 @@ import { formatMoney } from "../money.ts";
 import { readPage } from "../page.ts";
 import type { PaymentDeps } from "../payments/payment_record.ts";
 import { confirmChecks, newReconcileJob, queueAgain } from "./reconcile.ts";
-import { type ColumnNames, readReport } from "./report_file.ts";
+import { type ColumnNames, readReport, type ReportColumn } from "./report_file.ts";
 
 export { type DifferenceResult, DIFFERENCES } from "../../db/reconciliations.ts";
 export { RECONCILIATION_STATUSES } from "../../db/reconciliations.ts";
+export type { DifferenceFilter } from "../../db/reconciliation_lines.ts";
 
 export const MAX_FILE_BYTES = 64 * 1024 * 1024;
 
@@ -126,8 +127,10 @@ async function storeLines(
     batch = [];
     await database.query((sql) => lines.insertLines(sql, id, stored), "insert lines");
   };
-  for await (const { hasSettlementDay, ...line } of readReport(counted, columns)) {
+  let found: readonly ReportColumn[] | undefined;
+  for await (const { hasSettlementDay, columns: used, ...line } of readReport(counted, columns)) {
     lineCount++;
+    found = used;
     hasSettlementDays ||= hasSettlementDay;
     addToDay(days, line);
     batch.push(line);
@@ -140,11 +143,13 @@ async function storeLines(
       matched: 0,
       amount_differs: 0,
       status_differs: 0,
+      listed_twice: 0,
       missing_here: 0,
       missing_there: hasSettlementDays ? 0 : null,
     },
     // Lines without a time come last.
     days: [...dates, null].flatMap((day) => days.get(day) ?? []),
+    columns: found,
     searched: null,
   };
   const [firstDay = null, lastDay = null] = [dates[0], dates.at(-1)];
@@ -178,13 +183,14 @@ export function tooLarge(): ServiceError {
 export type ReconciliationView = ReturnType<typeof view>;
 
 function view(reconciliation: db.Reconciliation) {
-  const { results, days } = reconciliation.summary!;
+  const { results, days, columns = null } = reconciliation.summary!;
   const { queued_checks, created_at, finished_at, ...summary } = viewSummary({
     ...reconciliation,
     results,
   });
   return {
     ...summary,
+    columns: columns as ReportColumn[] | null,
     days: reconciliation.status !== "succeeded" ? null : days.map((day) => ({
       date: day.date,
       lines: day.lines,
@@ -213,6 +219,7 @@ function viewSummary(reconciliation: db.ListedReconciliation) {
     last_day: reconciliation.last_day,
     results: status !== "succeeded" ? null : {
       ...results,
+      listed_twice: results.listed_twice ?? null,
       missing_there: first_day === null ? null : results.missing_there,
     },
     open_differences: status !== "succeeded" ? null : differences - resolved_count,

@@ -25,6 +25,8 @@ const TRANSACTION_TIMES = ["transactiontime", "transactiondate"];
 export interface ReportLine extends FileLine {
   /** False: `day` is null, or the day of the transaction. */
   hasSettlementDay: boolean;
+  /** The columns of the file that are used; the same for each line. */
+  columns: readonly ReportColumn[];
 }
 
 export { LINE_KINDS } from "../../db/reconciliation_lines.ts";
@@ -72,11 +74,13 @@ export async function* readReport(
   source.pipe(parser);
   let width = 0;
   let hasSettlementTimes = false;
+  let found: ReportColumn[] = [];
   try {
     for await (const { record, info } of parser as AsyncIterable<ParsedRecord>) {
       const line = info.lines;
       if (columns === null) {
         columns = findColumns(record, names);
+        found = [...columns.keys()];
         width = record.length;
         const timeHeader = record[columns.get("time") ?? -1] ?? "";
         hasSettlementTimes = !TRANSACTION_TIMES.includes(normalize(timeHeader));
@@ -89,7 +93,8 @@ export async function* readReport(
       const read = readLine(record, columns, line);
       if (typeof read === "string") fail(line, read);
       else if (errors.length === 0) {
-        yield { ...read, hasSettlementDay: hasSettlementTimes && read.day !== null };
+        const hasSettlementDay = hasSettlementTimes && read.day !== null;
+        yield { ...read, hasSettlementDay, columns: found };
       }
     }
   } catch (error) {
@@ -266,7 +271,10 @@ const UNPAID = ["pending", "authorize", "deny", "cancel", "expire", "failure"];
 
 const PAID = ["settlement", "capture", "payment", "success", "sale"];
 
-/** Null: unknown. The type of a line that is not paid can still be `Payment`. */
+/**
+ * Null: unknown. The type of a line that is not paid can still be `Payment`, and so can that of a line
+ * that takes the money back.
+ */
 function kindOf(
   type: string | null,
   status: string | null,
@@ -278,7 +286,9 @@ function kindOf(
   if (name.includes("refund")) return "refund";
   if (UNPAID.includes(name)) return "status";
   if (!PAID.includes(name)) return null;
-  return status !== null && UNPAID.includes(status) ? "status" : "settlement";
+  if (status !== null && UNPAID.includes(status)) return "status";
+  if (amount >= 0) return "settlement";
+  return status?.includes("chargeback") ? "chargeback" : "refund";
 }
 
 /** Reads `44000.00`, `44,000.00`, `44.000,00`, `-880.5`; null: invalid, or too many digits. */

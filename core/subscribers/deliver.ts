@@ -11,6 +11,7 @@ import {
   markSkipped,
   SKIPPED,
 } from "../../db/jobs.ts";
+import { isSubscriberRegistered } from "../../db/subscribers.ts";
 import type { Clock } from "../clock.ts";
 import { viewEvent } from "../events/read.ts";
 import { PostponeJob, type Task, type Tasks } from "../jobs/task.ts";
@@ -28,7 +29,10 @@ const LIMIT_MS = 30_000;
 /** How long to wait before checking again whether an earlier delivery of the resource is over. */
 const ORDER_WAIT_MS = 1_000;
 
-/** How long a delivery waits for an instance with the subscriber, and the time between two tries. */
+/**
+ * How long a delivery waits at least for an instance with the subscriber, and the time between two
+ * tries. Needed for instances of an earlier version, and for commands: they do not register subscribers.
+ */
 const UNKNOWN_SUBSCRIBER_MS = 3_600_000;
 const UNKNOWN_SUBSCRIBER_RETRY_MS = 60_000;
 
@@ -105,16 +109,20 @@ async function enqueueNext(
 }
 
 /**
- * For subscribers that this instance does not have. During a rollout another instance may have the
- * subscriber; if none does within an hour, it was removed and the job fails.
+ * For subscribers that this instance does not have. The job waits while the subscriber is registered:
+ * another instance has it, or had it less than an hour ago. Otherwise it was removed, and the job fails.
  */
-function unknownSubscriberTask({ clock }: DeliverDeps): Task {
+function unknownSubscriberTask({ database, clock }: DeliverDeps): Task {
   return {
     retries: 0,
     firstDelayMs: 0,
-    run({ task, created_at }) {
+    async run({ task, created_at }) {
       const now = clock();
-      if (now < created_at.getTime() + UNKNOWN_SUBSCRIBER_MS) {
+      const isRegistered = await database.query(
+        (sql) => isSubscriberRegistered(sql, task),
+        "find subscriber",
+      );
+      if (isRegistered || now < created_at.getTime() + UNKNOWN_SUBSCRIBER_MS) {
         throw new PostponeJob(new Date(now + UNKNOWN_SUBSCRIBER_RETRY_MS));
       }
       throw new Error(`There is no subscriber "${task.slice(DELIVER.length)}"`);

@@ -11,6 +11,7 @@ import {
   checkTimeAfterCall,
   classifyActionFailure,
   endWithError,
+  requireAsShown,
 } from "../records/act.ts";
 import { changeRecord } from "../records/change.ts";
 import {
@@ -90,30 +91,33 @@ async function act(
   const isResumed = begun.kind === "resume";
   try {
     let subscription = begun.record;
-    if (isResumed) {
-      subscription = await checkForAction(deps, subscription, action, "unknown");
-      if (isDone(action, subscription)) {
-        const body = await replyFromRecord(deps, subscriptionKind, request, subscription);
-        return { body, isReplayed: false };
-      }
-    }
-    requireAllowed(action, subscription);
-    if (deps.gateway.breakerState("write") === "open") throw gatewayDownProblem();
-    if (subscription.gateway_subscription_id === null) {
-      const detail = "The gateway has not confirmed this subscription yet. Retry later.";
-      throw problems.notAtGatewayYet(subscription, detail);
-    }
-    if (!isResumed && omitsSentFields(action)) {
-      subscription = await checkForAction(deps, subscription, action, "refused");
-    }
     let unanswered = null as SubscriptionAction | null;
-    subscription = await changeRecord(deps, subscriptionKind, subscription, (current) => {
-      requireAllowed(action, current);
-      unanswered = current.intent;
-      const check_at = checkTimeAfterCall(current, deps.clock());
-      const set = action.name === "update" ? { check_at } : { intent: action.name, check_at };
-      return { set, key: storeProgress(request) };
-    });
+    if (isResumed) subscription = await checkForAction(deps, subscription, action, "unknown");
+    const wasDone = (current: GatewaySubscription) => isResumed && isDone(action, current);
+    if (!wasDone(subscription)) {
+      requireAllowed(action, subscription);
+      if (deps.gateway.breakerState("write") === "open") throw gatewayDownProblem();
+      if (subscription.gateway_subscription_id === null) {
+        const detail = "The gateway has not confirmed this subscription yet. Retry later.";
+        throw problems.notAtGatewayYet(subscription, detail);
+      }
+      if (!isResumed && omitsSentFields(action)) {
+        subscription = await checkForAction(deps, subscription, action, "refused");
+      }
+      subscription = await changeRecord(deps, subscriptionKind, subscription, (current) => {
+        if (wasDone(current)) return null;
+        requireAsShown(subscriptionKind, request, current);
+        requireAllowed(action, current);
+        unanswered = current.intent;
+        const check_at = checkTimeAfterCall(current, deps.clock());
+        const set = action.name === "update" ? { check_at } : { intent: action.name, check_at };
+        return { set, key: storeProgress(request) };
+      });
+    }
+    if (wasDone(subscription)) {
+      const body = await replyFromRecord(deps, subscriptionKind, request, subscription);
+      return { body, isReplayed: false };
+    }
     let answer: GatewayResponse<Message>;
     try {
       answer = await callGateway(deps.gateway, action, subscription);

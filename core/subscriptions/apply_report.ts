@@ -1,4 +1,7 @@
-/** Applies the gateway's reports to subscriptions. No other code changes the state of a subscription. */
+/**
+ * Applies the gateway's reports to subscriptions. No other code changes the state of a
+ * subscription.
+ */
 
 import { codeOf, UNIQUE_VIOLATION } from "../../db/database.ts";
 import type { GatewayPayment } from "../../db/payments.ts";
@@ -52,7 +55,8 @@ export async function applyReport(
     const { status, intent } = current;
     // An action that the gateway has not answered yet takes precedence over the report.
     const to = intent === null ? states.statusAfterReport(status, reported) : status;
-    // A cancelled subscription stays cancelled: if the gateway reports it as active, cancel it again.
+    // A cancelled subscription stays cancelled: if the gateway reports it as active, cancel it
+    // again.
     const isReactivated = status === "cancelled" && reported === "active" && intent === null;
     const change = changeStatus(current, to, source, now);
     const next = { ...change?.set, intent: isReactivated ? "cancel" as const : intent };
@@ -81,9 +85,10 @@ export async function applyAction(
     const now = new Date(deps.clock());
     const target = states.stateAfter(action);
     // A check may have found the subscription inactive before this response arrived.
-    const isEndedByAction = action !== "enable" && current.status === "inactive";
-    // A concurrent request may have done the same action first, and a later action may have undone it.
-    const isStillWanted = isEndedByAction ||
+    const isInactiveByAction = action !== "enable" && current.status === "inactive";
+    // A concurrent request may have done the same action first, and a later action may have undone
+    // it.
+    const isStillWanted = isInactiveByAction ||
       (current.intent === action && states.allows(current.status, action));
     const to = isStillWanted ? target : current.status;
     // The gateway may have executed the later action before this one: repeat the action that led
@@ -150,9 +155,9 @@ function changeStatus(
   now: Date,
 ): Change<GatewaySubscription> | null {
   if (to === current.status) return null;
-  const isEnded = to === "disabled" || to === "cancelled";
+  const isStopped = to === "disabled" || to === "cancelled";
   return {
-    set: { ended_at: isEnded ? now : null },
+    set: { ended_at: isStopped ? now : null },
     transition: {
       to: { status: to, fraud: null },
       events: states.eventsOf(current.status, to),
@@ -189,13 +194,13 @@ function validCount(number: number | null | undefined): number | null {
 const CHECK_INTERVAL_MS = 30 * 60_000;
 
 /** How long to check after `disable` and `cancel`: after `disable`, scheduled retries still run. */
-export const CHECKED_AFTER_END_MS = 7 * 24 * 3_600_000;
+export const CHECKED_AFTER_STOP_MS = 7 * 24 * 3_600_000;
 
 /** Null: no check is needed, because the gateway does not change the subscription any more. */
 function checkTime({ status, intent, ended_at }: GatewaySubscription, now: Date): Date | null {
   // An action that the gateway has not answered is repeated by the checks.
   const isOver = intent === null && (status === "failed" ||
-    (ended_at !== null && now.getTime() > ended_at.getTime() + CHECKED_AFTER_END_MS));
+    (ended_at !== null && now.getTime() > ended_at.getTime() + CHECKED_AFTER_STOP_MS));
   return isOver ? null : new Date(now.getTime() + CHECK_INTERVAL_MS);
 }
 

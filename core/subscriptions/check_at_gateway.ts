@@ -3,10 +3,10 @@
 import { type GatewaySubscription, listUnrecordedCharges } from "../../db/subscriptions.ts";
 import type { Caller } from "../auth/caller.ts";
 import {
-  GatewayAPIError,
   GatewayError,
   isResourceNotFound,
   isTransactionNotFound,
+  unusableResponse,
 } from "../gateway/errors.ts";
 import type { JsonObject } from "../gateway/json.ts";
 import type { GatewayResponse, Subscription } from "../gateway/responses.ts";
@@ -56,11 +56,7 @@ async function requestSubscription(
   try {
     const answer = await gateway.getSubscription(subscription.gateway_subscription_id!);
     if (matchesSubscription(subscription, answer.body)) return answer;
-    const error = new GatewayAPIError(UNUSABLE_RESPONSE, {
-      failure: "answered",
-      outcome: "unknown",
-      statusCode: answer.statusCode,
-    });
+    const error = unusableResponse(UNUSABLE_RESPONSE, answer.statusCode);
     log.error("other_subscription", error, fields);
     throw error;
   } catch (error) {
@@ -143,11 +139,7 @@ async function adoptCharge(
 ): Promise<GatewaySubscription> {
   const { body: answer, statusCode } = await deps.gateway.getStatus(transactionId);
   if (answer.transaction_id !== transactionId || !canAdopt(answer)) {
-    throw new GatewayAPIError("The gateway's response is about another charge", {
-      failure: "answered",
-      outcome: "unknown",
-      statusCode,
-    });
+    throw unusableResponse("The gateway's response is about another charge", statusCode);
   }
   const report = { answer, source: "check_subscription_status" } as const;
   const { payment } = await adoptTransaction(deps, report, linkToSubscription(subscription));

@@ -8,10 +8,10 @@ import {
   listUnrecordedCharges,
   recordCheck,
 } from "../../db/subscriptions.ts";
-import { GatewayAPIError, GatewayError, isResourceNotFound } from "../gateway/errors.ts";
+import { GatewayError, isResourceNotFound, unusableResponse } from "../gateway/errors.ts";
 import type { Subscription } from "../gateway/responses.ts";
 import { PostponeJob, type Task } from "../jobs/task.ts";
-import { changeRecord } from "../records/change.ts";
+import { stopChecks } from "../records/change.ts";
 import { inOneMinute, PROPAGATION_MS } from "../records/check_times.ts";
 import type { RecordDeps } from "../records/record.ts";
 import { callForAction, confirmsAction, removeIntent } from "./actions.ts";
@@ -69,7 +69,9 @@ export async function checkSubscriptionStatus(
   return { status: subscription.status };
 }
 
-/** Postpones the job while a recent payment does not show on the subscription at the gateway yet. */
+/**
+ * Postpones the job while a recent payment does not show on the subscription at the gateway yet.
+ */
 async function requireCharge({ database, clock }: RecordDeps, paymentId: string): Promise<void> {
   const now = clock();
   const payment = await database.query((sql) => findPayment(sql, paymentId), "find payment");
@@ -95,12 +97,7 @@ async function findUnanswered(
     return (await applyReport(deps, subscription, report)).subscription;
   }
   // From now on, only a notification can show that the gateway created the subscription.
-  return await changeRecord(
-    deps,
-    subscriptionKind,
-    subscription,
-    ({ check_at }) => check_at ? { set: { check_at: null } } : null,
-  );
+  return await stopChecks(deps, subscriptionKind, subscription);
 }
 
 /** Null: the gateway has no such subscription. */
@@ -126,11 +123,10 @@ async function repeatAction(
   try {
     const answer = await callForAction(deps.gateway, intent, subscription);
     if (confirmsAction(answer)) return await applyAction(deps, subscription, intent);
-    throw new GatewayAPIError(`The gateway's response did not say whether ${intent} succeeded`, {
-      failure: "answered",
-      outcome: "unknown",
-      statusCode: answer.statusCode,
-    });
+    throw unusableResponse(
+      `The gateway's response did not say whether ${intent} succeeded`,
+      answer.statusCode,
+    );
   } catch (error) {
     if (!(error instanceof GatewayError) || error.outcome !== "refused") throw error;
     // Only 400 refuses the action itself. Other codes, such as 401, refuse the call.

@@ -12,10 +12,12 @@ import { YEARS_RULE } from "../input_fields.ts";
 import { UNANSWERED_CHECK_MS } from "../records/check_times.ts";
 import {
   canResend,
+  canStillSend,
   classifyFailure,
   type EarlierRecord,
   endWithoutAnswer,
   insertRecord,
+  type RecordClaim,
   type RecordCreation,
   requireGateway,
 } from "../records/create.ts";
@@ -46,14 +48,15 @@ export async function createSubscription(
   await requireGateway(deps, caller, requestKey);
   const claim = await claimSubscription(deps, caller, input, requestKey);
   if (claim.kind === "replay") return { body: claim.body, isReplayed: true };
-  const { subscription, request } = claim;
+  const { record: subscription, request } = claim;
   const wasSentBefore = claim.kind === "resume";
   try {
     if (wasSentBefore && subscription.status !== "pending") {
       const body = await replyFromRecord(deps, subscriptionKind, request, subscription);
       return { body, isReplayed: false };
     }
-    if (wasSentBefore && !canResend(subscription, RESEND_WINDOW_MS, deps.clock())) {
+    const canSend = wasSentBefore ? canResend : canStillSend;
+    if (!canSend(subscription, RESEND_WINDOW_MS, deps.clock())) {
       throw await endWithoutAnswer(deps, subscriptionKind, request, subscription);
     }
     const sent = await sendSubscription(deps, input, request, subscription, wasSentBefore);
@@ -83,29 +86,22 @@ async function requireStartTime(
   throw invalidField("start_time", "must be in the future");
 }
 
-type SubscriptionClaim =
-  | { kind: "replay"; body: SubscriptionView }
-  | { kind: "new"; subscription: GatewaySubscription; request: KeyedRequest }
-  | { kind: "resume"; subscription: GatewaySubscription; request: KeyedRequest };
-
 /** Inserts the subscription, or finds the one that an earlier request with the same key inserted. */
 async function claimSubscription(
   deps: RecordDeps,
   caller: Caller,
   input: SubscriptionInput,
   requestKey: RequestKey | null,
-): Promise<SubscriptionClaim> {
+): Promise<RecordClaim<GatewaySubscription, SubscriptionView>> {
   let replaces: EarlierRecord<GatewaySubscription> | null = null;
   for (;;) {
     const record = newSubscription(input, caller.userId, new Date(deps.clock()));
     const insert: RecordCreation<GatewaySubscription> = { caller, requestKey, record, replaces };
     const inserted = await insertRecord(deps, subscriptionKind, insert);
-    if (inserted.kind === "replay") return inserted;
-    const { request } = inserted;
-    if (inserted.kind === "new") return { kind: "new", subscription: record, request };
+    if (inserted.kind !== "resume") return inserted;
     const earlier: EarlierRecord<GatewaySubscription> | null = inserted.earlier;
     if (earlier?.record && earlier.record.status !== "failed") {
-      return { kind: "resume", subscription: earlier.record, request };
+      return { kind: "resume", record: earlier.record, request: inserted.request };
     }
     replaces = earlier;
   }

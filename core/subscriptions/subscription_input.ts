@@ -143,8 +143,8 @@ export const SubscriptionUpdateSchema = omitNulls(object({
   amount: commonFields.amount.optional(),
   interval: commonFields.interval.optional().openapi({
     description:
-      "New length of a cycle, in `interval_unit` (the unit cannot be changed). The new " +
-      "length applies from the cycle after the next.",
+      "New length of a cycle, in `interval_unit` (the unit cannot be changed). The next cycle " +
+      "still starts at `next_execution_at`, and is the first one with the new length.",
   }),
   retry_schedule: RetryScheduleSchema.optional(),
   gopay_account_id: accountId.optional(),

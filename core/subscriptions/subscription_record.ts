@@ -16,7 +16,7 @@ import { UNANSWERED_CHECK_MS } from "../records/check_times.ts";
 import { createProblems } from "../records/problems.ts";
 import type { RecordKind } from "../records/record.ts";
 import type { SubscriptionStatus } from "./states.ts";
-import { type SubscriptionView, viewSubscription } from "./views.ts";
+import { shownOf, type SubscriptionView, viewSubscription } from "./views.ts";
 
 export const problems = createProblems<GatewaySubscription>(
   ({ id }) => ({ subscription_id: id }),
@@ -36,6 +36,7 @@ export const subscriptionKind: RecordKind<GatewaySubscription, SubscriptionView>
   inserts: subscriptionInserts,
   writes: subscriptionWrites,
   view: viewSubscription,
+  shownOf,
   stateOf: ({ status }) => ({ status, fraud: null }),
   apply: (current, { set, transition }) => ({
     ...current,

@@ -4,18 +4,18 @@ import { insertJobs, JOB_RANKS } from "../../db/jobs.ts";
 import { listSubscriptionsToCheck } from "../../db/subscriptions.ts";
 import { type EnqueueDeps, enqueueInBatches, MAX_WAITING } from "../jobs/enqueue_checks.ts";
 import { CHECK_SUBSCRIPTION_STATUS } from "../jobs/task_names.ts";
-import { CHECKED_AFTER_END_MS } from "./apply_report.ts";
+import { CHECKED_AFTER_STOP_MS } from "./apply_report.ts";
 import { checkSubscriptionJob } from "./subscription_record.ts";
 
 /**
- * Returns how many checks were enqueued. Subscriptions whose last check is oldest come first, so that
- * the next run continues with the others if there are too many for one run.
+ * Returns how many checks were enqueued. Subscriptions whose last check is oldest come first, so
+ * that the next run continues with the others if there are too many for one run.
  */
 export async function syncSubscriptionStatus(deps: EnqueueDeps): Promise<number> {
   const { database, clock } = deps;
   const now = new Date(clock());
   const list = {
-    endedSince: new Date(now.getTime() - CHECKED_AFTER_END_MS),
+    stoppedSince: new Date(now.getTime() - CHECKED_AFTER_STOP_MS),
     limit: MAX_WAITING,
   };
   // Listed once: until the subscriptions are checked, each listing would return the same ones.

@@ -29,3 +29,9 @@ export function viewSubscription(subscription: GatewaySubscription) {
     updated_at: subscription.updated_at.toISOString(),
   };
 }
+
+/** What a form shows of a subscription. An action of a form is refused if this has changed. */
+export function shownOf(subscription: SubscriptionView): string {
+  const { status, amount, interval, interval_unit } = subscription;
+  return `${status} ${amount} ${interval} ${interval_unit}`;
+}

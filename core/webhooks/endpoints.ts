@@ -10,6 +10,7 @@ import {
   insertEndpoint,
   listEndpoints,
   listFailingEndpoints,
+  rotateSecret,
 } from "../../db/webhook_endpoints.ts";
 import { type Caller, requireReadAll, requireStaff } from "../auth/caller.ts";
 import type { Clock } from "../clock.ts";
@@ -193,17 +194,16 @@ export async function rotateWebhookSecret(
   id: string,
   shownAt: Date | null = null,
 ): Promise<EndpointWithSecret> {
-  const known = await findForStaff(deps, caller, id);
+  await findForStaff(deps, caller, id);
   const now = new Date(deps.clock());
   const secret = newSecret();
-  const changes = {
+  const change = {
     secret: sealSecret(deps.secrets, secret, id),
-    previous_secret: known.secret,
     previous_secret_until: new Date(now.getTime() + ROTATION_MS),
     updated_at: now,
   };
   const changed = await deps.database.query(
-    (sql) => changeEndpoint(sql, id, changes, shownAt),
+    (sql) => rotateSecret(sql, id, change, shownAt),
     "rotate secret",
   );
   const endpoint = requireUnchanged(changed, shownAt);

@@ -1,4 +1,7 @@
-/** Allows one process at a time in a data folder; the kernel releases the lock when the process ends. */
+/**
+ * Allows one process at a time in a data folder; the kernel releases the lock when the process
+ * ends.
+ */
 
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
@@ -8,19 +11,19 @@ export class FolderInUse extends Error {
 }
 
 /** A service holds the lock for as long as it runs, a tool only briefly. */
-export type Holder = "service" | "tool";
+export type FolderOwner = "service" | "tool";
 
 /** Longer than any tool takes, including the installation on a slow machine. */
 const LOCK_TIMEOUT_MS = 30_000;
 
 /** Takes the lock. Waits for a tool to release it, but not for a service. */
-export async function lockFolder(folder: string, as: Holder): Promise<Disposable> {
+export async function lockFolder(folder: string, as: FolderOwner): Promise<Disposable> {
   const path = join(folder, "lock");
   const deadline = Date.now() + LOCK_TIMEOUT_MS;
   const file = await Deno.open(path, { create: true, read: true, write: true });
   while (!await file.tryLock(true)) {
-    const [pid, holder] = (await Deno.readTextFile(path)).trim().split(" ");
-    if (holder === "service" || Date.now() > deadline) {
+    const [pid, owner] = (await Deno.readTextFile(path)).trim().split(" ");
+    if (owner === "service" || Date.now() > deadline) {
       file.close();
       throw new FolderInUse(
         `${folder} is in use by another instance (process ${

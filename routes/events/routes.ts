@@ -73,7 +73,7 @@ export function createEventRoutes(deps: PaymentDeps & { streams: EventStreams })
       ...filter,
       names: name ?? null,
       resourceId: resource_id ?? null,
-      before: cursor ?? null,
+      after: cursor ?? null,
     });
     return c.json(events as EventOf[], 200, linkHeader(basePathOf(c, path) + path, query, next));
   });

@@ -39,9 +39,9 @@ const DESCRIPTION =
   "remove one apostrophe from every cell that begins with one.\n\n" +
   "The service reads the records while you download, in the order of the list. If that is newest " +
   "first, records that are created meanwhile are not in the file. If the service cannot finish " +
-  "the file, if your API key is revoked, if you read nothing for a minute, or after an hour, it " +
-  "resets the connection: a file is complete only if your HTTP client reports no error. You can " +
-  "have 3 open exports at a time; above that, the error is `rate_limited`.";
+  "the file, if your API key is revoked or your JWT expires, if you read nothing for a minute, or " +
+  "after an hour, it resets the connection: a file is complete only if your HTTP client reports no " +
+  "error. You can have 3 open exports at a time; above that, the error is `rate_limited`.";
 
 const NAME_HEADER = {
   "Content-Disposition": {

@@ -27,6 +27,7 @@ import {
 import { filteredLinkHeader, filteredPaging, NEXT_PAGE } from "../shared/page.ts";
 import { basePathOf, locationHeader, parsePathId, pathId } from "../shared/paths.ts";
 import {
+  ACTION_ERRORS,
   CHANGE_ERRORS,
   COMMON_ERRORS,
   GATEWAY_ERRORS,
@@ -105,9 +106,10 @@ const createInvoiceRoute = createRoute({
     "to pay. When the customer pays, the invoice becomes `paid`, and the payment gets the " +
     "invoice's id as `invoice_id`.\n\n" +
     "The invoice is stored before the gateway is called. An error with `outcome: refused` means " +
-    "that nothing was created: fix the cause, and send the request with a new key. With " +
-    "`outcome: unknown` the invoice may have been created: read it by its `invoice_id`, or " +
-    "resend the same request with the same `Idempotency-Key`, which never creates a second one. " +
+    "that the gateway created nothing: fix the cause, and send the request with a new key. With " +
+    "`outcome: unknown` the invoice may have been created: read it by the error's `invoice_id`, " +
+    "or resend the same request with the same `Idempotency-Key`, which never creates a second " +
+    "one. " +
     "`duplicate_order` means that the `order_id` is already in use; if the `invoice_number` is " +
     "already in use, the error is `validation_error`.",
   tags: ["Invoices"],
@@ -213,13 +215,7 @@ const voidRoute = createRoute({
         },
       },
     },
-    ...problems(
-      "not_found",
-      "invalid_state",
-      ...KEYED_BODY_ERRORS,
-      ...GATEWAY_ERRORS,
-      ...CHANGE_ERRORS,
-    ),
+    ...problems(...ACTION_ERRORS),
   },
 });
 

@@ -14,7 +14,7 @@ export type AuditRequest = (
 export function createAudit(recorder: AuditRecorder, basePath: string): AuditRequest {
   return function auditRequest(request, context, response) {
     const { caller, route, problem } = context;
-    if (caller === null || route === null || context.changesNothing) return;
+    if (caller === null || route === null || context.isAuditExempt) return;
     const { status } = response;
     const isRead = readsStoredData(request.method, route);
     const path = route.slice(basePath.length);
@@ -25,8 +25,8 @@ export function createAudit(recorder: AuditRecorder, basePath: string): AuditReq
     const isCharge = path === CHARGE && request.method === "POST";
     if (isCharge && (status === 201 || problem?.payment_id !== undefined)) return;
     // `check_status` applies only what the gateway reports. A replay repeats an earlier response.
-    const changesNothing = status < 400 && request.method === "GET" && !isExport;
-    if (changesNothing || response.headers.has("idempotency-replayed")) return;
+    const isStatusCheck = status < 400 && request.method === "GET" && !isExport;
+    if (isStatusCheck || response.headers.has("idempotency-replayed")) return;
     const audited: AuditedRequest = {
       caller,
       action: `${request.method} ${actionPath(path, route, request.url)}`,

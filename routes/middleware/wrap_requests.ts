@@ -37,7 +37,7 @@ export function wrapRequests(inner: Inner, { log, clock, audit }: WrapDeps): Fet
       caller: null,
       problem: null,
       subject: null,
-      changesNothing: false,
+      isAuditExempt: false,
     };
     try {
       requireValidHost(request.headers.get("host"));
@@ -86,8 +86,8 @@ export function wrapRequests(inner: Inner, { log, clock, audit }: WrapDeps): Fet
 }
 
 /**
- * Forbids caching unless the route sets `Cache-Control`, and forbids browsers to guess content types.
- * Adds no other security headers, because each header takes microseconds in every response.
+ * Forbids caching unless the route sets `Cache-Control`, and forbids browsers to guess content
+ * types. Adds no other security headers, because each header takes microseconds in every response.
  */
 function withSafeHeaders(response: Response, requestId: string): Response {
   const { headers } = response;
@@ -102,7 +102,10 @@ function withSafeHeaders(response: Response, requestId: string): Response {
   return response;
 }
 
-/** An empty body would be sent with `Content-Length: 0`, which is not the length of the GET response. */
+/**
+ * An empty body would be sent with `Content-Length: 0`, which is not the length of the GET
+ * response.
+ */
 function withoutLength(head: Response): Response {
   if (head.body !== null || head.headers.has("content-length")) return head;
   if (head.status === 204 || head.status === 304) return head;

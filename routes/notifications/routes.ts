@@ -65,7 +65,7 @@ const replayRoute = createRoute({
     "the state in the notification. Use it for `failed` or `unmatched` notifications after " +
     "fixing the cause. It is safe to repeat. If the gateway does not respond " +
     "(`gateway_timeout`, `gateway_unreachable`), the notification is unchanged: retry later. It " +
-    "needs no body. Requires a staff key; otherwise the error is `forbidden`.",
+    "needs no body. Staff only; other callers get `forbidden`.",
   tags: ["Notifications"],
   request: { params: z.object({ pk: pathId("The notification's `id`.") }) },
   responses: {

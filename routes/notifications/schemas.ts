@@ -125,7 +125,7 @@ export const NotificationSchema = z.object({
     description: [
       "Result of processing:",
       "- `received`: stored, not processed yet",
-      "- `processed`: changed the payment",
+      "- `processed`: changed the payment, or reported a status that the service does not know",
       "- `duplicate`: contained nothing new",
       "- `stale`: out of date",
       "- `unmatched`: the gateway has no transaction that matches the notification",
@@ -134,7 +134,7 @@ export const NotificationSchema = z.object({
     example: "processed",
   }),
   error_message: nullableText.openapi({
-    description: "Why it was not processed, human-readable.",
+    description: "Why it was not applied, human-readable.",
     example: null,
   }),
   raw_payload: z.record(z.string(), z.unknown()).openapi({

@@ -18,6 +18,7 @@ import {
 } from "../shared/idempotency.ts";
 import { accepted, AsyncHeaders, asyncResponse, prefersAsync } from "../shared/prefer.ts";
 import {
+  ACTION_ERRORS,
   CHANGE_ERRORS,
   GATEWAY_ERRORS,
   KEYED_BODY_ERRORS,
@@ -62,13 +63,7 @@ const cancelRoute = createRoute({
         },
       },
     },
-    ...problems(
-      "not_found",
-      "invalid_state",
-      ...KEYED_BODY_ERRORS,
-      ...GATEWAY_ERRORS,
-      ...CHANGE_ERRORS,
-    ),
+    ...problems(...ACTION_ERRORS),
   },
 });
 
@@ -97,13 +92,7 @@ const expireRoute = createRoute({
         },
       },
     },
-    ...problems(
-      "not_found",
-      "invalid_state",
-      ...KEYED_BODY_ERRORS,
-      ...GATEWAY_ERRORS,
-      ...CHANGE_ERRORS,
-    ),
+    ...problems(...ACTION_ERRORS),
   },
 });
 

@@ -1,4 +1,6 @@
-/** `POST /reviews/{pk}/…`: staff approve or deny card payments that fraud detection has challenged. */
+/**
+ * `POST /reviews/{pk}/…`: staff approve or deny card payments that fraud detection has challenged.
+ */
 
 import { createRoute } from "@hono/zod-openapi";
 import { approvePayment, denyPayment } from "../../core/payments/actions.ts";
@@ -8,23 +10,10 @@ import { forCaller } from "../../core/payments/views.ts";
 import { PAYMENTS } from "../schemas/payment_examples.ts";
 import { actionRequest, emptyBody, optionalBody, scopeOf } from "../shared/action.ts";
 import { REPLAY_HEADER, replayHeader, requestKeyOf } from "../shared/idempotency.ts";
-import {
-  CHANGE_ERRORS,
-  GATEWAY_ERRORS,
-  KEYED_BODY_ERRORS,
-  problems,
-} from "../shared/problem_responses.ts";
+import { ACTION_ERRORS, problems } from "../shared/problem_responses.ts";
 import { callerOf, createRouter, type Router } from "../shared/router.ts";
 import { UNKNOWN_OUTCOME } from "./actions.ts";
 import { paymentIdOf, PaymentPath } from "./requests.ts";
-
-const ERRORS = problems(
-  "not_found",
-  "invalid_state",
-  ...KEYED_BODY_ERRORS,
-  ...GATEWAY_ERRORS,
-  ...CHANGE_ERRORS,
-);
 
 const approveRoute = createRoute({
   method: "post",
@@ -52,7 +41,7 @@ const approveRoute = createRoute({
         },
       },
     },
-    ...ERRORS,
+    ...problems(...ACTION_ERRORS),
   },
 });
 
@@ -81,7 +70,7 @@ const denyRoute = createRoute({
         },
       },
     },
-    ...ERRORS,
+    ...problems(...ACTION_ERRORS),
   },
 });
 

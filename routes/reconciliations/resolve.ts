@@ -1,4 +1,7 @@
-/** `POST /reconciliations/{pk}/differences/{difference_id}/…/`: marks a difference as resolved or open. */
+/**
+ * `POST /reconciliations/{pk}/differences/{difference_id}/…/`: marks a difference as resolved or
+ * open.
+ */
 
 import { createRoute, z } from "@hono/zod-openapi";
 import { ServiceError } from "../../core/errors.ts";
@@ -71,13 +74,13 @@ export function addResolve(router: Router, deps: PaymentDeps): void {
   router.openapi(resolveRoute, async (c) => {
     const [id, number] = idsOf(c.req.valid("param"));
     const { difference, isChanged } = await resolveDifference(deps, callerOf(c), id, number);
-    c.env.changesNothing = !isChanged;
+    c.env.isAuditExempt = !isChanged;
     return c.json(difference, 200);
   });
   router.openapi(reopenRoute, async (c) => {
     const [id, number] = idsOf(c.req.valid("param"));
     const { difference, isChanged } = await reopenDifference(deps, callerOf(c), id, number);
-    c.env.changesNothing = !isChanged;
+    c.env.isAuditExempt = !isChanged;
     return c.json(difference, 200);
   });
 }

@@ -8,7 +8,7 @@ import {
   type ReconciliationSummaryView,
   type ReconciliationView,
 } from "../../core/reports/reconciliations.ts";
-import { LINE_KINDS } from "../../core/reports/report_file.ts";
+import { LINE_KINDS, REPORT_COLUMNS } from "../../core/reports/report_file.ts";
 import { type Examples, id, money, nullableText, timestamp } from "../../core/response_fields.ts";
 
 const count = (description: string) =>
@@ -42,12 +42,21 @@ export const ReconciliationSchema = z.object({
     matched: count("Lines that agree."),
     amount_differs: count("Lines whose amount differs."),
     status_differs: count("Lines whose payment or refund has another state here."),
+    listed_twice: count(
+      "Lines about the same settlement, refund, chargeback or status as an earlier line; null if " +
+        "the file was uploaded to an earlier version, which did not search for them.",
+    ).nullable(),
     missing_here: count("Lines without a payment or refund here."),
     missing_there: count(
       "Payments that were settled on the days of the file, but are not in it; null if the file " +
         "has no settlement times.",
     ).nullable(),
   }).nullable().openapi({ description: "Null until `status` is `succeeded`." }),
+  columns: z.array(z.enum(REPORT_COLUMNS)).nullable().openapi({
+    description: "The columns that the service found in the file. Null if the file has no lines, " +
+      "or was uploaded to an earlier version.",
+    example: ["order_id", "transaction_id", "amount", "fee", "net", "time"],
+  }),
   days: z.array(z.object({
     date: z.iso.date().nullable().openapi({
       description: "A day in Jakarta; null: lines without a time.",
@@ -55,8 +64,14 @@ export const ReconciliationSchema = z.object({
     }),
     lines: count("Lines of the day."),
     gross_amount: money("Settlements minus refunds and chargebacks.", "194000.00"),
-    fee: money("Sum of the fees in the file.", "1760.00"),
-    net_amount: money("Sum of the net amounts in the file.", "192240.00"),
+    fee: money(
+      "Sum of the fees in the file; `0.00` if `columns` has no `fee`.",
+      "1760.00",
+    ),
+    net_amount: money(
+      "Sum of the net amounts in the file; `0.00` if `columns` has no `net`.",
+      "192240.00",
+    ),
   })).nullable().openapi({ description: "Sums of the file; null until it is compared." }),
   open_differences: count(
     "Differences that are not marked as resolved; null until `status` is `succeeded`.",
@@ -68,9 +83,9 @@ export const ReconciliationSchema = z.object({
   description: "A report of the gateway, compared with the payments here.",
 });
 
-export const ReconciliationSummarySchema = ReconciliationSchema.omit({ days: true })
+export const ReconciliationSummarySchema = ReconciliationSchema.omit({ columns: true, days: true })
   .openapi("ReconciliationSummary", {
-    description: "A reconciliation in a list, without the sums by day.",
+    description: "A reconciliation in a list, without its columns and the sums by day.",
   });
 
 const QUEUED: ReconciliationView = {
@@ -82,6 +97,7 @@ const QUEUED: ReconciliationView = {
   first_day: "2026-03-05",
   last_day: "2026-03-05",
   results: null,
+  columns: ["order_id", "transaction_id", "amount", "fee", "net", "time"],
   days: null,
   open_differences: null,
   queued_checks: 0,
@@ -96,6 +112,7 @@ const SUCCEEDED: ReconciliationView = {
     matched: 2,
     amount_differs: 1,
     status_differs: 0,
+    listed_twice: 0,
     missing_here: 0,
     missing_there: 0,
   },
@@ -116,7 +133,7 @@ export const RECONCILIATIONS = {
   queued: { summary: "Stored, and not compared yet", value: QUEUED },
 } satisfies Examples<ReconciliationView>;
 
-const { days: _, ...SUMMARY } = SUCCEEDED;
+const { columns: _, days: __, ...SUMMARY } = SUCCEEDED;
 
 export const RECONCILIATION_PAGE = {
   page: { summary: "One reconciliation", value: [SUMMARY] },

@@ -1,4 +1,6 @@
-/** The error response (RFC 9457 problem details): its schema, and an example for each error code. */
+/**
+ * The error response (RFC 9457 problem details): its schema, and an example for each error code.
+ */
 
 import { z } from "@hono/zod-openapi";
 import { ERROR_CODES, type ErrorCode } from "../../core/errors.ts";
@@ -58,7 +60,8 @@ export const ProblemSchema = z.object({
     description: "The subscription that the error refers to, if it exists.",
   }),
   order_id: z.string().optional().openapi({
-    description: "Order id of that payment or invoice.",
+    description: "Order id of that payment or invoice; with `duplicate_order`, the order id that " +
+      "is already in use.",
     example: "order-1893",
   }),
   outcome: z.enum(["refused", "unknown"]).optional().openapi({
@@ -76,15 +79,16 @@ export const ProblemSchema = z.object({
     example: "402",
   }),
   checks: z.record(z.string(), z.string()).optional().openapi({
-    description: "From `GET /health/ready/`: the state of each dependency.",
+    description: "From `GET /health/ready/`: the checks that ran, and their results.",
     example: { database: "up", migrations: "pending" },
   }),
   payment: PaymentSchema.optional(),
   refund: RefundSchema.optional(),
 }).openapi("Problem", {
-  description: "Error response (RFC 9457). `invalid_state` errors include the current " +
-    "`transaction_status`, `invoice_status` or `subscription_status`; `capture_denied` includes " +
-    "`payment`, and `refund_denied` includes `refund`.",
+  description: "Error response (RFC 9457). `invalid_state` errors of a payment, an invoice or a " +
+    "subscription include its current `transaction_status`, `invoice_status` or " +
+    "`subscription_status`; `capture_denied` includes `payment`, and `refund_denied` includes " +
+    "`refund`.",
 });
 
 const { id, order_id } = CHARGED.authorized_card.value;

@@ -10,7 +10,7 @@ export const SubscriptionStatusSchema = z.enum(SUBSCRIPTION_STATUSES).openapi(
   {
     description: [
       "- `pending`: not confirmed by the gateway yet; resend the request with the same " +
-      "`Idempotency-Key` within 3 minutes, or wait for a notification",
+      "`Idempotency-Key` within 150 seconds, or wait for a notification",
       "- `active`: the customer is charged each cycle",
       "- `inactive`: ended by the gateway, after its last cycle or because a charge failed",
       "- `disabled`: paused by you; can be enabled again",

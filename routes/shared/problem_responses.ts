@@ -15,7 +15,9 @@ export const COMMON_ERRORS = [
   "unavailable",
 ] as const satisfies ErrorCode[];
 
-/** Errors of every operation that viewers must not use: it changes something or calls the gateway. */
+/**
+ * Errors of every operation that viewers must not use: it changes something or calls the gateway.
+ */
 export const CHANGE_ERRORS = [...COMMON_ERRORS, "forbidden"] as const satisfies ErrorCode[];
 
 /** Errors of operations that accept a body but need none. */
@@ -45,6 +47,15 @@ export const GATEWAY_ERRORS = [
   "gateway_rate_limited",
   "gateway_unreachable",
   "gateway_timeout",
+] as const satisfies ErrorCode[];
+
+/** Errors of every action on an existing payment, invoice or subscription. */
+export const ACTION_ERRORS = [
+  "not_found",
+  "invalid_state",
+  ...KEYED_BODY_ERRORS,
+  ...GATEWAY_ERRORS,
+  ...CHANGE_ERRORS,
 ] as const satisfies ErrorCode[];
 
 type Headers = Record<string, { $ref: string }>;
@@ -83,7 +94,10 @@ interface ProblemResponse {
 
 type StatusOf<Code extends ErrorCode> = (typeof ERROR_CODES)[Code]["status"];
 
-/** Use: `...problems("unauthenticated", "not_found")`. Adds `internal_error`, which is always possible. */
+/**
+ * Use: `...problems("unauthenticated", "not_found")`. Adds `internal_error`, which is always
+ * possible.
+ */
 export function problems<Code extends ErrorCode>(...codes: Code[]) {
   const byStatus = Map.groupBy(
     new Set<ErrorCode>([...codes, "internal_error"]),

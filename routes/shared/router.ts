@@ -21,8 +21,8 @@ export interface RequestContext {
   problem: ProblemSummary | null;
   /** For the audit trail: what the request is about, if its path does not say. Set by the route. */
   subject: string | null;
-  /** For the audit trail: the request changes nothing, although it is a POST. Set by the route. */
-  changesNothing: boolean;
+  /** Set by a route if the request changes nothing, or only applies what the gateway reports. */
+  isAuditExempt: boolean;
 }
 
 export interface ProblemSummary {
@@ -73,7 +73,9 @@ export function shorten(name: string): string {
   return name.length > 64 ? `${name.slice(0, 64).toWellFormed()}…` : name;
 }
 
-/** The maximum number of reported errors, so that a huge invalid body does not get a huge response. */
+/**
+ * The maximum number of reported errors, so that a huge invalid body does not get a huge response.
+ */
 const MAX_FIELD_ERRORS = 20;
 
 export function validationError(all: FieldError[]): ServiceError {

@@ -25,7 +25,7 @@ const StatsRowSchema = z.object({
     example: "bank_transfer",
   }),
   bank: nullableText.optional().openapi({
-    description: "Present if `group_by` contains `bank`; null: the payment type has no bank.",
+    description: "Present if `group_by` contains `bank`; null: the payments have no bank.",
     example: "bca",
   }),
   transaction_status: z.string().optional().openapi({
@@ -54,7 +54,7 @@ const StatsRowSchema = z.object({
   }),
   gross_amount: money("Amounts paid in the interval.", "14400000.00"),
   refund_amount: money(
-    "Amounts of the refunds that were requested in the interval and made.",
+    "Amounts of the succeeded refunds that were requested in the interval.",
     "300000.00",
   ),
   chargeback_amount: money("Amounts charged back in the interval, as far as known.", "0.00"),
@@ -144,7 +144,7 @@ const statsRoute = createRoute({
     "all users. Counts belong to the interval in which the payments were created. Amounts belong " +
     "to the interval in which they were paid, in which the refund was requested, or in which they " +
     "were charged back: a refund that is requested in April does not change the amounts of " +
-    "March. A refund counts when it was made; if the bank makes it later, it is added to the " +
+    "March. A pending refund is not included; when the bank makes it, it is added to the " +
     "interval of the request. If a paid payment is cancelled, or reversed by the bank or store, " +
     "it no longer counts as paid: its amount is removed from the interval in which it was " +
     "paid.\n\n" +
@@ -179,8 +179,9 @@ const statsRoute = createRoute({
       ).openapi({
         type: "array",
         items: { type: "string", enum: [...STATS_GROUPS] },
-        description: "Separate figures for each value. Repeat the parameter to combine groups. " +
-          "`user_id` is for staff and viewers; for other callers it is `forbidden`.",
+        description: "Separate figures for each value of this field. Repeat the parameter to " +
+          "group by several fields. `user_id` is for staff and viewers; for other callers it is " +
+          "`forbidden`.",
         param: { examples: unsentExample(["payment_type"]) },
       }),
     }),

@@ -64,8 +64,9 @@ const getReady = createRoute({
   description:
     "Readiness probe for load balancers. Returns 503 (`unavailable`) while the database is down " +
     "or accepts no writes, migrations are pending, the instance is starting or shutting down, or " +
-    "settings are missing (on Deno Deploy): send requests to another instance. `detail` gives the cause. While the gateway is down, the response is still 200 " +
-    "and `checks.gateway` is `down`, because the instance can still return stored data.",
+    "settings are missing or invalid (on Deno Deploy): send requests to another instance. " +
+    "`detail` gives the cause. While the gateway is down, the response is still 200 and " +
+    "`checks.gateway` is `down`, because the instance can still return stored data.",
   tags: ["Health"],
   security: [],
   responses: {

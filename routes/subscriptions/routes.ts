@@ -30,6 +30,7 @@ import { severalOf, textParameter, userParameter } from "../shared/filters.ts";
 import { filteredLinkHeader, filteredPaging, NEXT_PAGE } from "../shared/page.ts";
 import { basePathOf, locationHeader, parsePathId, pathId } from "../shared/paths.ts";
 import {
+  ACTION_ERRORS,
   CHANGE_ERRORS,
   COMMON_ERRORS,
   GATEWAY_ERRORS,
@@ -103,11 +104,11 @@ const createSubscriptionRoute = createRoute({
     "payment with the subscription's id as `subscription_id`; each successful one emits the " +
     "event `subscription_charged`.\n\n" +
     "The subscription is stored before the gateway is called; its token is not stored. An error " +
-    "with `outcome: refused` means that nothing was created: fix the cause, and send the " +
+    "with `outcome: refused` means that the gateway created nothing: fix the cause, and send the " +
     "request with a new key. `gateway_validation` means that the gateway rejected the token or " +
     "the schedule. With `outcome: unknown` the subscription may have been created: read it by " +
-    "its `subscription_id`, or resend the same request with the same `Idempotency-Key`, which " +
-    "never creates a second one.",
+    "the error's `subscription_id`, or resend the same request with the same `Idempotency-Key`, " +
+    "which never creates a second one.",
   tags: ["Subscriptions"],
   request: {
     headers: IdempotencyHeaders,
@@ -225,13 +226,7 @@ const updateRoute = createRoute({
         },
       },
     },
-    ...problems(
-      "not_found",
-      "invalid_state",
-      ...KEYED_BODY_ERRORS,
-      ...GATEWAY_ERRORS,
-      ...CHANGE_ERRORS,
-    ),
+    ...problems(...ACTION_ERRORS),
   },
 });
 
@@ -283,13 +278,7 @@ const actionRoute = createRoute({
         },
       },
     },
-    ...problems(
-      "not_found",
-      "invalid_state",
-      ...KEYED_BODY_ERRORS,
-      ...GATEWAY_ERRORS,
-      ...CHANGE_ERRORS,
-    ),
+    ...problems(...ACTION_ERRORS),
   },
 });
 

@@ -82,7 +82,7 @@ export const ENDPOINT_PAGE = {
 /** Made-up secrets. */
 export const ENDPOINTS_WITH_SECRETS = {
   every_event: {
-    summary: "First secret; receives every event",
+    summary: "New endpoint; receives every event",
     value: {
       ...ENDPOINT,
       event_names: null,
@@ -91,7 +91,7 @@ export const ENDPOINTS_WITH_SECRETS = {
     },
   },
   some_events: {
-    summary: "First secret; receives two kinds of events",
+    summary: "New endpoint; receives two kinds of events",
     value: { ...ENDPOINT, secret: "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oDazB84nYq0mA=" },
   },
   rotated: {

@@ -2,11 +2,13 @@ import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { createSign, generateKeyPairSync } from "node:crypto";
 import { exportJWK, generateKeyPair, type JWTPayload, SignJWT, UnsecuredJWT } from "jose";
+import { EXPORT_PAGE } from "../../core/reports/export_stream.ts";
 import { MeSchema } from "../../routes/me.ts";
 import { openApp, REAL_INSTALLATION } from "../support/app.ts";
 import { createDatabase } from "../support/database/database.ts";
 import { follow } from "../support/events/event_stream.ts";
 import { assertProblem } from "../support/problem.ts";
+import { insertPayments } from "../support/reports/insert_payments.ts";
 import { until } from "../support/until.ts";
 
 const databaseUrl = await createDatabase();
@@ -230,4 +232,23 @@ Deno.test("JWT: an event stream ends when the JWT expires, not before", async ()
   assert.equal(hasEnded, false);
   now = exp * 1_000;
   await until("the stream ends", () => hasEnded);
+});
+
+Deno.test("JWT: an export is cut when the JWT expires, not before", async () => {
+  let now = Date.now();
+  await using app = await openApp({ databaseUrl, env: WITH_SECRET, now: () => now });
+  await insertPayments(app, 3 * EXPORT_PAGE, "export-reader");
+  const exp = nowSeconds() + 60;
+  const token = await sign({ ...goodClaims(), sub: "export-reader", exp });
+  const [whole, cut] = [
+    await app.as(token, "/exports/payments/"),
+    await app.as(token, "/exports/payments/"),
+  ];
+  now = exp * 1_000 - 1;
+  assert.equal((await whole.text()).split("\r\n").length, 1 + 3 * EXPORT_PAGE + 1);
+  now = exp * 1_000;
+  await assert.rejects(cut.text());
+  const failures = app.logged().filter(({ event }) => event === "export_failed");
+  assert.equal(failures.length, 1);
+  assert.match(JSON.stringify(failures), /its token has expired/);
 });

@@ -70,6 +70,11 @@ Deno.test("service: does not start with a real account on an embedded database t
   const { code, stderr } = await runTask(["start"], realSettings);
   assert.equal(code, 1);
   assert.match(startError(stderr), /environment "embedded", but the settings are for "sandbox"/);
+  const { stdout } = await runTask(["account"], settings);
+  assert.equal(
+    stdout,
+    "Environment  embedded\nMerchant     none, because the sandbox is not checked\n",
+  );
 });
 
 Deno.test("account: prints its usage for unknown arguments", async () => {

@@ -2,12 +2,13 @@ import assert from "node:assert/strict";
 import { run as runInProcess } from "../../commands/run_task.ts";
 import { createProgress } from "../../commands/terminal.ts";
 import { parseConfig } from "../../core/config/config.ts";
-import { openApp, REAL_INSTALLATION, type TestApp } from "../support/app.ts";
+import { createEvents } from "../../core/subscribers/subscribe.ts";
+import { openApp, REAL_INSTALLATION, type TestApp, type TestAppOptions } from "../support/app.ts";
 import { callService } from "../support/client.ts";
 import { createDatabase, runSql } from "../support/database/database.ts";
 import { freePort } from "../support/free_port.ts";
 import { openSandbox, savedCard, type TestSandbox } from "../support/gateway/sandbox.ts";
-import { jobsOf } from "../support/jobs/due_jobs.ts";
+import { jobsOf, runDueJobs } from "../support/jobs/due_jobs.ts";
 import { parsePayment, type Payment } from "../support/payments/payments.ts";
 import { invoiceDue, parseInvoice } from "../support/records/invoices.ts";
 import { parseSubscription } from "../support/records/subscriptions.ts";
@@ -73,14 +74,16 @@ interface Installation extends AsyncDisposable {
 }
 
 /** An app with its own database and gateway. */
-async function openInstallation(): Promise<Installation> {
+async function openInstallation(options: Partial<TestAppOptions> = {}): Promise<Installation> {
   await using resources = new AsyncDisposableStack();
   const { GATEWAY_SERVER_KEY: serverKey } = REAL_INSTALLATION;
   const sandbox = resources.use(
     await openSandbox({ serverKey, settings: { notification_url: null } }),
   );
   const databaseUrl = await createDatabase();
-  const app = resources.use(await openApp({ databaseUrl, gatewayUrl: sandbox.url, serverKey }));
+  const app = resources.use(
+    await openApp({ databaseUrl, gatewayUrl: sandbox.url, serverKey, ...options }),
+  );
   const key = await app.createKey();
   const charge: Installation["charge"] = (more, headers = {}) =>
     app.as(key, "/charge/", {
@@ -136,6 +139,20 @@ Deno.test("run: a sweep runs the jobs that it enqueues and prints a summary", as
   const expireRun = await runInTerminal(installation.settings, "expire_stale_payments");
   assert.equal(expireRun.summary, "1 processed, 1 changed, 0 failed\n");
   assert.equal((await installation.read(waiting.id)).transaction_status, "expire");
+});
+
+Deno.test("run: an event that the command writes reaches the subscribers of the service", async () => {
+  const events = createEvents();
+  const handled: string[] = [];
+  events.on("payment_settled", ({ data }) => void handled.push(data.id), { as: "shipping" });
+  await using installation = await openInstallation({ events });
+  const { id, transaction_id } = await installation.createPayment();
+  await installation.sandbox.control(`transactions/${transaction_id}/pay`);
+  const { summary } = await runInTerminal(installation.settings, "check_payment_status", id);
+  assert.match(summary, /Payment status: settlement/);
+  assert.deepEqual(handled, []);
+  await runDueJobs(installation.app);
+  assert.deepEqual(handled, [id]);
 });
 
 Deno.test("run: the sweep of subscriptions checks only subscriptions, the sweep of invoices only invoices", async () => {

@@ -196,7 +196,7 @@ Deno.test({
     await compareReport(payments.app, id);
     // The page loads the result by itself.
     await page.getByText("Has differences").waitFor();
-    await page.getByRole("link", { name: "Other amount 20,000" }).click();
+    await page.getByRole("link", { name: "Listed twice 19,999" }).click();
     await page.getByRole("link", { name: paid.order_id }).first().waitFor();
     await page.getByRole("button", { name: "Check at the gateway" }).first().click();
     await page.getByText(`Checked at the gateway. ${paid.order_id}: Paid, Rp 44.000.`).waitFor();

@@ -144,3 +144,47 @@ Deno.test("console differences: viewers see who is done with them and mark none;
   }
   assert.match((await staff.open(path)).html, /Open \(2\)/);
 });
+
+const DIFFERENCE_HEADER = "line,result,kind,order_id,transaction_id,amount,status,date," +
+  "payment_id,refund_id,known_amount,known_status,resolved_at,resolved_by";
+
+Deno.test("console differences: the CSV file has all chosen differences, also those that are listed twice", async () => {
+  await using payments = await openPayments({ databaseUrl: await createDatabase() });
+  const { app } = payments;
+  const key = await app.createKey({ userId: "fina", isStaff: true });
+  const paid = await payments.paid("gopay", { gross_amount: 50_000 });
+  const uploaded = await app.as(key, "/reconciliations/", {
+    method: "POST",
+    body: `order_id,amount\n${`${paid.order_id},50000\n`.repeat(700)}=1+1,3000\n`,
+    headers: { "Content-Type": "text/csv" },
+  });
+  const { id } = await uploaded.json();
+  await compareReport(app, id);
+  const viewer = await signInTo(app, await app.createKey({ userId: "auditor", isViewer: true }));
+  const path = `/console/reconciliations/${id}/`;
+  async function exportFrom(search: string): Promise<string[][]> {
+    const { html } = await viewer.open(`${path}${search}`);
+    const [, link] = html.match(new RegExp(`href="(${path}export/[^"]*)"`))!;
+    const file = await viewer.open(link!.replaceAll("&amp;", "&"));
+    assert.match(file.headers.get("content-disposition")!, /reconciliation_[0-9a-f-]+_differences/);
+    return file.html.trimEnd().split("\r\n").map((row) => row.split(","));
+  }
+  const [header, ...rows] = await exportFrom("?result=listed_twice&cursor=600");
+  assert.equal(header!.join(), DIFFERENCE_HEADER);
+  assert.equal(rows.length, 699, "also those of the other pages");
+  assert.equal(
+    rows[0]!.join(),
+    `3,listed_twice,settlement,${paid.order_id},,50000,,,${paid.id},,50000,settlement,,`,
+  );
+  const all = await exportFrom("");
+  assert.equal(all.length, 701);
+  assert.deepEqual(all.at(-1)!.slice(0, 4), ["702", "missing_here", "settlement", "'=1+1"]);
+  const staff = await signInTo(app, key);
+  await staff.open(`${path}?result=missing_here`);
+  await press(staff, path, "resolve", 702);
+  assert.deepEqual((await exportFrom("?state=done")).map(([line]) => line).slice(1), ["702"]);
+  assert.equal((await exportFrom("?state=open")).length, 700);
+  const entries = await (await payments.get("/audit/?outcome=exported", key)).json();
+  assert.equal(entries[0].action, "GET /console/reconciliations/{id}/export/");
+  assert.equal(entries.length, 4);
+});

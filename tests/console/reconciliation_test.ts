@@ -78,6 +78,44 @@ Deno.test("console reconciliation: shows the progress, the result with fees by d
   assert.match(list.html, /5 Mar 2026 – 6 Mar 2026<\/a>.*<td class="amount">3<.*Has differences/);
 });
 
+Deno.test("console reconciliation: shows a payment that the report lists twice", async () => {
+  await using payments = await openPayments();
+  const paid = await payments.paid("gopay", { gross_amount: 80_000 });
+  const staff = await openStaff(payments, "fina");
+  const line = `${paid.order_id},80000,2026-03-05\n`;
+  await upload(staff, `order_id,amount,time\n${line}${line}`);
+  await compare(payments, staff);
+  const { html, path } = staff.page;
+  assert.match(html, /<span>Agrees<\/span><strong>1</);
+  assert.match(html, /<span>Listed twice<\/span><strong class="bad">1</);
+  assert.match(html, /<td class="amount">3<\/td><td>Listed twice<\/td>/);
+  assert.match(html, /Has differences/);
+  const filtered = await staff.open(`${path}?result=listed_twice`);
+  assert.match(filtered.html, /An earlier line of the report is about the same settlement/);
+  assert.ok(filtered.html.includes(`/console/payments/${paid.id}/`));
+});
+
+Deno.test("console reconciliation: sums of columns that the report does not have are not shown as zero", async () => {
+  await using payments = await openPayments();
+  const staff = await openStaff(payments, "fina");
+  const files: [file: string, absent: string | null, csv: string][] = [
+    ["order_id,amount\nA,1000\n", "Fees, Net", ",1,1000,,"],
+    ["order_id,amount,fee\nA,1000,0\n", "Net", ",1,1000,0,"],
+    ["order_id,amount,net\nA,1000,990\n", "Fees", ",1,1000,,990"],
+    ["order_id,amount,fee,net\nA,1000,0,1000\n", null, ",1,1000,0,1000"],
+  ];
+  for (const [file, absent, row] of files) {
+    await upload(staff, file);
+    await compare(payments, staff);
+    const { html, path } = staff.page;
+    const note = html.match(/Not in the report: ([^<]+)</)?.[1] ?? null;
+    assert.equal(note, absent, file);
+    assert.equal(/Rp 0</.test(html), file.includes("fee"), file);
+    const csv = await staff.open(`${path}days.csv`);
+    assert.equal(csv.html, `date,lines,gross_amount,fee,net_amount\r\n${row}\r\n`);
+  }
+});
+
 Deno.test("console reconciliation: recognises a file that was uploaded before, and says so", async () => {
   await using payments = await openPayments();
   const staff = await openStaff(payments, "fina");

@@ -24,15 +24,26 @@ interface TestLock extends InstanceLock {
   losses: unknown[];
 }
 
-async function openLock(url: string, options: Partial<InstanceLockOptions> = {}) {
+interface TestLockOptions extends Partial<InstanceLockOptions> {
+  /** The result of the recovery; null: this instance recovers no others. */
+  isRecovered?: boolean | null;
+}
+
+async function openLock(url: string, options: TestLockOptions = {}) {
+  const { isRecovered = true, ...lockOptions } = options;
   let goneInstances = 0;
   const losses: unknown[] = [];
   const lock = await openInstanceLock({
     url,
-    onInstanceGone: () => goneInstances++,
     onLost: (error) => losses.push(error),
-    ...options,
+    ...lockOptions,
   });
+  if (isRecovered !== null) {
+    lock.recoverOthers(() => {
+      goneInstances++;
+      return Promise.resolve(isRecovered);
+    });
+  }
   return { ...lock, goneInstances: () => goneInstances, losses } satisfies TestLock;
 }
 
@@ -98,6 +109,46 @@ Deno.test("instance lock: a starting instance detects an instance that ended ear
   await using lock = await openLock(url);
   await until("the ended instance is found gone", () => lock.goneInstances() === 1);
   assert.deepEqual(await instances(url), [lock.token()]);
+});
+
+Deno.test("instance lock: an instance that stops during a recovery leaves it, and later ones, to another instance", async () => {
+  const url = await createDatabase({ isNew: true });
+  await using stopping = await openLock(url, { isRecovered: false });
+  const endedLock = await openLock(url, { isRecovered: null });
+  const ended = endedLock.token()!;
+  await endedLock[Symbol.asyncDispose]();
+  await until("the stopping instance is called", () => stopping.goneInstances() === 1);
+  await until("it leaves the recovery", async () => (await instances(url)).includes(ended));
+  await using other = await openLock(url);
+  await until("the other instance recovers", () => other.goneInstances() === 1);
+  assert.deepEqual(await instances(url), [stopping.token()!, other.token()!].sort((a, b) => a - b));
+  assert.equal(stopping.goneInstances(), 1);
+});
+
+Deno.test("instance lock: an instance that recovers no others leaves ended instances to those that do", async () => {
+  const url = await createDatabase({ isNew: true });
+  const endedLock = await openLock(url, { isRecovered: null });
+  const ended = endedLock.token()!;
+  await endedLock[Symbol.asyncDispose]();
+  await using starting = await openLock(url, { isRecovered: null });
+  const lastCheck = async () => {
+    const [row] = await runSql(
+      url,
+      `select query_start::text from pg_stat_activity
+        where datname = current_database() and application_name = 'payment-gateway lock'`,
+    );
+    return row!.query_start;
+  };
+  // A check can be under way, so only the second one from now surely ends after this.
+  for (let checks = 0; checks < 2; checks++) {
+    const before = await lastCheck();
+    await until("the locks are checked", async () => await lastCheck() !== before);
+  }
+  assert.ok((await instances(url)).includes(ended));
+  let recoveries = 0;
+  starting.recoverOthers(() => Promise.resolve(++recoveries > 0));
+  await until("the instance recovers", () => recoveries === 1);
+  assert.deepEqual(await instances(url), [starting.token()]);
 });
 
 Deno.test("instance lock: an instance whose session is ended has no token until it has the lock again", async () => {

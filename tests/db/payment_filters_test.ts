@@ -4,6 +4,7 @@ import { migrateDatabase } from "../../commands/migrate.ts";
 import { postponeChecks, scheduleCheck } from "../../db/records.ts";
 import { loadMigrations, migrate } from "../../db/migrations.ts";
 import { createDatabase, runSql } from "../support/database/database.ts";
+import { reportStatistics } from "../support/database/statistics.ts";
 import { untilEarlierTransactionsEnd } from "../support/database/transactions.ts";
 import { notify } from "../support/gateway/notifications.ts";
 import { openPayments, type Payment, type TestPayments } from "../support/payments/payments.ts";
@@ -48,9 +49,13 @@ interface Updates {
 }
 
 /** Waits until PostgreSQL, which counts with a delay, has counted this many updates of payments. */
-async function countUpdates(databaseUrl: string, expected: number): Promise<Updates> {
+async function countUpdates(
+  { app, databaseUrl }: TestPayments,
+  expected: number,
+): Promise<Updates> {
   let counted: Updates = { all: 0, heapOnly: 0 };
   await until(`${expected} updates are counted`, async () => {
+    await reportStatistics(app.database);
     const [row] = await runSql(
       databaseUrl,
       `select n_tup_upd::int as all, n_tup_hot_upd::int as heap_only from pg_stat_user_tables
@@ -68,12 +73,12 @@ Deno.test("notification: changes a payment by a heap-only update, which writes n
   const charged: Payment[] = [];
   for (let count = 0; count < 20; count++) charged.push(await payments.charge("bca"));
   // Each charge makes one update that is not heap-only: it stores the indexed transaction id.
-  const before = await countUpdates(payments.databaseUrl, charged.length);
+  const before = await countUpdates(payments, charged.length);
   // A heap-only update needs the space of old row versions. PostgreSQL frees it only after all
   // transactions that began earlier have ended.
   await untilEarlierTransactionsEnd(payments.databaseUrl);
   for (const each of charged) assert.equal((await payAndNotify(payments, each)).status, 200);
-  const after = await countUpdates(payments.databaseUrl, 2 * charged.length);
+  const after = await countUpdates(payments, 2 * charged.length);
   assert.equal(after.all - before.all, charged.length);
   assert.equal(after.heapOnly - before.heapOnly, charged.length);
 });

@@ -7,7 +7,8 @@ import { loadMigrations, migrate } from "../../db/migrations.ts";
 import { listPayments, type PaymentFilter } from "../../db/payment_lists.ts";
 import { searchPayments } from "../../db/payment_search.ts";
 import { createDatabase, runSql } from "../support/database/database.ts";
-import { rowsRead } from "../support/database/rows_read.ts";
+import { openForCounting, rowsReadBy } from "../support/database/rows_read.ts";
+import { reportStatistics } from "../support/database/statistics.ts";
 import { buildNotification, notify } from "../support/gateway/notifications.ts";
 import { openPayments } from "../support/payments/payments.ts";
 import { until } from "../support/until.ts";
@@ -67,6 +68,7 @@ Deno.test("search keys: a notification about a known payment writes none", async
   const countWrites = async (updates: number) => {
     let keys = "";
     await until(`${updates} updates of payments are counted`, async () => {
+      await reportStatistics(payments.app.database);
       const [row] = await runSql(
         payments.databaseUrl,
         `select payment.n_tup_upd::int as updates,
@@ -213,6 +215,26 @@ async function createPayments(rows: number): Promise<string> {
   return url;
 }
 
+/** Created once, because that takes seconds. The tests only read. */
+let created: Promise<{ small: string; large: string }> | null = null;
+
+async function createTables(): Promise<{ small: string; large: string }> {
+  return { small: await createPayments(SMALL_ROWS), large: await createPayments(LARGE_ROWS) };
+}
+
+async function openTables(): Promise<
+  { databases: Record<"small" | "large", Database> } & AsyncDisposable
+> {
+  const urls = await (created ??= createTables());
+  const databases = { small: openForCounting(urls.small), large: openForCounting(urls.large) };
+  return {
+    databases,
+    async [Symbol.asyncDispose]() {
+      for (const database of Object.values(databases)) await database.close();
+    },
+  };
+}
+
 /** `rows` is the number of payments. Filters by time select nearly all payments. */
 const FLAT_FILTERS: Record<string, (rows: number) => Partial<PaymentFilter>> = {
   "no filter": () => ({}),
@@ -256,11 +278,11 @@ const FLAT_FILTERS: Record<string, (rows: number) => Partial<PaymentFilter>> = {
 const RARE = ["an email and a status that no payment has"];
 
 Deno.test("payment list: each filter reads about as many rows for a late page as for the first, in a small and in a large table; a filter without matches reads a bounded number", async () => {
-  const urls = { small: await createPayments(SMALL_ROWS), large: await createPayments(LARGE_ROWS) };
+  await using tables = await openTables();
   for (const [name, filterOf] of Object.entries(FLAT_FILTERS)) {
     for (const owner of [null, "alice"]) {
       const counts: Record<string, number> = {};
-      for (const [size, url] of Object.entries(urls)) {
+      for (const [size, database] of Object.entries(tables.databases)) {
         const rows = size === "small" ? SMALL_ROWS : LARGE_ROWS;
         const filter = { ...filterOf(rows), owner, limit: PAGE };
         const isByTime = name.includes("settlement");
@@ -269,12 +291,12 @@ Deno.test("payment list: each filter reads about as many rows for a late page as
           at: isByTime ? new Date(START + LATE * 1_000) : null,
         };
         for (const [page, after] of [["first", null], ["late", late]] as const) {
-          const read = async (database: Database) => {
+          const read = async () => {
             const found = await database.query((sql) => listPayments(sql, { ...filter, after }));
             const expected = name === "a transaction" ? [0, 1] : RARE.includes(name) ? [0] : [PAGE];
             assert.ok(expected.includes(found.rows.length), `${name}: ${found.rows.length} rows`);
           };
-          counts[`${size}, ${page} page`] = await rowsRead(url, read);
+          counts[`${size}, ${page} page`] = await rowsReadBy(database, read);
         }
       }
       const all = Object.values(counts);
@@ -291,16 +313,16 @@ Deno.test("payment list: each filter reads about as many rows for a late page as
 });
 
 Deno.test("payment search: reads a bounded number of rows, in a small and in a large table", async () => {
-  const urls = [await createPayments(SMALL_ROWS), await createPayments(LARGE_ROWS)];
+  await using tables = await openTables();
   for (const text of ["order-500", "t500", "c4@shop.example", "+62812004"]) {
     const counts: number[] = [];
-    for (const url of urls) {
+    for (const database of Object.values(tables.databases)) {
       const email = text.includes("@") ? text : null;
       const phone = text.startsWith("+") ? text : null;
       counts.push(
-        await rowsRead(
-          url,
-          (database) =>
+        await rowsReadBy(
+          database,
+          () =>
             database.query((sql) =>
               searchPayments(sql, { owner: null, text, email, phone, limit: 100 })
             ),

@@ -56,7 +56,7 @@ const ALL_EVENTS = {
   names: null,
   resourceId: null,
   order: "newest_first",
-  before: null,
+  after: null,
   limit: 10,
 } as const;
 
@@ -181,7 +181,7 @@ const STATEMENTS: Record<string, (sql: Sql) => Promise<unknown>> = {
       { ...LINE, line: 1, order_id: "o7", transaction_id: "t7" },
       { ...LINE, line: 2, order_id: "o8" },
     ]),
-  "list refunds that lines use": (sql) => lines.listUsedRefunds(sql, REPORT, [idOf(7), idOf(8)]),
+  "list lines that were compared": (sql) => lines.listCompared(sql, REPORT, [idOf(7), idOf(8)]),
   "store results of lines": (sql) => lines.storeResults(sql, REPORT, [COMPARED]),
   "list settled payments of a report": (sql) =>
     lines.listSettled(
@@ -386,8 +386,10 @@ function insertRows(from: number, to: number): string {
     select '${REPORT}'::uuid, i, 'refund', 1000,
       case when i % 1000 = 0 then 'amount_differs' else 'missing_here' end, ${id}, ${id},
       case when i % 1000 = 0 then now() end ${rows};
-    insert into gateway.reconciliation_lines (reconciliation_id, line, kind, amount, payment_id)
-    select '${REPORT}'::uuid, 100000 + i, 'refund', 1000, '${idOf(7)}'::uuid ${rows};
+    insert into gateway.reconciliation_lines (reconciliation_id, line, kind, amount, result,
+      payment_id)
+    select '${REPORT}'::uuid, 100000 + i, 'refund', 1000, 'listed_twice', '${idOf(7)}'::uuid
+    ${rows};
     insert into gateway.hourly_payment_stats
     select scope, timestamptz '2026-01-01' + i * interval '1 hour', 'qris', '', status, 1, 1, 1, 0,
       0, '{0}', '{1}'

@@ -7,6 +7,7 @@ import {
 } from "../../core/events/names.ts";
 import { type EventView, listEvents } from "../../core/events/read.ts";
 import { createWorker } from "../../core/jobs/worker.ts";
+import { prune } from "../../core/prune.ts";
 import { createDeliveryTasks } from "../../core/subscribers/deliver.ts";
 import { createEvents, type EventHandler, type EventOf } from "../../core/subscribers/subscribe.ts";
 import { createTasks } from "../../core/tasks.ts";
@@ -17,7 +18,7 @@ import { createDatabase } from "../support/database/database.ts";
 import { createRollbackDatabase } from "../support/database/held_database.ts";
 import { buildNotification, notifyAndRead } from "../support/gateway/notifications.ts";
 import { openSandbox, SERVER_KEY } from "../support/gateway/sandbox.ts";
-import { jobsOf, runDueJobs } from "../support/jobs/due_jobs.ts";
+import { endJobLeases, jobsOf, runDueJobs } from "../support/jobs/due_jobs.ts";
 import { newJob, task } from "../support/jobs/jobs.ts";
 import { manualClock } from "../support/manual_clock.ts";
 import { openPayments, type TestPayments } from "../support/payments/payments.ts";
@@ -84,7 +85,7 @@ Deno.test("subscriber: gets each event with the resource as it was at the commit
     names: null,
     resourceId: payment.id,
     order: "oldest_first",
-    before: null,
+    after: null,
     limit: 10,
   } as const;
   let read: EventView[] = [];
@@ -330,7 +331,7 @@ Deno.test("subscriber: while a delivery fails, later events wait, and none is lo
 /** Claims the job, like a worker that crashes right afterwards. */
 async function claimAndCrash({ database, deps }: TestApp, job: GatewayJob): Promise<void> {
   const now = new Date(deps.clock());
-  const times = { now, dueBy: now, leaseUntil: new Date(now.getTime() + 120_000) };
+  const times = { now, dueBy: now, leaseMs: 120_000 };
   assert.ok(await database.query((sql) => claimJob(sql, job.id, times)));
 }
 
@@ -353,6 +354,7 @@ Deno.test("subscriber: the event that a crashed worker was delivering is deliver
     await runDueJobs(app);
     assert.deepEqual(handled, [], "an earlier delivery may still be running");
     advance(125_000);
+    await endJobLeases(app);
     const jobs = await jobsOf(app, id);
     const worker = createWorker({ ...app.deps, tasks: createTasks(app.deps), maxRunning: 1 });
     for (const index of order) await worker.run(jobs[index]!.id);
@@ -372,7 +374,7 @@ Deno.test("subscriber: a delivery job merged from two jobs starts with the earli
     const job = newJob({ task: "deliver test", subject_id, payload: { sequence }, run_at: now });
     return database.query((sql) => insertJobs(sql, [job]));
   };
-  const times = { now, dueBy: now, leaseUntil: new Date(now.getTime() + 1_000) };
+  const times = { now, dueBy: now, leaseMs: 1_000 };
   for (const [first, second] of [[1, 2], [2, 1]] as const) {
     const [queuedSubject, claimedSubject] = [randomUUID(), randomUUID()];
     await insert(queuedSubject, first);
@@ -445,27 +447,42 @@ Deno.test("subscriber: two instances with failures deliver the events of each pa
   }
 });
 
-Deno.test("subscriber: if an instance does not have the subscriber, the delivery waits an hour for an instance that has it, then fails", async () => {
+Deno.test("subscriber: if an instance does not have the subscriber, the delivery waits for an instance that has it, even after an outage of hours", async () => {
   const { now, advance } = manualClock();
   const { events, handled } = subscribeToAll();
   await using payments = await openPayments({ events, now });
   await using olderInstance = await openApp({ databaseUrl: payments.databaseUrl, now });
-  const firstPayment = await payments.charge();
-  await runDueJobs(olderInstance);
-  const [job] = await jobsOf(olderInstance, firstPayment.id);
-  assert.deepEqual([job!.status, job!.attempts], ["queued", 0]);
+  const { id } = await payments.charge();
+  await payments.app.publishEvents();
+  for (const ms of [0, 60_000, 5 * HOUR_MS]) {
+    advance(ms);
+    await runDueJobs(olderInstance);
+    const [job] = await jobsOf(olderInstance, id);
+    assert.deepEqual([job!.status, job!.attempts], ["queued", 0]);
+  }
   advance(60_000);
   await runDueJobs(payments.app);
   assert.deepEqual(names(handled), ["received"]);
+});
 
-  const secondPayment = await payments.charge();
+Deno.test("subscriber: if no instance has had the subscriber for an hour, its deliveries fail", async () => {
+  const { now, advance } = manualClock();
+  const { events, handled } = subscribeToAll();
+  await using payments = await openPayments({ events, now });
+  await using olderInstance = await openApp({ databaseUrl: payments.databaseUrl, now });
+  const { id } = await payments.charge();
+  await payments.app.publishEvents();
+  for (let runs = 0; runs < 7; runs++) await prune(olderInstance.deps);
+  await runDueJobs(olderInstance);
+  const [waitingJob] = await jobsOf(olderInstance, id);
+  assert.deepEqual([waitingJob!.status, waitingJob!.attempts], ["queued", 0]);
   await runAll(olderInstance, advance);
-  const [failedJob] = await jobsOf(olderInstance, secondPayment.id);
+  const [failedJob] = await jobsOf(olderInstance, id);
   assert.deepEqual([failedJob!.status, failedJob!.error], [
     "failed",
     'Error: There is no subscriber "test"',
   ]);
-  assert.equal(handled.length, 1);
+  assert.deepEqual(handled, []);
 });
 
 Deno.test("embedding: a subscriber gets its event again after a kill -9 of the program", async () => {

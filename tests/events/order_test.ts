@@ -18,7 +18,7 @@ const STAFF: Caller = { userId: "ops", isStaff: true, credential: "api_key", key
 /** An app, and separate connections on which a test writes events. */
 async function openAppWithWriters(options: Partial<TestAppOptions> = {}) {
   const url = await createDatabase();
-  const app = await openApp({ databaseUrl: url, ...options });
+  const app = await openApp({ databaseUrl: url, hasPositionPublisher: true, ...options });
   const writers = postgres(url, { max: 10, onnotice: () => {} });
   return {
     url,
@@ -31,7 +31,7 @@ async function openAppWithWriters(options: Partial<TestAppOptions> = {}) {
   };
 }
 
-const ALL = { names: null, resourceId: null, order: "oldest_first", before: null } as const;
+const ALL = { names: null, resourceId: null, order: "oldest_first", after: null } as const;
 
 async function page({ deps }: TestApp, filter: Partial<EventFilter> = {}) {
   const { events, next } = await listEvents(deps, STAFF, { ...ALL, limit: 100, ...filter });
@@ -41,11 +41,11 @@ async function page({ deps }: TestApp, filter: Partial<EventFilter> = {}) {
 /** Reads all pages. */
 async function readAll(app: TestApp, filter: Partial<EventFilter> = {}): Promise<string[]> {
   const ids: string[] = [];
-  for (let before: string | null = null;;) {
-    const read = await page(app, { ...filter, before });
+  for (let after: string | null = null;;) {
+    const read = await page(app, { ...filter, after });
     ids.push(...read.ids);
     if (read.next === null) return ids;
-    before = read.next;
+    after = read.next;
   }
 }
 
@@ -78,7 +78,7 @@ Deno.test("event order: an event is readable while an earlier transaction is ope
     assert.deepEqual(await readAll(app, { order: "newest_first" }), [quickEvent, earlyEvent]);
     assert.deepEqual(await readAll(app, { names: ["payment_settled"] }), [earlyEvent, quickEvent]);
     assert.deepEqual(await readAll(app, { resourceId: resource_id }), [quickEvent]);
-    assert.deepEqual((await page(app, { before: quickEvent })).ids, []);
+    assert.deepEqual((await page(app, { after: quickEvent })).ids, []);
   } finally {
     commit.resolve();
   }
@@ -90,8 +90,8 @@ Deno.test("event order: an event is readable while an earlier transaction is ope
     quickEvent,
     earlyEvent,
   ]);
-  assert.deepEqual((await page(app, { before: earlyEvent })).ids, [quickEvent, slowEvent]);
-  assert.deepEqual((await page(app, { before: quickEvent })).ids, [slowEvent]);
+  assert.deepEqual((await page(app, { after: earlyEvent })).ids, [quickEvent, slowEvent]);
+  assert.deepEqual((await page(app, { after: quickEvent })).ids, [slowEvent]);
 });
 
 Deno.test("event order: an event of a rolled-back transaction is never read and does not block later events", async () => {
@@ -108,7 +108,7 @@ Deno.test("event order: an event of a rolled-back transaction is never read and 
   const keptEvent = await write(writers);
   await untilRead(app, 1);
   assert.deepEqual(await readAll(app), [keptEvent]);
-  assert.ok(!(await page(app, { before: lostEvent })).ids.includes(lostEvent));
+  assert.ok(!(await page(app, { after: lostEvent })).ids.includes(lostEvent));
 });
 
 Deno.test("event order: readers during concurrent writes see each event once, in the same order", async () => {
@@ -136,7 +136,7 @@ Deno.test("event order: readers during concurrent writes see each event once, in
   async function readByCursor(filter: Partial<EventFilter>): Promise<string[]> {
     const ids: string[] = [];
     for (let wereWritesDone = false;; wereWritesDone = areWritesDone) {
-      const read = await page(app, { ...filter, before: ids.at(-1) ?? null, limit: 3 });
+      const read = await page(app, { ...filter, after: ids.at(-1) ?? null, limit: 3 });
       ids.push(...read.ids);
       if (read.ids.length === 0 && wereWritesDone) return ids;
     }
@@ -209,7 +209,7 @@ Deno.test("event list: pages, filters and both orders agree", async () => {
         null,
       );
       // Events are pruned oldest first, so every event that is left comes after a pruned one.
-      const deletedCursor = { names, resourceId, before: randomUUID() };
+      const deletedCursor = { names, resourceId, after: randomUUID() };
       assert.deepEqual((await page(app, deletedCursor)).ids, expected);
       assert.deepEqual((await page(app, { ...deletedCursor, order: "newest_first" })).ids, []);
     }

@@ -47,10 +47,10 @@ async function openTransaction(
 /** The ids of the events after a cursor. */
 async function listAfter(
   { deps }: TestApp,
-  before: string,
+  after: string,
   order: EventOrder = "oldest_first",
 ): Promise<string[]> {
-  const filter = { names: null, resourceId: null, order, before, limit: 100 };
+  const filter = { names: null, resourceId: null, order, after, limit: 100 };
   const { events } = await listEvents(deps, STAFF, filter);
   return events.map(({ id }) => id);
 }
@@ -302,7 +302,7 @@ async function previousOrder(url: string): Promise<string[]> {
 
 Deno.test("upgrade: existing events keep their order, and a cursor of the previous version continues without loss or repetition", async () => {
   const { url, writers, endOpen, before, after } = await openPreviousVersion();
-  await using app = await openApp({ databaseUrl: url });
+  await using app = await openApp({ databaseUrl: url, hasPositionPublisher: true });
   const staff = await app.createKey({ isStaff: true });
   try {
     const ids = async () => (await positionsIn(url)).map(({ event_id }) => event_id);
@@ -325,7 +325,7 @@ Deno.test("upgrade: existing events keep their order, and a cursor of the previo
 
 Deno.test("upgrade: after ten minutes, an open transaction no longer delays events", async () => {
   const { url, writers, endOpen, before, after } = await openPreviousVersion();
-  await using app = await openApp({ databaseUrl: url });
+  await using app = await openApp({ databaseUrl: url, hasPositionPublisher: true });
   const ids = async () => (await positionsIn(url)).map(({ event_id }) => event_id);
   try {
     await app.database.query((sql) =>

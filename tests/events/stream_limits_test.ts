@@ -115,6 +115,22 @@ Deno.test("event stream: if its key is revoked while the reader is behind, the s
   assert.equal(await reading, "Event stream aborted: its API key was revoked");
 });
 
+Deno.test("event stream: if its longest time is over while the reader is behind, the stream fails and keeps no backlog", async () => {
+  let now = Date.now();
+  await using app = await openApp({
+    databaseUrl,
+    now: () => now,
+    streamOptions: { keyCheckMs: 20 },
+  });
+  const key = await app.createKey({ userId: "ada" });
+  const { body } = await app.as(key, "/events/stream/");
+  now += 15 * 60_000;
+  await until("the stream is closed", () => app.streams.count() === 0);
+  // A stream that ended normally would still send what its reader has not read.
+  const reading = Array.fromAsync(body!).then(() => "", String);
+  assert.equal(await reading, "Event stream aborted: its longest time is over");
+});
+
 Deno.test("event stream: stays open while its key cannot be checked in the database", async () => {
   let isUnavailable = false;
   let failedChecks = 0;

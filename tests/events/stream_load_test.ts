@@ -85,7 +85,11 @@ Deno.test("bounded stream: limits the number and the total size of buffered chun
 
 Deno.test("event stream: a reader that is far behind gets large events in pages that fit the buffer", async () => {
   const databaseUrl = await createDatabase();
-  await using app = await openApp({ databaseUrl, streamOptions: { pollMs: 10 } });
+  await using app = await openApp({
+    databaseUrl,
+    streamOptions: { pollMs: 10 },
+    hasPositionPublisher: true,
+  });
   const sql = postgres(databaseUrl, { max: 1, onnotice: () => {} });
   const staff = await app.createKey({ isStaff: true });
   const written = [];

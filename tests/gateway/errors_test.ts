@@ -117,7 +117,7 @@ Deno.test("error: HTTP 408 or 499 of a proxy leaves the outcome of a write unkno
   assert.equal(inBody?.outcome, "refused");
 });
 
-const NO_JSON: Record<string, string> = {
+const UNUSABLE_BODIES: Record<string, string> = {
   "an empty body": "",
   "text": "Unauthorized",
   "an HTML page": "<!doctype html><title>502 Bad Gateway</title>",
@@ -128,7 +128,7 @@ const NO_JSON: Record<string, string> = {
   "a body above the size limit": " ".repeat(262_145) + '{"status_code":"200"}',
 };
 
-for (const [what, body] of Object.entries(NO_JSON)) {
+for (const [what, body] of Object.entries(UNUSABLE_BODIES)) {
   Deno.test(`error: ${what} is not a result, and leaves the outcome of a write unknown`, async () => {
     for (const status of [200, 201, 202, 404, 502]) {
       const error = await writeErrorOf(() => new Response(body, { status }));
@@ -143,7 +143,7 @@ for (const [what, body] of Object.entries(NO_JSON)) {
   });
 }
 
-Deno.test("error: any other 4xx without the gateway's fields leaves the outcome of a write unknown", async () => {
+Deno.test("error: a 4xx in a form that neither the gateway nor its proxy uses leaves the outcome of a write unknown", async () => {
   for (const status of [400, 401, 403, 404, 406, 429]) {
     const error = await writeErrorOf(() => Response.json({ error: "Forbidden" }, { status }));
     assert.equal(error?.outcome, "unknown", String(status));

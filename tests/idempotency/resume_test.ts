@@ -134,6 +134,29 @@ for (const name of ["cancel", "expire", "capture"] as const) {
     assert.equal(operation.paymentIn(await answer.json()).id, payment_id);
     assert.equal(await timesDone(payments, operation, prepared), 1);
   });
+
+  Deno.test(`${name}: a retry succeeds if the service learns during the retry that the first call was processed`, async () => {
+    const { holdNext, wrapDatabase } = createHeldDatabase();
+    await using payments = await openRelayed({ databaseUrl, wrapDatabase });
+    const { relay, sandbox } = payments;
+    const operation = operationOf(name);
+    const prepared = await operation.prepare(payments);
+    const headers = newKey();
+    const faultyRequest = { operation, prepared, waits: createWaits(), headers, fault: "reset" };
+    const { payment_id } = await (await sendWithFault(payments, faultyRequest)).json();
+    const { target, body } = relay.received.at(-1)!;
+    const held = holdNext("write payment");
+    const retry = payments.post(prepared.path, prepared.body, headers);
+    await held.arrived;
+    await sandbox.post(target, body === "" ? undefined : JSON.parse(body));
+    const checked = await payments.get(`/payments/${payment_id}/check_status/`);
+    assert.equal(checked.status, 200, await checked.text());
+    held.release();
+    const answer = await retry;
+    assert.equal(answer.status, operation.status, await answer.clone().text());
+    assert.equal(operation.paymentIn(await answer.json()).id, payment_id);
+    assert.equal(await timesDone(payments, operation, prepared), 1);
+  });
 }
 
 Deno.test("charge: a retry without an order id after a lost response makes no second transaction", async () => {
@@ -272,14 +295,11 @@ Deno.test("refund: a request that takes over the key sees the refund that the fi
   const heldTakeover = refund.holdNext("take key over");
   const nextRequest = refund.send();
   await heldTakeover.arrived;
-  const heldCall = refund.payments.relay.holdNext(refund.operation.call);
   heldWrite.release();
-  await heldCall.arrived;
+  // It stored the refund, but after such a long pause it does not send it.
+  await assertProblem(await frozenRequest, 504, "gateway_timeout");
   heldTakeover.release();
   assert.ok([200, 409].includes((await nextRequest).status));
-  heldCall.release();
-  await frozenRequest;
-  assert.equal(await refund.timesDone(), 1);
   assert.equal((await refund.send()).status, 200);
   assert.equal(await refund.timesDone(), 1);
 });

@@ -124,7 +124,6 @@ const databaseUrl = await createDatabase();
 function openLock(): Promise<InstanceLock> {
   return openInstanceLock({
     url: databaseUrl,
-    onInstanceGone() {},
     onLost: (error) => assert.fail(String(error)),
   });
 }

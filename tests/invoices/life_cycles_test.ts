@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { checkInvoiceStatus } from "../../core/invoices/check_invoice_status.ts";
 import { checkOverdueInvoices } from "../../core/invoices/check_overdue_invoices.ts";
 import { findNotification } from "../../db/notifications.ts";
+import { createHeldDatabase } from "../support/database/held_database.ts";
 import { notify, notifyAndRead, sign } from "../support/gateway/notifications.ts";
 import type { Json } from "../support/gateway/sandbox.ts";
 import { newKey } from "../support/idempotency.ts";
@@ -302,6 +303,49 @@ Deno.test("voided invoice: the last check finds a payment if the void's response
   await assertPaid(invoices, invoice);
 });
 
+Deno.test("voided invoice: the last check finds a payment if a concurrent void was not answered", async () => {
+  await using invoices = await openInvoices();
+  const invoice = await invoices.create();
+  const { transaction_id } = await invoices.pay(invoice, { only_start: true });
+  await voidUnanswered(invoices, invoice, async () => {
+    assert.equal((await invoices.void(invoice.id)).status, 200);
+  });
+  await invoices.advance(2 * MINUTE);
+  await invoices.runSchedule();
+  assert.equal((await invoices.find(invoice.id)).status, "void");
+  await invoices.sandbox.control(`transactions/${transaction_id}/pay`);
+  await passHours(invoices, 30);
+  await assertPaid(invoices, invoice);
+});
+
+Deno.test("paid invoice: is no longer checked by the schedule if it was paid during a void that was not answered", async () => {
+  await using invoices = await openInvoices();
+  const invoice = await invoices.create();
+  await voidUnanswered(invoices, invoice, async () => {
+    await invoices.pay(invoice);
+    await checkInvoiceStatus(invoices.app.deps, invoice.id);
+  });
+  await invoices.runJobs();
+  await assertPaid(invoices, invoice);
+  await invoices.advance(DAY);
+  assert.equal(await checkOverdueInvoices(invoices.app.deps), 0);
+});
+
+/** Sends a void that the gateway does not answer; `meanwhile` runs before that. */
+async function voidUnanswered(
+  invoices: TestInvoices,
+  invoice: Invoice,
+  meanwhile: () => Promise<void>,
+): Promise<void> {
+  const held = invoices.relay.holdNext(voidCall(invoice));
+  const unanswered = invoices.void(invoice.id);
+  await held.arrived;
+  await meanwhile();
+  await invoices.sandbox.fault("invoice_void", "reset");
+  held.release();
+  await assertProblem(await unanswered, 502, "gateway_unreachable");
+}
+
 Deno.test("voided invoice: the last check finds a payment if the caller checked the invoice after the void", async () => {
   await using invoices = await openInvoices();
   const invoice = await invoices.create();
@@ -343,6 +387,29 @@ Deno.test("voided invoice: is checked once by the schedule if it is not paid", a
   await passHours(invoices, 72);
   assert.equal(invoices.relay.times(checkCall(invoice)), checks + 1);
   assert.equal((await invoices.find(invoice.id)).status, "void");
+});
+
+Deno.test("invoice void: a retry with the same key succeeds if the service learns during the retry that the invoice is void", async () => {
+  const { holdNext, wrapDatabase } = createHeldDatabase();
+  await using invoices = await openInvoices({ wrapDatabase });
+  const invoice = await invoices.create();
+  const headers = newKey();
+  await invoices.sandbox.fault("invoice_void", "reset");
+  const lost = await invoices.void(invoice.id, {}, headers);
+  await assertProblem(lost, 502, "gateway_unreachable");
+  const checkWrite = holdNext("write invoice");
+  const retry = invoices.void(invoice.id, {}, headers);
+  await checkWrite.arrived;
+  const held = holdNext("write invoice");
+  checkWrite.release();
+  await held.arrived;
+  await invoices.sandbox.control(`invoices/${invoice.gateway_invoice_id}/void`);
+  await (await invoices.get(`/invoices/${invoice.id}/check_status/`)).body?.cancel();
+  assert.equal((await invoices.find(invoice.id)).status, "void");
+  held.release();
+  const answer = await retry;
+  assert.equal(answer.status, 200, await answer.clone().text());
+  assert.equal((await answer.json()).status, "void");
 });
 
 Deno.test("invoice void: is rejected if the customer pays before the gateway receives it", async () => {

@@ -4,6 +4,7 @@ import { checkInvoiceStatus } from "../../core/invoices/check_invoice_status.ts"
 import { checkOverdueInvoices } from "../../core/invoices/check_overdue_invoices.ts";
 import { canResendInvoice, newInvoice } from "../../core/invoices/create.ts";
 import { SCHEDULE } from "../../core/schedule.ts";
+import { pauseAfter } from "../support/database/pause_after.ts";
 import { notifyAndRead } from "../support/gateway/notifications.ts";
 import type { Json } from "../support/gateway/sandbox.ts";
 import { isReplayed, newKey } from "../support/idempotency.ts";
@@ -232,6 +233,46 @@ Deno.test("invoice creation: another instance resends it if the first one crashe
   held.release();
   assert.equal((await parseInvoice(await answer)).gateway_invoice_id, created.gateway_invoice_id);
   assert.deepEqual(await readEventNames(crashingInstance, created), ["invoice_created"]);
+});
+
+/** Two minutes later, a task of another instance sends the pending invoice and gets no response. */
+async function sendByOtherInstance(invoices: TestInvoices): Promise<void> {
+  const { databaseUrl, sandbox, now } = invoices;
+  await invoices.advance(2 * MINUTE);
+  await using other = await openPayments({ databaseUrl, gatewayUrl: sandbox.url, now });
+  await sandbox.fault("invoice_create", "answer_lost");
+  await checkOverdueInvoices(other.app.deps);
+  await runDueJobs(other.app);
+}
+
+Deno.test("invoice creation: a process that was paused for minutes does not send or fail what another instance has sent", async () => {
+  const paused = pauseAfter("insert invoice");
+  await using invoices = await openInvoices(paused);
+  const { relay, now } = invoices;
+  const pausedRequest = invoices.post("/invoices/", invoiceDue(now()));
+  await paused.arrived;
+  await sendByOtherInstance(invoices);
+  // The gateway has forgotten the idempotency key, but it has an invoice with this order id.
+  await invoices.advance(5 * MINUTE);
+  paused.continue();
+  const problem = await assertProblem(await pausedRequest, 504, "gateway_timeout");
+  assert.equal(problem.outcome, "unknown");
+  assert.equal(relay.times(CREATE), 0);
+  assert.equal((await invoices.find(problem.invoice_id!)).status, "pending");
+});
+
+Deno.test("invoice creation: a rejection of a paused request does not fail what another instance has sent", async () => {
+  const paused = pauseAfter("insert invoice");
+  await using invoices = await openInvoices(paused);
+  const { relay, now } = invoices;
+  const pausedRequest = invoices.post("/invoices/", invoiceDue(now()));
+  await paused.arrived;
+  await sendByOtherInstance(invoices);
+  relay.intercept = () => Response.json({ error_messages: ["no"] }, { status: 400 });
+  paused.continue();
+  const problem = await (await pausedRequest).json();
+  assert.equal(problem.outcome, "unknown");
+  assert.equal((await invoices.find(problem.invoice_id)).status, "pending");
 });
 
 Deno.test("invoice creation: a rejection of the resent request does not fail the invoice", async () => {

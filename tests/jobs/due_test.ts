@@ -200,6 +200,61 @@ Deno.test("worker: takes over the job of a crashed instance whose clock was a da
   assert.equal((await instance.find(heldJob)).status, "running");
 });
 
+for (const offMs of [-3_600_000, -40_000, 20_000, 3_600_000]) {
+  Deno.test(`worker: an instance whose clock is off by ${offMs / 1_000} s takes over only jobs whose lease has expired by the database's clock`, async () => {
+    const databaseUrl = await createDatabase();
+    const hanging = Promise.withResolvers<void>();
+    await using holder = openInstance({
+      databaseUrl,
+      tasks: { greet: task(() => hanging.promise) },
+    });
+    await using other = openWithClock(databaseUrl, offMs);
+    const id = await holder.insert({ run_at: new Date(Date.now() - 7_200_000) });
+    const run = holder.worker.run(id);
+    await until("the job runs", async () => (await holder.find(id)).status === "running");
+    // The lease ends in 10 s: the worker has missed two renewals.
+    const moveLease = (seconds: number) =>
+      runSql(databaseUrl, `update gateway.jobs set lease_until = now() + interval '${seconds} s'`);
+    await moveLease(10);
+    const clock = () => Date.now() + offMs;
+    await sweepJobs({ ...other, clock, runJob: other.worker.run });
+    await other.worker.run(id);
+    assert.deepEqual([(await other.find(id)).status, (await other.find(id)).attempts], [
+      "running",
+      1,
+    ]);
+    await moveLease(-1);
+    assert.equal(await sweepJobs({ ...other, clock, runJob: other.worker.run }), 1);
+    assert.deepEqual([(await other.find(id)).status, (await other.find(id)).attempts], [
+      "succeeded",
+      2,
+    ]);
+    hanging.resolve();
+    await run;
+  });
+
+  Deno.test(`worker: a job of an instance whose clock is off by ${offMs / 1_000} s is not taken over while it runs`, async () => {
+    const databaseUrl = await createDatabase();
+    const hanging = Promise.withResolvers<void>();
+    await using holder = openInstance({
+      databaseUrl,
+      now: () => Date.now() + offMs,
+      leaseMs: 30_000,
+      tasks: { greet: task(() => hanging.promise) },
+    });
+    await using other = openWithClock(databaseUrl, 0);
+    const id = await holder.insert({ run_at: new Date(Date.now() - 7_200_000) });
+    const run = holder.worker.run(id);
+    await until("the job runs", async () => (await holder.find(id)).status === "running");
+    await other.worker.run(id);
+    assert.equal((await other.find(id)).status, "running");
+    hanging.resolve();
+    await run;
+    const { status, attempts } = await other.find(id);
+    assert.deepEqual([status, attempts], ["succeeded", 1]);
+  });
+}
+
 Deno.test("job id: contains the creation time according to the clock of its creator", () => {
   const now = new Date(Date.UTC(2040, 0, 1));
   const subject = { id: randomUUID(), user_id: null };

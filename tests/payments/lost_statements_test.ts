@@ -9,6 +9,7 @@ import {
   timesDone,
 } from "../support/payments/operations.ts";
 import { openRelayed, type RelayedPayments } from "../support/gateway/relay.ts";
+import { STATEMENT_STEP } from "../support/share.ts";
 
 const databaseUrl = await createDatabase();
 
@@ -40,6 +41,11 @@ function createLossyDatabase() {
   };
 }
 
+/** The first query to lose. If a run tries a share of them, each operation begins with another. */
+function firstOf(operation: Operation, loss: (typeof LOSSES)[number]): number {
+  return 1 + (OPERATIONS.indexOf(operation) + LOSSES.indexOf(loss)) % STATEMENT_STEP;
+}
+
 /** Runs the operation once for each of its queries and loses that query; calls `after` each time. */
 async function loseEach(
   operation: Operation,
@@ -61,7 +67,7 @@ async function loseEach(
     await payments.sandbox.showMetadata(hasMetadata);
     // Without a successful charge in between, five lost responses would open the circuit breaker.
     await payments.charge("bca");
-    for (let number = 1;; number++) {
+    for (let number = firstOf(operation, loss);; number += STATEMENT_STEP) {
       await payments.sandbox.advance(gatewayBehindMs / 1_000);
       gatewayBehindMs = 0;
       const prepared = await operation.prepare(payments);

@@ -174,6 +174,27 @@ for (const direct of [false, true]) {
   });
 }
 
+Deno.test("refund: a refund that waits at the bank does not hide a refund in the gateway's dashboard", async () => {
+  await using payments = await openRelayed({ databaseUrl });
+  const payment = await payments.paid("gopay");
+  await payments.sandbox.fault("refund", "bank_pending");
+  await parseRefunded(await refund(payments, payment));
+  // The bank has refused the first refund, of which the gateway shows nothing.
+  payments.relay.intercept = async (_request, pass) =>
+    Response.json({
+      ...await (await pass()).json(),
+      transaction_status: "refund",
+      refund_amount: "44000.00",
+      refunds: [{ refund_key: "dashboard-1", refund_amount: "44000.00" }],
+    });
+  const refreshed = await payments.refresh(payment.id);
+  assert.deepEqual([refreshed.transaction_status, refreshed.refund_amount], [
+    "refund",
+    "44000.00",
+  ]);
+  assert.deepEqual(refreshed.refunds.map(({ status }) => status).sort(), ["pending", "succeeded"]);
+});
+
 Deno.test("refund: fails and releases the reserved amount if the gateway rejects it", async () => {
   await using payments = await openRelayed({ databaseUrl });
   // OVO supports full refunds only.

@@ -1,8 +1,14 @@
 import assert from "node:assert/strict";
+import { PostponeJob } from "../../core/jobs/task.ts";
+import { checkPaymentStatus } from "../../core/payments/check_payment_status.ts";
+import { openApp, type TestApp } from "../support/app.ts";
 import { createDatabase } from "../support/database/database.ts";
+import { pauseAfter } from "../support/database/pause_after.ts";
 import { createWaits } from "../support/gateway/gateway.ts";
-import { nameOf, openRelayed } from "../support/gateway/relay.ts";
+import { nameOf, openRelayed, type RelayedPayments } from "../support/gateway/relay.ts";
+import { SERVER_KEY } from "../support/gateway/sandbox.ts";
 import { isReplayed, newKey } from "../support/idempotency.ts";
+import { runDueJobs } from "../support/jobs/due_jobs.ts";
 import type { Payment } from "../support/payments/payments.ts";
 import {
   assertRefundsMatchGateway,
@@ -85,6 +91,89 @@ Deno.test("refund: stays reserved after an unknown outcome and is resent with th
   assert.deepEqual(refundKeysSent(payments), [refund_key, refund_key, refund_key]);
   assert.equal((await assertRefundsMatchGateway(payments, payment.id)).refund_amount, "40000.00");
 });
+
+for (const [who, isRetry] of [["process", false], ["retry", true]] as const) {
+  Deno.test(`refund: a ${who} that was paused for a minute does not send a refund that failed meanwhile`, async () => {
+    let now = Date.now();
+    await using payments = await openRelayed({ databaseUrl, now: () => now });
+    const { app, key, relay, sandbox } = payments;
+    const payment = await payments.paid("gopay");
+    const headers = newKey();
+    if (isRetry) {
+      await sandbox.fault("refund", "reset");
+      assert.equal((await refund(payments, payment, { amount: 10_000 }, headers)).status, 502);
+    }
+    const paused = pauseAfter("write payment");
+    await using pausedApp = await openApp({
+      databaseUrl,
+      gatewayUrl: relay.url,
+      serverKey: SERVER_KEY,
+      wrapDatabase: paused.wrapDatabase,
+      now: () => now,
+    });
+    const request = { ...payments, post: postTo(pausedApp, key) };
+    const pausedRefund = refund(request, payment, { amount: 10_000 }, headers);
+    await paused.arrived;
+    now += 2 * MINUTE_MS;
+    await failAndRefundAgain(payments, payment);
+    const refundsSent = relay.times(REFUND);
+    paused.continue();
+    const problem = await assertProblem(await pausedRefund, 504, "gateway_timeout");
+    assert.equal(problem.outcome, "unknown");
+    assert.equal(relay.times(REFUND), refundsSent);
+    await runDueJobs(app);
+    const { refunds, refund_amount } = await assertRefundsMatchGateway(payments, payment.id);
+    assert.deepEqual(refunds.map(({ status }) => status), ["failed", "succeeded"]);
+    assert.equal(refund_amount, "10000.00");
+  });
+}
+
+Deno.test("check_payment_status: a task that was paused for a minute does not send a refund that failed meanwhile", async () => {
+  let now = Date.now();
+  await using payments = await openRelayed({ databaseUrl, now: () => now });
+  const { relay, sandbox } = payments;
+  const payment = await payments.paid("gopay");
+  await sandbox.fault("refund", "reset");
+  assert.equal((await refund(payments, payment, { amount: 10_000 })).status, 502);
+  now += 2 * MINUTE_MS;
+  const paused = pauseAfter("write payment");
+  await using pausedApp = await openApp({
+    databaseUrl,
+    gatewayUrl: relay.url,
+    serverKey: SERVER_KEY,
+    wrapDatabase: paused.wrapDatabase,
+    now: () => now,
+  });
+  const pausedTask = checkPaymentStatus(pausedApp.deps, payment.id).catch((error) => error);
+  await paused.arrived;
+  now += 2 * MINUTE_MS;
+  await failAndRefundAgain(payments, payment);
+  const refundsSent = relay.times(REFUND);
+  paused.continue();
+  assert.ok(await pausedTask instanceof PostponeJob);
+  assert.equal(relay.times(REFUND), refundsSent);
+});
+
+/** A task ends the pending refund, because the gateway refuses it; then another refund is made. */
+async function failAndRefundAgain(payments: RelayedPayments, payment: Payment): Promise<void> {
+  const { relay } = payments;
+  const { intercept } = relay;
+  relay.intercept = (received, pass) =>
+    nameOf(received) === REFUND ? Response.json({ status_code: "414" }) : pass();
+  await payments.check(payment.id);
+  relay.intercept = intercept;
+  await parseRefunded(await refund(payments, payment, { amount: 10_000 }));
+}
+
+/** Sends JSON to this instance. */
+function postTo(app: TestApp, key: string): RelayedPayments["post"] {
+  return (path, body, headers) =>
+    app.as(key, path, {
+      method: "POST",
+      body: JSON.stringify(body),
+      headers: { "Content-Type": "application/json", ...headers },
+    });
+}
 
 Deno.test("check_payment_status: finds a refund whose response was lost and does not resend it", async () => {
   let now = Date.now();

@@ -4,6 +4,7 @@ import { PostponeJob } from "../../core/jobs/task.ts";
 import { checkPendingPayments } from "../../core/payments/check_pending_payments.ts";
 import { openApp, type TestApp } from "../support/app.ts";
 import { createDatabase } from "../support/database/database.ts";
+import { pauseAfter } from "../support/database/pause_after.ts";
 import { openRelayed, type RelayedPayments } from "../support/gateway/relay.ts";
 import { type Json, merge, SERVER_KEY } from "../support/gateway/sandbox.ts";
 import { isReplayed, newKey } from "../support/idempotency.ts";
@@ -19,8 +20,8 @@ const databaseUrl = await createDatabase();
 const NOT_FOUND = { status_code: "404", status_message: "Transaction doesn't exist." };
 
 /**
- * Sends a charge and loses its response (`answer_lost`) or the request itself (`reset`). Returns the
- * payment's id.
+ * Sends a charge and loses its response (`answer_lost`) or the request itself (`reset`). Returns
+ * the payment's id.
  */
 async function chargeWithoutResponse(
   { post, sandbox }: RelayedPayments,
@@ -460,4 +461,33 @@ Deno.test("charge: a DANA retry with the same key succeeds within 5 minutes and 
       ]);
     }
   }
+});
+
+Deno.test("charge: a process that was paused for minutes does not send a charge that was given up meanwhile", async () => {
+  let now = Date.now();
+  const paused = pauseAfter("insert payment");
+  await using payments = await openRelayed({
+    databaseUrl,
+    now: () => now,
+    wrapDatabase: paused.wrapDatabase,
+  });
+  const { relay } = payments;
+  const order_id = randomUUID();
+  const body = { payment_type: "gopay", gross_amount: 10_000, order_id };
+  const pausedCharge = payments.post("/charge/", body, newKey());
+  await paused.arrived;
+  now += 16 * MINUTE_MS;
+  await using other = await openApp({
+    databaseUrl,
+    gatewayUrl: relay.url,
+    serverKey: SERVER_KEY,
+    now: () => now,
+  });
+  await checkPendingPayments(other.deps);
+  await runDueJobs(other);
+  paused.continue();
+  const problem = await assertProblem(await pausedCharge, 504, "gateway_timeout");
+  assert.equal(problem.outcome, "unknown");
+  assert.equal((await payments.read(problem.payment_id!)).transaction_status, "failure");
+  assert.deepEqual(await payments.transactions(order_id), []);
 });

@@ -11,8 +11,8 @@ import { notify } from "../support/gateway/notifications.ts";
 import { openRelayed, type RelayedPayments } from "../support/gateway/relay.ts";
 import type { Json } from "../support/gateway/sandbox.ts";
 import { newKey } from "../support/idempotency.ts";
-import { runDueJobs } from "../support/jobs/due_jobs.ts";
-import { createLossyDatabase, LOSSES } from "../support/records/losses.ts";
+import { endJobLeases, runDueJobs } from "../support/jobs/due_jobs.ts";
+import { createLossyDatabase, type Loss, LOSSES } from "../support/records/losses.ts";
 import {
   assertConsistent,
   invoiceRequest,
@@ -20,6 +20,7 @@ import {
   parseSubscription,
   subscriptionRequest,
 } from "../support/records/requests.ts";
+import { STATEMENT_STEP } from "../support/share.ts";
 
 const MINUTE_MS = 60_000;
 
@@ -156,6 +157,11 @@ interface LostStatement {
   send(): Promise<Response>;
 }
 
+/** The first statement to lose: in a run that tries a share, another one for each operation. */
+function firstOf(operation: Operation, loss: Loss): number {
+  return 1 + (OPERATIONS.indexOf(operation) + LOSSES.indexOf(loss)) % STATEMENT_STEP;
+}
+
 /** Runs the operation once for each of its statements, loses that statement, and calls `after`. */
 async function loseEach(
   operation: Operation,
@@ -164,7 +170,7 @@ async function loseEach(
 ): Promise<void> {
   await using service = await openLossyService();
   for (const loss of LOSSES) {
-    for (let number = 1;; number++) {
+    for (let number = firstOf(operation, loss);; number += STATEMENT_STEP) {
       const prepared = await operation.prepare(service);
       const headers = newKey();
       const send = () => service.post(prepared.path, prepared.body, headers);
@@ -413,7 +419,7 @@ for (const { name, table, cause, check, events, payments } of GATEWAY_CHANGES) {
       await using service = await openLossyService();
       const { app } = service;
       for (const loss of LOSSES) {
-        for (let number = 1, wasLost = true; wasLost; number++) {
+        for (let number = 1, wasLost = true; wasLost; number += STATEMENT_STEP) {
           const { id, notifications } = await cause(service);
           const job = check({ id, user_id: "alice" }, new Date(app.deps.clock()));
           if (!isNotified) await app.database.query((sql) => insertJobs(sql, [job]));
@@ -428,6 +434,7 @@ for (const { name, table, cause, check, events, payments } of GATEWAY_CHANGES) {
           // A job that was interrupted runs again when its lease has expired.
           for (let time = 0; time < 4; time++) {
             service.advance(10 * MINUTE_MS);
+            await endJobLeases(app);
             await runDueJobs(app);
           }
           const which = `${loss} ${number}`;

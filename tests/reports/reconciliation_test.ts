@@ -11,6 +11,7 @@ import { createDatabase, runSql } from "../support/database/database.ts";
 import type { Json } from "../support/gateway/sandbox.ts";
 import type { Payment } from "../support/payments/payments.ts";
 import { assertProblem } from "../support/problem.ts";
+import { isPartial } from "../support/share.ts";
 import {
   type Body,
   insertDifferent,
@@ -40,6 +41,7 @@ Deno.test("reconciliation: the gateway's settlement report matches refunds, char
     matched: 5,
     amount_differs: 0,
     status_differs: 0,
+    listed_twice: 0,
     missing_here: 0,
     missing_there: 0,
   });
@@ -70,6 +72,7 @@ Deno.test("reconciliation: reports each kind of difference, changes no payment a
     matched: 1,
     amount_differs: 1,
     status_differs: 1,
+    listed_twice: 0,
     missing_here: 2,
     missing_there: 1,
   });
@@ -351,7 +354,7 @@ async function readSoFar(sql: Sql): Promise<number> {
 }
 
 Deno.test("reconciliation: of a large file, no call of the database reads more than a part", async () => {
-  const lines = 30_000;
+  const lines = isPartial ? 10_000 : 30_000;
   const read = new Map<string, number>();
   const wrapDatabase = (database: Database): Database => {
     const counted: Database["query"] = (work, name = "") =>
@@ -396,7 +399,7 @@ Deno.test("reconciliations: lists them newest first and in pages, for staff and 
   const viewer = await reports.app.createKey({ userId: "dave", isViewer: true });
   const first = await reconcile(reports, "order_id,amount,fee\nA-1,1000,5\n");
   const second = await (await upload(reports, "order_id,amount\nA-2,1000\n")).json();
-  const { differences: _, days: __, ...summary } = first;
+  const { differences: _, days: __, columns: ___, ...summary } = first;
   const all = await (await reports.get("/reconciliations/", viewer)).json();
   assert.deepEqual(all.map(({ id }: Json) => id), [second.id, first.id]);
   assert.deepEqual(all[1], summary);
@@ -424,7 +427,7 @@ Deno.test("migration 0031: a file that an earlier version has stored and not com
     );
     return row!.summary;
   };
-  const { results, ...sums } = await summary();
+  const { results: { listed_twice: _, ...results }, columns: __, ...sums } = await summary();
   await database.query((sql) =>
     sql`
       with interrupted as (
@@ -442,4 +445,5 @@ Deno.test("migration 0031: a file that an earlier version has stored and not com
   await runJob(reports, id);
   const ended = await (await reports.get(`/reconciliations/${id}/`, reports.staff)).json();
   assert.equal(ended.status, "succeeded");
+  assert.deepEqual([ended.results.listed_twice, ended.columns], [null, null], "not known");
 });

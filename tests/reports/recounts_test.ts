@@ -14,10 +14,10 @@ const DAY = 24 * 60 * 60_000;
 
 const STATUS = "GET /v2/:id/status";
 
-/** Updates the statistics until no further run reads the entries that are in the history now. */
+/** Updates the statistics, several times if needed, until the position reaches the newest entry. */
 async function updateFully({ app }: TestPayments): Promise<void> {
   const [newest] = await app.database.query((sql) => sql`select max(id) from gateway.history`);
-  await until("the position is behind all entries", async () => {
+  await until("the position has reached the newest entry", async () => {
     await updateStats(app.deps);
     const [progress] = await app.database.query((sql) =>
       sql`select position from gateway.stats_progress`
@@ -102,7 +102,7 @@ Deno.test("stats: a subscription charge that gets its owner later moves to the f
   assert.deepEqual(await audit.json(), []);
 });
 
-Deno.test("stats: a refund that the gateway lists later than its sum moves to the day of the refund", async () => {
+Deno.test("stats: a refund first reported only as a sum moves to its own day when the gateway lists it", async () => {
   const clock = manualClock(Date.parse("2031-03-05T03:30:00Z"));
   await using payments = await openRelayed({ now: clock.now });
   const moveBoth = async (ms: number) => {
@@ -167,7 +167,7 @@ Deno.test("stats: a payment whose bank the gateway reports later moves to the fi
   assert.deepEqual(rows.map(({ bank, count }) => [bank, count]), [[checked.bank, 1]]);
 });
 
-Deno.test("history: charges, settlements and refunds of every method write only transitions", async () => {
+Deno.test("history: charges, settlements and refunds of every method write no recount entries", async () => {
   await using payments = await openPayments();
   const { sandbox, post } = payments;
   for (const kind of CHARGE_KINDS.filter((kind) => kind !== "card_auth")) {

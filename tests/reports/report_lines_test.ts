@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import type { Database } from "../../db/database.ts";
-import type { Json } from "../support/gateway/sandbox.ts";
+import { runSql } from "../support/database/database.ts";
 import {
+  differencesOf,
   insertDifferent,
   openReports,
   queuedChecks,
@@ -10,11 +11,6 @@ import {
   today,
   upload,
 } from "../support/reports/reconciliations.ts";
-
-/** Line numbers and results of the differences. */
-function differencesOf({ differences }: Json): [number | null, string][] {
-  return differences.map(({ line, result }: Json) => [line, result]);
-}
 
 Deno.test("reconciliation: a line with the type Payment and the status of an unpaid transaction is compared by its status", async () => {
   await using reports = await openReports();
@@ -58,6 +54,7 @@ Deno.test("reconciliation: a report with transaction times only is not searched 
     matched: 1,
     amount_differs: 0,
     status_differs: 0,
+    listed_twice: 0,
     missing_here: 0,
     missing_there: null,
   });
@@ -184,4 +181,67 @@ Deno.test("reconciliation: a confirmation that arrives while the file is compare
   assert.equal((await queuedChecks(reports)).length, 1_200);
   const ended = await (await reports.get(`/reconciliations/${id}/`, reports.staff)).json();
   assert.equal(ended.queued_checks, 1_200);
+});
+
+Deno.test("reconciliation: a line of a payment with a negative amount takes money back, and does not agree with the payment", async () => {
+  await using reports = await openReports();
+  const paid = await reports.paid("gopay", { gross_amount: 50_000 });
+  const refunded = await reports.paid("gopay", { gross_amount: 60_000 });
+  const refund = await reports.post(`/payments/${refunded.id}/refund/`, { amount: 6_000 });
+  assert.equal(refund.status, 200);
+  const result = await reconcile(
+    reports,
+    "order_id,amount,type\n" +
+      `${paid.order_id},-50000,settlement\n` +
+      `${refunded.order_id},60000,payment\n` +
+      `${refunded.order_id},-6000,payment\n`,
+  );
+  assert.deepEqual(differencesOf(result), [[2, "missing_here"]]);
+  assert.deepEqual([result.differences[0].kind, result.results.matched], ["refund", 2]);
+  assert.equal(result.days[0].gross_amount, "4000.00");
+});
+
+Deno.test("reconciliation: a line is not about a refused payment with the same order id", async () => {
+  await using reports = await openReports();
+  await reports.sandbox.fault("charge", "reset");
+  const body = { payment_type: "gopay", gross_amount: 50_000, order_id: "order-twice" };
+  const { payment_id } = await (await reports.post("/charge/", body)).json();
+  await runSql(
+    reports.databaseUrl,
+    `update gateway.payments set transaction_status = 'failure' where id = '${payment_id}'`,
+  );
+  await reports.sandbox.fault("charge", "rate_limit");
+  assert.equal((await reports.post("/charge/", body)).status, 400);
+  for (const transactionId of ["from-first-charge", ""]) {
+    const line = `order-twice,${transactionId},50000\n`;
+    const result = await reconcile(reports, `order_id,transaction_id,amount\n${line}`);
+    assert.deepEqual(differencesOf(result), [[2, "status_differs"]]);
+    assert.equal(result.differences[0].payment_id, payment_id, transactionId);
+  }
+});
+
+Deno.test("reconciliation: a line of type payment with a negative amount and the status chargeback is a chargeback", async () => {
+  await using reports = await openReports();
+  const card = await reports.paid("card", { gross_amount: 20_000 });
+  await reports.sandbox.control(`transactions/${card.transaction_id}/chargeback`);
+  await reports.refresh(card.id);
+  const result = await reconcile(
+    reports,
+    `order_id,amount,type,status\n${card.order_id},-20000,Payment,Chargeback\n`,
+  );
+  assert.deepEqual([result.results.matched, differencesOf(result)], [1, []]);
+});
+
+Deno.test("reconciliation: finds a payment whose transaction id is not known here by its order id", async () => {
+  await using reports = await openReports();
+  await reports.sandbox.fault("charge", "answer_lost");
+  const body = { payment_type: "gopay", gross_amount: 50_000, order_id: "order-lost" };
+  const { payment_id } = await (await reports.post("/charge/", body)).json();
+  const [{ transaction_id }] = await reports.transactions("order-lost");
+  await reports.sandbox.control(`transactions/${transaction_id}/pay`);
+  const line = `order-lost,${transaction_id},50000\n`;
+  const result = await reconcile(reports, `order_id,transaction_id,amount\n${line}`);
+  assert.deepEqual(differencesOf(result), [[2, "status_differs"]]);
+  assert.equal(result.differences[0].payment_id, payment_id);
+  assert.equal(result.queued_checks, 1);
 });

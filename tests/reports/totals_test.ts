@@ -237,6 +237,7 @@ async function assertTotalsAgree(year: Year) {
     matched: lines.length,
     amount_differs: 0,
     status_differs: 0,
+    listed_twice: 0,
     missing_here: 0,
     missing_there: 0,
   });

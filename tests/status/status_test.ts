@@ -60,7 +60,7 @@ Deno.test("status: shows whether leases end when the instance loses its lock, or
   await using withoutLock = await openWatched();
   assert.equal((await withoutLock.status()).leases, "time");
   const url = await createDatabase();
-  const lock = await openInstanceLock({ url, onInstanceGone() {}, onLost() {} });
+  const lock = await openInstanceLock({ url, onLost() {} });
   await using withLock = await openWatched({ leaseHolder: lock });
   assert.equal((await withLock.status()).leases, "lock");
   await lock[Symbol.asyncDispose]();

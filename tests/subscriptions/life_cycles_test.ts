@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { checkSubscriptionStatus } from "../../core/subscriptions/check_subscription_status.ts";
 import { syncSubscriptionStatus } from "../../core/subscriptions/sync_subscription_status.ts";
 import { type Json, linkedAccount, savedCard } from "../support/gateway/sandbox.ts";
+import { createHeldDatabase } from "../support/database/held_database.ts";
 import { isReplayed, newKey } from "../support/idempotency.ts";
 import { jobsOf } from "../support/jobs/due_jobs.ts";
 import { assertProblem } from "../support/problem.ts";
@@ -383,9 +384,35 @@ Deno.test("subscription action: a retry with the same key completes an action wi
   ]);
 });
 
+Deno.test("subscription action: a retry with the same key succeeds if a job completes the action during the retry", async () => {
+  const { holdNext, wrapDatabase } = createHeldDatabase();
+  await using subscriptions = await openSubscriptions({ wrapDatabase });
+  const { id } = await subscriptions.create();
+  const headers = newKey();
+  await subscriptions.sandbox.fault("subscription_disable", "reset");
+  await assertProblem(
+    await subscriptions.act(id, "disable", headers),
+    502,
+    "gateway_unreachable",
+  );
+  const checkWrite = holdNext("write subscription");
+  const retry = subscriptions.act(id, "disable", headers);
+  await checkWrite.arrived;
+  const held = holdNext("write subscription");
+  checkWrite.release();
+  await held.arrived;
+  await subscriptions.advance(2 * MINUTE);
+  await subscriptions.runJobs();
+  assert.equal((await subscriptions.stored(id)).status, "disabled");
+  held.release();
+  assert.equal((await parseSubscription(await retry, 200)).status, "disabled");
+  assert.equal(isReplayed(await subscriptions.act(id, "disable", headers)), true);
+});
+
 Deno.test("subscription action: is not resent if the gateway rejects it", async () => {
   await using subscriptions = await openSubscriptions();
-  // The gateway rejects `enable` because the only cycle is over, which the service does not know yet.
+  // The gateway rejects `enable` because the only cycle is over, which the service does not know
+  // yet.
   const subscription = await subscriptions.create({ interval_unit: "day", max_interval: 1 });
   const { id } = subscription;
   await subscriptions.advance(DAY + 1);

@@ -6,10 +6,13 @@ import { updateSubscription } from "../../core/subscriptions/actions.ts";
 import { getSubscriptionStatus } from "../../core/subscriptions/check_at_gateway.ts";
 import { createSubscription } from "../../core/subscriptions/create.ts";
 import { SUBSCRIPTION_STATUSES } from "../../core/subscriptions/states.ts";
+import type { Database } from "../../db/database.ts";
 import { SubscriptionSchema } from "../../routes/schemas/subscription.ts";
 import { runSql } from "../support/database/database.ts";
+import { pauseAfter } from "../support/database/pause_after.ts";
 import { type Json, savedCard } from "../support/gateway/sandbox.ts";
 import { isReplayed, newKey } from "../support/idempotency.ts";
+import { openPayments } from "../support/payments/payments.ts";
 import { assertProblem } from "../support/problem.ts";
 import {
   type ActionName,
@@ -368,6 +371,44 @@ Deno.test("subscription creation: fails if the gateway is rate limiting, and a r
   assert.notEqual(created.id, problem.subscription_id);
   assert.equal((await subscriptions.stored(problem.subscription_id!)).status, "failed");
   assert.equal((await subscriptions.createdAtGateway()).length, 1);
+});
+
+Deno.test("subscription creation: a process that was paused for minutes does not send what another instance has sent", async () => {
+  const paused = pauseAfter("insert subscription");
+  await using subscriptions = await openSubscriptions(paused);
+  const { app, databaseUrl, sandbox, relay } = subscriptions;
+  const [request, headers] = [await subscriptions.request(), newKey()];
+  const pausedRequest = subscriptions.post("/subscriptions/", request, headers);
+  await paused.arrived;
+  await subscriptions.advance(MINUTE + 1);
+  const { clock: now } = app.deps;
+  await using other = await openPayments({ databaseUrl, gatewayUrl: sandbox.url, now });
+  const created = await parseSubscription(
+    await other.post("/subscriptions/", request, headers),
+    201,
+  );
+  // The gateway has forgotten the idempotency key of the creation.
+  await subscriptions.advance(4 * MINUTE);
+  paused.continue();
+  const problem = await assertProblem(await pausedRequest, 504, "gateway_timeout");
+  assert.deepEqual([problem.outcome, problem.subscription_id], ["unknown", created.id]);
+  assert.equal(relay.times(CREATE), 0);
+  assert.equal((await subscriptions.createdAtGateway()).length, 1);
+  assert.equal((await subscriptions.stored(created.id)).status, "active");
+});
+
+Deno.test("subscription creation: is sent although the clock is set back after the insert", async () => {
+  let now = Date.now();
+  const wrapDatabase = (database: Database): Database => ({
+    ...database,
+    query: async (work, name) => {
+      const result = await database.query(work, name);
+      if (name === "insert subscription") now -= 1_000;
+      return result;
+    },
+  });
+  await using subscriptions = await openSubscriptions({ now: () => now, wrapDatabase });
+  assert.equal((await subscriptions.create()).status, "active");
 });
 
 Deno.test("subscription: requests are rejected without being stored or sent while the circuit breaker is open", async () => {

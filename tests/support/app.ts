@@ -21,7 +21,9 @@ import { logExchanges } from "../../core/gateway/instrumentation.ts";
 import { createLoad, type Load } from "../../core/load.ts";
 import { createLog } from "../../core/log.ts";
 import { createSecretBox } from "../../core/secret_box.ts";
+import { keepRegistered } from "../../core/subscribers/register.ts";
 import { createEvents, type Events } from "../../core/subscribers/subscribe.ts";
+import type { EventPublisher, PositionPublisher } from "../../core/outbox.ts";
 import type { TaskDeps } from "../../core/tasks.ts";
 import { createPoster, type PosterOptions } from "../../core/webhooks/post.ts";
 import type { Database } from "../../db/database.ts";
@@ -64,7 +66,10 @@ export interface TestAppOptions {
   load?: Load;
   /** Options of the client that sends webhooks. */
   posting?: Partial<PosterOptions>;
-  /** Whether this app may assign positions to events; default: true. */
+  /**
+   * Whether this app may assign positions to events. By default it may, but it opens a connection
+   * for this only when it has written an event or a caller reads events. Most tests do neither.
+   */
   hasPositionPublisher?: boolean;
   wrapDatabase?: (database: Database) => Database;
   /** The address of the sandbox that the service's pages show. */
@@ -103,6 +108,9 @@ export const REAL_INSTALLATION = {
 
 /** Nothing listens on this port. `fetch` blocks some low ports, but not this one. */
 const NOWHERE = "http://127.0.0.1:2";
+
+/** Requests that show published events. */
+const READS_EVENTS = /\/(events|live|status|metrics)\b/;
 
 /** Read once for each process. */
 let projectMigrations: Promise<Migration[]> | null = null;
@@ -156,9 +164,12 @@ export async function openApp(options: TestAppOptions): Promise<TestApp> {
     secrets: createSecretBox(serverKey),
   };
   const { databaseUrl } = options;
+  const registration = await keepRegistered({ database: opened, events: deps.events, log });
+  const startPublisher = () => startPositionPublisher({ ...deps, databaseUrl });
   const positions = options.hasPositionPublisher === false
     ? null
-    : startPositionPublisher({ ...deps, databaseUrl });
+    : createLatePublisher(publisher, startPublisher);
+  if (options.hasPositionPublisher) positions!.start();
   const streams = createEventStreams(
     { database, databaseUrl, clock, log },
     { limits: config.streams, ...options.streamOptions },
@@ -184,6 +195,7 @@ export async function openApp(options: TestAppOptions): Promise<TestApp> {
   const hasEmbedderRoutes = options.resources !== undefined;
   const fetch: App["fetch"] = async (request, connection) => {
     const { method, url } = request;
+    if (READS_EVENTS.test(url)) positions?.start();
     const response = await app.fetch(request, connection);
     return await checkResponse({ method, url, basePath, hasEmbedderRoutes }, response);
   };
@@ -222,11 +234,40 @@ export async function openApp(options: TestAppOptions): Promise<TestApp> {
       await streams[Symbol.asyncDispose]();
       await poster[Symbol.asyncDispose]();
       await positions?.[Symbol.asyncDispose]();
+      await registration[Symbol.asyncDispose]();
       await publisher[Symbol.asyncDispose]();
       log.flush();
       await opened.close();
     },
   };
+}
+
+interface LatePublisher extends PositionPublisher {
+  start(): void;
+}
+
+/** A position publisher that starts when it is needed. */
+function createLatePublisher(
+  publisher: EventPublisher,
+  startPublisher: () => PositionPublisher,
+): LatePublisher {
+  let started: PositionPublisher | null = null;
+  let isClosed = false;
+  const late: LatePublisher = {
+    start() {
+      if (!isClosed) started ??= startPublisher();
+    },
+    wake() {
+      late.start();
+      return started?.wake() ?? false;
+    },
+    async [Symbol.asyncDispose]() {
+      isClosed = true;
+      await started?.[Symbol.asyncDispose]();
+    },
+  };
+  publisher.usePositionPublisher(late);
+  return late;
 }
 
 function bearer(key: string, headers: Headers): Headers {

@@ -34,7 +34,7 @@ async function openTimelines(): Promise<Timelines> {
   };
 }
 
-/** Each entry in short: `transition pending>settlement`, `event payment_settled`. */
+/** Each entry in short: `transition pending>settlement notification`, `event payment_settled`. */
 function shorten({ entries }: Json): string[] {
   return entries.map((entry: Json) => {
     const details = entry[entry.type];
@@ -96,7 +96,7 @@ Deno.test("payment timeline: shows the charge, the notification, the transition,
   assert.deepEqual(await payments.timeline(`payments/${payment.id}`, payments.viewer), timeline);
 });
 
-Deno.test("payment timeline: shows the owner neither actors nor webhook endpoints", async () => {
+Deno.test("payment timeline: hides actors and webhook endpoints from the owner", async () => {
   await using payments = await openTimelines();
   await payments.post("/webhook-endpoints/", { url: "https://shop.example/" }, {}, payments.staff);
   const payment = await payments.charge("gopay");

@@ -13,6 +13,7 @@ import {
   type TestWebhooks,
 } from "../support/events/webhooks.ts";
 import { buildNotification, notifyAndRead } from "../support/gateway/notifications.ts";
+import { createHeldDatabase } from "../support/database/held_database.ts";
 import type { Json } from "../support/gateway/sandbox.ts";
 import { manualClock } from "../support/manual_clock.ts";
 import { assertProblem } from "../support/problem.ts";
@@ -331,6 +332,27 @@ Deno.test("secret rotation: both secrets sign for a day, then only the new one",
   const third = await rotate();
   const fourth = await rotate();
   assert.deepEqual(await signedBy(first, second, third, fourth), [false, false, true, true]);
+});
+
+Deno.test("secret rotation: of two at the same moment, both new secrets sign", async () => {
+  const { holdNext, wrapDatabase } = createHeldDatabase();
+  await using webhooks = await openWebhooks({ wrapDatabase });
+  const { id } = await webhooks.endpoint();
+  const rotate = async () => {
+    const path = `/webhook-endpoints/${id}/rotate-secret/`;
+    const { secret } = await expectStatus(webhooks.requestAsStaff("POST", path), 200) as Json;
+    return secret as string;
+  };
+  const held = holdNext("rotate secret");
+  const rotating = rotate();
+  await held.arrived;
+  const secrets = [await rotate()];
+  held.release();
+  secrets.push(await rotating);
+  await webhooks.charge();
+  await webhooks.deliver();
+  const lastWebhook = webhooks.receiver.received.at(-1)!;
+  assert.deepEqual(secrets.map((secret) => isSignedWith(secret, lastWebhook)), [true, true]);
 });
 
 Deno.test("endpoint test: returns the result at once and stores nothing", async () => {

@@ -36,7 +36,7 @@ async function storedEndpoint({ app }: TestWebhooks, id: string): Promise<Json> 
   return row;
 }
 
-Deno.test("webhook endpoints: every operation is forbidden for users, and its error reveals no endpoint", async () => {
+Deno.test("webhook endpoints: every operation is forbidden for users, whether or not the endpoint exists", async () => {
   await using webhooks = await openWebhooks();
   const { app, key, staff } = webhooks;
   const { id } = await webhooks.endpoint();
@@ -191,7 +191,7 @@ Deno.test("webhook endpoints: Link of a list of deliveries includes BASE_PATH", 
   assert.match(response.headers.get("Link")!, new RegExp(`^<${path}[?]`));
 });
 
-Deno.test("webhook secret: is returned only when it is created, and is in no row or log", async () => {
+Deno.test("webhook secret: is returned only when it is created, and no row or log contains it unencrypted", async () => {
   await using webhooks = await openWebhooks();
   const { id, secret } = await webhooks.endpoint();
   const path = `/webhook-endpoints/${id}/`;
@@ -323,7 +323,7 @@ Deno.test("webhook endpoints: an invalid field is reported by name, and nothing 
   assert.equal(list.length, 1);
 });
 
-Deno.test("webhook endpoints: null means absent for optional fields and is rejected for others", async () => {
+Deno.test("webhook endpoints: null means the default at creation; an update accepts null only for event_names and description", async () => {
   await using webhooks = await openWebhooks();
   const created = await webhooks.endpoint({ event_names: null, description: null, enabled: null });
   assert.deepEqual([created.event_names, created.description, created.enabled], [null, null, true]);
@@ -403,7 +403,7 @@ Deno.test("webhook endpoints: reject private addresses and http in every notatio
   assert.equal(url, "https://8.8.8.8/hooks");
 });
 
-Deno.test("webhook endpoints: reject credentials and other schemes even if private networks are allowed", async () => {
+Deno.test("webhook endpoints: reject credentials and schemes other than http and https even if private networks are allowed", async () => {
   await using webhooks = await openWebhooks();
   for (const url of ["http://127.0.0.1:9/", "http://localhost/", "https://10.0.0.1/a"]) {
     assert.equal((await webhooks.endpoint({ url })).url, url);

@@ -3,6 +3,7 @@ import postgres from "postgres";
 import { migrateDatabase } from "../../commands/migrate.ts";
 import { publishWithDeliveries } from "../../core/events/position_publisher.ts";
 import { createWorker } from "../../core/jobs/worker.ts";
+import { prune } from "../../core/prune.ts";
 import { createEvents } from "../../core/subscribers/subscribe.ts";
 import { createTasks } from "../../core/tasks.ts";
 import { insertJobs } from "../../db/jobs.ts";
@@ -119,6 +120,54 @@ Deno.test("event publication: an event goes to the subscribers of the instance t
   await runDueJobs(writer.app);
   const events = await runSql(writer.databaseUrl, "select id from gateway.events");
   assert.deepEqual(received, events.map(({ id }) => id));
+});
+
+Deno.test("event publication: an event goes to all registered subscribers, even if neither the writer nor the publisher has them", async () => {
+  const received: string[] = [];
+  await using writer = await openPayments({ hasPositionPublisher: false });
+  const { databaseUrl } = writer;
+  // Two instances have the same subscriber, so the event gets one job.
+  const subscribing = { databaseUrl, hasPositionPublisher: false };
+  await using first = await openApp({ ...subscribing, events: eventsWithSubscriber(received) });
+  await using _second = await openApp({ ...subscribing, events: eventsWithSubscriber([]) });
+  const { id } = await writer.charge();
+  await using publisher = await openApp({ databaseUrl });
+  await publisher.publishEvents();
+  assert.deepEqual((await jobsOf(first, id)).map(({ task }) => task), ["deliver shipping"]);
+  await runDueJobs(first);
+  const events = await runSql(databaseUrl, "select id from gateway.events");
+  assert.deepEqual(received, events.map(({ id }) => id));
+});
+
+Deno.test("event publication: an event gets no job for a registered subscriber of other events", async () => {
+  await using writer = await openPayments({ hasPositionPublisher: false });
+  const events = createEvents();
+  events.on("payment_denied", () => {}, { as: "shipping" });
+  await using subscribing = await openApp({ databaseUrl: writer.databaseUrl, events });
+  const { id } = await writer.charge();
+  assert.deepEqual(await jobsOf(subscribing, id), []);
+});
+
+Deno.test("event publication: a subscriber is removed after an hour of prune runs without an instance that has it", async () => {
+  await using writer = await openPayments({ hasPositionPublisher: false });
+  const { databaseUrl, app } = writer;
+  const start = () =>
+    openApp({ databaseUrl, hasPositionPublisher: false, events: eventsWithSubscriber([]) });
+  const countJobs = async () => {
+    const { id } = await writer.charge();
+    return (await jobsOf(app, id)).length;
+  };
+  const pruneTimes = async (times: number) => {
+    for (let runs = 0; runs < times; runs++) await prune(app.deps);
+  };
+  await (await start())[Symbol.asyncDispose]();
+  await pruneTimes(6);
+  assert.equal(await countJobs(), 1, "the instance may only be restarting");
+  await (await start())[Symbol.asyncDispose]();
+  await pruneTimes(6);
+  assert.equal(await countJobs(), 1, "the hour begins again after each start");
+  await pruneTimes(1);
+  assert.equal(await countJobs(), 0);
 });
 
 Deno.test("subscriber: the job of an earlier event does not deliver an event that is not published yet", async () => {

@@ -7,8 +7,8 @@ import { type GatewayJob, JOB_RANKS } from "../../../db/jobs.ts";
 import type { TestApp } from "../app.ts";
 
 /**
- * Publishes events and runs the jobs that are due by the app's clock, oldest first; returns the number
- * of jobs.
+ * Publishes events and runs the jobs that are due by the app's clock, oldest first; returns the
+ * number of jobs.
  */
 export async function runDueJobs({ deps, publishEvents }: TestApp): Promise<number> {
   await publishEvents();
@@ -25,6 +25,13 @@ export async function runDueJobs({ deps, publishEvents }: TestApp): Promise<numb
   const inOrder = due.flat().toSorted((a, b) => a.run_at.getTime() - b.run_at.getTime());
   await Promise.all(inOrder.map(({ id }) => worker.run(id)));
   return inOrder.length;
+}
+
+/** Ends the leases of all running jobs. The app's clock cannot: leases end by the database's clock. */
+export async function endJobLeases({ database }: TestApp): Promise<void> {
+  await database.query((sql) =>
+    sql`update gateway.jobs set lease_until = 'epoch' where status = 'running'`
+  );
 }
 
 /** All jobs of a payment, oldest first, with those of its events. */

@@ -20,7 +20,6 @@ const [queue, databaseUrl, folder, payloads] = Deno.args as [Queue, string, stri
 const { database, log } = openInstance({ databaseUrl });
 const leaseHolder = await openInstanceLock({
   url: databaseUrl,
-  onInstanceGone() {},
   onLost: (error) => log.error("instance_lock_lost", error),
 });
 const jobQueue = await openTestQueue(queue, { databaseUrl, folder, log });

@@ -77,3 +77,8 @@ export async function insertDifferent({ app }: TestPayments, count: number): Pro
   const lines = ids.map((_, index) => `o-${index + 1},t-${index + 1},2000\n`);
   return `order_id,transaction_id,amount\n${lines.join("")}`;
 }
+
+/** Line numbers and results of the differences. */
+export function differencesOf({ differences }: Json): [number | null, string][] {
+  return differences.map(({ line, result }: Json) => [line, result]);
+}

@@ -1,0 +1,41 @@
+/**
+ * Registers the in-process subscribers of this instance, so that they get every event: also those that
+ * another instance wrote, or a command such as `deno task run`, which may not have these subscribers.
+ */
+
+import type { Database } from "../../db/database.ts";
+import { registerSubscribers } from "../../db/subscribers.ts";
+import type { Log } from "../log.ts";
+import type { Events } from "./subscribe.ts";
+
+/** A subscriber counts as removed if no instance has registered it for an hour. */
+const REPEAT_MS = 60_000;
+
+export interface RegisterDeps {
+  database: Database;
+  events: Events;
+  log: Log;
+}
+
+/** Registers the subscribers, and repeats this every minute until disposal. */
+export async function keepRegistered(
+  { database, events, log }: RegisterDeps,
+): Promise<AsyncDisposable> {
+  const subscribed = events.close().flatMap(({ task, names }) =>
+    names.map((event_name) => ({ task, event_name }))
+  );
+  const register = () =>
+    database.query((sql) => registerSubscribers(sql, subscribed), "register subscribers");
+  if (subscribed.length === 0) return { [Symbol.asyncDispose]: () => Promise.resolve() };
+  await register();
+  let repetition = Promise.resolve();
+  const timer = setInterval(() => {
+    repetition = register().catch((error) => log.error("subscribers_not_registered", error));
+  }, REPEAT_MS);
+  return {
+    async [Symbol.asyncDispose]() {
+      clearInterval(timer);
+      await repetition;
+    },
+  };
+}

@@ -1,0 +1,48 @@
+/**
+ * The in-process subscribers that instances have registered. The publisher creates deliveries for them
+ * (`event_publication.ts`).
+ */
+
+import type { Sql } from "./database.ts";
+
+/** A subscriber, and one of the events that it gets. */
+export interface SubscribedName {
+  /** The task that delivers events to the subscriber. */
+  task: string;
+  event_name: string;
+}
+
+/**
+ * A subscriber is removed after so many runs of `prune`, which take an hour. Runs are counted instead of
+ * time, because no instance can register anything while the whole service is down.
+ */
+const MAX_MISSED_PRUNES = 6;
+
+/** Call it at the start, and then more often than `prune` runs. */
+export async function registerSubscribers(
+  sql: Sql,
+  subscribed: readonly SubscribedName[],
+): Promise<void> {
+  await sql`
+    insert into gateway.subscribers as known (task, event_name)
+    select task, event_name
+    from json_populate_recordset(null::gateway.subscribers,
+      ${JSON.stringify(subscribed)}::text::json)
+    order by task, event_name
+    on conflict (task, event_name) do update set missed_prunes = 0 where known.missed_prunes > 0`;
+}
+
+/** Removes the subscribers that no instance has registered for an hour. Call it in each run of `prune`. */
+export async function removeMissedSubscribers(sql: Sql): Promise<void> {
+  await sql`
+    with removed as (
+      delete from gateway.subscribers where missed_prunes >= ${MAX_MISSED_PRUNES}
+    )
+    update gateway.subscribers set missed_prunes = missed_prunes + 1
+    where missed_prunes < ${MAX_MISSED_PRUNES}`;
+}
+
+export async function isSubscriberRegistered(sql: Sql, task: string): Promise<boolean> {
+  const rows = await sql`select from gateway.subscribers where task = ${task} limit 1`;
+  return rows.length > 0;
+}

@@ -1,0 +1,39 @@
+import assert from "node:assert/strict";
+import { registerCrons } from "../../commands/crons.ts";
+import { openJobs } from "../../commands/jobs.ts";
+import type { Database } from "../../db/database.ts";
+import { openApp } from "../support/app.ts";
+import { createDatabase } from "../support/database/database.ts";
+import { recordCrons } from "../support/jobs/record_crons.ts";
+import { inTime, until } from "../support/until.ts";
+
+Deno.test("recovery of ended instances: is done, unless this instance begins to stop before its end", async () => {
+  let isHeld = false;
+  let running = 0;
+  const begun = Promise.withResolvers<void>();
+  const released = Promise.withResolvers<void>();
+  const holdSweeps = (database: Database): Database => ({
+    ...database,
+    async query(work, name) {
+      running++;
+      if (isHeld && name === "list due jobs") {
+        begun.resolve();
+        await released.promise;
+      }
+      return await database.query(work, name).finally(() => running--);
+    },
+  });
+  const databaseUrl = await createDatabase();
+  await using app = await openApp({ databaseUrl, wrapDatabase: holdSweeps });
+  using _crons = recordCrons();
+  await using jobs = await openJobs({ ...app.config, databaseUrl }, app.deps, registerCrons());
+  assert.equal(await jobs.recover(), true);
+  isHeld = true;
+  const recovery = jobs.recover();
+  await inTime("the recovery has begun", begun.promise);
+  await jobs.stop(0);
+  assert.equal(await inTime("the recovery ends", recovery), false);
+  assert.equal(await jobs.recover(), false, "a stopped instance begins no recovery");
+  released.resolve();
+  await until("the sweep has ended", () => running === 0);
+});
