@@ -11,8 +11,12 @@ const SENT_MS = 5_000;
 let stream = null;
 let retryMs = RETRY_MS.first;
 let retryTimer = null;
-/** Something may have happened while the page did not follow the events. */
-let mayBeOutdated = false;
+let refreshTimer = null;
+/**
+ * Something may have happened while the page did not follow the events. This is so at first, too:
+ * the service made the page before the page connected.
+ */
+let mayBeOutdated = true;
 
 if (live) {
   if (!document.hidden) follow();
@@ -50,6 +54,8 @@ function follow() {
 function unfollow() {
   stream?.close();
   clearTimeout(retryTimer);
+  clearTimeout(refreshTimer);
+  refreshTimer = null;
 }
 
 /** A refresh that fails or does not end must not keep the page from following. */
@@ -64,18 +70,17 @@ const DELAY_MS = 200;
 /** Events may arrive all the time: the page is loaded at most this often. */
 const INTERVAL_MS = 1_000;
 
-let timer = null;
 let startedAt = -Infinity;
 let shownAt = -Infinity;
 
 function refreshSoon() {
   const wait = Math.max(DELAY_MS, startedAt + INTERVAL_MS - performance.now());
-  timer ??= setTimeout(refresh, wait);
+  refreshTimer ??= setTimeout(refresh, wait);
 }
 
 async function refresh() {
   // Events that arrive from now on need another refresh.
-  timer = null;
+  refreshTimer = null;
   startedAt = performance.now();
   const started = startedAt;
   const loaded = await loadPage();
@@ -139,6 +144,8 @@ function showPage(page) {
 function replace(old, fresh) {
   // Would take away what the user is typing.
   if (old.querySelector("input:focus, select:focus, textarea:focus")) return;
+  // Would take away the text that the user has selected.
+  if (old.isEqualNode(fresh)) return;
   for (const { id } of old.querySelectorAll("details[open][id]")) {
     fresh.querySelector(`#${id}`)?.setAttribute("open", "");
   }

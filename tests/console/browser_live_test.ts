@@ -106,6 +106,30 @@ Deno.test({
   },
 });
 
+Deno.test({
+  name: "console in a browser: a page shows a change that happened before it followed the events",
+  ignore: BROWSER === null,
+  sanitizeResources: false,
+  async fn() {
+    await using opened = await openConsole();
+    const { payments, browser, url, signIn } = opened;
+    const pending = await payments.charge("bca");
+    const page = await browser.newPage();
+    await signIn(page, await payments.app.createKey({ isStaff: true }));
+    const paid = Promise.withResolvers<void>();
+    await page.route(/\/live\//, async (route: Page) => {
+      await paid.promise;
+      await route.continue();
+    });
+    await page.goto(`${url}/payments/${pending.id}/`);
+    await page.getByText("Pending").first().waitFor();
+    await payments.sandbox.control(`transactions/${pending.transaction_id}/pay`);
+    await payments.refresh(pending.id);
+    paid.resolve();
+    await page.locator(".status.settlement").waitFor();
+  },
+});
+
 /** Browsers may keep pages in spite of `no-store`. Chromium keeps live ones only without it. */
 function allowKeeping(response: Response): Response {
   const headers = new Headers(response.headers);

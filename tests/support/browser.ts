@@ -20,6 +20,9 @@ export function findBrowser(): string | null {
   return null;
 }
 
+/** On a busy machine a page can need longer than the 30 s that Playwright waits by default. */
+const TIMEOUT_MS = 120_000;
+
 /** Starts the browser without its background requests to the internet. */
 export async function launchBrowser(
   executablePath: string,
@@ -27,7 +30,7 @@ export async function launchBrowser(
   // deno-lint-ignore no-explicit-any -- a package that is imported by name has no types
 ): Promise<any> {
   const { chromium } = await import(PLAYWRIGHT);
-  return await chromium.launch({
+  const browser = await chromium.launch({
     executablePath,
     ignoreDefaultArgs: keepsPages ? ["--disable-back-forward-cache"] : [],
     args: [
@@ -40,6 +43,14 @@ export async function launchBrowser(
       "--disable-sync",
     ],
   });
+  // `browser.newPage` calls this, too.
+  const newContext = browser.newContext.bind(browser);
+  browser.newContext = async (options?: object) => {
+    const context = await newContext(options);
+    context.setDefaultTimeout(TIMEOUT_MS);
+    return context;
+  };
+  return browser;
 }
 
 /**
