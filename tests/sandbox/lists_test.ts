@@ -5,18 +5,8 @@ import { INVOICE, SUBSCRIPTION } from "../support/gateway/sandbox_requests.ts";
 import { until } from "../support/until.ts";
 
 const PHONE = { viewport: { width: 390, height: 844 } };
-const DARK = { colorScheme: "dark" };
-
-/** Widths and colour schemes in which the tests take screenshots. */
-const LOOKS: [name: string, options: Json][] = [
-  ["1280", {}],
-  ["1280_dark", DARK],
-  ["390", PHONE],
-  ["390_dark", { ...PHONE, ...DARK }],
-];
-
 browserTest("list: shows the states of payment and webhook separately", async (test) => {
-  const { box, open, takeScreenshot } = test;
+  const { box, open, takeScreenshot, takeScreenshots } = test;
   await box.charge("bca");
   await box.waitForWebhooks();
   const page = await open("/");
@@ -48,14 +38,12 @@ browserTest("list: shows the states of payment and webhook separately", async (t
   await box.paid("gopay");
   await box.charge("echannel");
   await box.charge("card_3ds");
-  for (const [name, options] of LOOKS) {
-    await takeScreenshot(await open("/", options), `transactions_${name}`);
-  }
+  await takeScreenshots("/", "transactions");
   await takeScreenshot(page, "transactions_details");
 });
 
 browserTest("list of invoices: updates live, and its buttons work", async (test) => {
-  const { box, open, takeScreenshot } = test;
+  const { box, open, takeScreenshots } = test;
   const page = await open("/invoices");
   await page.getByText("No invoices yet").waitFor();
   const create = (number: string, more: Json = {}) =>
@@ -82,9 +70,7 @@ browserTest("list of invoices: updates live, and its buttons work", async (test)
   await press(page, "Cancel QUO-2");
   await row(page, "QUO-2").locator('.badge:text-is("canceled")').waitFor();
   await page.getByText("4 total").waitFor();
-  for (const [name, options] of LOOKS) {
-    await takeScreenshot(await open("/invoices", options), `invoices_${name}`);
-  }
+  await takeScreenshots("/invoices", "invoices");
   // The number links to the customer's page, and the tab links back to the transactions.
   await row(page, "INV-1").getByRole("link", { name: "INV-1", exact: true }).click();
   await page.waitForURL(`**/payment-links/${first.id}`);
@@ -94,7 +80,7 @@ browserTest("list of invoices: updates live, and its buttons work", async (test)
 });
 
 browserTest("list of subscriptions: updates live, and its buttons work", async (test) => {
-  const { box, open, takeScreenshot } = test;
+  const { box, open, takeScreenshots } = test;
   const page = await open("/subscriptions");
   await page.getByText("No subscriptions yet").waitFor();
   const token = await savedCard(box);
@@ -112,9 +98,7 @@ browserTest("list of subscriptions: updates live, and its buttons work", async (
   await press(page, "Cancel ended");
   await row(page, "ended").getByText("cancelled").waitFor();
   assert.equal(await row(page, "ended").getByRole("button").count(), 0);
-  for (const [name, options] of LOOKS) {
-    await takeScreenshot(await open("/subscriptions", options), `subscriptions_${name}`);
-  }
+  await takeScreenshots("/subscriptions", "subscriptions");
   await row(page, "monthly").getByRole("link", { name: "Last charge of monthly" }).click();
   await page.getByRole("heading", { name: "Payment: capture" }).waitFor();
 });
@@ -136,7 +120,7 @@ Deno.test("control API: acts on invoices and subscriptions, and rejects unknown 
 });
 
 browserTest("copy buttons: copy the number without spaces", async (test) => {
-  const { box, open, takeScreenshot } = test;
+  const { box, open, takeScreenshots } = test;
   const empty = await open("/", { permissions: ["clipboard-read", "clipboard-write"] });
   const copied = (page: Json) =>
     page.evaluate(() => (globalThis as Json).navigator.clipboard.readText());
@@ -151,9 +135,7 @@ browserTest("copy buttons: copy the number without spaces", async (test) => {
   };
   assert.equal(await copy(empty, "Copy card number: accepted"), "4811111111111114");
   assert.match(await copy(empty, "Copy command"), /^curl 'http/);
-  for (const [name, options] of LOOKS) {
-    await takeScreenshot(await open("/", options), `empty_${name}`);
-  }
+  await takeScreenshots("/", "empty");
   const bank = await box.charge("bca");
   await row(empty, "order-1").waitFor();
   assert.equal(await copy(empty, "Copy payment number"), bank.va_numbers[0].va_number);
@@ -165,10 +147,7 @@ browserTest("copy buttons: copy the number without spaces", async (test) => {
   const bill = await box.charge("echannel");
   assert.equal(await pay(bill, "Copy bill key"), bill.bill_key);
   assert.equal(await copy(empty, "Copy biller code"), bill.biller_code);
-  for (const [name, options] of LOOKS) {
-    const page = await open(`/pay/${bill.transaction_id}`, options);
-    await takeScreenshot(page, `bill_${name}`);
-  }
+  await takeScreenshots(`/pay/${bill.transaction_id}`, "bill");
   const store = await box.charge("alfamart");
   assert.equal(await pay(store, "Copy payment code"), store.payment_code);
 });
@@ -196,7 +175,7 @@ browserTest(
 );
 
 browserTest("payment link page: shows items, notes and the invoice status", async (test) => {
-  const { box, open, takeScreenshot } = test;
+  const { box, open, takeScreenshots } = test;
   const { id, payment_link_url } = await box.post("/v1/invoices", {
     ...INVOICE,
     amount: null,
@@ -212,9 +191,7 @@ browserTest("payment link page: shows items, notes and the invoice status", asyn
   await page.getByText("2 × Rp 150.000, −10%").waitFor();
   await page.getByText("Please have <b>cash</b> ready.").waitFor();
   const status = async () => await page.locator(".badge").textContent();
-  for (const [name, options] of LOOKS) {
-    await takeScreenshot(await open(payment_link_url, options), `invoice_${name}`);
-  }
+  await takeScreenshots(payment_link_url, "invoice");
   assert.equal(await status(), "pending");
   await box.control(`invoices/${id}/void`);
   await page.reload();
