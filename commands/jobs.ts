@@ -33,7 +33,9 @@ export interface Jobs extends AsyncDisposable {
   poster: Poster;
   /** Starts running jobs, including those that an earlier process did not finish. */
   start(): void;
-  /** Runs the jobs and deliveries of instances that have ended. False: `stop` was called meanwhile. */
+  /**
+   * Runs the jobs and deliveries of instances that have ended. False: `stop` was called meanwhile.
+   */
   recover: Recover;
   /** Starts no more jobs, and waits up to `graceMs` for running ones. */
   stop(graceMs: number): Promise<void>;
@@ -71,7 +73,8 @@ export async function openJobs(config: JobsConfig, deps: JobsDeps, crons: Crons)
     poster,
     start() {
       jobQueue.start(worker.run);
-      // Finds work that an earlier process did not finish, such as a charge during which it crashed.
+      // Finds work that an earlier process did not finish, such as a charge during which it
+      // crashed.
       const sweeps = [sweepJobs, checkPendingPayments, checkOverdueInvoices, sweepDeliveries];
       Promise.all(sweeps.map((sweep) => sweep(scheduleDeps))).catch(logFailure);
     },

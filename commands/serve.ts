@@ -41,8 +41,8 @@ import { createWriter, type Writer } from "./writer.ts";
 const STATEMENTS_MS = 5_000;
 
 /**
- * Time for requests and jobs in flight to finish at shutdown. The longest request is a retried charge:
- * it asks the gateway for the status, and then sends the charge.
+ * Time for requests and jobs in flight to finish at shutdown. The longest request is a retried
+ * charge: it asks the gateway for the status, and then sends the charge.
  */
 export const GRACE_MS = DEFAULT_DEADLINE_MS + CHARGE_DEADLINE_MS + STATEMENTS_MS;
 
@@ -116,8 +116,8 @@ interface RunOptions {
 /** Starts the service, and stops it when the signal arrives. */
 async function runService(config: Config, options: RunOptions): Promise<void> {
   const { events, crons, log, stop, early } = options;
-  // Before the service accepts requests there is nothing to finish. An embedded database server ends
-  // with this process (`db/embedded/run_server.sh`).
+  // Before the service accepts requests there is nothing to finish. An embedded database server
+  // ends with this process (`db/embedded/run_server.sh`).
   let isServing = false;
   stop.received.then(() => isServing || Deno.exit(0));
 
@@ -138,8 +138,8 @@ async function runService(config: Config, options: RunOptions): Promise<void> {
   }
   const database = openDatabase({ ...access, poolSize: config.databasePoolSize });
   resources.defer(() => database.close());
-  // Opened before the jobs, so that it is released after them: other instances run the remaining jobs
-  // when this lock is free.
+  // Opened before the jobs, so that it is released after them: other instances run the remaining
+  // jobs when this lock is free.
   const leaseHolder = resources.use(
     await openInstanceLock({
       url: databaseUrl,

@@ -16,20 +16,22 @@ export interface JobQueue extends AsyncDisposable {
 /** Notifies the position publisher of committed events, and delivery jobs of due deliveries. */
 export interface EventPublisher extends AsyncDisposable {
   /**
-   * Notifies the position publisher (core/events/position_publisher.ts), on this or another instance,
-   * that events were committed. Returns at once. If it fails, polling finds the events.
+   * Notifies the position publisher (core/events/position_publisher.ts), on this or another
+   * instance, that events were committed. Returns at once. If it fails, polling finds the events.
    */
   publish(): void;
   /** Registers the position publisher of this instance, which is notified first. */
   usePositionPublisher(positionPublisher: PositionPublisher): void;
   /**
-   * Wakes the delivery jobs of these endpoints. Returns at once. If it fails, the schedule finds the due
-   * deliveries.
+   * Wakes the delivery jobs of these endpoints. Returns at once. If it fails, the schedule finds
+   * the due deliveries.
    */
   wakeEndpoints(endpointIds: Iterable<string>): void;
   /** Notifies the running delivery job of an endpoint that the endpoint was changed. */
   publishEndpointChange(endpointId: string): void;
-  /** Registers the running delivery job of an endpoint; no other job is woken for it until disposal. */
+  /**
+   * Registers the running delivery job of an endpoint; no other job is woken for it until disposal.
+   */
   subscribe(endpointId: string, subscriber: EndpointSubscriber): Disposable;
 }
 

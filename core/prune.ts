@@ -61,7 +61,8 @@ async function pruneAll(
   table: PrunedTable,
   batches: typeof BATCHES,
 ): Promise<number> {
-  // A repeated asynchronous request returns its job, so the job is kept as long as its idempotency key.
+  // A repeated asynchronous request returns its job, so the job is kept as long as its idempotency
+  // key.
   const days = table === "jobs" ? Math.max(keep.jobs, keep.keys) : keep[table];
   const before = daysBefore(clock(), days);
   const end = firstIdAt(before);

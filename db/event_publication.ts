@@ -1,7 +1,7 @@
 /**
- * Assigns positions to committed events and inserts their webhook deliveries. A position is assigned
- * after the commit, in the order in which commits become visible, so no transaction that is still open
- * can delay other events.
+ * Assigns positions to committed events and inserts their webhook deliveries. A position is
+ * assigned after the commit, in the order in which commits become visible, so no transaction that
+ * is still open can delay other events.
  */
 
 import { MAX, NIL } from "uuid";
@@ -29,8 +29,9 @@ export interface PublishedBatch {
   /** The endpoints that got deliveries, disabled ones included. */
   endpoints: string[];
   /**
-   * Those of the events that have in-process subscribers, in the order of their positions. The subscribers
-   * are those of the instance that wrote the event, and all registered ones (`subscribers.ts`).
+   * Those of the events that have in-process subscribers, in the order of their positions. The
+   * subscribers are those of the instance that wrote the event, and all registered ones
+   * (`subscribers.ts`).
    */
   subscribed: SubscribedEvent[];
 }
@@ -167,7 +168,9 @@ interface PublishedRow {
   subscribed: (Omit<SubscribedEvent, "created_at"> & { created_at: string })[];
 }
 
-/** Counts committed events without a position, up to `MAX_COUNTED` + 1; finds the oldest one's time. */
+/**
+ * Counts committed events without a position, up to `MAX_COUNTED` + 1; finds the oldest one's time.
+ */
 export async function findUnpublished(sql: Sql): Promise<Waiting> {
   const inOrder = sql`event.generation, event.xact_id, event.id`;
   const limit = MAX_COUNTED + 1;

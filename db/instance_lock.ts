@@ -1,15 +1,19 @@
 /**
- * The session-level advisory lock by which other instances see that this one is alive. Leases name the
- * lock's token as their holder. PostgreSQL releases the lock when the session ends, so the leases of a
- * killed process can be taken over at once. A lost lock does not prove that the process has ended: the
- * writes of a holder are conditional on its lease and token, so that a former holder cannot write.
+ * The session-level advisory lock by which other instances see that this one is alive. Leases name
+ * the lock's token as their holder. PostgreSQL releases the lock when the session ends, so the
+ * leases of a killed process can be taken over at once. A lost lock does not prove that the process
+ * has ended: the writes of a holder are conditional on its lease and token, so that a former holder
+ * cannot write.
  */
 
 import { DatabaseUnavailable, type Sql } from "./database.ts";
 import { keepSession } from "./session.ts";
 
 export interface LeaseHolder {
-  /** Stored with each lease. Null: there is no lock now, so a new lease ends only when its time is over. */
+  /**
+   * Stored with each lease. Null: there is no lock now, so a new lease ends only when its time is
+   * over.
+   */
   token(): number | null;
 }
 
@@ -25,8 +29,8 @@ export interface InstanceLock extends LeaseHolder, AsyncDisposable {
 }
 
 /**
- * Runs the work that instances left behind when they ended. False: this instance began to stop before
- * that was done. It is then not called again, and another instance has to do the work.
+ * Runs the work that instances left behind when they ended. False: this instance began to stop
+ * before that was done. It is then not called again, and another instance has to do the work.
  */
 export type Recover = () => Promise<boolean>;
 
@@ -49,12 +53,15 @@ const RETRY_MS = 500;
 /** The pause between two tries while a connection pooler keeps no session for this process. */
 const NO_SESSION_RETRY_MS = 60_000;
 
-/** The lock counts as held this long after a check. Shorter than the server's limit for idle sessions. */
+/**
+ * The lock counts as held this long after a check. Shorter than the server's limit for idle
+ * sessions.
+ */
 const FRESH_MS = 8_000;
 
 /**
- * The server ends the session of a machine that vanished (TCP settings), or of a process that is paused
- * and sends nothing (idle session), within 15 seconds.
+ * The server ends the session of a machine that vanished (TCP settings), or of a process that is
+ * paused and sends nothing (idle session), within 15 seconds.
  */
 const SESSION_SETTINGS = {
   tcp_keepalives_idle: "4",
@@ -64,7 +71,9 @@ const SESSION_SETTINGS = {
   idle_session_timeout: "10000",
 };
 
-/** Consecutive statements ran in different sessions, so no session holds the lock for this process. */
+/**
+ * Consecutive statements ran in different sessions, so no session holds the lock for this process.
+ */
 class NoSession extends Error {
   override name = "NoSession";
 }
@@ -137,7 +146,10 @@ function randomToken(): number {
   return (high! % 2 ** 20) * 2 ** 32 + low!;
 }
 
-/** Takes the lock and registers the instance. Returns the process id of the session's server process. */
+/**
+ * Takes the lock and registers the instance. Returns the process id of the session's server
+ * process.
+ */
 async function takeLock(sql: Sql, token: number): Promise<number> {
   const [row] = await sql<[{ pid: number; is_taken: boolean }]>`
     select pg_backend_pid() as pid, pg_try_advisory_lock(${token}::bigint) as is_taken`;

@@ -19,8 +19,8 @@ export async function findJob(sql: Sql, id: string): Promise<GatewayJob | null> 
 }
 
 /**
- * The members that decide in which order and within which limits a job runs. `turn` and `user_id` are
- * missing in messages of the previous release.
+ * The members that decide in which order and within which limits a job runs. `turn` and `user_id`
+ * are missing in messages of the previous release.
  */
 export interface JobKind {
   task: string;

@@ -156,8 +156,8 @@ export interface Claim {
 
 /**
  * Claims a job that is due or abandoned; null: it is neither. Of several workers that try at the
- * same time one gets it: the others wait for the row lock and then find it running. A job is also due
- * if it is due by the database's clock, because the PostgreSQL queue uses that clock.
+ * same time one gets it: the others wait for the row lock and then find it running. A job is also
+ * due if it is due by the database's clock, because the PostgreSQL queue uses that clock.
  */
 export async function claimJob(
   sql: Sql,
@@ -176,16 +176,17 @@ export async function claimJob(
 }
 
 /**
- * Leases are set and checked by the database's clock, because the clocks of instances differ. Without
- * microseconds, which a `Date` does not have: the worker compares the stored lease with its own.
+ * Leases are set and checked by the database's clock, because the clocks of instances differ.
+ * Without microseconds, which a `Date` does not have: the worker compares the stored lease with its
+ * own.
  */
 function leaseEnd(sql: Sql, leaseMs: number): ReturnType<Sql> {
   return sql`date_trunc('milliseconds', now()) + ${leaseMs}::integer * interval '1 millisecond'`;
 }
 
 /**
- * Whether the worker of a running job is gone: the lease has expired, or it ends so late that a clock
- * must have been wrong, or the lock of the worker's instance is free.
+ * Whether the worker of a running job is gone: the lease has expired, or it ends so late that a
+ * clock must have been wrong, or the lock of the worker's instance is free.
  */
 export function isAbandoned(sql: Sql): ReturnType<Sql> {
   return sql`(lease_until <= now() or lease_until > now() + interval '10 minutes'
@@ -296,7 +297,9 @@ export async function requeueJob(sql: Sql, id: string, now: Date): Promise<Gatew
   return job ?? null;
 }
 
-/** Extends the lease of a claimed job and returns its end; null: the worker no longer holds the job. */
+/**
+ * Extends the lease of a claimed job and returns its end; null: the worker no longer holds the job.
+ */
 export async function renewLease(
   sql: Sql,
   { id, ...lease }: HeldJob,
@@ -310,8 +313,8 @@ export async function renewLease(
 }
 
 /**
- * Queues a failed job again with a new secret, because the first secret was erased; null: the job has
- * not failed. Its error stays until the job has run: it may say that the request had an effect.
+ * Queues a failed job again with a new secret, because the first secret was erased; null: the job
+ * has not failed. Its error stays until the job has run: it may say that the request had an effect.
  */
 export async function requeueWithSecret(
   sql: Sql,
@@ -349,9 +352,9 @@ export type RankedJob = NewJob & { rank: JobRank };
 
 /**
  * Queues the delivery jobs of webhook endpoints that are not disabled. A job that is already queued
- * for the same time or earlier is not written: it runs after this statement, and so finds the events
- * that are committed now. Never call it in the transaction of an event: transactions that queue the
- * same job would wait for each other.
+ * for the same time or earlier is not written: it runs after this statement, and so finds the
+ * events that are committed now. Never call it in the transaction of an event: transactions that
+ * queue the same job would wait for each other.
  */
 export async function wakeJobs(sql: Sql, jobs: RankedJob[]): Promise<DueJob[]> {
   const statement = new Statement();

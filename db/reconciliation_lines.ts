@@ -82,9 +82,9 @@ export interface LineCandidate extends LinePayment {
 }
 
 /**
- * The payment of each line: by its transaction id, or by its order id if the line or the payment has no
- * transaction id; a charge without a response has none. Several payments can have the same order id;
- * the one that was paid is chosen. A refused payment never gets a transaction.
+ * The payment of each line: by its transaction id, or by its order id if the line or the payment
+ * has no transaction id; a charge without a response has none. Several payments can have the same
+ * order id; the one that was paid is chosen. A refused payment never gets a transaction.
  */
 export async function findCandidates(
   sql: Sql,
@@ -118,7 +118,10 @@ export async function findCandidates(
     ) payment`;
 }
 
-/** A line that was compared with a payment or refund. Lines that are listed twice are not among them. */
+/**
+ * A line that was compared with a payment or refund. Lines that are listed twice are not among
+ * them.
+ */
 export type EarlierLine = Pick<
   ComparedLine,
   "kind" | "transaction_id" | "status" | "amount" | "result" | "payment_id" | "refund_id"
@@ -258,8 +261,8 @@ export interface DeleteStep {
 /**
  * Reads the next `limit` lines, and deletes all of them or those that agree. Returns the number of
  * the last line that was read; null: there are no more lines. Without `after`, PostgreSQL would
- * read the deleted lines again. It deletes by `ctid`: by line numbers, a plan that was made while the
- * table was empty uses the index of payments, and each call reads all lines of the file.
+ * read the deleted lines again. It deletes by `ctid`: by line numbers, a plan that was made while
+ * the table was empty uses the index of payments, and each call reads all lines of the file.
  */
 export async function deleteLines(
   sql: Sql,
@@ -328,8 +331,9 @@ export async function findDifference(
 }
 
 /**
- * Marks a difference as resolved, or as open if `resolution` is null, and counts it. False: there is no such
- * difference, or it was marked so before. Of two requests at the same time, one changes it.
+ * Marks a difference as resolved, or as open if `resolution` is null, and counts it. False: there
+ * is no such difference, or it was marked so before. Of two requests at the same time, one changes
+ * it.
  */
 export async function markDifference(
   sql: Sql,

@@ -1,4 +1,7 @@
-/** Reconciliations: the statements that store and read them. `reconciliation_lines.ts` has their lines. */
+/**
+ * Reconciliations: the statements that store and read them. `reconciliation_lines.ts` has their
+ * lines.
+ */
 
 import { MAX } from "uuid";
 import type { Sql } from "./database.ts";
@@ -41,15 +44,17 @@ export interface SettledPosition {
 export interface ReconciliationSummary {
   /**
    * How many of the lines compared so far have each result. `missing_there` is null if the file has
-   * no settlement times: then payments that are missing in it are not searched for. `listed_twice` is
-   * absent if an earlier version stored the file: it did not search for repeated lines.
+   * no settlement times: then payments that are missing in it are not searched for. `listed_twice`
+   * is absent if an earlier version stored the file: it did not search for repeated lines.
    */
   results: Record<Exclude<LineResult, "missing_there" | "listed_twice">, number> & {
     missing_there: number | null;
     listed_twice?: number;
   };
   days: DaySums[];
-  /** The columns of the file. Absent if the file has no lines, or if an earlier version stored it. */
+  /**
+   * The columns of the file. Absent if the file has no lines, or if an earlier version stored it.
+   */
   columns?: readonly string[] | undefined;
   /** Payments up to this one were searched for in the file; null: none yet. */
   searched: SettledPosition | null;
@@ -100,8 +105,8 @@ export async function findByFile(sql: Sql, hash: Uint8Array): Promise<Reconcilia
 }
 
 /**
- * Throws a unique violation if another upload of the same file has ended first. Null: the upload was
- * deleted.
+ * Throws a unique violation if another upload of the same file has ended first. Null: the upload
+ * was deleted.
  */
 export async function endUpload(
   sql: Sql,
@@ -149,8 +154,8 @@ export async function listReconciliations(
 }
 
 /**
- * Locks a file until the end of the transaction. False: since this progress was read, another run of
- * the job has continued or ended the file, or its deletion has begun.
+ * Locks a file until the end of the transaction. False: since this progress was read, another run
+ * of the job has continued or ended the file, or its deletion has begun.
  */
 export async function lockProgress(
   sql: Sql,
@@ -248,8 +253,8 @@ export async function findOldReconciliation(
 }
 
 /**
- * Hides a reconciliation, and keeps its job from storing lines, before its lines are deleted. There is
- * no condition on the status, so that it waits for an `endUpload` whose transaction is not over.
+ * Hides a reconciliation, and keeps its job from storing lines, before its lines are deleted. There
+ * is no condition on the status, so that it waits for an `endUpload` whose transaction is not over.
  */
 export async function beginDeletion(sql: Sql, id: string): Promise<void> {
   await sql`update gateway.reconciliations set status = 'uploading' where id = ${id}`;

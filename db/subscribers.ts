@@ -1,6 +1,6 @@
 /**
- * The in-process subscribers that instances have registered. The publisher creates deliveries for them
- * (`event_publication.ts`).
+ * The in-process subscribers that instances have registered. The publisher creates deliveries for
+ * them (`event_publication.ts`).
  */
 
 import type { Sql } from "./database.ts";
@@ -13,8 +13,8 @@ export interface SubscribedName {
 }
 
 /**
- * A subscriber is removed after so many runs of `prune`, which take an hour. Runs are counted instead of
- * time, because no instance can register anything while the whole service is down.
+ * A subscriber is removed after so many runs of `prune`, which take an hour. Runs are counted
+ * instead of time, because no instance can register anything while the whole service is down.
  */
 const MAX_MISSED_PRUNES = 6;
 
@@ -32,7 +32,10 @@ export async function registerSubscribers(
     on conflict (task, event_name) do update set missed_prunes = 0 where known.missed_prunes > 0`;
 }
 
-/** Removes the subscribers that no instance has registered for an hour. Call it in each run of `prune`. */
+/**
+ * Removes the subscribers that no instance has registered for an hour. Call it in each run of
+ * `prune`.
+ */
 export async function removeMissedSubscribers(sql: Sql): Promise<void> {
   await sql`
     with removed as (

@@ -92,8 +92,8 @@ type SecretChange = Pick<
 >;
 
 /**
- * The current secret becomes the previous one, in the same statement: of several concurrent rotations,
- * each keeps the secret of the one before. Null: as for `changeEndpoint`.
+ * The current secret becomes the previous one, in the same statement: of several concurrent
+ * rotations, each keeps the secret of the one before. Null: as for `changeEndpoint`.
  */
 export async function rotateSecret(
   sql: Sql,

@@ -66,9 +66,9 @@ async function generate(to: string) {
 }
 
 /**
- * Replaces the generated `Payment` by the one in `src/payment_types.ts`, in all types that contain a
- * payment. The document has one schema for all payments, not one per `payment_type`: that field is
- * any text, because a payment page may offer types that the service does not know.
+ * Replaces the generated `Payment` by the one in `src/payment_types.ts`, in all types that contain
+ * a payment. The document has one schema for all payments, not one per `payment_type`: that field
+ * is any text, because a payment page may offer types that the service does not know.
  */
 async function narrowPayment(path: string) {
   const types = await Deno.readTextFile(path);

@@ -53,6 +53,9 @@ const CONSOLE_LAYERS = [
 const PROGRAMS = [...LAYERS, "sandbox"];
 
 const MAX_LINES = 400;
+const MAX_COLUMNS = 100;
+
+const COMMENT = /^\s*(\/\/|\/?\*)/;
 
 interface SourceFile {
   path: string;
@@ -313,6 +316,14 @@ Deno.test(`architecture: no file of the programs has more than ${MAX_LINES} line
     longFiles.map(({ path, lines }) => `${path}: ${lines}`),
     `Split these files by topic, to at most ${MAX_LINES} lines each:`,
   );
+});
+
+Deno.test(`architecture: no comment is wider than ${MAX_COLUMNS} columns`, () => {
+  const findings = files.flatMap(({ path, text }) =>
+    text.split("\n").filter((line) => COMMENT.test(line) && line.length > MAX_COLUMNS)
+      .map((line) => `${path}: ${line}`)
+  );
+  assertNone(findings, "Break these lines; the formatter breaks code, but not comments:");
 });
 
 Deno.test("architecture: routes import types, but no values, from db", () => {

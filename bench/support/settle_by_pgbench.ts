@@ -1,6 +1,7 @@
 /**
  * Settles payments with `pgbench`: by a transaction that writes the same rows as the service, or by
- * one statement that writes three rows to tables with only the indexes that every such service needs.
+ * one statement that writes three rows to tables with only the indexes that every such service
+ * needs.
  */
 
 import postgres from "postgres";

@@ -1,6 +1,6 @@
 /**
- * The differences of a reconciliation: which are shown, and which are done. Staff mark and check them,
- * and they are exported.
+ * The differences of a reconciliation: which are shown, and which are done. Staff mark and check
+ * them, and they are exported.
  */
 
 import type { FC } from "hono/jsx";

@@ -24,9 +24,9 @@ export function newForm(shown: string): ActionForm {
 }
 
 /**
- * The form to show after a problem. After a refusal it gets a new key, because the old one only repeats
- * the refusal. After any other problem the action may have been performed, so the form keeps its key:
- * sent again, it acts at most once.
+ * The form to show after a problem. After a refusal it gets a new key, because the old one only
+ * repeats the refusal. After any other problem the action may have been performed, so the form
+ * keeps its key: sent again, it acts at most once.
  */
 export function formAfter<F extends ActionForm>(form: F, problem: ServiceError, shown: string): F {
   return problem.members.outcome === "refused"
@@ -45,8 +45,8 @@ export function explainAction(
 }
 
 /**
- * The record as it is after a problem. If it cannot be read and the outcome of the action is unknown,
- * the page of the error must say that, so it gets the text of the problem.
+ * The record as it is after a problem. If it cannot be read and the outcome of the action is
+ * unknown, the page of the error must say that, so it gets the text of the problem.
  */
 export async function readAfter<Item>(
   problem: ServiceError,
@@ -96,7 +96,10 @@ export async function submitOnce(
   return isReplayed;
 }
 
-/** The problem of an action, for its page. Throws what has a page of its own, such as a missing record. */
+/**
+ * The problem of an action, for its page. Throws what has a page of its own, such as a missing
+ * record.
+ */
 export function problemOf(c: ConsoleContext, thrown: unknown): ServiceError {
   if (!(thrown instanceof ServiceError) || thrown.code === "not_found") throw thrown;
   return recordError(thrown, c.env);
@@ -104,8 +107,8 @@ export function problemOf(c: ConsoleContext, thrown: unknown): ServiceError {
 
 /**
  * Throws if the record has changed since the form showed it. A form that is being processed, or was
- * processed, is accepted: it gets the result of its first request. The record can still change after
- * this check, so the action checks it again when it writes (`requireAsShown`).
+ * processed, is accepted: it gets the result of its first request. The record can still change
+ * after this check, so the action checks it again when it writes (`requireAsShown`).
  */
 async function requireUnchanged(
   deps: KeyDeps,

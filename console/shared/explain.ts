@@ -1,4 +1,7 @@
-/** Errors of forms and actions: the invalid fields, and what to do next, in the language of the page. */
+/**
+ * Errors of forms and actions: the invalid fields, and what to do next, in the language of the
+ * page.
+ */
 
 import type { z } from "@hono/zod-openapi";
 import { ERROR_CODES, type FieldError, ServiceError } from "../../core/errors.ts";

@@ -1,4 +1,6 @@
-/** `/console/subscriptions/{id}/`: one subscription. Staff can pause, resume, cancel and check it. */
+/**
+ * `/console/subscriptions/{id}/`: one subscription. Staff can pause, resume, cancel and check it.
+ */
 
 import type { FC } from "hono/jsx";
 import type { Caller } from "../../core/auth/caller.ts";

@@ -25,8 +25,8 @@ export function hasExpired({ expiresAt = Infinity }: Caller, now: number): boole
 }
 
 /**
- * Makes one query for all callers, and none if there is nothing to look up: a JWT cannot be revoked,
- * and ends only when it expires. `name`: the name of the query.
+ * Makes one query for all callers, and none if there is nothing to look up: a JWT cannot be
+ * revoked, and ends only when it expires. `name`: the name of the query.
  */
 export async function findEnded(
   { database, clock }: CredentialDeps,

@@ -61,8 +61,8 @@ export function createEventStream(options: EventStreamOptions): EventStream {
    */
   let position: EventPosition | null = null;
   /**
-   * Events pushed while the stream is not live. While this is null, such events are dropped, and are
-   * read from the database later.
+   * Events pushed while the stream is not live. While this is null, such events are dropped, and
+   * are read from the database later.
    */
   let buffered: PositionedEvent[] | null = [];
   let isReading = false;
@@ -88,9 +88,9 @@ export function createEventStream(options: EventStreamOptions): EventStream {
   }
 
   /**
-   * Reads and sends one page. The stream can go live after the last page without losing an event: the
-   * last page covers every event that the follower pushed before the read began. Later events were
-   * either pushed during the read, and are buffered, or are still to be pushed.
+   * Reads and sends one page. The stream can go live after the last page without losing an event:
+   * the last page covers every event that the follower pushed before the read began. Later events
+   * were either pushed during the read, and are buffered, or are still to be pushed.
    */
   async function sendPage(from: EventPosition): Promise<void> {
     buffered = [];

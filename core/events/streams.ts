@@ -65,8 +65,8 @@ const CONCURRENT_READS = 3;
 const PAGE = 50;
 
 /**
- * A revoked key must lose its streams within 5 s, and so must a console session that has ended. A stream
- * can be opened up to 2 s after the revocation, because valid keys are cached that long.
+ * A revoked key must lose its streams within 5 s, and so must a console session that has ended. A
+ * stream can be opened up to 2 s after the revocation, because valid keys are cached that long.
  */
 const KEY_CHECK_MS = 3_000;
 

@@ -1,6 +1,6 @@
 /**
- * Idempotency keys: the first request with a key runs, concurrent requests with the key are rejected
- * until it ends, and later requests with the key get its stored reply.
+ * Idempotency keys: the first request with a key runs, concurrent requests with the key are
+ * rejected until it ends, and later requests with the key get its stored reply.
  */
 
 import { Buffer } from "node:buffer";
@@ -43,9 +43,10 @@ export interface RequestResult<T> {
 }
 
 /**
- * Longer than any request takes, including its checks at the gateway. If a request still takes longer,
- * or if its instance loses its lock, another request may take over its key; the first one can then no
- * longer write. Both send the same idempotency key to the gateway, so that it acts only once.
+ * Longer than any request takes, including its checks at the gateway. If a request still takes
+ * longer, or if its instance loses its lock, another request may take over its key; the first one
+ * can then no longer write. Both send the same idempotency key to the gateway, so that it acts only
+ * once.
  */
 const LEASE_MS = 60_000;
 

@@ -1,4 +1,7 @@
-/** Invoices as responses and events show them. Every member is always present; null if it has no value. */
+/**
+ * Invoices as responses and events show them. Every member is always present; null if it has no
+ * value.
+ */
 
 import type { GatewayInvoice, GatewayInvoiceItem } from "../../db/invoices.ts";
 import { formatMoney } from "../money.ts";

@@ -29,7 +29,10 @@ import { invoiceKind, problems } from "./invoice_record.ts";
 import { isOpen, VOIDABLE } from "./states.ts";
 import { type InvoiceView, viewInvoice } from "./views.ts";
 
-/** Claims the key, checks the state, calls the gateway, classifies its response, applies it, replies. */
+/**
+ * Claims the key, checks the state, calls the gateway, classifies its response, applies it,
+ * replies.
+ */
 export async function voidInvoice(
   service: RecordDeps,
   caller: Caller,
@@ -100,7 +103,8 @@ async function endAsUnknown(
   invoice: GatewayInvoice,
   problem: ServiceError,
 ): Promise<ServiceError> {
-  // A concurrent void or payment may have ended the invoice. It then keeps the time of its last check.
+  // A concurrent void or payment may have ended the invoice. It then keeps the time of its last
+  // check.
   const keepLastCheck = ({ status, check_at }: GatewayInvoice) =>
     isOpen(status) ? {} : { check_at };
   return await endWithUnknownOutcome(deps, invoiceKind, request, invoice, problem, keepLastCheck);

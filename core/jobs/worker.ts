@@ -1,4 +1,6 @@
-/** The worker: claims jobs, runs a bounded number of them at a time, and retries those that fail. */
+/**
+ * The worker: claims jobs, runs a bounded number of them at a time, and retries those that fail.
+ */
 
 import { withTimeLimit } from "../../concurrency/deadlines.ts";
 import { createLane, type Lane } from "../../concurrency/lane.ts";

@@ -99,7 +99,10 @@ export async function denyPayment(
   return await act(deps, caller, id, requestKey, { name: "deny" });
 }
 
-/** Claims the key, checks the state, calls the gateway, classifies its response, applies it, replies. */
+/**
+ * Claims the key, checks the state, calls the gateway, classifies its response, applies it,
+ * replies.
+ */
 async function act(
   service: PaymentDeps,
   caller: Caller,
@@ -229,7 +232,8 @@ function callGateway(
     case "expire":
       return gateway.expire(transactionId, { idempotencyKey: `${id}:exp` });
     case "capture": {
-      // The gateway repeats a denial for the same key, so each attempt after a denial has a new key.
+      // The gateway repeats a denial for the same key, so each attempt after a denial has a new
+      // key.
       const attempt = denied_captures === 0 ? "" : denied_captures + 1;
       const amount = captureAmount(action, payment);
       return gateway.capture(transactionId, amount, { idempotencyKey: `${id}:cap${attempt}` });

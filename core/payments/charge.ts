@@ -129,8 +129,8 @@ async function claimCharge(
 ): Promise<ChargeClaim> {
   let replaces: EarlierRecord<GatewayPayment> | null = null;
   for (;;) {
-    // A payment that replaces an earlier one keeps its order id. The gateway accepts only one charge for
-    // each order id, so it cannot charge twice if the earlier request still arrives.
+    // A payment that replaces an earlier one keeps its order id. The gateway accepts only one
+    // charge for each order id, so it cannot charge twice if the earlier request still arrives.
     const order_id: string | undefined = input.order_id ?? replaces?.record?.order_id;
     const record = newPayment({ ...input, order_id }, caller.userId, new Date(deps.clock()));
     const insert: RecordCreation<GatewayPayment> = { caller, requestKey, record, replaces };
@@ -167,7 +167,9 @@ async function resumeCharge(
   }
 }
 
-/** Starts a new grace period: the gateway may need some time to list a charge that is sent again. */
+/**
+ * Starts a new grace period: the gateway may need some time to list a charge that is sent again.
+ */
 async function markSent(
   deps: PaymentDeps,
   request: KeyedRequest,
@@ -198,8 +200,8 @@ async function sendCharge(
   payment: GatewayPayment,
   { kind, request }: { kind: "new" | "resend"; request: KeyedRequest },
 ): Promise<SentCharge> {
-  // If this process was paused, the charge may have been given up, and the customer may have paid by
-  // another one.
+  // If this process was paused, the charge may have been given up, and the customer may have paid
+  // by another one.
   if (deps.clock() >= payment.sent_at.getTime() + UNANSWERED_CHECK_MS) {
     return { kind: "unknown", problem: problems.sentTooLate(payment) };
   }
@@ -246,8 +248,8 @@ async function classifyError(
     return { kind: "made", transaction: found.answer.body, askedAtVersion: payment.version };
   }
   if (isListed) await checkEarlierPayments(deps, earlier, found.answer.body);
-  // After an earlier attempt, the refusal is certain only if another payment has the order id: then no
-  // attempt of this payment can have succeeded. Otherwise the gateway may still list the earlier
+  // After an earlier attempt, the refusal is certain only if another payment has the order id: then
+  // no attempt of this payment can have succeeded. Otherwise the gateway may still list the earlier
   // attempt later.
   const isCertainlyRefused = !wasSentBefore || (isOrderIdInUse && isListed);
   if (!isCertainlyRefused) return unknownOutcome;
@@ -269,7 +271,9 @@ async function tryFindByOrder(deps: PaymentDeps, payment: GatewayPayment): Promi
   }
 }
 
-/** Earlier payments of the same order that were given up, although their charge may have been made. */
+/**
+ * Earlier payments of the same order that were given up, although their charge may have been made.
+ */
 async function listEarlierPayments(
   { database }: PaymentDeps,
   { id, order_id }: GatewayPayment,

@@ -1,6 +1,6 @@
 /**
- * Decides whether a transaction at the gateway was created for a payment that has no transaction id yet.
- * The rule is explained in docs/gateway.md, "Matching transactions with payments".
+ * Decides whether a transaction at the gateway was created for a payment that has no transaction id
+ * yet. The rule is explained in docs/gateway.md, "Matching transactions with payments".
  */
 
 import { readOrderUse } from "../../db/payment_statements.ts";
@@ -15,7 +15,9 @@ import { amountOf } from "./transaction.ts";
 export type Evidence =
   /** The transaction's metadata names the payment. Only this service can have put it there. */
   | "payment_ref"
-  /** The transaction names no payment, but all that it says agrees with the charge that was sent. */
+  /**
+   * The transaction names no payment, but all that it says agrees with the charge that was sent.
+   */
   | "order_and_time";
 
 export type TransactionMatch =
@@ -119,8 +121,8 @@ async function decideWithoutReference(
 const CLOCK_TOLERANCE_MS = 2 * 60_000;
 
 /**
- * Whether the charge may have been sent at this time of the gateway. If this machine's clock is known to
- * be wrong, the payment's times are probably wrong by the same difference.
+ * Whether the charge may have been sent at this time of the gateway. If this machine's clock is
+ * known to be wrong, the payment's times are probably wrong by the same difference.
  */
 async function wasSentAround(
   { clockCheck }: PaymentDeps,

@@ -1,4 +1,6 @@
-/** Payments as records: how they are stored, changed and followed up, and their problem documents. */
+/**
+ * Payments as records: how they are stored, changed and followed up, and their problem documents.
+ */
 
 import type { NewJob } from "../../db/jobs.ts";
 import { findPayment } from "../../db/payment_statements.ts";

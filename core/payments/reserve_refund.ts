@@ -22,9 +22,9 @@ export interface RefundInput {
 }
 
 /**
- * Inserts the refund and reserves its amount before the call. Each reservation is valid only for the
- * version of the payment it was decided on, so reserved and refunded amounts never exceed the amount
- * paid.
+ * Inserts the refund and reserves its amount before the call. Each reservation is valid only for
+ * the version of the payment it was decided on, so reserved and refunded amounts never exceed the
+ * amount paid.
  */
 export async function reserveAmount(
   deps: PaymentDeps,

@@ -35,9 +35,9 @@ export async function beginAction<R extends GatewayRecord>(
 }
 
 /**
- * Throws if the record is no longer as the form of the request showed it. Called by the decision about
- * the write before the gateway call. So of two forms that are sent at the same moment, the one whose
- * write comes second sees what the first one has written.
+ * Throws if the record is no longer as the form of the request showed it. Called by the decision
+ * about the write before the gateway call. So of two forms that are sent at the same moment, the
+ * one whose write comes second sees what the first one has written.
  */
 export function requireAsShown<R extends GatewayRecord>(
   { shownOf, view, problems }: RecordKind<R>,
@@ -48,8 +48,8 @@ export function requireAsShown<R extends GatewayRecord>(
 }
 
 /**
- * The `check_at` to set before a call. If this process crashes during the call, a scheduled task checks
- * the record at that time. An earlier `check_at` is kept.
+ * The `check_at` to set before a call. If this process crashes during the call, a scheduled task
+ * checks the record at that time. An earlier `check_at` is kept.
  */
 export function checkTimeAfterCall({ check_at }: GatewayRecord, now: number): Date {
   const checkAt = new Date(now + UNANSWERED_CHECK_MS);

@@ -10,8 +10,8 @@ const RETRY_AFTER_SECONDS = 5;
 export type Problems<R> = ReturnType<typeof createProblems<R>>;
 
 /**
- * Problems of one type of record. `idsOf` returns the members that identify the record, `stateOf` the
- * members that show its state.
+ * Problems of one type of record. `idsOf` returns the members that identify the record, `stateOf`
+ * the members that show its state.
  */
 export function createProblems<R>(idsOf: (record: R) => object, stateOf: (record: R) => object) {
   /** `refused`: nothing was changed at the gateway; `unknown`: something may have been changed. */
@@ -72,7 +72,10 @@ export function createProblems<R>(idsOf: (record: R) => object, stateOf: (record
         ? problemAbout(codeFor(error), record, outcome, optionsFor(error))
         : error,
 
-    /** The gateway offers no way to look up the object, and a second request could create another one. */
+    /**
+     * The gateway offers no way to look up the object, and a second request could create another
+     * one.
+     */
     neverAnswered: (record: R) =>
       problemAbout("gateway_timeout", record, "unknown", {
         detail:

@@ -1,4 +1,7 @@
-/** What payments, invoices and subscriptions share: each is a local record of an object at the gateway. */
+/**
+ * What payments, invoices and subscriptions share: each is a local record of an object at the
+ * gateway.
+ */
 
 import type { Batched } from "../../db/batched.ts";
 import type { Database, Sql } from "../../db/database.ts";
@@ -32,7 +35,10 @@ export interface RecordDeps extends KeyLifetime {
   /** Subscribers in this process. */
   events: EventSubscribers;
   publisher: EventPublisher;
-  /** The caller whose request makes changes with these dependencies; missing: a task or notification. */
+  /**
+   * The caller whose request makes changes with these dependencies; missing: a task or
+   * notification.
+   */
   actor?: string;
 }
 
@@ -118,7 +124,9 @@ export interface Change<R> {
   key?: StoredReply<R>;
 }
 
-/** Computes the idempotency key's update from the record after the change; null: there is no key. */
+/**
+ * Computes the idempotency key's update from the record after the change; null: there is no key.
+ */
 export type StoredReply<R> = ((after: R) => KeyUpdate) | null;
 
 export interface Transition {

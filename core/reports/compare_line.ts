@@ -12,14 +12,14 @@ import { chargebackAmount } from "../payments/views.ts";
 type Outcome = Omit<ComparedLine, keyof FileLine>;
 
 /**
- * How many lines of a file are compared with one payment. Only a broken file has more; comparing all of
- * them with each other would take too long.
+ * How many lines of a file are compared with one payment. Only a broken file has more; comparing
+ * all of them with each other would take too long.
  */
 const MAX_LINES_OF_PAYMENT = 200;
 
 /**
- * `earlier`: the earlier lines of the file that were compared with the same payment. A settlement, a
- * refund, a chargeback or a status that they have already is `listed_twice`. A payment with the
+ * `earlier`: the earlier lines of the file that were compared with the same payment. A settlement,
+ * a refund, a chargeback or a status that they have already is `listed_twice`. A payment with the
  * transaction id of the line but another order id is not the payment of the line.
  */
 export function compareLine(
@@ -70,8 +70,8 @@ const MISSING: Outcome = {
 };
 
 /**
- * A payment without a transaction id, because the charge got no response, is found by its order id. It
- * is at most one of the order's transactions.
+ * A payment without a transaction id, because the charge got no response, is found by its order id.
+ * It is at most one of the order's transactions.
  */
 function isOtherTransaction({ transaction_id }: FileLine, earlier: EarlierLine): boolean {
   return transaction_id !== null && earlier.transaction_id !== null &&
@@ -89,8 +89,8 @@ function compareAmount({ amount }: FileLine, known: number): LineResult {
 }
 
 /**
- * Each chargeback of a payment has its own line, with a part of the amount. Two parts can be equal, so
- * a line is only a repetition if all lines together exceed the amount.
+ * Each chargeback of a payment has its own line, with a part of the amount. Two parts can be equal,
+ * so a line is only a repetition if all lines together exceed the amount.
  */
 function compareChargeback(
   { amount }: FileLine,

@@ -1,6 +1,6 @@
 /**
- * The body of an export: reads one page after the other, each when the reader has taken the previous
- * one. Between two pages it holds no connection of the pool and no transaction.
+ * The body of an export: reads one page after the other, each when the reader has taken the
+ * previous one. Between two pages it holds no connection of the pool and no transaction.
  */
 
 import type { Caller } from "../auth/caller.ts";

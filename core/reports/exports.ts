@@ -1,6 +1,6 @@
 /**
- * The exports of payments, refunds, invoices and differences of a reconciliation. An export reads the
- * pages of an API list, so it has the filters of that list.
+ * The exports of payments, refunds, invoices and differences of a reconciliation. An export reads
+ * the pages of an API list, so it has the filters of that list.
  */
 
 import type { Database } from "../../db/database.ts";

@@ -100,16 +100,20 @@ export function createReconcile(deps: PaymentDeps): Task {
   };
 }
 
-/** Each step continues where an interrupted run has ended. False: something is left for the next run. */
+/**
+ * Each step continues where an interrupted run has ended. False: something is left for the next
+ * run.
+ */
 async function compareFile(run: Run): Promise<boolean> {
   return await compareLines(run) && await findMissing(run) && await deleteMatched(run) &&
     await end(run);
 }
 
 /**
- * Runs statements in a transaction, if the stored progress is still that of this run. A worker that was
- * paused has lost its lease: meanwhile another run may have continued the file, or ended it and deleted
- * the lines that agree. Then the job is postponed, and the next run starts from the stored progress.
+ * Runs statements in a transaction, if the stored progress is still that of this run. A worker that
+ * was paused has lost its lease: meanwhile another run may have continued the file, or ended it and
+ * deleted the lines that agree. Then the job is postponed, and the next run starts from the stored
+ * progress.
  */
 async function write<T>(run: Run, work: (sql: Sql) => Promise<T>, name: string): Promise<T> {
   const { deps: { database, clock }, file: { id } } = run;
@@ -251,7 +255,10 @@ function dayOf(time: Date): string {
     .toPlainDate().toString();
 }
 
-/** Only the differences are kept. No run needs the other lines after the end of the search is stored. */
+/**
+ * Only the differences are kept. No run needs the other lines after the end of the search is
+ * stored.
+ */
 async function deleteMatched({ deps: { database }, file: { id }, isOver }: Run): Promise<boolean> {
   for (let last: number | null = 0; !isOver();) {
     const step: lines.DeleteStep = { which: "matched", after: last, limit: BATCH };
@@ -296,8 +303,8 @@ async function queueConfirmed({ deps, file }: Run): Promise<void> {
 type InsertChecks = (checks: NewJob[]) => Promise<DueJob[]>;
 
 /**
- * Queues a check of each payment that differs, to run one per second. Skips the payments whose checks
- * an earlier run has queued: the order is the same. Returns how many are queued in all.
+ * Queues a check of each payment that differs, to run one per second. Skips the payments whose
+ * checks an earlier run has queued: the order is the same. Returns how many are queued in all.
  */
 async function queueChecks(
   { database, clock, jobQueue }: PaymentDeps,

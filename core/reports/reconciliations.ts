@@ -36,8 +36,8 @@ export interface UploadOptions {
 }
 
 /**
- * `isQueued` is false if the same file was uploaded before with the same columns. If the job of that
- * file has failed, it is queued again.
+ * `isQueued` is false if the same file was uploaded before with the same columns. If the job of
+ * that file has failed, it is queued again.
  */
 export async function uploadReport(
   deps: PaymentDeps,

@@ -272,8 +272,8 @@ const UNPAID = ["pending", "authorize", "deny", "cancel", "expire", "failure"];
 const PAID = ["settlement", "capture", "payment", "success", "sale"];
 
 /**
- * Null: unknown. The type of a line that is not paid can still be `Payment`, and so can that of a line
- * that takes the money back.
+ * Null: unknown. The type of a line that is not paid can still be `Payment`, and so can that of a
+ * line that takes the money back.
  */
 function kindOf(
   type: string | null,

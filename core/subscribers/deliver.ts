@@ -31,7 +31,8 @@ const ORDER_WAIT_MS = 1_000;
 
 /**
  * How long a delivery waits at least for an instance with the subscriber, and the time between two
- * tries. Needed for instances of an earlier version, and for commands: they do not register subscribers.
+ * tries. Needed for instances of an earlier version, and for commands: they do not register
+ * subscribers.
  */
 const UNKNOWN_SUBSCRIBER_MS = 3_600_000;
 const UNKNOWN_SUBSCRIBER_RETRY_MS = 60_000;
@@ -109,8 +110,9 @@ async function enqueueNext(
 }
 
 /**
- * For subscribers that this instance does not have. The job waits while the subscriber is registered:
- * another instance has it, or had it less than an hour ago. Otherwise it was removed, and the job fails.
+ * For subscribers that this instance does not have. The job waits while the subscriber is
+ * registered: another instance has it, or had it less than an hour ago. Otherwise it was removed,
+ * and the job fails.
  */
 function unknownSubscriberTask({ database, clock }: DeliverDeps): Task {
   return {

@@ -1,6 +1,7 @@
 /**
- * Registers the in-process subscribers of this instance, so that they get every event: also those that
- * another instance wrote, or a command such as `deno task run`, which may not have these subscribers.
+ * Registers the in-process subscribers of this instance, so that they get every event: also those
+ * that another instance wrote, or a command such as `deno task run`, which may not have these
+ * subscribers.
  */
 
 import type { Database } from "../../db/database.ts";

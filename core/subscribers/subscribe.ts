@@ -36,10 +36,10 @@ type DataOf<Name extends EventName> = Name extends PaymentEventName ? PaymentVie
   : SubscriptionView;
 
 /**
- * Called after the change is committed, at least once for each event. The events of one resource come
- * in order: an event waits until the handler has succeeded with the one before it. If the handler
- * throws, it is called again later. After about a day of failures the event is skipped and the next
- * one delivered; if staff retry the skipped event, it arrives late and out of order.
+ * Called after the change is committed, at least once for each event. The events of one resource
+ * come in order: an event waits until the handler has succeeded with the one before it. If the
+ * handler throws, it is called again later. After about a day of failures the event is skipped and
+ * the next one delivered; if staff retry the skipped event, it arrives late and out of order.
  */
 export type EventHandler<Name extends EventName = EventName> = (
   event: EventOf<Name>,
@@ -61,8 +61,8 @@ export interface SubscribeOptions {
 
 export interface Events extends EventSubscribers {
   /**
-   * Call it before the service starts. The handler gets the events that are published from then on, no
-   * matter which process wrote them.
+   * Call it before the service starts. The handler gets the events that are published from then on,
+   * no matter which process wrote them.
    */
   on<Name extends EventName>(
     names: Name | readonly Name[],

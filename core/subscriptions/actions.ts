@@ -73,9 +73,9 @@ export async function updateSubscription(
 }
 
 /**
- * Claims the key, checks the state, calls the gateway, classifies its response, applies it, replies.
- * Any action except an update is stored before the call, and a task repeats it until the gateway
- * answers.
+ * Claims the key, checks the state, calls the gateway, classifies its response, applies it,
+ * replies. Any action except an update is stored before the call, and a task repeats it until the
+ * gateway answers.
  */
 async function act(
   service: RecordDeps,

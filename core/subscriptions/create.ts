@@ -86,7 +86,9 @@ async function requireStartTime(
   throw invalidField("start_time", "must be in the future");
 }
 
-/** Inserts the subscription, or finds the one that an earlier request with the same key inserted. */
+/**
+ * Inserts the subscription, or finds the one that an earlier request with the same key inserted.
+ */
 async function claimSubscription(
   deps: RecordDeps,
   caller: Caller,

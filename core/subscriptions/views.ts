@@ -1,4 +1,6 @@
-/** Subscriptions as responses and events show them. Every member is always present; null: no value. */
+/**
+ * Subscriptions as responses and events show them. Every member is always present; null: no value.
+ */
 
 import type { GatewaySubscription } from "../../db/subscriptions.ts";
 import { formatMoney } from "../money.ts";

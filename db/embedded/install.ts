@@ -29,7 +29,9 @@ export async function install(dataDir: string, showProgress: ShowProgress): Prom
   return layout;
 }
 
-/** PostgreSQL runs only as the user who owns the cluster, and never as root; null: the current user. */
+/**
+ * PostgreSQL runs only as the user who owns the cluster, and never as root; null: the current user.
+ */
 async function chooseUser(cluster: string): Promise<Layout["runAs"]> {
   const owner = await Deno.stat(cluster).catch(() => null);
   const uid = Deno.uid();
@@ -54,11 +56,14 @@ async function createHome(
     await Deno.chmod(dirname(home), 0o755);
   }
   await Deno.mkdir(home, { recursive: true });
-  // Independent of the umask: if the service runs as root, another user needs access to the cluster.
+  // Independent of the umask: if the service runs as root, another user needs access to the
+  // cluster.
   await Deno.chmod(home, 0o755);
 }
 
-/** Installs the programs if they are missing or of another version; always updates `run_server.sh`. */
+/**
+ * Installs the programs if they are missing or of another version; always updates `run_server.sh`.
+ */
 async function installPrograms(layout: Layout, showProgress: ShowProgress): Promise<void> {
   const versionFile = join(layout.programs, "version");
   const version = await Deno.readTextFile(versionFile).catch(() => null);
@@ -96,8 +101,8 @@ async function downloadPrograms(): Promise<string> {
 
 /**
  * Copies the programs and creates the links of their libraries, such as `libicuuc.so.60` for
- * `libicuuc.so.60.2`. The package creates them in an install script, which Deno does not run. On macOS
- * the programs load the same library by several names, so each link is needed.
+ * `libicuuc.so.60.2`. The package creates them in an install script, which Deno does not run. On
+ * macOS the programs load the same library by several names, so each link is needed.
  */
 export async function copyPrograms(from: string, to: string): Promise<void> {
   await copyFolder(from, to);
@@ -167,12 +172,17 @@ async function removeIfExists(path: string): Promise<void> {
   if (await exists(path)) await Deno.remove(path, { recursive: true });
 }
 
-/** Each process uses its own name: `initdb` of a killed process may still write under the old name. */
+/**
+ * Each process uses its own name: `initdb` of a killed process may still write under the old name.
+ */
 function temporaryName(path: string): string {
   return `${path}.new-${Deno.pid}`;
 }
 
-/** Deletes files of interrupted installations; files that cannot be deleted are left to the next call. */
+/**
+ * Deletes files of interrupted installations; files that cannot be deleted are left to the next
+ * call.
+ */
 async function deleteTemporary(home: string): Promise<void> {
   for await (const { name } of Deno.readDir(home)) {
     if (!/\.new-\d+$/.test(name)) continue;

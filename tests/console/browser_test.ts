@@ -261,7 +261,8 @@ Deno.test({
     ];
     const page = await browser.newPage();
     await signIn(page, key);
-    // A page that connects to the events loads itself again; it must stay as it is during the check.
+    // A page that connects to the events loads itself again; it must stay as it is during the
+    // check.
     await page.route(/\/live\//, () => {});
     for (const path of [...pages, ...operations]) {
       await page.goto(path === "" ? `${url}/` : `${url}/${path}/`);

@@ -9,7 +9,9 @@ import { openSubscriptions } from "../support/records/subscriptions.ts";
 const CHANGED = /has changed since the page was opened. Nothing was done/;
 
 interface Claims {
-  /** Runs before the next claim of a key: the form was compared with the record, but has not acted. */
+  /**
+   * Runs before the next claim of a key: the form was compared with the record, but has not acted.
+   */
   before: (() => Promise<unknown>) | null;
   wrapDatabase(database: Database): Database;
 }

@@ -26,7 +26,9 @@ import {
   type TestInvoices,
 } from "../support/records/invoices.ts";
 
-/** `answer_lost`: the invoice is created, but the response is lost. `reset`: the request is lost. */
+/**
+ * `answer_lost`: the invoice is created, but the response is lost. `reset`: the request is lost.
+ */
 type Loss = "answer_lost" | "reset";
 const LOSSES: Loss[] = ["answer_lost", "reset"];
 

@@ -46,7 +46,9 @@ function firstOf(operation: Operation, loss: (typeof LOSSES)[number]): number {
   return 1 + (OPERATIONS.indexOf(operation) + LOSSES.indexOf(loss)) % STATEMENT_STEP;
 }
 
-/** Runs the operation once for each of its queries and loses that query; calls `after` each time. */
+/**
+ * Runs the operation once for each of its queries and loses that query; calls `after` each time.
+ */
 async function loseEach(
   operation: Operation,
   fault: string | null,

@@ -18,7 +18,9 @@ const BEGIN = Date.parse("2031-03-01T00:00:00Z");
 /** Midnight in Jakarta, in UTC, and in New York in winter. */
 const MIDNIGHTS = [17, 0, 5];
 
-/** The first step is before a midnight, the second one after it. The sandbox's clock keeps running. */
+/**
+ * The first step is before a midnight, the second one after it. The sandbox's clock keeps running.
+ */
 const BEFORE_MIDNIGHT = 10 * MINUTE;
 const STEP = 7 * MINUTE;
 
@@ -267,8 +269,9 @@ async function assertDays(year: Year, exported: Json[], timeZone: string) {
 }
 
 /**
- * On every day of Jakarta, the gateway's report has the refunds and chargebacks of the statistics. It
- * has the same settlements, too, except for cards, which are settled on the day after the capture.
+ * On every day of Jakarta, the gateway's report has the refunds and chargebacks of the statistics.
+ * It has the same settlements, too, except for cards, which are settled on the day after the
+ * capture.
  */
 async function assertReportedDays(year: Year, lines: Json[]) {
   const reported: Record<string, number> = {};

@@ -1,6 +1,6 @@
 /**
- * Tests that try very many similar inputs try all of them in `deno task test`, and a share of them in
- * `deno task test:quick`.
+ * Tests that try very many similar inputs try all of them in `deno task test`, and a share of them
+ * in `deno task test:quick`.
  */
 
 /** Above 0, at most 1. */
@@ -20,7 +20,9 @@ export function shareOf(count: number): number {
  */
 export const STATEMENT_STEP = isPartial ? 4 : 1;
 
-/** The inputs of a list that a test tries: the same ones in each run, spread over the whole list. */
+/**
+ * The inputs of a list that a test tries: the same ones in each run, spread over the whole list.
+ */
 export function someOf<T>(all: T[]): T[] {
   return Array.from({ length: shareOf(all.length) }, (_, index) => all[Math.floor(index / SHARE)]!);
 }

@@ -80,7 +80,9 @@ async function inTransaction<T>(url: string, work: (sql: Sql) => Promise<T>): Pr
   }
 }
 
-/** Each change of the schema adds rows to these tables or deletes some; a new row has a higher xmin. */
+/**
+ * Each change of the schema adds rows to these tables or deletes some; a new row has a higher xmin.
+ */
 const CATALOG_TABLES = [
   "pg_attrdef",
   "pg_attribute",

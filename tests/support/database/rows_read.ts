@@ -1,4 +1,6 @@
-/** Counts the rows that PostgreSQL reads, to test that a query does not read more in a larger table. */
+/**
+ * Counts the rows that PostgreSQL reads, to test that a query does not read more in a larger table.
+ */
 
 import { type Database, openDatabase } from "../../../db/database.ts";
 

@@ -27,7 +27,9 @@ export async function runDueJobs({ deps, publishEvents }: TestApp): Promise<numb
   return inOrder.length;
 }
 
-/** Ends the leases of all running jobs. The app's clock cannot: leases end by the database's clock. */
+/**
+ * Ends the leases of all running jobs. The app's clock cannot: leases end by the database's clock.
+ */
 export async function endJobLeases({ database }: TestApp): Promise<void> {
   await database.query((sql) =>
     sql`update gateway.jobs set lease_until = 'epoch' where status = 'running'`
