@@ -8,6 +8,7 @@ import { columnNames, fixed, type RowOf } from "./columns.ts";
 import type { Sql } from "./database.ts";
 import { MAX_EXAMINED, type WalkedPage } from "./list_walk.ts";
 import type { Resource } from "./records.ts";
+import { isStillRegistered } from "./subscribers.ts";
 
 export const EVENT_COLUMNS = {
   id: fixed<string>(),
@@ -214,23 +215,29 @@ export async function findEvent(sql: Sql, id: string): Promise<GatewayEvent | nu
 export interface EventsFrom {
   resourceId: string;
   sequence: number;
+  /** The task of a subscriber. */
+  task: string;
+  /** The events that the subscriber gets on this instance. */
   names: readonly string[];
   limit: number;
 }
 
 /**
- * A resource's events with these names, from a sequence number on, in the order of their sequence.
- * Leaves out events that have no delivery job yet.
+ * A resource's events for a subscriber, from a sequence number on, in the order of their sequence.
+ * Includes the events that only other instances have subscribed to, such as instances of a newer
+ * version. Leaves out events that have no delivery job yet.
  */
 export async function listEventsFrom(
   sql: Sql,
-  { resourceId, sequence, names, limit }: EventsFrom,
+  { resourceId, sequence, task, names, limit }: EventsFrom,
 ): Promise<GatewayEvent[]> {
   return await sql<GatewayEvent[]>`
     select ${foundColumns(sql, "event")} from gateway.events event
     where (resource_id, sequence) >= (${resourceId}::uuid, ${sequence})
       and (resource_id, sequence) < (${resourceId}::uuid, ${LAST_SEQUENCE})
-      and name = any(${sql.array([...names])}::text[])
+      and (name = any(${sql.array([...names])}::text[])
+        or exists (select from gateway.subscribers
+          where task = ${task} and event_name = event.name and ${isStillRegistered(sql)}))
       -- An event gets its delivery job together with its position. An event of an earlier version
       -- (null) was written together with its job.
       and (event.subscribers is null

@@ -45,6 +45,14 @@ export async function removeMissedSubscribers(sql: Sql): Promise<void> {
     where missed_prunes < ${MAX_MISSED_PRUNES}`;
 }
 
+/**
+ * Whether instances still register the row: each does so every minute. Two missed runs of `prune`
+ * are 10 to 20 minutes.
+ */
+export function isStillRegistered(sql: Sql) {
+  return sql`missed_prunes < 2`;
+}
+
 export async function isSubscriberRegistered(sql: Sql, task: string): Promise<boolean> {
   const rows = await sql`select from gateway.subscribers where task = ${task} limit 1`;
   return rows.length > 0;

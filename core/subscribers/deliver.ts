@@ -30,12 +30,13 @@ const LIMIT_MS = 30_000;
 const ORDER_WAIT_MS = 1_000;
 
 /**
- * How long a delivery waits at least for an instance with the subscriber, and the time between two
- * tries. Needed for instances of an earlier version, and for commands: they do not register
- * subscribers.
+ * How long a delivery waits at least for an instance with the subscriber. Needed for instances of
+ * an earlier version, and for commands: they do not register subscribers.
  */
 const UNKNOWN_SUBSCRIBER_MS = 3_600_000;
-const UNKNOWN_SUBSCRIBER_RETRY_MS = 60_000;
+
+/** How long a delivery that only another instance can make waits between two tries. */
+const OTHER_INSTANCE_MS = 60_000;
 
 export interface DeliverDeps {
   database: Database;
@@ -60,10 +61,14 @@ export function createDeliveryTasks(
   return tasks satisfies Tasks;
 }
 
-function deliveryTask(deps: DeliverDeps, { names, handler }: Subscriber, limitMs: number): Task {
+function deliveryTask(
+  deps: DeliverDeps,
+  { task, names, handler }: Subscriber,
+  limitMs: number,
+): Task {
   /** The event to deliver, and the one after it. */
   async function readNext(job: GatewayJob): Promise<GatewayEvent[]> {
-    const from = { resourceId: job.subject_id!, sequence: sequenceOf(job), names, limit: 2 };
+    const from = { resourceId: job.subject_id!, sequence: sequenceOf(job), task, names, limit: 2 };
     return await deps.database.query((sql) => listEventsFrom(sql, from), "list events to deliver");
   }
 
@@ -78,6 +83,10 @@ function deliveryTask(deps: DeliverDeps, { names, handler }: Subscriber, limitMs
       if (mustWait) throw new PostponeJob(new Date(deps.clock() + ORDER_WAIT_MS));
       const [event, next] = await readNext(job);
       if (!event) return null;
+      // Another instance has subscribed to this event, too, such as one of a newer version.
+      if (!names.some((name) => name === event.name)) {
+        throw new PostponeJob(new Date(deps.clock() + OTHER_INSTANCE_MS));
+      }
       const view = viewEvent(event) as EventOf;
       // `async` turns an exception of a synchronous handler into a rejection.
       await withTimeLimit(limitMs, async (signal) => await handler(view, { signal }));
@@ -125,7 +134,7 @@ function unknownSubscriberTask({ database, clock }: DeliverDeps): Task {
         "find subscriber",
       );
       if (isRegistered || now < created_at.getTime() + UNKNOWN_SUBSCRIBER_MS) {
-        throw new PostponeJob(new Date(now + UNKNOWN_SUBSCRIBER_RETRY_MS));
+        throw new PostponeJob(new Date(now + OTHER_INSTANCE_MS));
       }
       throw new Error(`There is no subscriber "${task.slice(DELIVER.length)}"`);
     },

@@ -465,6 +465,56 @@ Deno.test("subscriber: if an instance does not have the subscriber, the delivery
   assert.deepEqual(names(handled), ["received"]);
 });
 
+Deno.test("subscriber: if an instance has subscribed to fewer events, the others wait for an instance that has, and none is skipped", async () => {
+  const { now, advance } = manualClock();
+  const { events, handled } = subscribeToAll();
+  await using payments = await openPayments({ events, now });
+  const olderEvents = createEvents();
+  const older: string[] = [];
+  olderEvents.on(["payment_received", "payment_refunded"], ({ name }) => void older.push(name), {
+    as: "test",
+  });
+  await using olderInstance = await openApp({
+    databaseUrl: payments.databaseUrl,
+    events: olderEvents,
+    now,
+  });
+  const { id } = await payments.paid("gopay");
+  await payments.post(`/payments/${id}/refund/`, {});
+  await payments.app.publishEvents();
+  for (let runs = 0; runs < 4; runs++) {
+    await runDueJobs(olderInstance);
+    advance(60_000);
+  }
+  assert.deepEqual(older, ["payment_received"]);
+  while (await runDueJobs(payments.app) > 0);
+  assert.deepEqual(names(handled), ["settled", "refunded"]);
+});
+
+Deno.test("subscriber: an event that no instance subscribes to any more is left out after 20 minutes", async () => {
+  const { now, advance } = manualClock();
+  const { events } = subscribeToAll();
+  await using payments = await openPayments({ events, now });
+  const { id } = await payments.paid("gopay");
+  await payments.post(`/payments/${id}/refund/`, {});
+  await payments.app.publishEvents();
+  const newerEvents = createEvents();
+  const newer: string[] = [];
+  newerEvents.on(["payment_refunded"], ({ name }) => void newer.push(name), { as: "test" });
+  await using newerInstance = await openApp({
+    databaseUrl: payments.databaseUrl,
+    events: newerEvents,
+    now,
+  });
+  await prune(newerInstance.deps);
+  await runDueJobs(newerInstance);
+  advance(60_000);
+  assert.deepEqual(newer, [], "an older instance may still run");
+  await prune(newerInstance.deps);
+  while (await runDueJobs(newerInstance) > 0);
+  assert.deepEqual(newer, ["payment_refunded"]);
+});
+
 Deno.test("subscriber: if no instance has had the subscriber for an hour, its deliveries fail", async () => {
   const { now, advance } = manualClock();
   const { events, handled } = subscribeToAll();
