@@ -78,7 +78,7 @@ interface Figures {
   /** Microseconds of processor time per notification. */
   serviceCpu: number[];
   postgresCpu: number[];
-  /** Latencies at half of the goal's rate, which is `minRatio` times pgbench's rate. */
+  /** Latencies at half of the goal. The goal is `minRatio` times pgbench's rate. */
   atHalf: number[];
   pgbenchAtHalf: number[];
 }

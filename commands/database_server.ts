@@ -50,7 +50,7 @@ export async function joinServer(config: Config): Promise<DatabaseServer> {
   const deadline = Date.now() + JOIN_TIMEOUT_MS;
   while (true) {
     try {
-      // Waits for another tool to finish: its server stops when that tool ends.
+      // Waits for another tool to finish. Its server cannot be used: it stops when that tool ends.
       return await claimServer(config, "tool");
     } catch (error) {
       if (!(error instanceof Failure)) throw error;

@@ -41,8 +41,9 @@ import { createWriter, type Writer } from "./writer.ts";
 const STATEMENTS_MS = 5_000;
 
 /**
- * Time for requests and jobs in flight to finish at shutdown. The longest request is a retried
- * charge: it asks the gateway for the status, and then sends the charge.
+ * Time for requests and jobs in flight to finish at shutdown. It is enough for a retried charge,
+ * which asks the gateway for the status and then sends the charge. Longer ones, such as exports,
+ * are cut off; retries and other instances continue what they left.
  */
 export const GRACE_MS = DEFAULT_DEADLINE_MS + CHARGE_DEADLINE_MS + STATEMENTS_MS;
 

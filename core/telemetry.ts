@@ -167,7 +167,7 @@ const SHARED_GAUGES = {
   unanswered: createGauge("unanswered", "Requests to the gateway whose outcome is unknown"),
   unrecognized: createGauge(
     "payments.unrecognized",
-    "Payments in a status at the gateway that the service does not know",
+    "Payments whose status at the gateway is not known to the service",
   ),
 };
 

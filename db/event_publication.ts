@@ -29,9 +29,9 @@ export interface PublishedBatch {
   /** The endpoints that got deliveries, disabled ones included. */
   endpoints: string[];
   /**
-   * Those of the events that have in-process subscribers, in the order of their positions. The
-   * subscribers are those of the instance that wrote the event, and all registered ones
-   * (`subscribers.ts`).
+   * Those of the events that have in-process subscribers, in the order of their positions. An event
+   * goes to the subscribers that its writer stored with it, and to those that any instance has
+   * registered for its name (`subscribers.ts`).
    */
   subscribed: SubscribedEvent[];
 }
@@ -65,8 +65,11 @@ export async function publishBatch(sql: Sql, limit = PUBLISH_LIMIT): Promise<Pub
     with state as materialized (
       select publication.*, current.generation as current_generation,
         coalesce(target, case
-          -- All transactions of an earlier generation have ended.
+          -- A new generation begins when the database was restored on another server. So all
+          -- transactions of the earlier ones have ended.
           when publication.generation < current.generation then ${ALL_VISIBLE}::pg_snapshot
+          -- For some minutes after an update, instances of an earlier version may still read events
+          -- in the order in which transactions began.
           when in_start_order_until > now()
             then format('%1$s:%1$s:', pg_snapshot_xmin(pg_current_snapshot()))::pg_snapshot
           else pg_current_snapshot()

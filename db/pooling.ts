@@ -132,10 +132,10 @@ async function passesSettings(url: string): Promise<boolean> {
 export async function isSameDatabase(url: string, otherUrl: string): Promise<boolean> {
   await using client = openClient(url);
   await using other = openClient(otherUrl);
-  const lock = `select pg_try_advisory_xact_lock(${randomInt(2 ** 47)}) as is_taken`;
+  const lock = `select pg_try_advisory_xact_lock(${randomInt(2 ** 47)}) as was_free`;
   await client.run("begin");
   await client.run(lock);
   const [row] = await other.run(lock);
   await client.run("rollback");
-  return !row!.is_taken;
+  return !row!.was_free;
 }

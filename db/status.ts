@@ -165,7 +165,7 @@ export interface UnrecognizedPayments {
 
 const EXAMPLES = 10;
 
-/** Payments in a status at the gateway that the service does not know. */
+/** Payments whose status at the gateway is not known to the service. */
 export async function findUnrecognized(sql: Sql): Promise<UnrecognizedPayments> {
   // In the order of the index, which PostgreSQL might not use otherwise.
   const [found] = await sql.unsafe<[UnrecognizedPayments]>(

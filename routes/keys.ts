@@ -213,7 +213,7 @@ export function createKeyRoutes(deps: KeyDeps): Router {
   router.openapi(createKeyRoute, async (c) => {
     const { user_id, role, name = null } = c.req.valid("json");
     const created = await createKeyForUser(deps, callerOf(c), { user_id, role, name });
-    c.env.subject = created.prefix;
+    c.env.resourceId = created.prefix;
     // The response contains a secret.
     return c.json(created, 201, { "Cache-Control": "no-store" });
   });

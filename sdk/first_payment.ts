@@ -1,4 +1,4 @@
-/** The first folder of the collection: a sequence of requests with tests. */
+/** The first folder of the Postman collection: a sequence of requests with tests. */
 
 import { type Folder, type Item, testEvent } from "./collection_parts.ts";
 

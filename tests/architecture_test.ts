@@ -231,7 +231,7 @@ Deno.test("architecture: the embedded database and the sandbox are loaded only w
   }
 });
 
-Deno.test("architecture: every file opens with a comment that says what it is for", () => {
+Deno.test("architecture: every file of the programs opens with a comment that says what it is for", () => {
   const findings = programs.filter(({ text }) => !text.startsWith("/**"));
   assertNone(findings.map(({ path }) => path), "These files do not open with `/** … */`:");
 });
@@ -337,7 +337,7 @@ Deno.test("architecture: routes import types, but no values, from db", () => {
 });
 
 Deno.test("architecture: no text refers to documents outside the repository", async () => {
-  const paths = await findFiles(PROJECT, /\.(ts|js|css|html|md|json|ya?ml|sql|sh)$/);
+  const paths = await findFiles(PROJECT, /\.(tsx?|js|css|html|md|json|ya?ml|sql|sh)$/);
   const findings = await findText(
     paths.filter((path) => path !== "tests/architecture_test.ts"),
     /G§|\bincidents? \d+|\bcontract \d+/i,
@@ -346,12 +346,12 @@ Deno.test("architecture: no text refers to documents outside the repository", as
 });
 
 Deno.test("architecture: texts of programs and docs name the actor instead of vague words", async () => {
-  const paths = (await findFiles(PROJECT, /\.(ts|js|css|md|sh)$/))
+  const paths = (await findFiles(PROJECT, /\.(tsx?|js|css|md|sh)$/))
     .filter((path) =>
       [...PROGRAMS, "docs", "sdk"].includes(topFolderOf(path)) || !path.includes("/")
     );
   assert.ok(paths.includes("README.md") && paths.includes("docs/how-it-works.md"));
-  // In quotes, the first word is the name of an operating system user.
+  // In quotes, `nobody` is allowed: it is the name of an operating system user.
   const vague = /(?<!["`])\b(nobody|somebody|anybody|whoever|whatever|whichever|anew|besides?)\b/i;
   assertNone(await findText(paths, vague), "Name the caller, the worker, the gateway, …:");
 });

@@ -1,4 +1,4 @@
-/** Invalid bodies of notifications: random bodies, and signed bodies with changes. */
+/** Random bodies of notifications, and signed bodies with changes. Some are still valid. */
 
 import { settlement, sign, type SignedFields } from "./pending_payments.ts";
 

@@ -56,7 +56,7 @@ insert into gateway.history (
 commit;
 `;
 
-/** One round trip and three rows: the least work that stores the same information. */
+/** One round trip and three rows: the payment, the notification and the event, but no history. */
 const ONE_STATEMENT = `${CHOOSE_ROW}
 with changed as (
   update reference.payments set

@@ -45,7 +45,7 @@ export function addKeys({ deps, root, router, signedIn, formOf, page }: ConsoleB
       const input = parseInput(form);
       const requestKey = { key: form.key, ...fingerprintRequest(`POST ${PATH}`, input) };
       const { key, prefix } = await createApiKeyOnce(deps, view.session.caller, input, requestKey);
-      c.env.subject = prefix;
+      c.env.resourceId = prefix;
       return page(
         c,
         <Frame view={view} title={view.words.createKey} path={PATH}>

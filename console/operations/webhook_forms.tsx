@@ -47,7 +47,7 @@ export function addWebhookForms(base: ConsoleBase): void {
     try {
       const input = parseInput(form);
       const created = await createWebhookEndpoint(deps, view.session.caller, input, form.id);
-      c.env.subject = created.id;
+      c.env.resourceId = created.id;
       return page(
         c,
         <Frame view={view} title={view.words.webhooksPage.add} path={`${PATH}${created.id}/`}>

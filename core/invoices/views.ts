@@ -37,7 +37,9 @@ export function viewInvoice(invoice: GatewayInvoice) {
   };
 }
 
-/** What a form shows of an invoice. An action of a form is refused if this has changed. */
+/**
+ * The values of an invoice that a form of the console shows. Its action is refused if they have changed.
+ */
 export function shownOf({ status, total_amount }: InvoiceView): string {
   return `${status} ${total_amount}`;
 }

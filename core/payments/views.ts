@@ -93,7 +93,9 @@ export function viewPayment(payment: GatewayPayment): PaymentView {
   };
 }
 
-/** What a form shows of a payment. An action of a form is refused if this has changed. */
+/**
+ * The values of a payment that a form of the console shows. Its action is refused if they have changed.
+ */
 export function shownOf(payment: PaymentView): string {
   const { transaction_status, fraud_status, refund_amount, refunds } = payment;
   const open = refunds.filter(({ status }) => status === "pending").length;

@@ -74,7 +74,9 @@ export interface RecordKind<R extends GatewayRecord, View extends object = objec
   writes: Batched<RecordWrite<R>, WriteResult>;
   /** The record as API responses and events show it. */
   view(record: R): View;
-  /** What a form shows of the record. An action of a form is refused if this has changed. */
+  /**
+   * The values of the record that a form of the console shows. Its action is refused if they have changed.
+   */
   shownOf(view: View): string;
   stateOf(record: R): State;
   /** Returns the changed record; `buildWrite` sets `event_count` and `updated_at`. */

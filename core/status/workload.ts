@@ -30,7 +30,7 @@ export interface Workload {
   /** When the oldest queued job became due; null if none is due. */
   oldestDue: Date | null;
   cronRuns: CronRun[];
-  /** Committed events that have no position yet, so that lists and streams do not show them. */
+  /** Committed events without a position. Lists and streams do not show them yet. */
   unpublished: Waiting;
   /** Events that wait for subscribers in the embedding program. */
   undelivered: Waiting;
@@ -42,7 +42,7 @@ export interface Workload {
   /** Notifications that the service gave up confirming. */
   failedNotifications: number;
   unanswered: Unanswered;
-  /** Payments in a status at the gateway that the service does not know. */
+  /** Payments whose status at the gateway is not known to the service. */
   unrecognized: UnrecognizedPayments;
 }
 

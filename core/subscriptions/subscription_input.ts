@@ -52,8 +52,8 @@ const commonFields = {
     example: 150000,
   }),
   token: text(2000).openapi({
-    description: "Token of a saved card (`saved_token_id`) or a linked wallet. It is sent to the " +
-      "gateway and never stored.",
+    description: "Token of a saved card (`saved_token_id`) or a linked GoPay account. It is sent " +
+      "to the gateway and never stored.",
     example: "481111xDUgxnnredRMAXuklkvAON1114",
   }),
   interval: wholeNumber(1, 1000).openapi({
@@ -135,9 +135,9 @@ export type RetrySchedule = z.output<typeof RetryScheduleSchema>;
 
 export const SubscriptionUpdateSchema = omitNulls(object({
   token: commonFields.token.openapi({
-    description: "Token of a saved card (`saved_token_id`) or a linked wallet: the current one, " +
-      "or a new one that replaces it. The gateway requires it with every change. It is never " +
-      "stored.",
+    description: "Token of a saved card (`saved_token_id`) or a linked GoPay account: the " +
+      "current one, or a new one that replaces it. The gateway requires it with every change. It " +
+      "is never stored.",
   }),
   name: commonFields.name.optional(),
   amount: commonFields.amount.optional(),

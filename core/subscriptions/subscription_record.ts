@@ -23,7 +23,10 @@ export const problems = createProblems<GatewaySubscription>(
   ({ status }) => ({ subscription_status: status }),
 );
 
-/** The job that checks a subscription. By default it runs when any call in progress has ended. */
+/**
+ * The job that checks a subscription. It runs after `UNANSWERED_CHECK_MS`, which is longer than any
+ * call to the gateway takes.
+ */
 export function checkSubscriptionJob(subscription: JobSubject, now: Date): NewJob {
   const runAt = new Date(now.getTime() + UNANSWERED_CHECK_MS);
   const payload = { subscription_id: subscription.id };

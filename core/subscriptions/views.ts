@@ -32,7 +32,9 @@ export function viewSubscription(subscription: GatewaySubscription) {
   };
 }
 
-/** What a form shows of a subscription. An action of a form is refused if this has changed. */
+/**
+ * The values of a subscription that a form of the console shows. Its action is refused if they have changed.
+ */
 export function shownOf(subscription: SubscriptionView): string {
   const { status, amount, interval, interval_unit } = subscription;
   return `${status} ${amount} ${interval} ${interval_unit}`;

@@ -49,10 +49,11 @@ const streamRoute = createRoute({
     "Expect disconnects. The stream ends after about 15 minutes, so that your credential is " +
     "checked when you reconnect. It also ends when the service restarts, when you read too " +
     "slowly, and within 5 seconds after your API key is revoked. The service sends a comment every " +
-    "15 seconds; if you receive nothing for a minute, reconnect. Opening a stream counts as one request towards the rate limit. " +
-    "The error `rate_limited` means that you sent too many requests, that you have too many open " +
-    "streams (by default 100), or that all callers together have too many (by default 1,000). For " +
-    "an unknown event name, the error is `validation_error`.",
+    "15 seconds; if you receive nothing for a minute, reconnect. Opening a stream counts as one " +
+    "request towards the rate limit. The error `rate_limited` means that you sent too many " +
+    "requests, that you have too many open streams on one instance (by default 100), or that all " +
+    "callers together have too many there (by default 1,000). For an unknown event name, the error " +
+    "is `validation_error`.",
   tags: ["Events"],
   request: {
     query: z.object({

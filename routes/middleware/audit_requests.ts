@@ -30,7 +30,7 @@ export function createAudit(recorder: AuditRecorder, basePath: string): AuditReq
     const audited: AuditedRequest = {
       caller,
       action: `${request.method} ${actionPath(path, route, request.url)}`,
-      resourceId: context.subject ?? pathId(route, request.url) ?? createdId(response),
+      resourceId: context.resourceId ?? pathId(route, request.url) ?? createdId(response),
       status,
       code: problem?.code ?? null,
       requestId: context.requestId,

@@ -36,7 +36,7 @@ export function wrapRequests(inner: Inner, { log, clock, audit }: WrapDeps): Fet
       route: null,
       caller: null,
       problem: null,
-      subject: null,
+      resourceId: null,
       isAuditExempt: false,
     };
     try {

@@ -38,8 +38,8 @@ const resolveRoute = createRoute({
   path: `${path}resolve/`,
   operationId: "resolveReconciliationDifference",
   summary: "Mark a difference as resolved",
-  description: "Stores that staff have dealt with the difference, with the time and the user. " +
-    "Changes nothing else. For a difference that is already resolved, nothing changes, and the " +
+  description: "Marks the difference as resolved, and stores the time and the user. Changes " +
+    "nothing else. For a difference that is already resolved, nothing changes, and the " +
     "response shows who resolved it first. Until the file is compared, the error is `not_found`. No " +
     "body is needed. Staff only; other callers get `forbidden`.",
   responses: {

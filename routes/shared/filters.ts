@@ -135,7 +135,7 @@ export function dateParameter(description: string, example: string) {
       message,
       abort: true,
     })
-    // In Western Indonesia, the year 0000 begins in a year before it, which PostgreSQL rejects.
+    // PostgreSQL rejects the year 0000. No payment is older than 1970.
     .refine((day) => day >= "1970", YEARS_RULE)
     .optional().openapi({
       type: "string",

@@ -17,11 +17,11 @@ export interface RequestContext {
   route: string | null;
   /** Set on every route that requires authentication. */
   caller: Caller | null;
-  /** If the response is a problem: its code, and the ids in it. For the request log. */
+  /** If the response is a problem: its code and some members, for the request log and the audit. */
   problem: ProblemSummary | null;
-  /** For the audit trail: what the request is about, if its path does not say. Set by the route. */
-  subject: string | null;
-  /** Set by a route if the request changes nothing, or only applies what the gateway reports. */
+  /** The id of the resource for the audit, if the path does not contain it. Set by the route. */
+  resourceId: string | null;
+  /** Set by a route if the request has changed nothing. */
   isAuditExempt: boolean;
 }
 

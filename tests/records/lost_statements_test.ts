@@ -151,14 +151,14 @@ function actionOperation(action: string, finalStatus: string, events: string[]):
 }
 
 interface LostStatement {
-  /** Which statement was lost, for messages. */
+  /** What was lost, and the number of the statement, for messages. */
   which: string;
   prepared: Prepared;
   send(): Promise<Response>;
 }
 
-/** The first statement to lose: in a run that tries a share, another one for each operation. */
-function firstOf(operation: Operation, loss: Loss): number {
+/** `test:quick` loses every fourth statement; operations and losses begin with different ones. */
+function firstStatement(operation: Operation, loss: Loss): number {
   return 1 + (OPERATIONS.indexOf(operation) + LOSSES.indexOf(loss)) % STATEMENT_STEP;
 }
 
@@ -170,7 +170,7 @@ async function loseEach(
 ): Promise<void> {
   await using service = await openLossyService();
   for (const loss of LOSSES) {
-    for (let number = firstOf(operation, loss);; number += STATEMENT_STEP) {
+    for (let number = firstStatement(operation, loss);; number += STATEMENT_STEP) {
       const prepared = await operation.prepare(service);
       const headers = newKey();
       const send = () => service.post(prepared.path, prepared.body, headers);
@@ -283,7 +283,7 @@ for (const operation of OPERATIONS) {
   for (const fault of [null, "answer_lost"]) {
     const also = fault ? " and the gateway's response too" : "";
 
-    Deno.test(`${name}: if one statement is lost${also}, a retry with the same key completes the operation once`, async () => {
+    Deno.test(`${name}: if one statement or its result is lost${also}, a retry with the same key completes the operation once`, async () => {
       await loseEach(operation, fault, async (service, lost) => {
         service.advance(AFTER_LEASES_MS);
         const response = await lost.send();
@@ -307,7 +307,7 @@ for (const operation of OPERATIONS) {
       });
     });
 
-    Deno.test(`${name}: if one statement is lost${also}, background checks find the outcome`, async () => {
+    Deno.test(`${name}: if one statement or its result is lost${also}, background checks find the outcome`, async () => {
       await loseEach(operation, fault, async (service, lost) => {
         const { prepared, which } = lost;
         const before = await rowOf(service, table, prepared);
@@ -338,7 +338,7 @@ for (const operation of OPERATIONS) {
 
   if (!operation.call.endsWith("_create")) continue;
 
-  Deno.test(`${name}: if one statement is lost, a retry after the gateway's idempotency key has expired does not repeat the request`, async () => {
+  Deno.test(`${name}: if one statement or its result is lost, a retry after the gateway's idempotency key has expired does not repeat the request`, async () => {
     await loseEach(operation, null, async (service, lost) => {
       const { prepared, which } = lost;
       const before = await rowOf(service, table, prepared);
@@ -413,9 +413,9 @@ const GATEWAY_CHANGES: GatewayChange[] = [
 
 for (const { name, table, cause, check, events, payments } of GATEWAY_CHANGES) {
   for (const isNotified of [true, false]) {
-    const source = isNotified ? "by notification" : "by check";
+    const source = isNotified ? "reported by a notification" : "found by a check";
 
-    Deno.test(`${name}, ${source}: if one statement is lost, the change is applied once`, async () => {
+    Deno.test(`${name}, ${source}: if one statement or its result is lost, the change is applied once`, async () => {
       await using service = await openLossyService();
       const { app } = service;
       for (const loss of LOSSES) {

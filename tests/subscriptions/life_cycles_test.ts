@@ -319,7 +319,7 @@ Deno.test("subscription action: the scheduled sync resends it after its jobs hav
 const UNAUTHORIZED = { status_code: "401", status_message: "Unauthorized" };
 
 for (const second of ["disable", "enable", "cancel"] as const) {
-  Deno.test(`subscription action: an unanswered disable is resent although the gateway rejects the key of a later ${second}`, async () => {
+  Deno.test(`subscription action: an unanswered disable is resent even if the gateway rejects the server key of a later ${second}`, async () => {
     await using subscriptions = await openSubscriptions();
     const { relay } = subscriptions;
     const subscription = await subscriptions.create();
@@ -366,7 +366,7 @@ for (const action of ["enable", "cancel"] as const) {
   });
 }
 
-Deno.test("subscription action: a retry with the same key completes an action with unknown outcome, and the next retry gets the stored reply", async () => {
+Deno.test("subscription action: a retry with the same idempotency key completes an action with unknown outcome, and the next retry gets the stored reply", async () => {
   await using subscriptions = await openSubscriptions();
   const { id } = await subscriptions.create();
   const headers = newKey();
@@ -384,7 +384,7 @@ Deno.test("subscription action: a retry with the same key completes an action wi
   ]);
 });
 
-Deno.test("subscription action: a retry with the same key succeeds if a job completes the action during the retry", async () => {
+Deno.test("subscription action: a retry with the same idempotency key succeeds if a job completes the action during the retry", async () => {
   const { holdNext, wrapDatabase } = createHeldDatabase();
   await using subscriptions = await openSubscriptions({ wrapDatabase });
   const { id } = await subscriptions.create();
@@ -661,7 +661,7 @@ for (const isMetadataOmitted of [false, true]) {
   Deno.test(`subscriptions with the same name: each gets only its own charges ${condition}`, async () => {
     await using subscriptions = await openSubscriptions();
     const { app, relay, get } = subscriptions;
-    // Only signed notifications, because recurring ones name the subscription.
+    // Only signed notifications, because recurring ones contain the id of the subscription.
     subscriptions.delivery = "signed";
     if (isMetadataOmitted) {
       subscriptions.intercept = withoutMetadata;

@@ -80,7 +80,7 @@ async function chargeChallenged({ charge, sandbox }: Acting): Promise<string> {
 }
 
 for (const [action, run] of Object.entries(ACTIONS)) {
-  Deno.test(`actor: ${action} stores the key of its caller, which may differ from the key of the charge`, async () => {
+  Deno.test(`actor: ${action} stores the key prefix of its caller, which may differ from that of the charge`, async () => {
     await using payments = await openActing();
     const actors = await payments.actors(await run(payments));
     assert.match(actors[0]!, new RegExp(`^>pending ${actorOf(payments.key)}$`));

@@ -42,10 +42,10 @@ Deno.test("webhook delivery: many dead endpoints leave database connections free
   await using webhooks = await openWebhooks({ wrapDatabase, posting: { timeoutMs: 1_000 } });
   const { receiver, app } = webhooks;
   receiver.answer((webhook) =>
-    // A third refuses, a third does not respond in time, and a third is healthy.
+    // A third responds 503, a third does not respond in time, and a third is healthy.
     webhook.path.endsWith("/hangs")
       ? "hang"
-      : { status: webhook.path.endsWith("/refuses") ? 503 : 200 }
+      : { status: webhook.path.endsWith("/fails") ? 503 : 200 }
   );
   const ids: string[] = [];
   for (let index = 0; index < 60; index++) {
