@@ -6,8 +6,11 @@ import postgres from "postgres";
 import { waitAtMost } from "../../concurrency/deadlines.ts";
 import type { Layout } from "./layout.ts";
 
-/** A killed server can block a new one for seconds, until its child processes have ended. */
-const START_TIMEOUT_MS = 10_000;
+/**
+ * For this long, failed starts are tried again: a killed server can block a new one for seconds,
+ * until its child processes have ended.
+ */
+const START_RETRY_MS = 10_000;
 
 /** The pause between attempts to restart a server. The number of attempts is not limited. */
 const RESTART_PAUSE_MS = 1_000;
@@ -101,9 +104,9 @@ async function launch(layout: Layout, port: number, options: ServerOptions) {
     "log_timezone=UTC",
     ...options.settings ?? [],
   ];
-  const deadline = Date.now() + START_TIMEOUT_MS;
+  const deadline = Date.now() + START_RETRY_MS;
   while (true) {
-    const stalePid = (await readPidFile(layout))?.pid;
+    const stale = await readPidFile(layout);
     const process = new Deno.Command(layout.serverScript, {
       args: [String(port), ...settings],
       cwd: layout.home,
@@ -114,7 +117,7 @@ async function launch(layout: Layout, port: number, options: ServerOptions) {
       detached: true,
       ...layout.runAs,
     }).spawn();
-    if (await becomesReady(layout, port, process, stalePid)) return process;
+    if (await becomesReady(layout, port, process, stale)) return process;
     await closeQuietly(process.stdin);
     if (Date.now() > deadline) {
       throw new Error(`PostgreSQL did not start. See ${layout.logFile} for the reason.`);
@@ -132,13 +135,15 @@ async function becomesReady(
   layout: Layout,
   port: number,
   process: Deno.ChildProcess,
-  stalePid: number | undefined,
+  stale: PidFile | null,
 ): Promise<boolean> {
   let hasEnded = false;
   const end = process.status.then(() => hasEnded = true);
   while (!hasEnded) {
     const pidFile = await readPidFile(layout);
-    if (pidFile?.isReady && pidFile.port === port && pidFile.pid !== stalePid) return true;
+    // In a container that was restarted, the new server can have the pid of the killed one.
+    const isNew = pidFile?.pid !== stale?.pid || pidFile?.startedAt !== stale?.startedAt;
+    if (pidFile?.isReady && pidFile.port === port && isNew) return true;
     await Promise.race([delay(10), end]);
   }
   return false;
@@ -149,13 +154,23 @@ async function serverUrl(layout: Layout, port: number): Promise<string> {
   return `postgres://gateway:${password}@127.0.0.1:${port}/postgres`;
 }
 
-/** The first line of the pid file is the pid, the fourth the port, the eighth the state. */
-async function readPidFile(layout: Layout) {
+/** What PostgreSQL writes about a running server. */
+interface PidFile {
+  pid: number;
+  /** In seconds. */
+  startedAt: number;
+  port: number;
+  isReady: boolean;
+}
+
+/** The lines of the file have fixed meanings; the eighth is the state. */
+async function readPidFile(layout: Layout): Promise<PidFile | null> {
   const text = await Deno.readTextFile(layout.pidFile).catch(() => null);
   if (text === null) return null;
   const lines = text.split("\n");
   return {
     pid: Number(lines[0]),
+    startedAt: Number(lines[2]),
     port: Number(lines[3]),
     isReady: lines[7]?.trim() === "ready",
   };

@@ -2,10 +2,11 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { install } from "../../db/embedded/install.ts";
-import type { Layout } from "../../db/embedded/layout.ts";
+import { type Layout, layoutIn } from "../../db/embedded/layout.ts";
 import { findServer, startServer } from "../../db/embedded/server.ts";
 import { freePort } from "../support/free_port.ts";
 import { createDataFolder } from "../support/project.ts";
+import { inTime } from "../support/until.ts";
 
 const ignoreOutput = () => {};
 
@@ -37,6 +38,24 @@ Deno.test("embedded server: ends if the service ends before the server has start
   assert.match(log, /starting PostgreSQL/);
   assert.match(log, /received fast shutdown request/);
   assert.equal(await findServer(layout), null);
+});
+
+/** A script instead of PostgreSQL, so that the test can choose the pid. */
+const WITH_PID_42 = `#!/bin/sh
+printf '42\\n%s\\n1800000001\\n%s\\n\\n\\n\\nready\\n' "$PWD/cluster" "$1" > cluster/postmaster.pid
+cat > /dev/null
+`;
+
+Deno.test("embedded server: starts even if the new server has the pid of the killed one", async () => {
+  await using folder = await createDataFolder();
+  const layout = layoutIn(folder.path, null);
+  await Deno.mkdir(layout.cluster);
+  await Deno.writeTextFile(layout.passwordFile, "secret");
+  await Deno.writeTextFile(layout.serverScript, WITH_PID_42, { mode: 0o755 });
+  const stale = ["42", layout.cluster, "1800000000", String(freePort()), "", "", "", "ready", ""];
+  await Deno.writeTextFile(layout.pidFile, stale.join("\n"));
+  const server = await inTime("the server is ready", startServer(layout));
+  await server.stop();
 });
 
 Deno.test("embedded server: after a crash, restarts are tried until one succeeds", async () => {
