@@ -18,18 +18,18 @@ export interface SubscribedName {
  */
 const MAX_MISSED_PRUNES = 6;
 
-/** Call it at the start, and then more often than `prune` runs. */
+/** Call it at the start, and then every 20 seconds. */
 export async function registerSubscribers(
   sql: Sql,
   subscribed: readonly SubscribedName[],
 ): Promise<void> {
   await sql`
-    insert into gateway.subscribers as known (task, event_name)
+    insert into gateway.subscribers (task, event_name)
     select task, event_name
     from json_populate_recordset(null::gateway.subscribers,
       ${JSON.stringify(subscribed)}::text::json)
     order by task, event_name
-    on conflict (task, event_name) do update set missed_prunes = 0 where known.missed_prunes > 0`;
+    on conflict (task, event_name) do update set missed_prunes = 0, registered_at = now()`;
 }
 
 /**
@@ -45,12 +45,9 @@ export async function removeMissedSubscribers(sql: Sql): Promise<void> {
     where missed_prunes < ${MAX_MISSED_PRUNES}`;
 }
 
-/**
- * Whether instances still register the row: each does so every minute. Two missed runs of `prune`
- * are 10 to 20 minutes.
- */
+/** Whether an instance that has this row is running. */
 export function isStillRegistered(sql: Sql) {
-  return sql`missed_prunes < 2`;
+  return sql`registered_at > now() - interval '1 minute'`;
 }
 
 export async function isSubscriberRegistered(sql: Sql, task: string): Promise<boolean> {

@@ -38,7 +38,8 @@ export function viewInvoice(invoice: GatewayInvoice) {
 }
 
 /**
- * The values of an invoice that a form of the console shows. Its action is refused if they have changed.
+ * The values of an invoice that a form of the console shows. Its action is refused if they have
+ * changed.
  */
 export function shownOf({ status, total_amount }: InvoiceView): string {
   return `${status} ${total_amount}`;

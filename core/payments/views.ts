@@ -94,7 +94,8 @@ export function viewPayment(payment: GatewayPayment): PaymentView {
 }
 
 /**
- * The values of a payment that a form of the console shows. Its action is refused if they have changed.
+ * The values of a payment that a form of the console shows. Its action is refused if they have
+ * changed.
  */
 export function shownOf(payment: PaymentView): string {
   const { transaction_status, fraud_status, refund_amount, refunds } = payment;

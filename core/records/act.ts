@@ -36,8 +36,9 @@ export async function beginAction<R extends GatewayRecord>(
 
 /**
  * Throws if the record is no longer as the form of the request showed it. Called by the decision
- * about the write before the gateway call. So of two forms that are sent at the same moment, the
- * one whose write comes second sees what the first one has written.
+ * about the write before the gateway call, so it sees what a form that was sent at the same moment
+ * has written, such as a refund. An action that is only being sent changes nothing that a form
+ * shows; if two such actions are sent at the same moment, the gateway decides.
  */
 export function requireAsShown<R extends GatewayRecord>(
   { shownOf, view, problems }: RecordKind<R>,

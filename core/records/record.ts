@@ -75,7 +75,8 @@ export interface RecordKind<R extends GatewayRecord, View extends object = objec
   /** The record as API responses and events show it. */
   view(record: R): View;
   /**
-   * The values of the record that a form of the console shows. Its action is refused if they have changed.
+   * The values of the record that a form of the console shows. Its action is refused if they have
+   * changed.
    */
   shownOf(view: View): string;
   stateOf(record: R): State;

@@ -35,8 +35,11 @@ const ORDER_WAIT_MS = 1_000;
  */
 const UNKNOWN_SUBSCRIBER_MS = 3_600_000;
 
-/** How long a delivery that only another instance can make waits between two tries. */
-const OTHER_INSTANCE_MS = 60_000;
+/** How long a delivery waits between two tries if this instance does not have its subscriber. */
+const UNKNOWN_SUBSCRIBER_RETRY_MS = 60_000;
+
+/** The same, if only another instance has subscribed to the event. */
+const OTHER_INSTANCE_RETRY_MS = 10_000;
 
 export interface DeliverDeps {
   database: Database;
@@ -85,7 +88,7 @@ function deliveryTask(
       if (!event) return null;
       // Another instance has subscribed to this event, too, such as one of a newer version.
       if (!names.some((name) => name === event.name)) {
-        throw new PostponeJob(new Date(deps.clock() + OTHER_INSTANCE_MS));
+        throw new PostponeJob(new Date(deps.clock() + OTHER_INSTANCE_RETRY_MS));
       }
       const view = viewEvent(event) as EventOf;
       // `async` turns an exception of a synchronous handler into a rejection.
@@ -134,7 +137,7 @@ function unknownSubscriberTask({ database, clock }: DeliverDeps): Task {
         "find subscriber",
       );
       if (isRegistered || now < created_at.getTime() + UNKNOWN_SUBSCRIBER_MS) {
-        throw new PostponeJob(new Date(now + OTHER_INSTANCE_MS));
+        throw new PostponeJob(new Date(now + UNKNOWN_SUBSCRIBER_RETRY_MS));
       }
       throw new Error(`There is no subscriber "${task.slice(DELIVER.length)}"`);
     },

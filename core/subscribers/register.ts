@@ -9,8 +9,8 @@ import { registerSubscribers } from "../../db/subscribers.ts";
 import type { Log } from "../log.ts";
 import type { Events } from "./subscribe.ts";
 
-/** A subscriber counts as removed if no instance has registered it for an hour. */
-const REPEAT_MS = 60_000;
+/** An event that only another instance has subscribed to waits while that instance does this. */
+const REPEAT_MS = 20_000;
 
 export interface RegisterDeps {
   database: Database;
@@ -18,7 +18,7 @@ export interface RegisterDeps {
   log: Log;
 }
 
-/** Registers the subscribers, and repeats this every minute until disposal. */
+/** Registers the subscribers, and repeats this until disposal. */
 export async function keepRegistered(
   { database, events, log }: RegisterDeps,
 ): Promise<AsyncDisposable> {

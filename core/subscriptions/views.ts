@@ -33,7 +33,8 @@ export function viewSubscription(subscription: GatewaySubscription) {
 }
 
 /**
- * The values of a subscription that a form of the console shows. Its action is refused if they have changed.
+ * The values of a subscription that a form of the console shows. Its action is refused if they have
+ * changed.
  */
 export function shownOf(subscription: SubscriptionView): string {
   const { status, amount, interval, interval_unit } = subscription;
