@@ -2,7 +2,7 @@
 
 const { live, liveUrl, events } = document.body.dataset;
 
-/** How long to wait before the page connects again; doubled after each failure. */
+/** How long to wait before the page connects or is loaded again; doubled after each failure. */
 const RETRY_MS = { first: 1_000, longest: 30_000 };
 
 /** How long a form that was sent cannot be sent again. */
@@ -72,6 +72,7 @@ const INTERVAL_MS = 1_000;
 
 let startedAt = -Infinity;
 let shownAt = -Infinity;
+let refreshRetryMs = RETRY_MS.first;
 
 function refreshSoon() {
   const wait = Math.max(DELAY_MS, startedAt + INTERVAL_MS - performance.now());
@@ -84,7 +85,13 @@ async function refresh() {
   startedAt = performance.now();
   const started = startedAt;
   const loaded = await loadPage();
-  if (loaded === null) return;
+  if (loaded === null) {
+    // Otherwise the page would stay outdated until the next event.
+    if (!document.hidden) refreshTimer ??= setTimeout(refresh, refreshRetryMs);
+    refreshRetryMs = Math.min(2 * refreshRetryMs, RETRY_MS.longest);
+    return;
+  }
+  refreshRetryMs = RETRY_MS.first;
   if (loaded.redirected) {
     // The session has ended.
     location.assign(loaded.url);
@@ -144,11 +151,11 @@ function showPage(page) {
 function replace(old, fresh) {
   // Would take away what the user is typing.
   if (old.querySelector("input:focus, select:focus, textarea:focus")) return;
-  // Would take away the text that the user has selected.
-  if (old.isEqualNode(fresh)) return;
   for (const { id } of old.querySelectorAll("details[open][id]")) {
     fresh.querySelector(`#${id}`)?.setAttribute("open", "");
   }
+  // Would take away the text that the user has selected.
+  if (old.isEqualNode(fresh)) return;
   const scrolled = [...old.querySelectorAll(".table")].map(({ scrollLeft }) => scrollLeft);
   const focused = old.contains(document.activeElement) ? document.activeElement.href : null;
   old.replaceWith(fresh);

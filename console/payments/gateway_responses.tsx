@@ -77,7 +77,7 @@ const ResponsesPage: FC<ResponsesProps> = ({ view, payment, notifications, respo
       view={view}
       title={words.answers}
       path={`${path}gateway/`}
-      live={response === undefined ? payment.id : undefined}
+      live={response === undefined && error === undefined ? payment.id : undefined}
     >
       <BackLink view={view} to={path}>{payment.order_id}</BackLink>
       <h1>{words.answers}</h1>

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { updateStats } from "../../core/reports/count_payments.ts";
-import { BROWSER, openConsole, type Page } from "../support/console/browser.ts";
+import { BROWSER, openConsole, openLive, type Page } from "../support/console/browser.ts";
 import { compareReport } from "../support/console/reconciliations.ts";
 import { addOperations } from "../support/console/operations.ts";
 import { type TestPayments } from "../support/payments/payments.ts";
@@ -73,11 +73,6 @@ Deno.test({
     assert.deepEqual(requests.filter((url) => !url.startsWith(new URL(opened.url).origin)), []);
   },
 });
-
-/** Opens a page, and waits until it receives events: it does not get earlier ones. */
-async function openLive(page: Page, url: string): Promise<void> {
-  await Promise.all([page.waitForResponse(/\/live\//), page.goto(url)]);
-}
 
 Deno.test({
   name: "console in a browser: the overview shows a new payment and its change without a reload",
@@ -272,18 +267,21 @@ Deno.test({
         await page.setViewportSize({ width, height });
         await page.emulateMedia({ colorScheme });
         if (SCREENSHOTS) await takeScreenshot(page, path, width);
-        await page.evaluate(
-          `for (const each of document.querySelectorAll("main details")) each.open = true`,
-        );
+        await page.evaluate(openDetails);
         const isTooWide = await page.evaluate(
           "document.documentElement.scrollWidth > document.documentElement.clientWidth",
         );
         assert.ok(!isTooWide, `${path} is wider than ${width} px`);
         assert.deepEqual(await checkAccessibility(page), [], `${path} at ${width} px`);
+        await page.evaluate(closeDetails);
       }
     }
   },
 });
+
+const openDetails = `globalThis.opened = document.querySelectorAll("main details:not([open])");
+  for (const each of opened) each.open = true;`;
+const closeDetails = "for (const each of opened) each.open = false;";
 
 async function takeScreenshot(page: Page, path: string, width: number): Promise<void> {
   const name = path.replace(/[0-9a-f]{8}-[0-9a-f-]{27}/, "one").replaceAll("/", "_") || "overview";

@@ -153,6 +153,7 @@ Deno.test("console payment: shows the gateway's answers without signatures and t
   const failed = await staff.submit(/gateway/);
   assert.equal(failed.status, 400);
   assert.match(failed.html, /role="alert" class="error"/);
+  assert.doesNotMatch(failed.html, /data-live=/, "a live page loads itself, without the error");
 });
 
 Deno.test("console: pages of records with many items, charges and notifications stay below 60 kB", async () => {

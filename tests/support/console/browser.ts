@@ -46,6 +46,12 @@ export async function openConsole(
   };
 }
 
+/** Opens a page, and waits until it follows the events and has loaded itself for the first time. */
+export async function openLive(page: Page, url: string): Promise<void> {
+  const isRefresh = (response: Page) => response.request().headers()["console-refresh"];
+  await Promise.all([page.waitForResponse(isRefresh), page.goto(url)]);
+}
+
 export async function signInByPage(page: Page, url: string, key: string): Promise<void> {
   await page.goto(`${url}/`);
   await page.getByLabel("API key or JWT").fill(key);
