@@ -42,8 +42,8 @@ using caller = await connect(service.url);
 
 await measureCharges(WARM_UP_MS);
 console.log(row("charges of one caller", ["p50", "p99"]));
-// The phases without the flood are the first and the last: the service becomes faster while it runs,
-// which would favour the later phases.
+// The phases without the flood are the first and the last: the service becomes faster while it
+// runs, which would favour the later phases.
 const alone = [await measure("without the flood")];
 const flooded = [await measureFlooded(), await measureFlooded()];
 alone.push(await measure("without the flood"));

@@ -1,4 +1,6 @@
-/** Emulates Deno Deploy: its version of Deno, fewer permissions, and the address that it chooses. */
+/**
+ * Emulates Deno Deploy: its version of Deno, fewer permissions, and the address that it chooses.
+ */
 
 import assert from "node:assert/strict";
 import { join } from "node:path";

@@ -49,7 +49,7 @@ Deno.test("webhook delivery: many dead endpoints leave database connections free
   );
   const ids: string[] = [];
   for (let index = 0; index < 60; index++) {
-    const path = ["refuses", "hangs", "healthy"][index % 3]!;
+    const path = ["fails", "hangs", "healthy"][index % 3]!;
     ids.push((await webhooks.endpoint({ url: `${receiver.url}/${path}` })).id);
   }
   await webhooks.charge("gopay");

@@ -5,6 +5,7 @@ import { NOBODY_USER } from "../../../db/embedded/platform.ts";
 import { freePort } from "../free_port.ts";
 import { hasProgram } from "../programs.ts";
 import { until } from "../until.ts";
+import "./stray_errors.ts";
 
 /** Debian installs it in a folder that is not in the PATH of ordinary users. */
 const PROGRAM = "/usr/sbin/pgbouncer";

@@ -1,14 +1,6 @@
 /** A TCP proxy that can cut, silence, hold and restore connections. */
 
-import { isStrayDriverError } from "../../../db/connection_errors.ts";
-
-// Stray errors of the database driver would fail the running test. The service only logs them.
-globalThis.addEventListener("unhandledrejection", (event) => {
-  if (isStrayDriverError(event.reason)) event.preventDefault();
-});
-globalThis.addEventListener("error", (event) => {
-  if (isStrayDriverError(event.error)) event.preventDefault();
-});
+import "./stray_errors.ts";
 
 export interface TcpProxy extends AsyncDisposable {
   port: number;

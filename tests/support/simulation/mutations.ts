@@ -10,7 +10,10 @@ export interface Mutation {
   change(body: Json, otherPayment: OtherPayment): Json;
 }
 
-/** A payment that no simulated plan (`plan.ts`) uses. Forged notifications refer to it, but must not change it. */
+/**
+ * A payment that no simulated plan (`plan.ts`) uses. Forged notifications refer to it, but must not
+ * change it.
+ */
 export interface OtherPayment {
   id: string;
   order_id: string;
