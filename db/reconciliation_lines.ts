@@ -178,19 +178,25 @@ interface SettledPayment extends LinePayment {
   is_missing: boolean;
 }
 
+export interface SettledSearch {
+  after: SettledPosition;
+  end: Date;
+  /** Whether the file says of each line what it is: a payment, a refund or a chargeback. */
+  hasTypes: boolean;
+  limit: number;
+}
+
 /**
  * A page of the payments settled in a period, in the order of time. `is_missing`: the payment was
  * captured, but the file has no line for it. Lines of its refunds and chargebacks do not count,
- * unless `refund` or `chargeback` is the status of the line: a report with one line per transaction
- * has the latest status. The time in `after` is passed as text, because the driver would round a
- * `timestamptz` to milliseconds.
+ * except in a report with one line per transaction: it has no types, and `refund` or `chargeback`
+ * is the latest status of the transaction. The time in `after` is passed as text, because the
+ * driver would round a `timestamptz` to milliseconds.
  */
 export async function listSettled(
   sql: Sql,
   id: string,
-  after: SettledPosition,
-  end: Date,
-  limit: number,
+  { after, end, hasTypes, limit }: SettledSearch,
 ): Promise<SettledPayment[]> {
   return await sql<SettledPayment[]>`
     select settled.settlement_time, payment.id, payment.order_id,
@@ -202,7 +208,7 @@ export async function listSettled(
         select line from gateway.reconciliation_lines
         where reconciliation_id = ${id} and payment_id = settled.payment_id
           and (kind in ('settlement', 'status')
-            or status like '%refund%' or status like '%chargeback%')
+            or not ${hasTypes} and (status like '%refund%' or status like '%chargeback%'))
         order by reconciliation_id, payment_id limit 1) is null as is_missing
     from (
       select settlement_time, payment_id from gateway.payment_filters

@@ -30,7 +30,11 @@ function upload(event) {
   });
   request.addEventListener("load", () => {
     if (request.status < 400) location.assign(request.responseURL);
-    else showError(request.response?.querySelector("[role=alert]")?.textContent);
+    else {
+      // The response of a proxy in front of the service has no such element.
+      const problem = request.response?.querySelector("[role=alert]")?.textContent;
+      showError(problem ?? `${request.status} ${request.statusText}`);
+    }
   });
   request.addEventListener("error", () => showError(form.dataset.interrupted));
   request.responseType = "document";

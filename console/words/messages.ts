@@ -105,6 +105,8 @@ export const MESSAGES_IN_INDONESIAN: Readonly<Record<string, string>> = {
   "was incomplete": "tidak lengkap",
   "must be UTF-8; export the report as CSV UTF-8": "harus UTF-8; ekspor laporan sebagai CSV UTF-8",
   "has more than {} days; send it in parts": "lebih dari {} hari; unggah dalam beberapa bagian",
+  "has lines from {} to {}, more than {} days; correct the times, or send it in parts":
+    "memiliki baris dari {} sampai {}, lebih dari {} hari; perbaiki waktunya, atau unggah dalam beberapa bagian",
   "line {}: the amounts of one day are too large to add up":
     "baris {}: jumlah dalam satu hari terlalu besar",
   "line {}": "baris {}",
@@ -120,6 +122,7 @@ export const MESSAGES_IN_INDONESIAN: Readonly<Record<string, string>> = {
   "has an invalid net: {}": "memiliki jumlah bersih yang tidak valid: {}",
   "has an invalid time: {}; use {} or {}": "memiliki waktu yang tidak valid: {}; pakai {} atau {}",
   "has an unknown type: {}": "memiliki jenis yang tidak dikenal: {}",
+  "has an unknown status: {}": "memiliki status yang tidak dikenal: {}",
   "is not valid CSV: {}": "bukan CSV yang valid: {}",
   "Maximum size of a report is {} MiB. Send it in parts.":
     "Ukuran laporan paling besar {} MiB. Unggah dalam beberapa bagian.",

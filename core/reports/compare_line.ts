@@ -8,6 +8,7 @@ import type {
 } from "../../db/reconciliation_lines.ts";
 import type { LineResult } from "../../db/reconciliations.ts";
 import { chargebackAmount } from "../payments/views.ts";
+import { hasFailed } from "./report_file.ts";
 
 type Outcome = Omit<ComparedLine, keyof FileLine>;
 
@@ -55,10 +56,17 @@ export function compareLine(
   const { captured_amount: known_amount } = candidate;
   const result = sameKind.some((each) => !isOtherPaidStatus(line, each))
     ? "listed_twice"
-    : known_amount === null
+    : known_amount === null || isOnlyReversedThere(line, known_status)
     ? "status_differs"
     : compareAmount(line, known_amount);
   return { ...found, known_amount, result };
+}
+
+/**
+ * The line of a payment can name its latest status: a refund or chargeback that is unknown here.
+ */
+function isOnlyReversedThere({ status }: FileLine, known: string): boolean {
+  return ["refund", "chargeback"].some((name) => status?.includes(name) && !known.includes(name));
 }
 
 const MISSING: Outcome = {
@@ -107,7 +115,7 @@ function compareChargeback(
 
 /** Finds the refund by its key or, if the line has none, by its amount. */
 function compareRefund(
-  { refund_key, amount }: FileLine,
+  { refund_key, amount, status }: FileLine,
   { id, refunds }: LineCandidate,
   earlier: readonly EarlierLine[],
 ): Outcome {
@@ -122,7 +130,7 @@ function compareRefund(
   if (!refund) return { ...MISSING, payment_id: id };
   const result = free.length === 0
     ? "listed_twice"
-    : !hasSucceeded(refund)
+    : hasSucceeded(refund) === hasFailed(status)
     ? "status_differs"
     : refund.amount === amount
     ? "matched"

@@ -26,11 +26,16 @@ const FORMULA = /^[\s\p{Cc}]*[=+\-@＝＋－＠]|^[\t\r\n]/u;
 /** Matches `FORMULA`, but is harmless: spreadsheets read it as a number or as text. */
 const PHONE_OR_NUMBER = /^(\+\d[\d ]*|-\d+(\.\d+)?)$/;
 
+/** In some countries, spreadsheets also begin a new cell after a semicolon. */
+const FORMULA_AFTER_SEMICOLON = /;(?=[\s\p{Cc}]*[=+\-@＝＋－＠])/gu;
+
 /**
  * Adds an apostrophe before text that a spreadsheet would run, and before text that begins with an
- * apostrophe. So a reader gets the original back by removing one apostrophe at the beginning.
+ * apostrophe. So a reader gets the original back by removing one apostrophe at the beginning,
+ * unless the text has such a formula after a semicolon.
  */
 export function neutralize(text: string): string {
   const isFormula = FORMULA.test(text) && !PHONE_OR_NUMBER.test(text);
-  return isFormula || text.startsWith("'") ? `'${text}` : text;
+  const harmless = text.replaceAll(FORMULA_AFTER_SEMICOLON, ";'");
+  return isFormula || text.startsWith("'") ? `'${harmless}` : harmless;
 }

@@ -190,6 +190,7 @@ async function findMissing(run: Run): Promise<boolean> {
   if (first_day === null || last_day === null || run.summary.results.missing_there === null) {
     return true;
   }
+  const hasTypes = run.summary.columns?.includes("type") ?? false;
   const end = startOf(last_day, 1);
   const last = { settlement_time: end.toISOString(), payment_id: MAX };
   const first = { settlement_time: startOf(first_day, 0).toISOString(), payment_id: NIL };
@@ -197,7 +198,7 @@ async function findMissing(run: Run): Promise<boolean> {
     const after = run.summary.searched ?? first;
     if (after.payment_id === last.payment_id) return true;
     const page = await database.query(
-      (sql) => lines.listSettled(sql, id, after, end, BATCH),
+      (sql) => lines.listSettled(sql, id, { after, end, hasTypes, limit: BATCH }),
       "list settled payments",
     );
     const { results } = run.summary;

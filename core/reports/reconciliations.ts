@@ -153,11 +153,22 @@ async function storeLines(
     searched: null,
   };
   const [firstDay = null, lastDay = null] = [dates[0], dates.at(-1)];
+  if (firstDay !== null && daysBetween(firstDay, lastDay!) >= MAX_DAYS) {
+    throw invalidField(
+      "body",
+      `has lines from ${firstDay} to ${lastDay}, more than ${MAX_DAYS} days; correct the times, or ` +
+        "send it in parts",
+    );
+  }
   return { hash: hash.digest(), lineCount, firstDay, lastDay, summary };
 }
 
+function daysBetween(first: string, last: string): number {
+  return Temporal.PlainDate.from(first).until(last).days;
+}
+
 /** The sign of a line's amount in the sums, by its kind. */
-const SIGNS = { settlement: 1, refund: -1, chargeback: -1, status: 0 };
+const SIGNS = { settlement: 1, refund: -1, chargeback: -1 };
 
 function addToDay(days: Map<string | null, db.DaySums>, line: lines.FileLine): void {
   const { day: date, kind, amount, fee_cents, net_cents } = line;
@@ -167,6 +178,7 @@ function addToDay(days: Map<string | null, db.DaySums>, line: lines.FileLine): v
     throw invalidField("body", `has more than ${MAX_DAYS} days; send it in parts`);
   }
   sums.lines++;
+  if (kind === "status") return;
   sums.gross += SIGNS[kind] * amount;
   sums.fee_cents += fee_cents ?? 0;
   sums.net_cents += net_cents ?? 0;

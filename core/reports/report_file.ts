@@ -222,7 +222,7 @@ function readLine(
   for (const id of [order_id, transaction_id, cell("refund_key")]) {
     if (id !== null && !PRINTABLE.test(id)) return "has an invalid id";
   }
-  const [type, status] = [nameOf(cell("type")), nameOf(cell("status"))];
+  const [type, status] = [nameOf(cell("type")), statusOf(nameOf(cell("status")))];
   if (status !== null && !PRINTABLE.test(status)) {
     return `has an invalid status: ${shorten(cell("status"))}`;
   }
@@ -237,6 +237,9 @@ function readLine(
   if (cell("time") !== null && day === null) {
     return `has an invalid time: ${shorten(cell("time"))}; use 2026-03-05 or 2026-03-05 10:15:00`;
   }
+  if (type !== null && status !== null && kindByName(status) === null) {
+    return `has an unknown status: ${shorten(cell("status"))}`;
+  }
   const kind = kindOf(type, status, amount);
   if (kind === null) return `has an unknown type: ${shorten(cell("type") ?? cell("status"))}`;
   return {
@@ -245,11 +248,12 @@ function readLine(
     order_id,
     transaction_id,
     refund_key: cell("refund_key"),
-    // A report can have the status of an unpaid transaction as its type.
-    status: status ?? (kind === "status" ? type : null),
+    // A report can have the status of a transaction as its type.
+    status: status ?? (kind === "status" || PAID_STATUSES.includes(type!) ? type : null),
     amount: Math.abs(amount) / 100,
     fee_cents: fee,
-    net_cents: net,
+    // A report can write the net amount of a refund without its sign.
+    net_cents: net !== null && isTakenBack(kind) ? 0 - Math.abs(net) : net,
     day,
   };
 }
@@ -266,10 +270,49 @@ function shorten(text: string | null): string {
   return JSON.stringify((text ?? "").slice(0, 40).toWellFormed());
 }
 
-/** The statuses of unpaid transactions. */
-const UNPAID = ["pending", "authorize", "deny", "cancel", "expire", "failure"];
+const FAILED = ["deny", "cancel", "expire", "failure"];
 
-const PAID = ["settlement", "capture", "payment", "success", "sale"];
+/** The statuses of unpaid transactions. */
+const UNPAID = ["pending", "authorize", ...FAILED];
+
+const PAID_STATUSES = ["settlement", "capture"];
+
+const PAID = [...PAID_STATUSES, "payment", "success", "sale"];
+
+/** Other words for the gateway's statuses. */
+const STATUS_WORDS: Record<string, string> = {
+  authorized: "authorize",
+  canceled: "cancel",
+  cancelled: "cancel",
+  captured: "capture",
+  denied: "deny",
+  expired: "expire",
+  failed: "failure",
+  paid: "settlement",
+  refunded: "refund",
+  settled: "settlement",
+};
+
+function statusOf(name: string | null): string | null {
+  return name !== null && Object.hasOwn(STATUS_WORDS, name) ? STATUS_WORDS[name]! : name;
+}
+
+/** Whether a transaction or refund with this status was not made. */
+export function hasFailed(status: string | null): boolean {
+  return status !== null && FAILED.includes(status);
+}
+
+function isTakenBack(kind: FileLine["kind"]): boolean {
+  return kind === "refund" || kind === "chargeback";
+}
+
+/** Null: unknown. */
+function kindByName(name: string): FileLine["kind"] | null {
+  if (name.includes("chargeback")) return "chargeback";
+  if (name.includes("refund")) return "refund";
+  if (UNPAID.includes(name)) return "status";
+  return PAID.includes(name) ? "settlement" : null;
+}
 
 /**
  * Null: unknown. The type of a line that is not paid can still be `Payment`, and so can that of a
@@ -281,11 +324,8 @@ function kindOf(
   amount: number,
 ): FileLine["kind"] | null {
   const name = type ?? status;
-  if (name === null) return amount < 0 ? "refund" : "settlement";
-  if (name.includes("chargeback")) return "chargeback";
-  if (name.includes("refund")) return "refund";
-  if (UNPAID.includes(name)) return "status";
-  if (!PAID.includes(name)) return null;
+  const kind = name === null ? "settlement" : kindByName(name);
+  if (kind !== "settlement") return kind;
   if (status !== null && UNPAID.includes(status)) return "status";
   if (amount >= 0) return "settlement";
   return status?.includes("chargeback") ? "chargeback" : "refund";
@@ -297,8 +337,8 @@ export function parseCents(text: string | null): number | null {
   const sign = text.startsWith("-") ? -1 : 1;
   const digits = text.replace(/^-/, "");
   const plain = digits.match(/^(\d{1,13})(?:[.,](\d{1,2}))?$/);
-  const grouped = digits.match(/^(\d{1,3}(?:,\d{3})+)(?:\.(\d{1,2}))?$/) ??
-    digits.match(/^(\d{1,3}(?:\.\d{3})+)(?:,(\d{1,2}))?$/);
+  const grouped = digits.match(/^([1-9]\d{0,2}(?:,\d{3})+)(?:\.(\d{1,2}))?$/) ??
+    digits.match(/^([1-9]\d{0,2}(?:\.\d{3})+)(?:,(\d{1,2}))?$/);
   const [, whole, fraction = ""] = plain ?? grouped ?? [];
   if (whole === undefined) return null;
   const cents = Number(whole.replaceAll(/[.,]/g, "")) * 100 + Number(fraction.padEnd(2, "0"));

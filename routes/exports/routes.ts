@@ -36,7 +36,8 @@ const DESCRIPTION =
   "A cell that a spreadsheet would run as a formula, because it begins with `=`, `+`, `-` or `@`, " +
   "gets an apostrophe (`'`) at the beginning; phone numbers such as `+62 812` and negative numbers " +
   "do not. A cell that begins with an apostrophe gets another one. To get the original text back, " +
-  "remove one apostrophe from every cell that begins with one.\n\n" +
+  "remove one apostrophe from every cell that begins with one. Such a character after a semicolon " +
+  "gets an apostrophe, too, because some spreadsheets begin a new cell there.\n\n" +
   "The service reads the records while you download, in the order of the list. If that is newest " +
   "first, records that are created meanwhile are not in the file. If the service cannot finish " +
   "the file, if your API key is revoked or your JWT expires, if you read nothing for a minute, or " +

@@ -65,11 +65,12 @@ export const ReconciliationSchema = z.object({
     lines: count("Lines of the day."),
     gross_amount: money("Settlements minus refunds and chargebacks.", "194000.00"),
     fee: money(
-      "Sum of the fees in the file; `0.00` if `columns` has no `fee`.",
+      "Sum of the fees, without unpaid lines; `0.00` if `columns` has no `fee`.",
       "1760.00",
     ),
     net_amount: money(
-      "Sum of the net amounts in the file; `0.00` if `columns` has no `net`.",
+      "Sum of the net amounts, those of refunds and chargebacks taken off; `0.00` if `columns` has " +
+        "no `net`.",
       "192240.00",
     ),
   })).nullable().openapi({ description: "Sums of the file; null until it is compared." }),

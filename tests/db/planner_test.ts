@@ -184,13 +184,12 @@ const STATEMENTS: Record<string, (sql: Sql) => Promise<unknown>> = {
   "list lines that were compared": (sql) => lines.listCompared(sql, REPORT, [idOf(7), idOf(8)]),
   "store results of lines": (sql) => lines.storeResults(sql, REPORT, [COMPARED]),
   "list settled payments of a report": (sql) =>
-    lines.listSettled(
-      sql,
-      REPORT,
-      { settlement_time: "2026-03-03T00:00:00Z", payment_id: NIL },
-      NOW,
-      10,
-    ),
+    lines.listSettled(sql, REPORT, {
+      after: { settlement_time: "2026-03-03T00:00:00Z", payment_id: NIL },
+      end: NOW,
+      hasTypes: false,
+      limit: 10,
+    }),
   "list payments with differences": (sql) => lines.listDifferent(sql, REPORT, NIL, 10),
   "delete lines that agree": (sql) =>
     lines.deleteLines(sql, REPORT, { which: "matched", after: 0, limit: 10 }),

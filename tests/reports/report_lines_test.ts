@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import type { Database } from "../../db/database.ts";
 import { runSql } from "../support/database/database.ts";
+import type { Json } from "../support/gateway/sandbox.ts";
 import {
   differencesOf,
   insertDifferent,
@@ -30,6 +31,93 @@ Deno.test("reconciliation: a line with the type Payment and the status of an unp
   assert.deepEqual(differencesOf(result), [[2, "status_differs"]]);
   const [{ kind, status, known_status }] = result.differences;
   assert.deepEqual([kind, status, known_status], ["status", "deny", "settlement"]);
+});
+
+Deno.test("reconciliation: a line of type payment with a status that differs here is a difference, although the amount agrees", async () => {
+  await using reports = await openReports();
+  const [paid, other] = [await reports.paid("card"), await reports.paid("gopay")];
+  const refunded = await reports.paid("gopay");
+  await reports.post(`/payments/${refunded.id}/refund/`, { amount: 7_000 });
+  const expired = await reports.charge("bca");
+  await reports.sandbox.control(`transactions/${expired.transaction_id}/expire`);
+  await reports.refresh(expired.id);
+  const result = await reconcile(
+    reports,
+    "order_id,amount,type,status\n" +
+      `${paid.order_id},44000,Payment,Chargeback\n` +
+      `${other.order_id},44000,Payment,Failed\n` +
+      `${refunded.order_id},7000,Refund,Failure\n` +
+      `${refunded.order_id},44000,Payment,Partial Refund\n` +
+      `${expired.order_id},44000,Payment,Expired\n`,
+  );
+  assert.deepEqual(differencesOf(result), [
+    [2, "status_differs"],
+    [3, "status_differs"],
+    [4, "status_differs"],
+  ]);
+});
+
+Deno.test("reconciliation: a status that is no status of the gateway is refused, also in a line with a type", async () => {
+  await using reports = await openReports();
+  const response = await upload(reports, "order_id,amount,type,status\nA,44000,Payment,Odd\n");
+  const problem = await response.json();
+  assert.equal(problem.code, "validation_error");
+  const message = 'has an unknown status: "Odd"';
+  assert.deepEqual(problem.errors, [{ field: "line 2", message }]);
+});
+
+Deno.test("reconciliation: a payment is missing in a report with types that only has its refund, also if it has statuses", async () => {
+  await using reports = await openReports();
+  const paid = await reports.paid("gopay");
+  await reports.post(`/payments/${paid.id}/refund/`, { amount: 7_000 });
+  const result = await reconcile(
+    reports,
+    "order_id,amount,type,status,settlement_time\n" +
+      `${paid.order_id},7000,Refund,Partial Refund,${today()}\n`,
+  );
+  assert.deepEqual(result.differences.map((each: Json) => [each.result, each.order_id]), [
+    ["missing_there", paid.order_id],
+  ]);
+});
+
+Deno.test("reconciliation: the statuses capture and settlement can be in the column of types", async () => {
+  await using reports = await openReports();
+  const { order_id } = await reports.paid("card");
+  const result = await reconcile(
+    reports,
+    `order_id,amount,type\n${order_id},44000,Capture\n${order_id},44000,Settlement\n`,
+  );
+  assert.deepEqual(differencesOf(result), []);
+});
+
+Deno.test("reconciliation: the sums of a day take off the net amount of a refund, and leave out unpaid lines", async () => {
+  await using reports = await openReports();
+  const result = await reconcile(
+    reports,
+    "order_id,amount,fee,net,type,settlement_time\n" +
+      "A,50000,880,49120,settlement,2026-03-05\n" +
+      "A,4000,0,4000,refund,2026-03-05\n" +
+      "B,60000,880,59120,expire,2026-03-05\n",
+  );
+  const [{ gross_amount, fee, net_amount, lines }] = result.days;
+  assert.deepEqual([gross_amount, fee, net_amount, lines], ["46000.00", "880.00", "45120.00", 3]);
+});
+
+Deno.test("reconciliation: a file whose days are years apart is refused, because one of them must be wrong", async () => {
+  await using reports = await openReports();
+  const response = await upload(
+    reports,
+    "order_id,amount,time\nA,44000,2026-03-05\nB,44000,1970-01-01 07:00:00\n",
+  );
+  const problem = await response.json();
+  assert.equal(problem.code, "validation_error");
+  assert.match(JSON.stringify(problem.errors), /from 1970-01-01 to 2026-03-05/);
+});
+
+Deno.test("reconciliation: a number that begins with 0 has no groups of thousands", async () => {
+  await using reports = await openReports();
+  const response = await upload(reports, "order_id,amount,fee\nA,44000,0.700\n");
+  assert.match(JSON.stringify((await response.json()).errors), /has an invalid fee/);
 });
 
 Deno.test("reconciliation: the status of an unpaid transaction can be in the column of types", async () => {
