@@ -41,7 +41,7 @@ import { createRateLimit } from "./routes/middleware/rate_limit.ts";
 import { createRequireCaller } from "./routes/middleware/require_caller.ts";
 import { createLoadShedder } from "./routes/middleware/shed_load.ts";
 import { type Fetch, wrapRequests } from "./routes/middleware/wrap_requests.ts";
-import { createNotificationRoute, describeGatewayMessage } from "./routes/notifications/receive.ts";
+import { createReceiveRoute, describeGatewayMessage } from "./routes/notifications/receive.ts";
 import { createNotificationRoutes } from "./routes/notifications/routes.ts";
 import { createChargeRoutes } from "./routes/payments/charge.ts";
 import { createReviewRoutes } from "./routes/payments/reviews.ts";
@@ -116,7 +116,7 @@ export function createApp(options: AppDeps): App {
   const webhookRules = { allowPrivate: config.webhookAllowPrivate };
   const publicRoutes = [
     createHealthRoutes(deps),
-    createNotificationRoute({
+    createReceiveRoute({
       ...notificationDeps,
       // A separate limiter: requests from many addresses must not evict the counts of callers.
       limit: createRateLimit(rateLimit, clock),
@@ -149,14 +149,15 @@ export function createApp(options: AppDeps): App {
     ...deps.resources ?? [],
   ];
 
-  const api = createRouter();
-  for (const router of [...publicRoutes, ...resources]) api.route("/", router);
-  registerProblemExamples(api);
-  registerWebhookMessages(api);
-  describeGatewayMessage(api);
+  // Only for the document; requests go to the routers that are mounted below.
+  const documented = createRouter();
+  for (const router of [...publicRoutes, ...resources]) documented.route("/", router);
+  registerProblemExamples(documented);
+  registerWebhookMessages(documented);
+  describeGatewayMessage(documented);
   let created: Document | undefined;
   // Created on demand, because creating it takes longer than everything else at the start.
-  const document = () => created ??= createDocument(api, basePath);
+  const document = () => created ??= createDocument(documented, basePath);
   const reference = createReference({ document, basePath, developmentKey: deps.developmentKey });
 
   const authenticate = createAuthenticator({ ...deps, jwt: config.jwt, acceptDevelopmentKeys });

@@ -122,8 +122,8 @@ export async function takeOverKey(
 }
 
 /**
- * Releases the key of a request that changed no record, and stores `reply`; null: there is no
- * reply. Does nothing if another request has taken the key over.
+ * Releases the key and stores `reply`; null: there is no reply. Does nothing if the key is already
+ * released, or another request has taken it over.
  */
 export async function endKey(
   sql: Sql,

@@ -104,7 +104,7 @@ export function isResourceNotFound(error: unknown): error is GatewayError {
  * The gateway did not say in which state the transaction is. It did not respond, or it responded
  * with an error other than "not found", or with a status that the service does not know.
  */
-export function isWithoutAnswer(error: unknown): error is GatewayError {
+export function leavesStateUnknown(error: unknown): error is GatewayError {
   if (error instanceof UnrecognizedStatusError) return true;
   return error instanceof GatewayError && !error.statusCode?.startsWith("2") &&
     !isTransactionNotFound(error);

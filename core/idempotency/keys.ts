@@ -222,7 +222,10 @@ export async function findSameRequest(
   return known && isSameRequest(known, requestKey) ? known : null;
 }
 
-/** Ends a request that changed no record. Without a reply the key is free for a retry. */
+/**
+ * Ends a request in a statement of its own. Without a reply the key is free for a retry. Does
+ * nothing if a change has already ended the key, or another request has taken it over.
+ */
 export async function finishKey(
   { database, clock }: KeyDeps,
   key: HeldKey,

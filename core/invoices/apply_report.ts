@@ -5,7 +5,7 @@ import type { Invoice } from "../gateway/responses.ts";
 import { parseMoney } from "../money.ts";
 import { changeRecord } from "../records/change.ts";
 import { MAX_CHECK_INTERVAL_MS, nextCheck } from "../records/check_times.ts";
-import type { Change, RecordDeps, StoredReply } from "../records/record.ts";
+import type { Change, KeyChange, RecordDeps } from "../records/record.ts";
 import { invoiceKind } from "./invoice_record.ts";
 import { canBecome, eventsOf, type InvoiceStatus, isOpen, statusFromGateway } from "./states.ts";
 
@@ -23,7 +23,7 @@ export interface InvoiceReport {
   source: Source;
   /** The version of the invoice that was known when the gateway was asked. */
   askedAtVersion: number;
-  key?: StoredReply<GatewayInvoice>;
+  key?: KeyChange<GatewayInvoice> | null;
   /** The notification that caused the request. */
   notificationId?: string | null;
 }
@@ -70,7 +70,7 @@ export async function applyVoid(
   deps: RecordDeps,
   known: GatewayInvoice,
   void_reason: string | null,
-  key: StoredReply<GatewayInvoice>,
+  key: KeyChange<GatewayInvoice> | null,
 ): Promise<GatewayInvoice> {
   return await changeRecord(deps, invoiceKind, known, (current) => {
     const now = new Date(deps.clock());
@@ -85,7 +85,7 @@ export async function applyVoid(
 export async function applyRefusal(
   deps: RecordDeps,
   known: GatewayInvoice,
-  key: StoredReply<GatewayInvoice>,
+  key: KeyChange<GatewayInvoice> | null,
 ): Promise<GatewayInvoice> {
   return await changeRecord(deps, invoiceKind, known, (current) => {
     const now = new Date(deps.clock());

@@ -26,9 +26,9 @@ import {
 import {
   endWithUnknownOutcome,
   type KeyedRequest,
+  keyWithError,
+  keyWithReply,
   replyFromRecord,
-  storeError,
-  storeReply,
 } from "../records/keyed_request.ts";
 import { actAs } from "../records/record.ts";
 import { applyRefusal, applyReport, matchesInvoice } from "./apply_report.ts";
@@ -156,14 +156,14 @@ export async function sendInvoice(
     const problem = error.statusCode === "409"
       ? problems.orderIdInUse(invoice, error)
       : failure.problem;
-    await applyRefusal(deps, invoice, storeError(request, problem, new Date(deps.clock())));
+    await applyRefusal(deps, invoice, keyWithError(request, problem, new Date(deps.clock())));
     throw problem;
   }
   if (!matchesInvoice(invoice, answer.body)) {
     const problem = problems.unclearAnswer(invoice, answer.statusCode);
     throw await endWithUnknownOutcome(deps, invoiceKind, request, invoice, problem);
   }
-  const key = storeReply(request, viewInvoice, new Date(deps.clock()));
+  const key = keyWithReply(request, viewInvoice, new Date(deps.clock()));
   const report = {
     answer: answer.body,
     source: "create",

@@ -17,9 +17,9 @@ import { changeRecord } from "../records/change.ts";
 import {
   endWithUnknownOutcome,
   type KeyedRequest,
+  keyStillHeld,
+  keyWithReply,
   replyFromRecord,
-  storeProgress,
-  storeReply,
 } from "../records/keyed_request.ts";
 import { gatewayDownProblem } from "../records/problems.ts";
 import { actAs, type RecordDeps } from "../records/record.ts";
@@ -57,7 +57,7 @@ export async function voidInvoice(
         requireAsShown(invoiceKind, request, current);
         requireVoidable(current);
         const check_at = checkTimeAfterCall(current, deps.clock());
-        return { set: { check_at }, key: storeProgress(request) };
+        return { set: { check_at }, key: keyStillHeld(request) };
       });
     }
     if (wasVoided(invoice)) {
@@ -88,7 +88,7 @@ export async function voidInvoice(
       const problem = problems.unclearAnswer(invoice, answer.statusCode);
       throw await endAsUnknown(deps, request, invoice, problem);
     }
-    const key = storeReply(request, viewInvoice, new Date(deps.clock()));
+    const key = keyWithReply(request, viewInvoice, new Date(deps.clock()));
     const voided = await applyVoid(deps, invoice, reason ?? null, key);
     return { body: viewInvoice(voided), isReplayed: false };
   } catch (error) {

@@ -3,7 +3,7 @@
 import type { GatewayPayment } from "../../db/payments.ts";
 import type { Transaction } from "../gateway/responses.ts";
 import { parseMoney } from "../money.ts";
-import { previewTransition } from "../payments/decide_change.ts";
+import { previewStep } from "../payments/decide_change.ts";
 import { impliesPaid, isStatus, type PaymentStatus } from "../payments/states.ts";
 import { amountOf } from "../payments/transaction.ts";
 import type { SignedNotification } from "./parse.ts";
@@ -26,7 +26,7 @@ export function decideTrust(
   const isSameTransaction = payment.transaction_id !== null &&
     payment.transaction_id === transaction.transaction_id;
   if (!isSameTransaction || !isStatus(transaction.transaction_status)) return "confirm";
-  const step = previewTransition(payment, transaction);
+  const step = previewStep(payment, transaction);
   if (step === "duplicate" || step === "stale") return step;
   const isProven = codeProvesStatus(payment, notification) &&
     hasExpectedAmount(payment, notification) && !containsRefunds(transaction) &&

@@ -3,7 +3,7 @@
 import type { GatewayJob } from "../../db/jobs.ts";
 import { findNotification, type GatewayNotification } from "../../db/notifications.ts";
 import { gatewayPauseMs } from "../gateway/background_pause.ts";
-import { isWithoutAnswer } from "../gateway/errors.ts";
+import { leavesStateUnknown } from "../gateway/errors.ts";
 import { errorText, PostponeJob, type Task } from "../jobs/task.ts";
 import { changePayment } from "../payments/payment_record.ts";
 import { checkTimeAfterCall } from "../records/act.ts";
@@ -34,7 +34,7 @@ export function createProcessNotification(deps: NotificationDeps): Task {
         return { status: (await confirmNotification(deps, notification)).status };
       } catch (error) {
         const ageMs = deps.clock() - notification.created_at.getTime();
-        if (!isWithoutAnswer(error) || ageMs >= MAX_WAIT_MS) throw error;
+        if (!leavesStateUnknown(error) || ageMs >= MAX_WAIT_MS) throw error;
         const pauseMs = gatewayPauseMs(deps, ["read"]) || pauseAtAge(ageMs);
         throw new PostponeJob(new Date(deps.clock() + pauseMs), errorText(error));
       }

@@ -45,7 +45,10 @@ export interface ReceiveDeps extends NotificationDeps {
    * A client of the same gateway with its own limiter, so that notifications do not delay callers.
    */
   background: GatewayClient;
-  /** `paid`: the gateway has to confirm every notification that a payment is paid. */
+  /**
+   * `paid`: the gateway has to confirm every notification that a payment is paid. `fit`: only those
+   * that the signature does not prove.
+   */
   confirm: "fit" | "paid";
 }
 
@@ -124,6 +127,7 @@ async function confirmInTime(
   }
 }
 
+/** With a time limit for the two calls that a confirmation makes. */
 function withDeadline({ background, clock }: ReceiveDeps, until: number): GatewayClient {
   const left = () => Math.max(until - clock(), 1);
   return {
@@ -146,8 +150,9 @@ export async function confirmNotification(
     const { applied } = await checkAtGateway(deps, payment, SOURCE, notification);
     if (applied) return await recordResult(deps, applied);
   }
-  // The gateway did not find the payment by its order id, which is normal for DANA; or there is no
-  // payment, because the transaction was created outside the service.
+  // The gateway did not find the payment by its order id, which is normal for DANA; or its
+  // transaction of that order is not this payment's; or there is no payment, because the
+  // transaction was created outside the service.
   const answer = await requestTransaction(deps, notification);
   if (!answer || !matches(notification, answer)) {
     const error_message = answer && "The gateway's record differs from the notification.";

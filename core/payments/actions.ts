@@ -18,9 +18,9 @@ import {
 import {
   endWithUnknownOutcome,
   type KeyedRequest,
+  keyStillHeld,
+  keyWithReply,
   replyFromRecord,
-  storeProgress,
-  storeReply,
 } from "../records/keyed_request.ts";
 import { gatewayDownProblem } from "../records/problems.ts";
 import { actAs } from "../records/record.ts";
@@ -128,7 +128,7 @@ async function act(
         requireAsShown(paymentKind, request, current);
         requireAllowed(action, current);
         const check_at = checkTimeAfterCall(current, deps.clock());
-        return { set: { check_at }, key: storeProgress(request) };
+        return { set: { check_at }, key: keyStillHeld(request) };
       });
     }
     if (wasDone(payment)) {
@@ -151,7 +151,7 @@ async function act(
       const problem = unclearAnswer(payment, answer.statusCode);
       throw await endWithUnknownOutcome(deps, paymentKind, request, payment, problem);
     }
-    const key = storeReply(request, viewPayment, new Date(deps.clock()));
+    const key = keyWithReply(request, viewPayment, new Date(deps.clock()));
     const report = { answer: answer.body, source: action.name, askedAtVersion: null, key };
     const applied = await applyReport(deps, payment, report);
     return { body: viewPayment(applied.payment), isReplayed: false };
@@ -303,7 +303,7 @@ async function captureDenied(
 ): Promise<ServiceError> {
   const payment = await changePayment(deps, known, ({ denied_captures }) => ({
     set: { denied_captures: denied_captures + 1 },
-    key: storeProgress(request),
+    key: keyStillHeld(request),
   }));
   return problemAbout("capture_denied", payment, "refused", {
     detail: body.status_message ?? undefined,

@@ -27,8 +27,8 @@ export interface AppliedReport {
   isOutdated: boolean;
 }
 
-/** The decision about an unconfirmed report on a payment that has changed meanwhile. */
-const OUTDATED: Decision = { step: "duplicate", change: null, isMismatch: false };
+/** The decision about a report that is not applied. */
+const NOT_APPLIED: Decision = { step: "duplicate", change: null, isMismatch: false };
 
 /**
  * Applies what is new in the report. If nothing is new, only stores the reply of the report's key
@@ -39,10 +39,11 @@ export async function applyReport(
   known: GatewayPayment,
   report: GatewayReport,
 ): Promise<AppliedReport> {
-  let decision: Decision = OUTDATED;
+  let isOutdated = false;
+  let decision = NOT_APPLIED;
   const payment = await changeOrThrowConflict(deps, known, (current) => {
-    const isOutdated = report.isUnconfirmed === true && current.version !== known.version;
-    decision = isOutdated ? OUTDATED : decideChange(current, report, new Date(deps.clock()));
+    isOutdated = report.isUnconfirmed === true && current.version !== known.version;
+    decision = isOutdated ? NOT_APPLIED : decideChange(current, report, new Date(deps.clock()));
     return decision.change;
   });
   const { step, change, isMismatch } = decision;
@@ -56,16 +57,17 @@ export async function applyReport(
   }
   const notification = report.notification && withResult(report.notification, payment, step);
   const isNotificationWritten = change !== null && notification !== undefined;
-  const isOutdated = decision === OUTDATED;
   return { payment, step, notification, isNotificationWritten, isOutdated };
 }
 
 /** Throws a `GatewayError` if the reported transaction already belongs to another payment. */
 async function changeOrThrowConflict(
-  ...[deps, known, decideChange]: Parameters<typeof changePayment>
+  deps: PaymentDeps,
+  known: GatewayPayment,
+  decide: (current: GatewayPayment) => PaymentChange | null,
 ): Promise<GatewayPayment> {
   try {
-    return await changePayment(deps, known, decideChange);
+    return await changePayment(deps, known, decide);
   } catch (cause) {
     if (constraintOf(cause) !== "payments_transaction_id_key") throw cause;
     const error = unusableResponse(

@@ -26,10 +26,10 @@ import {
 import {
   endWithUnknownOutcome,
   type KeyedRequest,
+  keyStillHeld,
+  keyWithError,
+  keyWithReply,
   replyFromRecord,
-  storeError,
-  storeProgress,
-  storeReply,
 } from "../records/keyed_request.ts";
 import { actAs } from "../records/record.ts";
 import { countCharge, recordAddedLatency } from "../telemetry.ts";
@@ -95,7 +95,7 @@ async function makeCharge(
     const gatewayMs = performance.now() - calledAt;
     if (charge.kind === "unknown") throw await endAsUnknown(deps, request, payment, charge.problem);
     if (charge.kind === "refused") {
-      const key = storeError(request, charge.problem, new Date(deps.clock()));
+      const key = keyWithError(request, charge.problem, new Date(deps.clock()));
       await applyRefusal(deps, payment, charge.error, key);
       throw charge.problem;
     }
@@ -140,6 +140,7 @@ async function claimCharge(
     const { earlier, request } = inserted;
     const resumed = earlier?.record && await resumeCharge(deps, request, earlier.record);
     if (resumed) return resumed;
+    // With this, the next insert takes over the key, which refers to the earlier payment.
     replaces = earlier;
   }
 }
@@ -178,7 +179,7 @@ async function markSent(
   const now = deps.clock();
   return await changePayment(deps, payment, () => ({
     set: { sent_at: new Date(now), check_at: new Date(now + UNANSWERED_CHECK_MS) },
-    key: storeProgress(request),
+    key: keyStillHeld(request),
   }));
 }
 
@@ -211,7 +212,7 @@ async function sendCharge(
     answer = await deps.gateway.charge(payload, { idempotencyKey: payment.id });
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error;
-    return await classifyError(deps, payment, error, {
+    return await resolveFailure(deps, payment, error, {
       wasSentBefore: kind === "resend",
       isRetriedByJob: request.isRetriedByJob ?? false,
     });
@@ -223,7 +224,7 @@ async function sendCharge(
 }
 
 /** Finds out whether the failed call, or an earlier attempt, has made the charge. */
-async function classifyError(
+async function resolveFailure(
   deps: PaymentDeps,
   payment: GatewayPayment,
   error: GatewayError,
@@ -237,17 +238,20 @@ async function classifyError(
   const isPostponed = isRetriedByJob && isUnansweredOrRateLimited(error);
   if (error.outcome !== "refused" || isPostponed) return unknownOutcome;
   const isOrderIdInUse = error instanceof GatewayDuplicateOrderError;
-  const found = isOrderIdInUse || wasSentBefore ? await tryFindByOrder(deps, payment) : null;
-  if (found?.kind === "failed") return { kind: "unknown", problem: found.problem };
-  const isListed = found?.kind === "ours" || found?.kind === "other";
+  if (!isOrderIdInUse && !wasSentBefore) {
+    return { kind: "refused", problem: gatewayProblem(error, payment), error };
+  }
+  const found = await tryFindByOrder(deps, payment);
+  if (found.kind === "failed") return { kind: "unknown", problem: found.problem };
+  const isListed = found.kind === "ours" || found.kind === "other";
   const earlier = isListed ? await listEarlierPayments(deps, payment) : [];
   // If the service sent this order for the first time, another system has created the transaction,
   // unless the transaction names this payment.
   const wasOrderSentBefore = wasSentBefore || earlier.length > 0;
-  if (found?.kind === "ours" && (wasOrderSentBefore || found.evidence === "payment_ref")) {
+  if (found.kind === "ours" && (wasOrderSentBefore || found.evidence === "payment_ref")) {
     return { kind: "made", transaction: found.answer.body, askedAtVersion: payment.version };
   }
-  if (isListed) await checkEarlierPayments(deps, earlier, found.answer.body);
+  if (isListed) await enqueueChecksOfEarlier(deps, earlier, found.answer.body);
   // After an earlier attempt, the refusal is certain only if another payment has the order id: then
   // no attempt of this payment can have succeeded. Otherwise the gateway may still list the earlier
   // attempt later.
@@ -291,7 +295,7 @@ async function listEarlierPayments(
  * earlier payments are checked a minute later, when the new payment is stored as refused: until
  * then, the order id is reserved for the new payment.
  */
-async function checkEarlierPayments(
+async function enqueueChecksOfEarlier(
   deps: PaymentDeps,
   earlier: GatewayPayment[],
   { metadata }: Transaction,
@@ -313,7 +317,7 @@ async function applyCharge(
   payment: GatewayPayment,
   { transaction, askedAtVersion }: MadeCharge,
 ): Promise<PaymentView> {
-  const key = storeReply(request, viewPayment, new Date(deps.clock()));
+  const key = keyWithReply(request, viewPayment, new Date(deps.clock()));
   const report = { answer: transaction, source: "charge", askedAtVersion, key } as const;
   try {
     return viewPayment((await applyReport(deps, payment, report)).payment);
@@ -323,7 +327,10 @@ async function applyCharge(
   }
 }
 
-/** If a job will send the charge again, the grace period starts at the time of that attempt. */
+/**
+ * Returns the problem to throw. If a job will send the charge again at a time that the gateway has
+ * named, the grace period starts at that time.
+ */
 async function endAsUnknown(
   deps: PaymentDeps,
   request: KeyedRequest,

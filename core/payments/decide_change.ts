@@ -81,7 +81,7 @@ export function decideChange(
   const isMismatch = !hasSameTransaction(current, reported) ||
     !hasPlausibleAmount(current, reported);
   const to = {
-    ...reportedState(current, report, reported, refunds.all),
+    ...reportedState(current, report.askedAtVersion, reported, refunds.all),
     ...isMismatch && { isLatest: false },
   };
   const step = isMismatch ? "stale" : states.stepTo(known, to);
@@ -102,14 +102,13 @@ export function firstChange(
 ): PaymentChange {
   const reported = readTransaction(report.answer);
   const refunds = mergeRefunds(payment, reported.refunds, report.acceptedRefund, now);
-  const to = reportedState(payment, report, reported, refunds.all);
+  const to = reportedState(payment, report.askedAtVersion, reported, refunds.all);
   return buildChange(payment, report, reported, { step: "forward", to, refunds, now })!;
 }
 
 /** The step that a report would lead to if it were the latest one. Changes nothing. */
-export function previewTransition(current: GatewayPayment, answer: Transaction): states.Step {
-  const report: GatewayReport = { answer, source: "notification", askedAtVersion: current.version };
-  const to = reportedState(current, report, readTransaction(answer), current.refunds);
+export function previewStep(current: GatewayPayment, answer: Transaction): states.Step {
+  const to = reportedState(current, current.version, readTransaction(answer), current.refunds);
   return states.stepTo(knownState(current), to);
 }
 
@@ -239,7 +238,7 @@ function knownState(payment: GatewayPayment): states.KnownState {
 
 function reportedState(
   current: GatewayPayment,
-  { askedAtVersion }: GatewayReport,
+  askedAtVersion: GatewayReport["askedAtVersion"],
   reported: ReportedTransaction,
   refunds: GatewayRefund[],
 ): states.ReportedState {

@@ -59,7 +59,7 @@ async function decide(
   const reference = found.metadata?.payment_ref ?? null;
   const isNamed = reference === payment.id;
   if (reference !== null && !isNamed) return { kind: "other", difference: "payment_ref" };
-  if (!isComplete(found)) return { kind: "unclear", difference: "incomplete" };
+  if (!hasEveryMember(found)) return { kind: "unclear", difference: "incomplete" };
   const difference = findDifference(payment, found);
   if (difference) return { kind: isNamed ? "unclear" : "other", difference };
   if (isNamed) return { kind: "ours", evidence: "payment_ref" };
@@ -67,7 +67,7 @@ async function decide(
 }
 
 /** Whether the response has the members that every transaction of the gateway has. */
-function isComplete(found: Transaction): boolean {
+function hasEveryMember(found: Transaction): boolean {
   return Boolean(found.transaction_id) && Boolean(found.transaction_status) &&
     found.payment_type !== null && amountOf(found) !== null;
 }
@@ -76,7 +76,7 @@ function isComplete(found: Transaction): boolean {
 function findDifference(payment: GatewayPayment, found: Transaction): Difference | null {
   if ((found.currency ?? payment.currency) !== payment.currency) return "currency";
   if (!isSameType(payment.payment_type, found.payment_type)) return "payment_type";
-  return hasExpectedAmount(payment, found) ? null : "amount";
+  return hasChargedAmount(payment, found) ? null : "amount";
 }
 
 /** A GoPay charge that the customer paid by scanning its QR code is reported as QRIS. */
@@ -85,7 +85,7 @@ function isSameType(ours: string, theirs: string | null): boolean {
 }
 
 /** An authorization may have been captured in part, by this service or outside of it. */
-function hasExpectedAmount({ gross_amount, is_hold }: GatewayPayment, found: Transaction): boolean {
+function hasChargedAmount({ gross_amount, is_hold }: GatewayPayment, found: Transaction): boolean {
   const amount = amountOf(found) ?? NaN;
   return amount === gross_amount || (is_hold && amount > 0 && amount < gross_amount);
 }

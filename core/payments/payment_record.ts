@@ -53,7 +53,10 @@ export function amountTooHigh(
   });
 }
 
-/** The job that checks a payment. By default it runs when any call in progress has ended. */
+/**
+ * The job that checks a payment. It runs after `UNANSWERED_CHECK_MS`, which is longer than any call
+ * to the gateway takes.
+ */
 export function checkPaymentJob(payment: JobSubject, now: Date): NewJob {
   const runAt = new Date(now.getTime() + UNANSWERED_CHECK_MS);
   return newJob(CHECK_PAYMENT_STATUS, payment, { payment_id: payment.id }, { runAt, now });

@@ -21,9 +21,9 @@ import { nextCheck, UNANSWERED_CHECK_MS } from "../records/check_times.ts";
 import {
   endWithUnknownOutcome,
   type KeyedRequest,
-  storeError,
-  storeProgress,
-  storeReply,
+  keyStillHeld,
+  keyWithError,
+  keyWithReply,
 } from "../records/keyed_request.ts";
 import { gatewayDownProblem } from "../records/problems.ts";
 import { findOwn } from "../records/read.ts";
@@ -88,14 +88,18 @@ async function startRefund(
   requireRefundable(known);
   if (deps.gateway.breakerState("write") === "open") throw gatewayDownProblem();
   const payment = await requireTransaction(deps, known, "refund");
-  const refund = { ...request, refundId: uuidv7() };
-  const reserved = await reserveAmount(deps, refund, payment, input);
-  const sent = { ...refund, source: "refund", wasSentBefore: false } as const;
+  const refundRequest = {
+    ...request,
+    refundId: uuidv7(),
+    source: "refund",
+    wasSentBefore: false,
+  } as const;
+  const reserved = await reserveAmount(deps, refundRequest, payment, input);
   // If this process was paused, the task may have ended the refund, and another one may be made.
-  if (deps.clock() >= requestEnd(refundIn(reserved, sent)).getTime()) {
-    throw await endAsUnknown(deps, sent, reserved, problems.sentTooLate(reserved));
+  if (deps.clock() >= requestEnd(refundIn(reserved, refundRequest)).getTime()) {
+    throw await endAsUnknown(deps, refundRequest, reserved, problems.sentTooLate(reserved));
   }
-  return await sendRefund(deps, sent, reserved);
+  return await sendRefund(deps, refundRequest, reserved);
 }
 
 /**
@@ -108,27 +112,27 @@ async function resumeRefund(
   known: GatewayPayment,
   earlier: GatewayRefund,
 ): Promise<RefundedPayment> {
-  const sent = {
+  const refundRequest = {
     ...request,
     refundId: earlier.id,
     source: "refund",
     wasSentBefore: true,
   } as const;
   let payment = await checkForAction(deps, known, "refund", "unknown");
-  if (isUnansweredRefund(refundIn(payment, sent))) {
+  if (isUnansweredRefund(refundIn(payment, refundRequest))) {
     const claimedAt = deps.clock();
     // Fails if another request has taken over the key: that request sends the refund.
-    payment = await changePayment(deps, payment, () => ({ key: storeProgress(request) }));
-    if (isUnansweredRefund(refundIn(payment, sent))) {
+    payment = await changePayment(deps, payment, () => ({ key: keyStillHeld(request) }));
+    if (isUnansweredRefund(refundIn(payment, refundRequest))) {
       if (deps.clock() >= claimedAt + UNANSWERED_CHECK_MS) {
-        throw await endAsUnknown(deps, sent, payment, problems.sentTooLate(payment));
+        throw await endAsUnknown(deps, refundRequest, payment, problems.sentTooLate(payment));
       }
-      return await sendRefund(deps, sent, payment);
+      return await sendRefund(deps, refundRequest, payment);
     }
   }
-  const refund = refundIn(payment, sent);
+  const refund = refundIn(payment, refundRequest);
   if (refund.status === "denied") throw refundDenied(payment, refund);
-  const body = { payment: viewPayment(payment), refund: viewRefund(refund) };
+  const body = viewRefunded(payment, refundRequest);
   if (request.key) await finishKey(deps, request.key, { body });
   return body;
 }
@@ -179,7 +183,7 @@ async function storePendingRefund(
   { status_code, status_message }: Transaction,
 ): Promise<RefundedPayment> {
   const now = new Date(deps.clock());
-  const key = storeReply(request, (after: GatewayPayment) => viewRefunded(after, request), now);
+  const key = keyWithReply(request, (after: GatewayPayment) => viewRefunded(after, request), now);
   const payment = await changePayment(deps, known, (current) => {
     const refund = refundIn(current, request);
     if (refund.status !== "pending") return { key };
@@ -211,7 +215,7 @@ async function applyRefund(
   payment: GatewayPayment,
   accepted: Transaction,
 ): Promise<RefundedPayment> {
-  const status = await requestStatus(deps, payment);
+  const status = await tryRequestStatus(deps, payment);
   const { refund_key } = refundIn(payment, request);
   const isListed = status && refundsOf(status).some((made) => made.refund_key === refund_key);
   const now = new Date(deps.clock());
@@ -224,14 +228,14 @@ async function applyRefund(
       status_code: accepted.status_code,
       status_message: accepted.status_message,
     },
-    key: storeReply(request, (after) => viewRefunded(after, request), now),
+    key: keyWithReply(request, (after) => viewRefunded(after, request), now),
     followUp: isListed ? undefined : checkPaymentJob(payment, now),
   });
   return viewRefunded(refunded, request);
 }
 
 /** Null: the gateway gave no usable response. */
-async function requestStatus(
+async function tryRequestStatus(
   { gateway }: PaymentDeps,
   payment: GatewayPayment,
 ): Promise<Transaction | null> {
@@ -259,8 +263,9 @@ async function resolveFailure(
   }
   // The refund key is in use, which only an earlier attempt of this refund can have caused.
   const isMade = error instanceof GatewayDuplicateOrderError;
-  const needsStatus = isMade || request.wasSentBefore || error.statusCode === "412";
-  const status = needsStatus ? await requestStatus(deps, payment) : null;
+  const isWrongState = error.statusCode === "412";
+  const needsStatus = isMade || request.wasSentBefore || isWrongState;
+  const status = needsStatus ? await tryRequestStatus(deps, payment) : null;
   if (isMade && status) return await applyRefund(deps, request, payment, status);
   const isInconclusive = request.wasSentBefore && (!status || !isRefundRejection(error));
   if (isMade || isInconclusive) throw await endAsUnknown(deps, request, payment, unknownProblem);
@@ -270,7 +275,7 @@ async function resolveFailure(
   if (refundIn(current, request).status === "succeeded") {
     return await applyRefund(deps, request, current, status!);
   }
-  const problem = error.statusCode === "412"
+  const problem = isWrongState
     ? invalidState(current, `The gateway rejected the request: ${error.message}`)
     : gatewayProblem(error, current);
   const { statusCode: status_code, message: status_message } = error;
@@ -326,7 +331,7 @@ async function endRefund(
     return {
       set: { reserved_amount: sumByStatus(others, "pending") },
       refunds: [ended],
-      key: storeError(request, failure ?? refundDenied(known, ended), now),
+      key: keyWithError(request, failure ?? refundDenied(known, ended), now),
     };
   });
   return failure ?? refundDenied(known, refundIn(payment, request));

@@ -3,7 +3,7 @@
 import type { GatewayPayment, GatewayRefund } from "../../db/payments.ts";
 import { requireAsShown } from "../records/act.ts";
 import { UNANSWERED_CHECK_MS } from "../records/check_times.ts";
-import { type KeyedRequest, storeProgress } from "../records/keyed_request.ts";
+import { type KeyedRequest, keyStillHeld } from "../records/keyed_request.ts";
 import {
   amountTooHigh,
   changePayment,
@@ -65,7 +65,7 @@ export async function reserveAmount(
       },
       refunds: [refund],
       // Fails if another request has taken over the key: that request makes the refund.
-      key: storeProgress(request),
+      key: keyStillHeld(request),
     };
   });
 }

@@ -74,7 +74,8 @@ export function classifyActionFailure(
 }
 
 /**
- * Returns the error to throw for a failed action. A final `ServiceError` is stored with the key;
+ * Returns the error to throw for a failed action. If the failure changed the record, the key has
+ * ended with that change. Otherwise, a final `ServiceError` is stored with the key;
  * any other `ServiceError` releases the key, so that a retry runs. An unexpected error is replaced
  * by one with the record's id; the key then stays held until its lease ends.
  */

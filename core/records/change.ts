@@ -3,11 +3,11 @@
 import { serializeByKey } from "../../concurrency/serialize_by_key.ts";
 import { batched } from "../../db/batched.ts";
 import type { NewEvent } from "../../db/events.ts";
-import type { RecordWrite } from "../../db/record_writes.ts";
+import type { KeyUpdate, RecordWrite } from "../../db/record_writes.ts";
 import { type NewHistory, RECOUNT } from "../../db/records.ts";
 import type { SideEffects, WriteResult } from "../../db/side_effects.ts";
 import { newId } from "../ids.ts";
-import type { Change, GatewayRecord, RecordDeps, RecordKind } from "./record.ts";
+import type { Change, GatewayRecord, KeyChange, RecordDeps, RecordKind } from "./record.ts";
 
 /**
  * `decide` returns the change for the given record; null: nothing to change. If another write came
@@ -111,7 +111,24 @@ export function buildWrite<R extends GatewayRecord>(
     ],
     history: historyOf(deps, kind, current, record, change),
     notifications: notification ? [notification] : [],
-    key: change.key?.(record) ?? null,
+    key: change.key ? keyUpdate(change.key, record) : null,
+  };
+}
+
+function keyUpdate<R extends GatewayRecord>(
+  { held, refundId, leaseUntil, reply }: KeyChange<R>,
+  after: R,
+): KeyUpdate {
+  return {
+    user_id: held.user_id,
+    scope: held.scope,
+    key: held.key,
+    held_until: held.lease_until,
+    held_by: held.holder,
+    resource_id: after.id,
+    refund_id: refundId,
+    reply: reply(after),
+    lease_until: leaseUntil,
   };
 }
 

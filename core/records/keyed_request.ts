@@ -3,9 +3,9 @@
 import type { HeldKey } from "../../db/idempotency_keys.ts";
 import type { ServiceError } from "../errors.ts";
 import { finishKey } from "../idempotency/keys.ts";
-import { type Reply, replyFor } from "../idempotency/reply.ts";
+import { replyFor } from "../idempotency/reply.ts";
 import { changeRecord } from "./change.ts";
-import type { GatewayRecord, RecordDeps, RecordKind, StoredReply } from "./record.ts";
+import type { GatewayRecord, KeyChange, RecordDeps, RecordKind } from "./record.ts";
 
 export interface KeyedRequest {
   /** Null: the request has no Idempotency-Key. */
@@ -18,22 +18,22 @@ export interface KeyedRequest {
   shown?: string;
 }
 
-/** Stores the response body with the key, in the statement that changes the record. */
-export function storeReply<R extends GatewayRecord>(
+/** The change that stores the response body with the key, and ends the request. */
+export function keyWithReply<R extends GatewayRecord>(
   request: KeyedRequest,
   body: (after: R) => object,
-  now: Date,
-): StoredReply<R> {
-  return updateKey(request, (after: R) => ({ body: body(after) }), now);
+  endedAt: Date,
+): KeyChange<R> | null {
+  return keyChange(request, endedAt, (after) => ({ body: body(after) }));
 }
 
-/** Stores the error with the key if it is final; otherwise releases the key for a retry. */
-export function storeError(
+/** Stores the error with the key if it is final; otherwise frees the key for a retry. */
+export function keyWithError(
   request: KeyedRequest,
   error: unknown,
-  now: Date,
-): StoredReply<GatewayRecord> {
-  return updateKey(request, () => replyFor(error), now);
+  endedAt: Date,
+): KeyChange<GatewayRecord> | null {
+  return keyChange(request, endedAt, () => replyFor(error));
 }
 
 /**
@@ -41,28 +41,16 @@ export function storeError(
  * change with this update fails if another request has taken over the key. The change is written
  * before the gateway is called, so a request that has lost its key makes no call.
  */
-export function storeProgress(request: KeyedRequest): StoredReply<GatewayRecord> {
-  return request.key && updateKey(request, () => null, request.key.lease_until);
+export function keyStillHeld(request: KeyedRequest): KeyChange<GatewayRecord> | null {
+  return request.key && keyChange(request, request.key.lease_until, () => null);
 }
 
-function updateKey<R extends GatewayRecord>(
+function keyChange<R extends GatewayRecord>(
   { key, refundId }: KeyedRequest,
-  reply: (after: R) => Reply | null,
   leaseUntil: Date,
-): StoredReply<R> {
-  if (!key) return null;
-  const { user_id, scope, lease_until: held_until, holder: held_by } = key;
-  return (after) => ({
-    user_id,
-    scope,
-    key: key.key,
-    held_until,
-    held_by,
-    resource_id: after.id,
-    refund_id: refundId ?? null,
-    reply: reply(after),
-    lease_until: leaseUntil,
-  });
+  reply: KeyChange<R>["reply"],
+): KeyChange<R> | null {
+  return key && { held: key, refundId: refundId ?? null, leaseUntil, reply };
 }
 
 /** Finishes a request whose record already has the requested state, without changing the record. */
@@ -95,7 +83,7 @@ export async function endWithUnknownOutcome<R extends GatewayRecord>(
     // If the job is lost, a scheduled task finds the record by `check_at`.
     set: { check_at: job.run_at, ...set(current) },
     jobs: [job],
-    key: storeError(request, problem, now),
+    key: keyWithError(request, problem, now),
   }));
   return problem;
 }

@@ -5,11 +5,12 @@
 
 import type { Batched } from "../../db/batched.ts";
 import type { Database, Sql } from "../../db/database.ts";
+import type { HeldKey } from "../../db/idempotency_keys.ts";
 import type { LeaseHolder } from "../../db/instance_lock.ts";
 import type { NewJob } from "../../db/jobs.ts";
 import type { GatewayNotification } from "../../db/notifications.ts";
 import type { GatewayRefund } from "../../db/payments.ts";
-import type { Inserted, KeyUpdate, RecordInsert, RecordWrite } from "../../db/record_writes.ts";
+import type { Inserted, RecordInsert, RecordWrite } from "../../db/record_writes.ts";
 import type { OwnerFilter, Resource } from "../../db/records.ts";
 import type { SubscriptionCharge, WriteResult } from "../../db/side_effects.ts";
 import { actorOf, type Caller, refuseViewers } from "../auth/caller.ts";
@@ -17,6 +18,7 @@ import type { Clock } from "../clock.ts";
 import type { ClockCheck } from "../clock_check.ts";
 import type { GatewayClient } from "../gateway/client.ts";
 import type { KeyLifetime } from "../idempotency/keys.ts";
+import type { Reply } from "../idempotency/reply.ts";
 import type { Log } from "../log.ts";
 import type { EventPublisher, EventSubscribers, JobQueue } from "../outbox.ts";
 import type { Problems } from "./problems.ts";
@@ -124,13 +126,19 @@ export interface Change<R> {
    * What to store with the idempotency key of the request that makes the change. The change only
    * succeeds while the request still holds the key.
    */
-  key?: StoredReply<R>;
+  key?: KeyChange<R> | null;
 }
 
-/**
- * Computes the idempotency key's update from the record after the change; null: there is no key.
- */
-export type StoredReply<R> = ((after: R) => KeyUpdate) | null;
+/** What a change stores with the idempotency key of its request. */
+export interface KeyChange<R> {
+  held: HeldKey;
+  /** The refund that the request created. */
+  refundId: string | null;
+  /** When the lease ends. A time that is over frees the key for a retry. */
+  leaseUntil: Date;
+  /** The reply, computed from the record after the change; null: there is none yet. */
+  reply: (after: R) => Reply | null;
+}
 
 export interface Transition {
   to: State;

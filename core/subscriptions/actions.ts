@@ -17,12 +17,12 @@ import { changeRecord } from "../records/change.ts";
 import {
   endWithUnknownOutcome,
   type KeyedRequest,
+  keyStillHeld,
+  keyWithReply,
   replyFromRecord,
-  storeProgress,
-  storeReply,
 } from "../records/keyed_request.ts";
 import { gatewayDownProblem } from "../records/problems.ts";
-import { actAs, type RecordDeps, type StoredReply } from "../records/record.ts";
+import { actAs, type KeyChange, type RecordDeps } from "../records/record.ts";
 import { applyAction } from "./apply_report.ts";
 import { checkAtGateway } from "./check_at_gateway.ts";
 import { allows, stateAfter, type SubscriptionAction } from "./states.ts";
@@ -111,7 +111,7 @@ async function act(
         unanswered = current.intent;
         const check_at = checkTimeAfterCall(current, deps.clock());
         const set = action.name === "update" ? { check_at } : { intent: action.name, check_at };
-        return { set, key: storeProgress(request) };
+        return { set, key: keyStillHeld(request) };
       });
     }
     if (wasDone(subscription)) {
@@ -132,7 +132,7 @@ async function act(
       const problem = problems.unclearAnswer(subscription, answer.statusCode);
       throw await endWithUnknownOutcome(deps, subscriptionKind, request, subscription, problem);
     }
-    const key = storeReply(request, viewSubscription, new Date(deps.clock()));
+    const key = keyWithReply(request, viewSubscription, new Date(deps.clock()));
     const changed = action.name === "update"
       ? await applyUpdate(deps, subscription, action.update, key)
       : await applyAction(deps, subscription, action.name, key);
@@ -168,7 +168,7 @@ async function resolveFailure(
   }
   const withoutIntent = action.name === "update"
     ? subscription
-    : await removeIntent(deps, subscription, action.name, unanswered, storeProgress(request));
+    : await removeIntent(deps, subscription, action.name, unanswered, keyStillHeld(request));
   if (failure === "refused") throw problems.gatewayProblem(error, withoutIntent);
   const outcome = wasSentBefore ? "unknown" : "refused";
   const current = await checkForAction(deps, withoutIntent, action, outcome);
@@ -260,7 +260,7 @@ export async function removeIntent(
   known: GatewaySubscription,
   action: SubscriptionAction,
   replaced: SubscriptionAction | null = null,
-  key: StoredReply<GatewaySubscription> = null,
+  key: KeyChange<GatewaySubscription> | null = null,
 ): Promise<GatewaySubscription> {
   const next = replaced === action ? null : replaced;
   return await changeRecord(
@@ -284,7 +284,7 @@ async function applyUpdate(
   deps: RecordDeps,
   subscription: GatewaySubscription,
   { name, amount, interval }: SubscriptionUpdate,
-  key: StoredReply<GatewaySubscription>,
+  key: KeyChange<GatewaySubscription> | null,
 ): Promise<GatewaySubscription> {
   return await changeRecord(deps, subscriptionKind, subscription, (current) => ({
     set: {

@@ -10,7 +10,7 @@ import type { Subscription } from "../gateway/responses.ts";
 import { parseSubscriptionTime } from "../gateway/times.ts";
 import { parseMoney } from "../money.ts";
 import { changeRecord } from "../records/change.ts";
-import type { Change, RecordDeps, StoredReply } from "../records/record.ts";
+import type { Change, KeyChange, RecordDeps } from "../records/record.ts";
 import * as states from "./states.ts";
 import { checkSubscriptionJob, subscriptionKind } from "./subscription_record.ts";
 
@@ -29,7 +29,7 @@ export interface SubscriptionReport {
   source: Source;
   /** The version of the subscription that was known when the gateway was asked. */
   askedAtVersion: number;
-  key?: StoredReply<GatewaySubscription>;
+  key?: KeyChange<GatewaySubscription> | null;
 }
 
 export interface AppliedSubscriptionReport {
@@ -79,7 +79,7 @@ export async function applyAction(
   deps: RecordDeps,
   known: GatewaySubscription,
   action: states.SubscriptionAction,
-  key: StoredReply<GatewaySubscription> = null,
+  key: KeyChange<GatewaySubscription> | null = null,
 ): Promise<GatewaySubscription> {
   return await changeRecord(deps, subscriptionKind, known, (current) => {
     const now = new Date(deps.clock());
@@ -107,7 +107,7 @@ export async function applyAction(
 export async function applyRefusal(
   deps: RecordDeps,
   known: GatewaySubscription,
-  key: StoredReply<GatewaySubscription>,
+  key: KeyChange<GatewaySubscription> | null,
 ): Promise<GatewaySubscription> {
   return await changeRecord(deps, subscriptionKind, known, (current) => {
     // Another report has shown that the subscription was created after all.

@@ -24,9 +24,9 @@ import {
 import {
   endWithUnknownOutcome,
   type KeyedRequest,
+  keyWithError,
+  keyWithReply,
   replyFromRecord,
-  storeError,
-  storeReply,
 } from "../records/keyed_request.ts";
 import { actAs, type RecordDeps } from "../records/record.ts";
 import { answersCreation, applyRefusal, applyReport } from "./apply_report.ts";
@@ -127,14 +127,14 @@ async function sendSubscription(
     if (kind === "unknown") {
       throw await endWithUnknownOutcome(deps, subscriptionKind, request, subscription, problem);
     }
-    await applyRefusal(deps, subscription, storeError(request, problem, new Date(deps.clock())));
+    await applyRefusal(deps, subscription, keyWithError(request, problem, new Date(deps.clock())));
     throw problem;
   }
   if (!answersCreation(subscription, answer.body)) {
     const problem = problems.unclearAnswer(subscription, answer.statusCode);
     throw await endWithUnknownOutcome(deps, subscriptionKind, request, subscription, problem);
   }
-  const key = storeReply(request, viewSubscription, new Date(deps.clock()));
+  const key = keyWithReply(request, viewSubscription, new Date(deps.clock()));
   const askedAtVersion = subscription.version;
   const report = { answer: answer.body, source: "create", askedAtVersion, key } as const;
   return (await applyReport(deps, subscription, report)).subscription;

@@ -68,7 +68,7 @@ export interface NotificationRouteDeps extends ReceiveDeps {
   trustedProxies: AddressList | null;
 }
 
-export function createNotificationRoute(deps: NotificationRouteDeps): Router {
+export function createReceiveRoute(deps: NotificationRouteDeps): Router {
   const { limit, trustedProxies } = deps;
   const router = createRouter();
   // Not validated by its schema: `parseNotification` needs the payload exactly as received.
