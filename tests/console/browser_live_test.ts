@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { Buffer } from "node:buffer";
 import { BROWSER, openConsole, openLive, type Page } from "../support/console/browser.ts";
 import { addOperations } from "../support/console/operations.ts";
 import { compareReport } from "../support/console/reconciliations.ts";
@@ -147,6 +148,28 @@ Deno.test({
     });
     await page.goto(`${url}/payments/${pending.id}/`);
     await page.locator(".status.settlement").waitFor();
+  },
+});
+
+Deno.test({
+  name: "console in a browser: an upload that a proxy refuses shows the status of the response",
+  ignore: BROWSER === null,
+  sanitizeResources: false,
+  async fn() {
+    await using opened = await openConsole({}, {
+      change: (response, { method, url }) =>
+        method === "POST" && url.endsWith("/reconciliations/")
+          ? new Response("<h1>Too large</h1>", { ...HTML, status: 413 })
+          : response,
+    });
+    const page = await opened.browser.newPage();
+    await opened.signIn(page, await opened.payments.app.createKey({ isStaff: true }));
+    await page.goto(`${opened.url}/reconciliations/`);
+    const buffer = Buffer.from("order_id,amount\nA,1000\n");
+    const file = { name: "report.csv", mimeType: "text/csv", buffer };
+    await page.getByLabel("Report (CSV)").setInputFiles(file);
+    await page.getByRole("button", { name: "Upload a report" }).click();
+    await page.getByRole("alert").getByText(/^413/).waitFor();
   },
 });
 
