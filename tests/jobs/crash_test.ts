@@ -24,7 +24,8 @@ function startProcess(
     cwd: PROJECT,
     stdin: "null",
     stdout: "piped",
-    stderr: "null",
+    // Shown if a test fails.
+    stderr: "inherit",
   }).spawn();
   let output = "";
   const collected = (async () => {

@@ -42,5 +42,12 @@ if (payloads) {
   const jobs = JSON.parse(payloads).map((payload: object) => newJob({ payload }));
   for (const job of await database.query((sql) => insertJobs(sql, jobs))) jobQueue.enqueue(job);
 } else {
-  setInterval(() => sweepJobs({ database, clock: systemClock, runJob: worker.run }), SWEEP_MS);
+  setInterval(async () => {
+    try {
+      await sweepJobs({ database, clock: systemClock, runJob: worker.run });
+    } catch (error) {
+      // On a busy machine a statement can take too long; the next sweep tries again.
+      log.error("sweep_failed", error);
+    }
+  }, SWEEP_MS);
 }
