@@ -351,7 +351,7 @@ Deno.test("architecture: texts of programs and docs name the actor instead of va
       [...PROGRAMS, "docs", "sdk"].includes(topFolderOf(path)) || !path.includes("/")
     );
   assert.ok(paths.includes("README.md") && paths.includes("docs/how-it-works.md"));
-  // In quotes, `nobody` is allowed: it is the name of an operating system user.
+  // A word in quotes is allowed, because one of them is the name of an operating system user.
   const vague = /(?<!["`])\b(nobody|somebody|anybody|whoever|whatever|whichever|anew|besides?)\b/i;
   assertNone(await findText(paths, vague), "Name the caller, the worker, the gateway, …:");
 });

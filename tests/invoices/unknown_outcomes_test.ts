@@ -250,8 +250,7 @@ async function sendByOtherInstance(invoices: TestInvoices): Promise<void> {
 Deno.test("invoice creation: a process that was paused for minutes does not send or fail what another instance has sent", async () => {
   const paused = pauseAfter("insert invoice");
   await using invoices = await openInvoices(paused);
-  const { relay, now } = invoices;
-  const pausedRequest = invoices.post("/invoices/", invoiceDue(now()));
+  const pausedRequest = invoices.post("/invoices/", invoiceDue(invoices.now()));
   await paused.arrived;
   await sendByOtherInstance(invoices);
   // The gateway has forgotten the idempotency key, but it has an invoice with this order id.
@@ -259,18 +258,17 @@ Deno.test("invoice creation: a process that was paused for minutes does not send
   paused.continue();
   const problem = await assertProblem(await pausedRequest, 504, "gateway_timeout");
   assert.equal(problem.outcome, "unknown");
-  assert.equal(relay.times(CREATE), 0);
+  assert.equal(invoices.relay.times(CREATE), 0);
   assert.equal((await invoices.find(problem.invoice_id!)).status, "pending");
 });
 
 Deno.test("invoice creation: a rejection of a paused request does not fail what another instance has sent", async () => {
   const paused = pauseAfter("insert invoice");
   await using invoices = await openInvoices(paused);
-  const { relay, now } = invoices;
-  const pausedRequest = invoices.post("/invoices/", invoiceDue(now()));
+  const pausedRequest = invoices.post("/invoices/", invoiceDue(invoices.now()));
   await paused.arrived;
   await sendByOtherInstance(invoices);
-  relay.intercept = () => Response.json({ error_messages: ["no"] }, { status: 400 });
+  invoices.relay.intercept = () => Response.json({ error_messages: ["no"] }, { status: 400 });
   paused.continue();
   const problem = await (await pausedRequest).json();
   assert.equal(problem.outcome, "unknown");

@@ -92,6 +92,15 @@ Deno.test("refund: stays reserved after an unknown outcome and is resent with th
   assert.equal((await assertRefundsMatchGateway(payments, payment.id)).refund_amount, "40000.00");
 });
 
+/** Another instance, whose process stops where `paused` says. */
+async function openPausedApp(
+  gatewayUrl: string,
+  { wrapDatabase }: ReturnType<typeof pauseAfter>,
+  now: () => number,
+) {
+  return await openApp({ databaseUrl, gatewayUrl, serverKey: SERVER_KEY, wrapDatabase, now });
+}
+
 for (const [who, isRetry] of [["process", false], ["retry", true]] as const) {
   Deno.test(`refund: a ${who} that was paused for a minute does not send a refund that failed meanwhile`, async () => {
     let now = Date.now();
@@ -104,13 +113,7 @@ for (const [who, isRetry] of [["process", false], ["retry", true]] as const) {
       assert.equal((await refund(payments, payment, { amount: 10_000 }, headers)).status, 502);
     }
     const paused = pauseAfter("write payment");
-    await using pausedApp = await openApp({
-      databaseUrl,
-      gatewayUrl: relay.url,
-      serverKey: SERVER_KEY,
-      wrapDatabase: paused.wrapDatabase,
-      now: () => now,
-    });
+    await using pausedApp = await openPausedApp(relay.url, paused, () => now);
     const request = { ...payments, post: postTo(pausedApp, key) };
     const pausedRefund = refund(request, payment, { amount: 10_000 }, headers);
     await paused.arrived;
@@ -137,13 +140,7 @@ Deno.test("check_payment_status: a task that was paused for a minute does not se
   assert.equal((await refund(payments, payment, { amount: 10_000 })).status, 502);
   now += 2 * MINUTE_MS;
   const paused = pauseAfter("write payment");
-  await using pausedApp = await openApp({
-    databaseUrl,
-    gatewayUrl: relay.url,
-    serverKey: SERVER_KEY,
-    wrapDatabase: paused.wrapDatabase,
-    now: () => now,
-  });
+  await using pausedApp = await openPausedApp(relay.url, paused, () => now);
   const pausedTask = checkPaymentStatus(pausedApp.deps, payment.id).catch((error) => error);
   await paused.arrived;
   now += 2 * MINUTE_MS;
