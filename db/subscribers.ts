@@ -34,15 +34,22 @@ export async function registerSubscribers(
 
 /**
  * Removes the subscribers that no instance has registered for an hour. Call it in each run of
- * `prune`.
+ * `prune`. Locks the rows in the order in which instances register them, so that no deadlock ends
+ * either statement.
  */
 export async function removeMissedSubscribers(sql: Sql): Promise<void> {
   await sql`
-    with removed as (
-      delete from gateway.subscribers where missed_prunes >= ${MAX_MISSED_PRUNES}
+    with known as materialized (
+      select task, event_name, missed_prunes from gateway.subscribers
+      order by task, event_name for update
+    ), removed as (
+      delete from gateway.subscribers subscriber using known
+      where (subscriber.task, subscriber.event_name) = (known.task, known.event_name)
+        and known.missed_prunes >= ${MAX_MISSED_PRUNES}
     )
-    update gateway.subscribers set missed_prunes = missed_prunes + 1
-    where missed_prunes < ${MAX_MISSED_PRUNES}`;
+    update gateway.subscribers subscriber set missed_prunes = known.missed_prunes + 1 from known
+    where (subscriber.task, subscriber.event_name) = (known.task, known.event_name)
+      and known.missed_prunes < ${MAX_MISSED_PRUNES}`;
 }
 
 /** Whether an instance that has this row is running. */

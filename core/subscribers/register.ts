@@ -9,7 +9,7 @@ import { registerSubscribers } from "../../db/subscribers.ts";
 import type { Log } from "../log.ts";
 import type { Events } from "./subscribe.ts";
 
-/** An event that only another instance has subscribed to waits while that instance does this. */
+/** Less than the minute after which an instance counts as stopped (`isStillRegistered`). */
 const REPEAT_MS = 20_000;
 
 export interface RegisterDeps {

@@ -8,6 +8,8 @@ import { createEvents } from "../../core/subscribers/subscribe.ts";
 import { createTasks } from "../../core/tasks.ts";
 import { insertJobs } from "../../db/jobs.ts";
 import { loadMigrations, migrate } from "../../db/migrations.ts";
+import { registerSubscribers, removeMissedSubscribers } from "../../db/subscribers.ts";
+import { EVENT_NAMES } from "../../routes/schemas/event_name.ts";
 import { openApp } from "../support/app.ts";
 import { createDatabase, runSql } from "../support/database/database.ts";
 import { writeEvent } from "../support/events/event_stream.ts";
@@ -168,6 +170,23 @@ Deno.test("event publication: a subscriber is removed after an hour of prune run
   assert.equal(await countJobs(), 1, "the hour begins again after each start");
   await pruneTimes(1);
   assert.equal(await countJobs(), 0);
+});
+
+Deno.test("event publication: instances that register subscribers while prune runs cause no deadlock", async () => {
+  const databaseUrl = await createDatabase();
+  await using first = await openApp({ databaseUrl });
+  await using second = await openApp({ databaseUrl });
+  const subscribed = EVENT_NAMES.map((event_name) => ({ task: "deliver shipping", event_name }));
+  // In another order than that of the index, and with rows that updates have moved.
+  await first.database.query((sql) => registerSubscribers(sql, subscribed.toReversed()));
+  const runs = Array.from(
+    { length: 300 },
+    (_, index) =>
+      index % 3 === 0
+        ? second.database.query(removeMissedSubscribers)
+        : first.database.query((sql) => registerSubscribers(sql, subscribed)),
+  );
+  await Promise.all(runs);
 });
 
 Deno.test("subscriber: the job of an earlier event does not deliver an event that is not published yet", async () => {
