@@ -44,9 +44,9 @@ export interface RequestResult<T> {
 
 /**
  * Longer than any request takes, including its checks at the gateway. If a request still takes
- * longer, or if its instance loses its lock, another request may take over its key; the first one
- * can then no longer write. Both send the same idempotency key to the gateway, so that it acts only
- * once.
+ * longer, or if its instance loses its lock, another request may take over its key. The first one
+ * can then only store what the gateway did for it. Both send the same idempotency key to the
+ * gateway, so that it acts only once.
  */
 const LEASE_MS = 60_000;
 
@@ -170,10 +170,10 @@ function isSameRequest({ body_hash }: IdempotencyKey, { bodyHash }: RequestKey):
 }
 
 /**
- * The longest time that a lease can still last. A lease that lasts longer was set by a wrong clock
- * and is ignored. The 10 minutes allow for an instance whose clock is a little ahead of ours.
+ * The longest time that a lease can still last. A lease that lasts longer was set before the
+ * database's clock was set back, and is ignored.
  */
-const MAX_REMAINING_MS = LEASE_MS + 10 * 60_000;
+const MAX_REMAINING_MS = 2 * LEASE_MS;
 
 function isRunning({ lease_until, is_holder_gone }: FoundKey, now: Date): boolean {
   const remainingMs = lease_until.getTime() - now.getTime();

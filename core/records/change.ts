@@ -37,14 +37,25 @@ export async function stopChecks<R extends GatewayRecord>(
 async function changeAgain<R extends GatewayRecord>(
   ...[deps, kind, known, decide]: Parameters<typeof changeRecord<R>>
 ): Promise<R> {
-  for (let { version } = known;;) {
+  for (let { version } = known, hasKey = true;;) {
     const current = await reload(deps, kind, known.id);
     // The record did not change, so the write failed because another request now holds the key.
-    if (current.version === version) throw kind.problems.takenOver(current);
-    const changed = await tryChange(deps, kind, current, decide);
+    if (current.version === version) {
+      if (decide(current)?.key?.isRequired !== false) throw kind.problems.takenOver(current);
+      hasKey = false;
+    }
+    const decideNow = hasKey ? decide : (latest: R) => withoutKey(decide(latest));
+    const changed = await tryChange(deps, kind, current, decideNow);
+    if (changed && !hasKey) throw kind.problems.takenOver(changed);
     if (changed) return changed;
     version = current.version;
   }
+}
+
+/** Null: the change stores nothing but the reply. */
+function withoutKey<R>(change: Change<R> | null): Change<R> | null {
+  const { key: _, ...rest } = change ?? {};
+  return Object.values(rest).some((part) => Object.keys(part ?? {}).length > 0) ? rest : null;
 }
 
 /** Null: another write came first. */

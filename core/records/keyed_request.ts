@@ -18,13 +18,17 @@ export interface KeyedRequest {
   shown?: string;
 }
 
-/** The change that stores the response body with the key, and ends the request. */
+/**
+ * The change that stores the response body with the key, and ends the request. It belongs to a
+ * result of the gateway, which is stored even if another request has taken over the key.
+ */
 export function keyWithReply<R extends GatewayRecord>(
   request: KeyedRequest,
   body: (after: R) => object,
   endedAt: Date,
 ): KeyChange<R> | null {
-  return keyChange(request, endedAt, (after) => ({ body: body(after) }));
+  const change = keyChange(request, endedAt, (after: R) => ({ body: body(after) }));
+  return change && { ...change, isRequired: false };
 }
 
 /** Stores the error with the key if it is final; otherwise frees the key for a retry. */
@@ -50,7 +54,7 @@ function keyChange<R extends GatewayRecord>(
   leaseUntil: Date,
   reply: KeyChange<R>["reply"],
 ): KeyChange<R> | null {
-  return key && { held: key, refundId: refundId ?? null, leaseUntil, reply };
+  return key && { held: key, isRequired: true, refundId: refundId ?? null, leaseUntil, reply };
 }
 
 /** Finishes a request whose record already has the requested state, without changing the record. */

@@ -27,8 +27,9 @@ import type { Problems } from "./problems.ts";
 export interface RecordDeps extends KeyLifetime {
   database: Database;
   gateway: GatewayClient;
+  /** The service's time, which is the database's (`service_clock.ts`). */
   clock: Clock;
-  /** Shows whether `clock` is right. */
+  /** Shows whether the service can decide by time. */
   clockCheck: ClockCheck;
   /** This instance as the holder of idempotency keys and jobs. */
   leaseHolder: LeaseHolder;
@@ -122,16 +123,18 @@ export interface Change<R> {
   notification?: GatewayNotification;
   /** Members of the events' data in addition to the record. */
   eventData?: object;
-  /**
-   * What to store with the idempotency key of the request that makes the change. The change only
-   * succeeds while the request still holds the key.
-   */
+  /** What to store with the idempotency key of the request that makes the change. */
   key?: KeyChange<R> | null;
 }
 
 /** What a change stores with the idempotency key of its request. */
 export interface KeyChange<R> {
   held: HeldKey;
+  /**
+   * Whether nothing is written if another request has taken over the key. What the gateway did for
+   * this request is written in any case, or its id would be lost.
+   */
+  isRequired: boolean;
   /** The refund that the request created. */
   refundId: string | null;
   /** When the lease ends. A time that is over frees the key for a retry. */
