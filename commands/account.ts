@@ -1,6 +1,5 @@
 /** `deno task account`: shows or changes the gateway account that the database belongs to. */
 
-import { systemClock } from "../core/clock.ts";
 import type { Config } from "../core/config/config.ts";
 import {
   type AccountGuard,
@@ -34,8 +33,7 @@ export async function run(readConfig: () => Config, args: string[]): Promise<voi
 }
 
 async function change(database: Database, { gateway: { environment } }: Config): Promise<void> {
-  const now = new Date(systemClock());
-  await database.query((sql) => changeAccount(sql, environment, now));
+  await database.query((sql) => changeAccount(sql, environment));
 }
 
 async function show(database: Database): Promise<void> {

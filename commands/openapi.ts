@@ -10,6 +10,7 @@ import { createGatewayClient } from "../core/gateway/client.ts";
 import { openPostgresQueue } from "../core/jobs/postgres_queue.ts";
 import { createLoad } from "../core/load.ts";
 import { createLog } from "../core/log.ts";
+import { unmeasured } from "../core/service_clock.ts";
 import { createEvents } from "../core/subscribers/subscribe.ts";
 import { createPoster } from "../core/webhooks/post.ts";
 import { openDatabase } from "../db/database.ts";
@@ -39,7 +40,7 @@ export async function run(readConfig: () => Config): Promise<void> {
     log,
     audit: createAuditRecorder({ database, log, clock: systemClock }),
     clock: systemClock,
-    clockCheck: createClockCheck({ database, gateway, clock: systemClock }),
+    clockCheck: createClockCheck({ serviceClock: unmeasured(systemClock), gateway }),
     load: createLoad(log),
     isDraining: () => false,
     developmentKey: null,

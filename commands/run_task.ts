@@ -2,7 +2,6 @@
 
 import { setTimeout as delay } from "node:timers/promises";
 import { validate as isUuid } from "uuid";
-import { systemClock } from "../core/clock.ts";
 import { ClockSkewed, createClockCheck } from "../core/clock_check.ts";
 import type { Config } from "../core/config/config.ts";
 import { createEventPublisher } from "../core/events/publisher.ts";
@@ -19,6 +18,7 @@ import { PROCESS_CHARGE_ASYNC } from "../core/payments/process_charge_async.ts";
 import { PROCESS_REFUND_ASYNC } from "../core/payments/process_refund_async.ts";
 import { rebuildStats } from "../core/reports/count_payments.ts";
 import { createSecretBox } from "../core/secret_box.ts";
+import { openServiceClock } from "../core/service_clock.ts";
 import { createEvents, type Events } from "../core/subscribers/subscribe.ts";
 import { syncSubscriptionStatus } from "../core/subscriptions/sync_subscription_status.ts";
 import { createTasks, type TaskDeps } from "../core/tasks.ts";
@@ -89,7 +89,7 @@ export async function run(
   const queued = new Set<string>();
   await using resources = new AsyncDisposableStack();
   const deps = await openTaskDeps(resources, readConfig(), events, queued);
-  const since = new Date(systemClock());
+  const since = new Date(deps.clock());
   await begin(deps).catch((error) => {
     throw error instanceof ClockSkewed ? new Failure(error.message) : error;
   });
@@ -109,18 +109,20 @@ async function openTaskDeps(
   events: Events,
   queued: Set<string>,
 ): Promise<TaskDeps> {
+  // The summary reports errors; this command writes no log.
+  const log = createLog(() => {});
+  resources.defer(() => log.flush());
   const server = resources.use(await joinServer(config));
   const access = await reachDatabase(await server.start(), config.databaseDirectUrl);
   await migrateDatabase(access.directUrl, await loadMigrations(), null);
   const database = openDatabase({ ...access, poolSize: CONNECTIONS });
   resources.defer(() => database.close());
+  const serviceClock = resources.use(await openServiceClock({ database, log }));
+  const clock = serviceClock.now;
   // The service, not this command, takes over the jobs of other instances.
   const leaseHolder = resources.use(
     await openInstanceLock({ url: access.directUrl, onLost() {} }),
   );
-  // The summary reports errors; this command writes no log.
-  const log = createLog(() => {});
-  resources.defer(() => log.flush());
   // A running service has started the sandbox already.
   const gatewayConfig = server.isShared ? { ...config, sandboxPort: null } : config;
   const account = await openAccountGuard(database, config, log);
@@ -128,7 +130,7 @@ async function openTaskDeps(
   await requireSameAccount(background, log);
   const publisher = resources.use(createEventPublisher({
     database,
-    clock: systemClock,
+    clock,
     log,
     // The service delivers the events to webhooks and streams.
     jobQueue: { enqueue() {}, [Symbol.asyncDispose]: () => Promise.resolve() },
@@ -137,8 +139,8 @@ async function openTaskDeps(
     database,
     leaseHolder,
     gateway: background,
-    clock: systemClock,
-    clockCheck: createClockCheck({ database, gateway: background, clock: systemClock }),
+    clock,
+    clockCheck: createClockCheck({ serviceClock, gateway: background }),
     log,
     events,
     publisher,
@@ -148,7 +150,7 @@ async function openTaskDeps(
     recheck: config.recheck,
     secrets: createSecretBox(config.gateway.serverKey),
     jobQueue: {
-      enqueue: ({ id, run_at }) => void (run_at.getTime() <= systemClock() && queued.add(id)),
+      enqueue: ({ id, run_at }) => void (run_at.getTime() <= clock() && queued.add(id)),
       [Symbol.asyncDispose]: () => Promise.resolve(),
     },
   };
@@ -230,10 +232,10 @@ async function runQueued(deps: TaskDeps, task: string, queued: Set<string>): Pro
 }
 
 async function waitForOutcomes({ database }: TaskDeps, ids: string[], since: Date) {
-  const deadline = systemClock() + OTHER_WORKER_MS;
+  const deadline = performance.now() + OTHER_WORKER_MS;
   while (true) {
     const outcomes = await database.query((sql) => findOutcomes(sql, ids, since), "find outcomes");
-    if (outcomes.running === 0 || systemClock() > deadline) return outcomes;
+    if (outcomes.running === 0 || performance.now() > deadline) return outcomes;
     await delay(POLL_MS);
   }
 }

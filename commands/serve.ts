@@ -4,7 +4,6 @@ import { setTimeout as delay } from "node:timers/promises";
 import { waitAtMost } from "../concurrency/deadlines.ts";
 import { createAuditRecorder } from "../core/audit/recorder.ts";
 import { ensureKey } from "../core/auth/api_keys.ts";
-import { systemClock } from "../core/clock.ts";
 import { createClockCheck } from "../core/clock_check.ts";
 import type { Config } from "../core/config/config.ts";
 import { ConfigError } from "../core/config/problems.ts";
@@ -14,6 +13,7 @@ import { DEFAULT_DEADLINE_MS } from "../core/gateway/client.ts";
 import { CHARGE_DEADLINE_MS } from "../core/gateway/operations.ts";
 import { createLoad, measureLoad } from "../core/load.ts";
 import { createLog, type Log } from "../core/log.ts";
+import { openServiceClock } from "../core/service_clock.ts";
 import { registerMetrics } from "../core/status/metrics.ts";
 import { keepRegistered } from "../core/subscribers/register.ts";
 import { createEvents, type Events } from "../core/subscribers/subscribe.ts";
@@ -139,6 +139,8 @@ async function runService(config: Config, options: RunOptions): Promise<void> {
   }
   const database = openDatabase({ ...access, poolSize: config.databasePoolSize });
   resources.defer(() => database.close());
+  const serviceClock = resources.use(await openServiceClock({ database, log }));
+  const clock = serviceClock.now;
   // Opened before the jobs, so that it is released after them: other instances run the remaining
   // jobs when this lock is free.
   const leaseHolder = resources.use(
@@ -158,9 +160,8 @@ async function runService(config: Config, options: RunOptions): Promise<void> {
     await openGateway(config, log, account),
   );
   await requireSameAccount(background, log);
-  const clock = systemClock;
   const { invoicePayments, keep, recheck } = config;
-  const clockCheck = createClockCheck({ database, gateway, clock });
+  const clockCheck = createClockCheck({ serviceClock, gateway });
   const shared = { database, leaseHolder, clock, clockCheck, log, events };
   const jobsDeps = { ...shared, gateway: background, invoicePayments, keep, recheck };
   const jobs = resources.use(await openJobs({ ...config, databaseUrl }, jobsDeps, crons));

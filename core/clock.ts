@@ -8,4 +8,9 @@ export interface TimeRange {
   latest: number;
 }
 
-export const systemClock: Clock = () => Date.now();
+/**
+ * This machine's time when the process started, continued without steps. It may be wrong: use it
+ * only for durations, and for what people read. Decisions use the service's time
+ * (`service_clock.ts`).
+ */
+export const systemClock: Clock = () => Math.floor(performance.timeOrigin + performance.now());

@@ -1,38 +1,45 @@
-/** Compares the clock of this machine with those of the database and the gateway. */
+/** Shows whether the service's time is right: compares it with the clocks of others. */
 
-import { type Database, readServerTime } from "../db/database.ts";
 import type { Clock, TimeRange } from "./clock.ts";
+import type { ServiceClock } from "./service_clock.ts";
 
-/** How far this machine's clock is ahead of another clock, in milliseconds; negative: behind. */
+/** Differences between clocks in milliseconds. Positive: the first clock is ahead. */
 export interface ClockOffsets {
+  /** This machine's clock against the database's. The service uses this machine's only in logs. */
   database: number;
-  /** Null: the gateway has not responded yet, or its responses have no date. */
+  /**
+   * The service's time, which is the database's, against the gateway's. Null: the gateway has not
+   * responded yet, or its responses have no date.
+   */
   gateway: number | null;
 }
 
+export interface ClockState extends ClockOffsets {
+  /** False: the time jumped, or the database's time could not be measured. */
+  isReliable: boolean;
+}
+
 export interface ClockCheck {
-  measure(): Promise<ClockOffsets>;
+  measure(): Promise<ClockState>;
 }
 
 export interface ClockCheckDeps {
-  database: Database;
+  serviceClock: ServiceClock;
   gateway: { time(): TimeRange | null };
-  /** This machine's clock. */
-  clock: Clock;
+  machineClock?: Clock;
 }
 
-export function createClockCheck({ database, gateway, clock }: ClockCheckDeps): ClockCheck {
+export function createClockCheck(deps: ClockCheckDeps): ClockCheck {
+  const { serviceClock, gateway, machineClock = Date.now } = deps;
   return {
     async measure() {
-      const before = clock();
-      const serverTime = await database.query(readServerTime, "read server time");
-      const after = clock();
+      await serviceClock.measure();
+      const now = serviceClock.now();
       const gatewayTime = gateway.time();
       return {
-        // The server read its clock between `before` and `after`, so at `before` its clock showed
-        // at least `earliest` and at most `latest`.
-        database: aheadOf(before, { earliest: serverTime - (after - before), latest: serverTime }),
-        gateway: gatewayTime && aheadOf(after, gatewayTime),
+        database: machineClock() - now,
+        gateway: gatewayTime && aheadOf(now, gatewayTime),
+        isReliable: serviceClock.isReliable(),
       };
     },
   };
@@ -50,27 +57,31 @@ function aheadOf(time: number, { earliest, latest }: TimeRange): number {
 /** Synchronized clocks differ by less than this. */
 export const MAX_SKEW_MS = 5_000;
 
-export function isAccurate({ database, gateway }: ClockOffsets): boolean {
-  return Math.abs(database) <= MAX_SKEW_MS && Math.abs(gateway ?? 0) <= MAX_SKEW_MS;
+/** Whether the service can decide by its time that a payment has expired or was never made. */
+export function canDecideByTime({ gateway, isReliable }: Omit<ClockState, "database">): boolean {
+  return isReliable && Math.abs(gateway ?? 0) <= MAX_SKEW_MS;
 }
 
-/** This machine's clock is too far from another clock to decide that a payment has expired. */
+/** Whether all clocks agree, this machine's included. */
+export function isAccurate(state: ClockState): boolean {
+  return canDecideByTime(state) && Math.abs(state.database) <= MAX_SKEW_MS;
+}
+
+/** The service's time is not certain enough to decide that a payment has expired. */
 export class ClockSkewed extends Error {
   override name = "ClockSkewed";
 }
 
-/**
- * Throws `ClockSkewed` if this machine's clock differs too much from the database's or gateway's.
- */
+/** Throws `ClockSkewed` if the service cannot decide by its time. */
 export async function requireAccurateClock(clockCheck: ClockCheck): Promise<void> {
-  const offsets = await clockCheck.measure();
-  if (isAccurate(offsets)) return;
-  const differences = Object.entries(offsets).filter(([, ms]) => ms !== null).map(([name, ms]) =>
-    `${(ms! / 1_000).toFixed(1)} s from the ${name}'s`
-  );
+  const state = await clockCheck.measure();
+  if (canDecideByTime(state)) return;
   throw new ClockSkewed(
-    `No payment was expired, because this machine's clock differs too much (${
-      differences.join(", ")
-    }). Synchronize the clock, for example with NTP.`,
+    state.isReliable
+      ? `No payment was expired, because the database's clock is ${
+        ((state.gateway ?? 0) / 1_000).toFixed(1)
+      } s ahead of the gateway's. Synchronize the clock of the database server, for example with NTP.`
+      : "No payment was expired, because the database's time jumped or this machine was suspended. " +
+        "The next run decides again.",
   );
 }

@@ -34,9 +34,9 @@ export async function bindMerchant(sql: Sql, merchantId: string): Promise<string
 }
 
 /** Binds the database to another account, whose merchant id the next response names. */
-export async function changeAccount(sql: Sql, environment: string, since: Date): Promise<void> {
+export async function changeAccount(sql: Sql, environment: string): Promise<void> {
   await sql`
-    insert into gateway.gateway_account (environment, since) values (${environment}, ${since})
+    insert into gateway.gateway_account (environment, since) values (${environment}, now())
     on conflict (is_only_row) do update
       set environment = excluded.environment, merchant_id = null, since = excluded.since`;
 }

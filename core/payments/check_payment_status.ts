@@ -3,7 +3,7 @@
 import type { GatewayJob } from "../../db/jobs.ts";
 import { findPayment } from "../../db/payment_statements.ts";
 import type { GatewayPayment } from "../../db/payments.ts";
-import { isAccurate } from "../clock_check.ts";
+import { canDecideByTime } from "../clock_check.ts";
 import { ServiceError } from "../errors.ts";
 import { PostponeJob, type Task } from "../jobs/task.ts";
 import { stopChecks } from "../records/change.ts";
@@ -61,11 +61,11 @@ async function endUnlistedCharge(
 }
 
 /**
- * If this machine's clock is ahead, the grace period may not be over yet. With the key of another
- * account, the gateway does not list the charge even if it was made.
+ * If the time is uncertain, the grace period may not be over yet. With the key of another account,
+ * the gateway does not list the charge even if it was made.
  */
 async function canGiveUp({ clockCheck, gateway }: PaymentDeps): Promise<boolean> {
-  return isAccurate(await clockCheck.measure()) && await gateway.verifyAccount() === "same";
+  return canDecideByTime(await clockCheck.measure()) && await gateway.verifyAccount() === "same";
 }
 
 function isUnanswered({ transaction_id, transaction_status }: GatewayPayment): boolean {

@@ -28,8 +28,8 @@ export interface ExpiryDeps {
 }
 
 /**
- * Enqueues a job for each stale payment. Returns how many. Throws `ClockSkewed` if this machine's
- * clock is wrong: otherwise it could expire payments that the customer can still pay.
+ * Enqueues a job for each stale payment. Returns how many. Throws `ClockSkewed` if the
+ * service's time is uncertain: otherwise it could expire payments that the customer can still pay.
  */
 export async function expireStalePayments(deps: EnqueueDeps & ExpiryDeps): Promise<number> {
   await requireAccurateClock(deps.clockCheck);
@@ -76,7 +76,7 @@ export async function expireStalePayment(
 }
 
 /**
- * The clock check compares this machine's clock with the time in the gateway's responses. If this
+ * The clock check compares the service's time with the time in the gateway's responses. If this
  * instance has received no response yet, this function checks the payment to get one.
  */
 async function learnGatewayTime(

@@ -5,7 +5,6 @@
 
 import { readOrderUse } from "../../db/payment_statements.ts";
 import type { GatewayPayment } from "../../db/payments.ts";
-import { isAccurate } from "../clock_check.ts";
 import type { Transaction } from "../gateway/responses.ts";
 import { parseTransactionTime } from "../gateway/times.ts";
 import type { PaymentDeps } from "./payment_record.ts";
@@ -117,12 +116,12 @@ async function decideWithoutReference(
   return { kind, difference: "transaction_id" };
 }
 
-/** The clocks of this machine and of the gateway may differ by this much. */
+/** The clocks of the database and of the gateway may differ by this much. */
 const CLOCK_TOLERANCE_MS = 2 * 60_000;
 
 /**
- * Whether the charge may have been sent at this time of the gateway. If this machine's clock is
- * known to be wrong, the payment's times are probably wrong by the same difference.
+ * Whether the charge may have been sent at this time of the gateway. If the database's clock is
+ * known to differ from the gateway's, so do the payment's times.
  */
 async function wasSentAround(
   { clockCheck }: PaymentDeps,
@@ -130,9 +129,8 @@ async function wasSentAround(
   time: Date,
 ): Promise<boolean> {
   if (isWhileSent(payment, time.getTime())) return true;
-  const offsets = await clockCheck.measure();
-  if (isAccurate(offsets)) return false;
-  return isWhileSent(payment, time.getTime() + (offsets.gateway ?? offsets.database));
+  const { gateway } = await clockCheck.measure();
+  return isWhileSent(payment, time.getTime() + (gateway ?? 0));
 }
 
 /** Whether the time lies between the first and the last time that the charge was sent. */

@@ -2,7 +2,7 @@
 
 import type { Database } from "../../db/database.ts";
 import { poolUse } from "../../db/database.ts";
-import type { ClockCheck, ClockOffsets } from "../clock_check.ts";
+import type { ClockCheck, ClockState } from "../clock_check.ts";
 import type { GatewayClient } from "../gateway/client.ts";
 import { renderRegistry } from "../instruments.ts";
 import type { Load } from "../load.ts";
@@ -59,13 +59,14 @@ async function readShared(deps: MetricsDeps): Promise<Observation[] | null> {
 
 async function readInstance(deps: MetricsDeps): Promise<InstanceObservation[]> {
   const { gateway, load, version, database } = deps;
-  const offsets = await measureClock(deps);
+  const clock = await measureClock(deps);
   return [
     ["loopDelay", load.delayMs(), {}],
-    ...Object.entries(offsets ?? {}).flatMap(([name, ms]): InstanceObservation[] =>
-      ms === null ? [] : [["clockOffset", ms, { of: name }]]
-    ),
-    ["isDatabaseUp", offsets === null ? 0 : 1, {}],
+    ...(["database", "gateway"] as const).flatMap((of): InstanceObservation[] => {
+      const ms = clock?.[of] ?? null;
+      return ms === null ? [] : [["clockOffset", ms, { of }]];
+    }),
+    ["isDatabaseUp", clock === null ? 0 : 1, {}],
     ...observePool(database),
     ...(["read", "write"] as const).map((calls): InstanceObservation => [
       "isGatewayDown",
@@ -77,7 +78,7 @@ async function readInstance(deps: MetricsDeps): Promise<InstanceObservation[]> {
 }
 
 /** Null: the database does not respond. */
-async function measureClock({ clockCheck, log }: MetricsDeps): Promise<ClockOffsets | null> {
+async function measureClock({ clockCheck, log }: MetricsDeps): Promise<ClockState | null> {
   try {
     return await clockCheck.measure();
   } catch (error) {

@@ -6,7 +6,7 @@
 import { type CronRun, listCronRuns } from "../../db/cron_runs.ts";
 import type { LeaseHolder } from "../../db/instance_lock.ts";
 import { type Caller, requireReadAll } from "../auth/caller.ts";
-import { type ClockCheck, type ClockOffsets, isAccurate } from "../clock_check.ts";
+import { type ClockCheck, type ClockState, isAccurate } from "../clock_check.ts";
 import type { BreakerState } from "../gateway/circuit_breaker.ts";
 import type { GatewayClient } from "../gateway/client.ts";
 import type { Load } from "../load.ts";
@@ -157,12 +157,12 @@ function viewSchedule(runs: CronRun[], startedAt: Date, now: Date): ScheduledTas
   });
 }
 
-function viewClock(offsets: ClockOffsets): StatusView["clock"] {
+function viewClock(state: ClockState): StatusView["clock"] {
   const toSeconds = (ms: number) => Math.round(ms / 100) / 10;
   return {
-    is_accurate: isAccurate(offsets),
-    database_offset_seconds: toSeconds(offsets.database),
-    gateway_offset_seconds: offsets.gateway === null ? null : toSeconds(offsets.gateway),
+    is_accurate: isAccurate(state),
+    database_offset_seconds: toSeconds(state.database),
+    gateway_offset_seconds: state.gateway === null ? null : toSeconds(state.gateway),
   };
 }
 

@@ -115,23 +115,29 @@ export const StatusSchema = z.object({
   }),
   clock: z.object({
     is_accurate: z.boolean().openapi({
-      description: "False if the clock differs from the database's or the gateway's by more than " +
-        `${MAX_SKEW_MS / 1_000} seconds. The instance then expires no payments: synchronize its ` +
-        "clock.",
+      description:
+        `False if two of the clocks differ by more than ${
+          MAX_SKEW_MS / 1_000
+        } seconds, or if the ` +
+        "service's time has just jumped. Synchronize the clocks of the machines.",
       example: true,
     }),
     database_offset_seconds: z.number().openapi({
       description:
-        "Seconds by which the clock is ahead of the database's clock; negative if it is behind.",
+        "Seconds by which the clock of the instance's machine is ahead of the database's clock; " +
+        "negative if it is behind. Only log lines use the machine's clock.",
       example: 0,
     }),
     gateway_offset_seconds: z.number().nullable().openapi({
       description:
-        "Seconds by which the clock is ahead of the gateway's clock; negative if it is " +
-        "behind. Null if the gateway has not responded to this instance yet.",
+        "Seconds by which the service's time is ahead of the gateway's; negative if it is behind. " +
+        "More than five seconds: the instance expires no payments. Null if the gateway has not " +
+        "responded to this instance yet.",
       example: 0,
     }),
-  }).openapi({ description: "The clock of the responding instance." }),
+  }).openapi({
+    description: "The clocks. The service's time is the database's; this machine's may differ.",
+  }),
   jobs: JobsSchema,
   schedule: z.array(ScheduledTaskSchema).openapi({ description: "Scheduled tasks." }),
   events: z.object({

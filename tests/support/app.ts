@@ -19,6 +19,7 @@ import {
 } from "../../core/gateway/client.ts";
 import { logExchanges } from "../../core/gateway/instrumentation.ts";
 import { createLoad, type Load } from "../../core/load.ts";
+import { type MachineClocks, openServiceClock, unmeasured } from "../../core/service_clock.ts";
 import { createLog } from "../../core/log.ts";
 import { createSecretBox } from "../../core/secret_box.ts";
 import { keepRegistered } from "../../core/subscribers/register.ts";
@@ -59,8 +60,8 @@ export interface TestAppOptions {
   resources?: Router[];
   migrations?: Migration[];
   now?: () => number;
-  /** This machine's clock, which is compared with the database's; it does not follow `now`. */
-  machineClock?: () => number;
+  /** The clocks of the instance's machine; the service's time is then the database's. */
+  machine?: MachineClocks;
   isDraining?: () => boolean;
   /** By default the load is not measured, so that a slow test machine does not reject requests. */
   load?: Load;
@@ -140,7 +141,11 @@ export async function openApp(options: TestAppOptions): Promise<TestApp> {
     enqueue: (job: DueJob) => void enqueued.push(job),
     [Symbol.asyncDispose]: () => Promise.resolve(),
   };
-  const clock = options.now ?? Date.now;
+  const { machine } = options;
+  const serviceClock = machine
+    ? await openServiceClock({ database, log, machine, refreshMs: null })
+    : unmeasured(Date.now);
+  const clock = options.now ?? serviceClock.now;
   const publisher = createEventPublisher({ database: opened, jobQueue, clock, log });
   const poster = createPoster({ allowPrivate: config.webhookAllowPrivate, ...options.posting });
   const deps: TaskDeps = {
@@ -156,11 +161,7 @@ export async function openApp(options: TestAppOptions): Promise<TestApp> {
     invoicePayments: config.invoicePayments,
     keep: config.keep,
     recheck: config.recheck,
-    clockCheck: createClockCheck({
-      database: opened,
-      gateway,
-      clock: options.machineClock ?? Date.now,
-    }),
+    clockCheck: createClockCheck({ serviceClock, gateway, machineClock: machine?.wall }),
     secrets: createSecretBox(serverKey),
   };
   const { databaseUrl } = options;

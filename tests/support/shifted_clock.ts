@@ -1,0 +1,53 @@
+/** Starts service processes whose clock is wrong, while the database's clock stays right. */
+
+import { join } from "node:path";
+import { permissionFlags } from "../../commands/prepare.ts";
+import { PROJECT } from "./project.ts";
+import { type Service, startService } from "./service.ts";
+
+export interface ShiftedService extends Service {
+  /** Sets the process's clock to its next shift. */
+  step(): void;
+}
+
+/**
+ * Starts a service whose clock is shifted by `shiftsMs[0]`. Each step changes it to the next shift.
+ * The monotonic clock is right, as on a machine whose time was set wrong.
+ */
+export async function startShifted(
+  shiftsMs: number[],
+  settings: Record<string, string>,
+): Promise<ShiftedService> {
+  const folder = await Deno.makeTempDir();
+  const preload = join(folder, "shift_clock.js");
+  await Deno.writeTextFile(preload, `(${shiftClock})(${JSON.stringify(shiftsMs)});`);
+  const flags = permissionFlags({ queue: "postgres", dataDir: "/nowhere" }, null, PROJECT);
+  const service = await startService({
+    command: [Deno.execPath(), "run", "--no-prompt", "--preload", preload, ...flags, "main.ts"],
+    settings,
+  });
+  return {
+    ...service,
+    step: () => service.signal("SIGUSR1"),
+    async [Symbol.asyncDispose]() {
+      await service[Symbol.asyncDispose]();
+      await Deno.remove(folder, { recursive: true });
+    },
+  };
+}
+
+/** Runs in the started process, so it uses nothing from this file. */
+function shiftClock(shiftsMs: number[]): void {
+  const RealDate = Date;
+  const startedAt = performance.timeOrigin + shiftsMs[0]!;
+  let step = 0;
+  Deno.addSignalListener("SIGUSR1", () => step++);
+  const now = () => RealDate.now() + shiftsMs[Math.min(step, shiftsMs.length - 1)]!;
+  globalThis.Date = new Proxy(RealDate, {
+    construct: (_target, args) =>
+      args.length === 0 ? new RealDate(now()) : Reflect.construct(RealDate, args),
+    apply: () => new RealDate(now()).toString(),
+    get: (target, name, receiver) => name === "now" ? now : Reflect.get(target, name, receiver),
+  });
+  Object.defineProperty(performance, "timeOrigin", { value: startedAt });
+}
