@@ -121,10 +121,11 @@ async function createSchema(sql: Sql): Promise<void> {
 }
 
 /**
- * The checksums that files had before their comments were reworded. Their statements are still the
- * same, so databases that have stored these checksums are up to date.
+ * Other checksums that files had. Most are of files whose comments were reworded later: the
+ * statements are the same. The one of 0036 is of a text that also created `registered_at`, which
+ * 0047 adds to databases without it.
  */
-const EARLIER_CHECKSUMS: Record<string, string[]> = {
+const OTHER_CHECKSUMS: Record<string, string[]> = {
   "0001_api_keys": ["3907d90121d9a78dbaa5adc0a9a06443d48c72d9adbb0c6b2646d3beb3564985"],
   "0002_payments": [
     "e50f0bfd9b0ddfd00673d19747f1d9bf9cb373c132c5966241f606b0f34de804",
@@ -157,13 +158,14 @@ const EARLIER_CHECKSUMS: Record<string, string[]> = {
   "0025_audit": ["152ac5427c2e0d8ecde2bd80bf2c97448de3bf6940630fda8892f96c7049552a"],
   "0031_reconciliation_sums": ["8446110fc0c27a59ecd278a870fe28925d57d3908388ff8d40be4b3f68972a39"],
   "0033_audit_by_action": ["d11156a4435d34905c30ece1e8255f94761d8017a68338c0f85ccdf0fd408efa"],
+  "0036_subscribers": ["014fa40e2810313cf49beb58c44920265ef02dca335f2d9e9bac24998cc6aea1"],
 };
 
 /** Throws if the migration was applied and its file was changed afterwards. */
 function isApplied(known: Map<string, string>, { name, checksum }: Migration): boolean {
   const stored = known.get(name);
   if (stored === undefined) return false;
-  if (stored === checksum || EARLIER_CHECKSUMS[name]?.includes(stored)) return true;
+  if (stored === checksum || OTHER_CHECKSUMS[name]?.includes(stored)) return true;
   throw new MigrationRefused(
     `Migration ${name} was applied to this database with other content: its file was changed ` +
       "afterwards. Restore the file, and make the change in a new migration.",

@@ -4,8 +4,6 @@ create table gateway.subscribers (
   -- The task that delivers events to the subscriber.
   task text,
   event_name text,
-  -- When an instance registered it the last time.
-  registered_at timestamptz not null default now(),
   -- How many runs of `prune` in succession found that no instance has registered it again.
   missed_prunes integer not null default 0,
   primary key (task, event_name)

@@ -77,6 +77,40 @@ Deno.test("migrate: accepts a database that stored the checksum of a file before
   await assert.rejects(migrate(url, migrations), { message: /0007_due_jobs was applied/ });
 });
 
+Deno.test("migrate: databases with either text of 0036_subscribers end with the same columns", async () => {
+  const migrations = await loadMigrations();
+  const readColumns = (url: string) =>
+    runSql(
+      url,
+      `select column_name, data_type, is_nullable, column_default
+       from information_schema.columns where table_schema = 'gateway' and table_name = 'subscribers'
+       order by column_name`,
+    );
+  const first = await createDatabase({ template: null });
+  await migrate(first, migrations);
+  const [{ checksum }] = await runSql(
+    first,
+    "select checksum from gateway.migrations where name = '0036_subscribers'",
+  ) as [{ checksum: string }];
+  assert.equal(checksum, "5f43ed5270e81b1bd35c0cbd1ef69c24d1f0bd02a8c67dc511bbbd29f53eab07");
+
+  const second = await createDatabase({ template: null });
+  const edited = {
+    name: "0036_subscribers",
+    sql: migrations.find(({ name }) => name === "0036_subscribers")!.sql.replace(
+      "missed_prunes integer",
+      "registered_at timestamptz not null default now(), missed_prunes integer",
+    ),
+    checksum: "014fa40e2810313cf49beb58c44920265ef02dca335f2d9e9bac24998cc6aea1",
+  };
+  await migrate(second, [...migrations.filter(({ name }) => name < edited.name), edited]);
+  const applied = await migrate(second, migrations);
+  assert.equal(applied.includes(edited.name), false);
+  const columns = await readColumns(second);
+  assert.ok(columns.some(({ column_name }) => column_name === "registered_at"));
+  assert.deepEqual(columns, await readColumns(first));
+});
+
 Deno.test("migrate: fails if an applied file has changed", async () => {
   const url = await createDatabase({ template: null });
   await migrate(url, [migration("0001_a", "select 1")]);
