@@ -3,6 +3,7 @@
 import { resolve } from "node:path";
 import type { AddressList } from "../address_list.ts";
 import { withDefaultSslMode } from "./database_url.ts";
+import { meansDenoDeploy } from "./parsers.ts";
 import { ConfigError, type ConfigProblem, findProblems } from "./problems.ts";
 import {
   DEFAULT_PORT,
@@ -140,7 +141,7 @@ export function parseConfig(env: Environment, folder: string): Config {
   const invalid = new Set(problems.map(({ name }) => name));
   problems.push(...findProblems(env).filter(({ name }) => !invalid.has(name)));
   if (!parsed.success || problems.length > 0) {
-    throw new ConfigError(problems, env.DENO_DEPLOY === "true");
+    throw new ConfigError(problems, meansDenoDeploy(env.DENO_DEPLOY));
   }
 
   const settings = parsed.data;

@@ -20,6 +20,11 @@ export function trueOrFalse(text: string): boolean | undefined {
   return text === "true" ? true : text === "false" ? false : undefined;
 }
 
+/** `DENO_DEPLOY`: every value counts, except for those that mean no. */
+export function meansDenoDeploy(text: string | undefined): boolean {
+  return !["", "0", "false"].includes((text ?? "").trim().toLowerCase());
+}
+
 export function matching(shape: RegExp) {
   return (text: string) => shape.test(text) ? text : undefined;
 }

@@ -1,6 +1,6 @@
 /** Finds missing and conflicting settings, and defines the error that lists all problems. */
 
-import { isLoopback } from "./parsers.ts";
+import { isLoopback, meansDenoDeploy } from "./parsers.ts";
 import {
   DEFAULT_PORT,
   DEFAULT_SANDBOX_PORT,
@@ -52,7 +52,7 @@ export function findProblems(env: Environment): ConfigProblem[] {
   const addProblem = (name: SettingName, problem: string) =>
     problems.push({ name, problem, hasExample: !env[name] });
 
-  const isDenoDeploy = env.DENO_DEPLOY === "true";
+  const isDenoDeploy = meansDenoDeploy(env.DENO_DEPLOY);
   if (isDenoDeploy && !DATABASE_URL) {
     addProblem(
       "DATABASE_URL",

@@ -9,6 +9,7 @@ import {
   baseUrl,
   isEncryptedOrLoopback,
   matching,
+  meansDenoDeploy,
   url,
   wholeNumber,
   wholeNumbers,
@@ -373,12 +374,13 @@ export const SETTINGS = z.object({
     "must be a whole number, 0 to 300",
     wholeNumber(0, 300),
   ),
-  DENO_DEPLOY: booleanSetting({
+  // Not `booleanSetting`: the platform sets it, and its documentation shows both `1` and `true`.
+  DENO_DEPLOY: z.string().transform(meansDenoDeploy).optional().meta({
     description:
-      "Set by the platform Deno Deploy; do not set it yourself. If `true`, the service " +
-      "[follows the rules of that platform](production.md#on-deno-deploy)",
-    default: "`false`",
-    example: "true",
+      "Set by the platform Deno Deploy; do not set it yourself. Unless it is empty, `0` or " +
+      "`false`, the service [follows the rules of that platform](production.md#on-deno-deploy)",
+    default: "empty",
+    example: "1",
   }),
 });
 

@@ -66,6 +66,25 @@ Deno.test("PGSSLMODE: applies to a URL without sslmode only; the default depends
   assert.equal(modeOf("", { DENO_DEPLOY: "true", PGSSLMODE: "verify-ca" }), "verify-full");
 });
 
+Deno.test("DENO_DEPLOY: every value but empty, 0 and false means Deno Deploy", () => {
+  const isDenoDeploy = (value?: string) =>
+    parseConfig({
+      DATABASE_URL: urlWith(""),
+      GATEWAY_SERVER_KEY: "Mid-server-x",
+      ...value !== undefined && { DENO_DEPLOY: value },
+    }, "/").isDenoDeploy;
+  for (const value of ["1", "true", "TRUE", "yes", "2"]) assert.equal(isDenoDeploy(value), true);
+  for (const value of [undefined, "", " ", "0", "false", "False"]) {
+    assert.equal(isDenoDeploy(value), false);
+  }
+  for (const value of ["1", "true"]) {
+    assert.throws(
+      () => parseConfig({ DENO_DEPLOY: value }, "/"),
+      (error) => error instanceof ConfigError && error.isDenoDeploy,
+    );
+  }
+});
+
 Deno.test("Deno Deploy: requires a database and a server key, and rejects settings that do not work there", () => {
   const problemsOf = (env: Record<string, string>) => {
     try {
