@@ -117,8 +117,8 @@ export function createGatewayClient(options: GatewayClientOptions) {
       statusCode: unknown,
       grossAmount: unknown,
       signatureKey: unknown,
-      key = serverKey,
-    ) => verifySignature(orderId, statusCode, grossAmount, signatureKey, key),
+      key: string | null = null,
+    ) => verifySignature(orderId, statusCode, grossAmount, signatureKey, key ?? serverKey),
 
     /** Without a kind: the worse of the two states. */
     breakerState: (kind?: CallKind) => kind ? breakers[kind].state() : worstState(breakers),

@@ -41,10 +41,11 @@ const commonFields = {
   name: textLike(
     40,
     /^[A-Za-z0-9_~. -]+$/,
-    "must contain only letters, digits, spaces, - _ ~ and .",
+    "must contain only letters, digits, spaces, - _ ~ and ., because the gateway begins the order " +
+      "ids of its charges with it",
   ).openapi({
-    description: "Name of the subscription. The gateway uses it as a prefix of the order ids " +
-      "of its charges.",
+    description: "Name of the subscription: at most 40 letters, digits, spaces, `-`, `_`, `~` " +
+      "and `.`, because the gateway begins the order ids of its charges with it.",
     example: "coffee-club",
   }),
   amount: wholeNumber(1, 99_999_999_999).openapi({

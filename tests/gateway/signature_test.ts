@@ -17,6 +17,7 @@ for (const [statusCode, signature] of Object.entries(VECTORS)) {
   Deno.test(`signature: is valid for status code ${statusCode}`, () => {
     assert.ok(gateway.verifySignature("order-101", statusCode, "44000.00", signature));
     assert.ok(gateway.verifySignature("order-101", statusCode, "44000.00", signature, SERVER_KEY));
+    assert.ok(gateway.verifySignature("order-101", statusCode, "44000.00", signature, null));
   });
 }
 

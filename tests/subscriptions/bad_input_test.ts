@@ -18,7 +18,8 @@ async function assertUntouched({ databaseUrl, relay }: TestSubscriptions): Promi
 
 const AMOUNT = "must be a whole number from 1 to 99999999999";
 const INTERVAL = "must be a whole number from 1 to 1000";
-const NAME = "must contain only letters, digits, spaces, - _ ~ and .";
+const NAME = "must contain only letters, digits, spaces, - _ ~ and ., because the gateway begins " +
+  "the order ids of its charges with it";
 const TIME = "must be a time such as 2026-12-31T09:00:00Z";
 const METADATA = "must be at most 900 bytes as JSON";
 const RESERVED = "is a reserved name; use another name";
