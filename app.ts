@@ -35,9 +35,9 @@ import { createKeyRoutes } from "./routes/keys.ts";
 import { me } from "./routes/me.ts";
 import { acceptMetricsToken, createMetricsRoutes } from "./routes/metrics.ts";
 import { createAudit } from "./routes/middleware/audit_requests.ts";
-import { createQueryChecks } from "./routes/middleware/known_query.ts";
 import { mount } from "./routes/middleware/mount.ts";
 import { createRateLimit } from "./routes/middleware/rate_limit.ts";
+import { createRequestChecks } from "./routes/middleware/request_checks.ts";
 import { createRequireCaller } from "./routes/middleware/require_caller.ts";
 import { createLoadShedder } from "./routes/middleware/shed_load.ts";
 import { type Fetch, wrapRequests } from "./routes/middleware/wrap_requests.ts";
@@ -182,7 +182,7 @@ export function createApp(options: AppDeps): App {
       : requireCallerUnderLoad;
     mount(app, basePath, router, {
       requireCaller: guard,
-      queryChecks: createQueryChecks(router),
+      requestChecks: createRequestChecks(router),
     });
   }
   app.route(

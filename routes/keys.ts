@@ -3,15 +3,26 @@
 import { Buffer } from "node:buffer";
 import { createRoute, z } from "@hono/zod-openapi";
 import { isPrintableText } from "../core/auth/caller.ts";
-import { createKeyForUser, type KeyDeps, listKeys, revokeKey } from "../core/auth/manage_keys.ts";
+import { type KeyDeps as ApiKeyDeps, listKeys, revokeKey } from "../core/auth/manage_keys.ts";
 import { ServiceError } from "../core/errors.ts";
+import { createApiKeyOnce } from "../core/idempotency/create_api_key_once.ts";
+import type { KeyDeps } from "../core/idempotency/keys.ts";
 import { object, omitNulls, oneOf, optionalIfEmpty, text } from "../core/input_fields.ts";
 import { type Examples, nullableText, timestamp } from "../core/response_fields.ts";
 import { unsentExample } from "../openapi/components.ts";
 import { RoleSchema } from "./schemas/role.ts";
+import { IdempotencyHeaders, REPLAY_HEADER, requestKeyOf } from "./shared/idempotency.ts";
+import { keepReply } from "./shared/keep_reply.ts";
 import { linkHeader, NEXT_PAGE, paging } from "./shared/page.ts";
 import { basePathOf } from "./shared/paths.ts";
-import { BODY_ERRORS, CHANGE_ERRORS, COMMON_ERRORS, problems } from "./shared/problem_responses.ts";
+import {
+  CHANGE_ERRORS,
+  COMMON_ERRORS,
+  EMPTY_BODY_ERRORS,
+  KEY_ERRORS,
+  KEYED_BODY_ERRORS,
+  problems,
+} from "./shared/problem_responses.ts";
 import { callerOf, createRouter, type Router } from "./shared/router.ts";
 
 const path = "/keys/";
@@ -157,11 +168,13 @@ const createKeyRoute = createRoute({
   description:
     "Creates an API key for a user or a viewer, and returns it. The key is shown only once: store " +
     "it at once. Staff keys cannot be created here; use the command `keys create --staff`.\n\n" +
-    "An `Idempotency-Key` has no effect, because the service stores only a hash of the API key, " +
-    "and cannot return the key again. If you get no response, list the keys, revoke the new one, " +
-    "and create another. Staff only; other callers get `forbidden`.",
+    "The service stores only a hash of the API key, and cannot return the key again. A repeated " +
+    "request with the same `Idempotency-Key` creates no second key: it gets `invalid_state`, and " +
+    "`prefix` names the key that the first request created. Revoke that key, and create another " +
+    "one with a new `Idempotency-Key`. Staff only; other callers get `forbidden`.",
   tags: ["Keys"],
   request: {
+    headers: IdempotencyHeaders,
     body: {
       required: true,
       content: { "application/json": { schema: KeyInputSchema, examples: KEY_REQUESTS } },
@@ -172,7 +185,7 @@ const createKeyRoute = createRoute({
       description: "The key, with its secret",
       content: { "application/json": { schema: KeyWithSecretSchema, examples: CREATED_KEYS } },
     },
-    ...problems(...BODY_ERRORS, ...CHANGE_ERRORS),
+    ...problems("invalid_state", ...KEYED_BODY_ERRORS, ...CHANGE_ERRORS),
   },
 });
 
@@ -195,14 +208,20 @@ const revokeRoute = createRoute({
     "effect. The last valid staff key cannot be revoked: the error is `invalid_state`. Staff only; " +
     "other callers get `forbidden`.",
   tags: ["Keys"],
-  request: { params: KeyPath },
+  request: { params: KeyPath, headers: IdempotencyHeaders },
   responses: {
-    204: { description: "The key is revoked" },
-    ...problems("not_found", "invalid_state", ...CHANGE_ERRORS),
+    204: { description: "The key is revoked", headers: REPLAY_HEADER },
+    ...problems(
+      "not_found",
+      "invalid_state",
+      ...EMPTY_BODY_ERRORS,
+      ...KEY_ERRORS,
+      ...CHANGE_ERRORS,
+    ),
   },
 });
 
-export function createKeyRoutes(deps: KeyDeps): Router {
+export function createKeyRoutes(deps: ApiKeyDeps & KeyDeps): Router {
   const router = createRouter();
   router.openapi(listRoute, async (c) => {
     const { limit, cursor } = c.req.valid("query");
@@ -212,15 +231,20 @@ export function createKeyRoutes(deps: KeyDeps): Router {
   });
   router.openapi(createKeyRoute, async (c) => {
     const { user_id, role, name = null } = c.req.valid("json");
-    const created = await createKeyForUser(deps, callerOf(c), { user_id, role, name });
+    const input = { user_id, role, name };
+    const requestKey = requestKeyOf(c.req.valid("header"), `POST ${path}`, input);
+    const created = await createApiKeyOnce(deps, callerOf(c), input, requestKey);
     c.env.resourceId = created.prefix;
     // The response contains a secret.
     return c.json(created, 201, { "Cache-Control": "no-store" });
   });
-  router.openapi(revokeRoute, async (c) => {
-    await revokeKey(deps, callerOf(c), parsePrefix(c.req.valid("param").prefix));
-    return c.body(null, 204);
-  });
+  router.openapi(
+    revokeRoute,
+    keepReply(deps, async (c) => {
+      await revokeKey(deps, callerOf(c), parsePrefix(c.req.valid("param").prefix));
+      return c.body(null, 204);
+    }),
+  );
   return router;
 }
 

@@ -46,7 +46,9 @@ export function addWebhookForms(base: ConsoleBase): void {
     requireActor(view.session);
     try {
       const input = parseInput(form);
-      const created = await createWebhookEndpoint(deps, view.session.caller, input, form.id);
+      const { body: created } = await createWebhookEndpoint(deps, view.session.caller, input, {
+        formId: form.id,
+      });
       c.env.resourceId = created.id;
       return page(
         c,

@@ -214,12 +214,12 @@ export function addWebhooks(base: ConsoleBase): void {
     const { shown_at } = await formOf(c, view.session);
     const id = parsePathId(c.req.param("id"));
     const shownAt = parseShownAt(shown_at);
-    const { secret } = await rotateWebhookSecret(deps, view.session.caller, id, shownAt);
+    const { body } = await rotateWebhookSecret(deps, view.session.caller, id, { shownAt });
     const back = `${root}${PATH}${id}/`;
     return page(
       c,
       <Frame view={view} title={view.words.rotate} path={`${PATH}${id}/`}>
-        <Secret view={view} label={view.words.newSecret} value={secret} back={back} />
+        <Secret view={view} label={view.words.newSecret} value={body.secret} back={back} />
       </Frame>,
     );
   });

@@ -1,8 +1,7 @@
-/** `listKeys`, for staff and viewers; `createKeyForUser` and `revokeKey`, for staff. */
+/** `listKeys`, for staff and viewers; `newKeyRow` and `revokeKey`, for staff. */
 
 import {
   type ApiKey,
-  ensureApiKey,
   listApiKeyPage,
   type NewApiKey,
   revokeUnlessLastStaff,
@@ -58,18 +57,6 @@ export interface NewKeyInput {
   /** Not `staff`: the API cannot create staff keys, but the command `keys create` can. */
   role: Exclude<Role, "staff">;
   name: string | null;
-}
-
-/** The result contains the key itself, which is not stored and cannot be shown again. */
-export async function createKeyForUser(
-  { database }: KeyDeps,
-  caller: Caller,
-  input: NewKeyInput,
-): Promise<KeyView & { key: string }> {
-  requireStaff(caller);
-  const { key, row } = newKeyRow(input);
-  const stored = await database.query((sql) => ensureApiKey(sql, row), "create key");
-  return { ...viewKey(stored), key };
 }
 
 /** A new key, and what is stored of it. */

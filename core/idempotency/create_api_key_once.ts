@@ -1,21 +1,12 @@
-/** `createApiKeyOnce`: a form that is sent twice creates one API key. */
+/** `createApiKeyOnce`: a request that is sent twice creates one API key. */
 
 import { type ApiKey, ensureApiKey } from "../../db/api_keys.ts";
-import { claimKey, endKey } from "../../db/idempotency_keys.ts";
 import { type Caller, requireStaff } from "../auth/caller.ts";
 import { type KeyView, type NewKeyInput, newKeyRow, viewKey } from "../auth/manage_keys.ts";
 import { ServiceError } from "../errors.ts";
-import { newId } from "../ids.ts";
-import {
-  findUsedKey,
-  type KeyDeps,
-  newKeyClaim,
-  oldestValidKey,
-  requestInProgress,
-  type RequestKey,
-  requireSameRequest,
-} from "./keys.ts";
-import { replay, replyFor } from "./reply.ts";
+import { changeOnce, type OnceDeps } from "./change_once.ts";
+import type { RequestKey } from "./keys.ts";
+import { replyFor } from "./reply.ts";
 
 /**
  * The result contains the API key itself, which is not stored. So the stored reply for a repeated
@@ -23,30 +14,18 @@ import { replay, replyFor } from "./reply.ts";
  * created.
  */
 export async function createApiKeyOnce(
-  deps: KeyDeps,
+  deps: OnceDeps,
   caller: Caller,
   input: NewKeyInput,
-  requestKey: RequestKey,
+  requestKey: RequestKey | null,
 ): Promise<KeyView & { key: string }> {
   requireStaff(caller);
-  const now = new Date(deps.clock());
   const { key, row } = newKeyRow(input);
-  // The claim is visible only after the commit, together with the reply, so no lease has to be
-  // held. A concurrent request with the same Idempotency-Key waits for the commit.
-  const claim = newKeyClaim(requestKey, caller, newId(now), { now, holder: null });
-  const stored = await deps.database.transaction(async (sql) => {
-    if (!await claimKey(sql, claim, oldestValidKey(deps, now))) return null;
-    const stored = await ensureApiKey(sql, row);
-    await endKey(sql, claim, replyFor(alreadyCreated(stored)), now);
-    return stored;
-  }, "create key once");
-  if (stored) return { ...viewKey(stored), key };
-
-  const known = await findUsedKey(deps, caller, requestKey);
-  // It was pruned meanwhile. A retry finds it unused.
-  if (!known) throw requestInProgress(now, now);
-  requireSameRequest(known, requestKey);
-  replay(known.reply);
+  const changed = await changeOnce(deps, caller, requestKey, async (sql) => {
+    const result = await ensureApiKey(sql, row);
+    return { result, reply: replyFor(alreadyCreated(result))! };
+  }, "create key");
+  if ("result" in changed) return { ...viewKey(changed.result), key };
   throw new Error("The stored reply is not a problem");
 }
 

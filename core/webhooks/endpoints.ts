@@ -1,6 +1,5 @@
 /** Webhook endpoints. Staff and viewers can list and read them; staff can change and test them. */
 
-import type { Database } from "../../db/database.ts";
 import { insertJobs } from "../../db/jobs.ts";
 import {
   changeEndpoint,
@@ -13,9 +12,15 @@ import {
   rotateSecret,
 } from "../../db/webhook_endpoints.ts";
 import { type Caller, requireReadAll, requireStaff } from "../auth/caller.ts";
-import type { Clock } from "../clock.ts";
 import { invalidField, ServiceError } from "../errors.ts";
 import { type EventName, TEST_EVENT_NAME } from "../events/names.ts";
+import {
+  type Change,
+  type ChangedOnce,
+  changeOnce,
+  type OnceDeps,
+} from "../idempotency/change_once.ts";
+import type { RequestKey, RequestResult } from "../idempotency/keys.ts";
 import { firstIdAt, newId } from "../ids.ts";
 import type { EventPublisher, JobQueue } from "../outbox.ts";
 import { readPage } from "../page.ts";
@@ -23,15 +28,13 @@ import type { SecretBox } from "../secret_box.ts";
 import { checkEndpointUrl, type EndpointRules } from "./endpoint_url.ts";
 import type { Poster, PostResult } from "./post.ts";
 import { isAccepted, send } from "./send.ts";
-import { newSecret, sealSecret } from "./signature.ts";
+import { newSecret, openSecret, sealSecret } from "./signature.ts";
 import { expediteJob } from "./sweep.ts";
 import { type EndpointView, viewEndpoint } from "./views.ts";
 
 export { DISABLED_REASONS } from "../../db/webhook_endpoints.ts";
 
-export interface WebhookDeps {
-  database: Database;
-  clock: Clock;
+export interface WebhookDeps extends OnceDeps {
   jobQueue: JobQueue;
   publisher: EventPublisher;
   /** Encrypts the secrets of endpoints. */
@@ -51,20 +54,30 @@ export interface EndpointInput {
   enabled: boolean;
 }
 
-/** The secret is shown only when it is created. */
+/** The secret is shown only to the request that creates it, and to its repetitions. */
 export type EndpointWithSecret = EndpointView & { secret: string };
 
-/** `formId`: from `newFormId`. A form that is sent twice creates one endpoint. */
+/**
+ * What prevents that a request that is sent twice is executed twice: the key of an API request, or
+ * a value of a form.
+ */
+interface Repeatable {
+  requestKey?: RequestKey | null;
+  /** From `newFormId`: a form that is sent twice creates one endpoint. */
+  formId?: string | null;
+  /** The `updated_at` that the form showed. */
+  shownAt?: Date | null;
+}
+
 export async function createWebhookEndpoint(
   deps: WebhookDeps,
   caller: Caller,
   { url, event_names, description, enabled }: EndpointInput,
-  formId: string | null = null,
-): Promise<EndpointWithSecret> {
+  { requestKey = null, formId = null }: Repeatable = {},
+): Promise<RequestResult<EndpointWithSecret>> {
   requireStaff(caller);
   const now = new Date(deps.clock());
   const id = formId === null ? newId(now) : requireRecentId(formId, now);
-  const secret = newSecret();
   const endpoint: GatewayWebhookEndpoint = {
     id,
     url: await requireValidUrl(deps, url),
@@ -72,7 +85,7 @@ export async function createWebhookEndpoint(
     description,
     disabled_reason: enabled ? null : "requested",
     failing_since: null,
-    secret: sealSecret(deps.secrets, secret, id),
+    secret: sealSecret(deps.secrets, newSecret(), id),
     previous_secret: null,
     previous_secret_until: null,
     event_count: 0,
@@ -80,13 +93,33 @@ export async function createWebhookEndpoint(
     updated_at: now,
     deleted_at: null,
   };
-  const isNew = await deps.database.query(
-    (sql) => insertEndpoint(sql, endpoint),
-    "insert endpoint",
-  );
-  if (isNew) return { ...viewEndpoint(endpoint), secret };
+  const changed = await changeOnce(deps, caller, requestKey, async (sql) => {
+    if (await insertEndpoint(sql, endpoint)) return withSealedReply(endpoint);
+    throw new ServiceError("invalid_state", {
+      detail: "This form was already sent, and its endpoint exists.",
+    });
+  }, "insert endpoint");
+  return revealSecret(deps, changed);
+}
+
+/** The stored reply has the secret as the endpoint's row has it: encrypted. */
+function withSealedReply(endpoint: GatewayWebhookEndpoint): Change<EndpointWithSecret> {
+  const sealed = { ...viewEndpoint(endpoint), secret: endpoint.secret };
+  return { result: sealed, reply: { body: sealed } };
+}
+
+function revealSecret(
+  { secrets }: WebhookDeps,
+  changed: ChangedOnce<EndpointWithSecret>,
+): RequestResult<EndpointWithSecret> {
+  const isReplayed = "replayed" in changed;
+  const sealed = isReplayed ? changed.replayed as EndpointWithSecret : changed.result;
+  const secret = openSecret(secrets, sealed);
+  if (secret !== null) return { body: { ...sealed, secret }, isReplayed };
   throw new ServiceError("invalid_state", {
-    detail: "This form was already sent, and its endpoint exists.",
+    detail:
+      "The secret cannot be decrypted, because the server key was changed since. Rotate the " +
+      "secret with a new Idempotency-Key.",
   });
 }
 
@@ -184,31 +217,27 @@ export async function deleteWebhookEndpoint(
   deps.publisher.wakeEndpoints([id]);
 }
 
-/**
- * For a day deliveries are signed with both secrets, so that receivers have time to switch. With
- * `shownAt`, a form that is sent twice rotates the secret only once.
- */
+/** For a day deliveries are signed with both secrets, so that receivers have time to switch. */
 export async function rotateWebhookSecret(
   deps: WebhookDeps,
   caller: Caller,
   id: string,
-  shownAt: Date | null = null,
-): Promise<EndpointWithSecret> {
+  { requestKey = null, shownAt = null }: Repeatable = {},
+): Promise<RequestResult<EndpointWithSecret>> {
   await findForStaff(deps, caller, id);
   const now = new Date(deps.clock());
-  const secret = newSecret();
   const change = {
-    secret: sealSecret(deps.secrets, secret, id),
+    secret: sealSecret(deps.secrets, newSecret(), id),
     previous_secret_until: new Date(now.getTime() + ROTATION_MS),
     updated_at: now,
   };
-  const changed = await deps.database.query(
-    (sql) => rotateSecret(sql, id, change, shownAt),
-    "rotate secret",
-  );
-  const endpoint = requireUnchanged(changed, shownAt);
-  deps.publisher.publishEndpointChange(id);
-  return { ...viewEndpoint(endpoint), secret };
+  const changed = await changeOnce(deps, caller, requestKey, async (sql) => {
+    const rotated = await rotateSecret(sql, id, change, shownAt);
+    return withSealedReply(requireUnchanged(rotated, shownAt));
+  }, "rotate secret");
+  const result = revealSecret(deps, changed);
+  if (!result.isReplayed) deps.publisher.publishEndpointChange(id);
+  return result;
 }
 
 export type TestResult = PostResult & { id: string; succeeded: boolean };

@@ -15,13 +15,22 @@ export function sealSecret(secrets: SecretBox, secret: string, endpointId: strin
   return secrets.seal(secret, sealContext(endpointId));
 }
 
+/** Null: it cannot be decrypted. */
+export function openSecret(
+  secrets: SecretBox,
+  { id, secret }: Pick<GatewayWebhookEndpoint, "id" | "secret">,
+): string | null {
+  return secrets.open(secret, sealContext(id));
+}
+
 /** The valid secrets, newest first; null if the newest cannot be decrypted. */
 export function openSecrets(
   secrets: SecretBox,
-  { id, secret, previous_secret, previous_secret_until }: GatewayWebhookEndpoint,
+  endpoint: GatewayWebhookEndpoint,
   now: Date,
 ): string[] | null {
-  const current = secrets.open(secret, sealContext(id));
+  const { id, previous_secret, previous_secret_until } = endpoint;
+  const current = openSecret(secrets, endpoint);
   if (current === null) return null;
   if (!previous_secret || !previous_secret_until || previous_secret_until <= now) return [current];
   const previous = secrets.open(previous_secret, sealContext(id));

@@ -1,15 +1,23 @@
 /** `/jobs/…`: lists, reads and retries background jobs. */
 
 import { createRoute, z } from "@hono/zod-openapi";
+import type { KeyDeps } from "../../core/idempotency/keys.ts";
 import { oneOf, text } from "../../core/input_fields.ts";
 import { JOB_STATUSES, listJobs, readJob } from "../../core/jobs/read.ts";
 import { type RetryDeps, retryJob } from "../../core/jobs/retry.ts";
 import { unsentExample } from "../../openapi/components.ts";
 import { JobSchema } from "../schemas/job.ts";
 import { JOB_PAGE, JOBS } from "../schemas/job_examples.ts";
+import { IdempotencyHeaders, REPLAY_HEADER } from "../shared/idempotency.ts";
+import { keepReply } from "../shared/keep_reply.ts";
 import { linkHeader, NEXT_PAGE, paging } from "../shared/page.ts";
 import { basePathOf, parsePathId, pathId } from "../shared/paths.ts";
-import { COMMON_ERRORS, EMPTY_BODY_ERRORS, problems } from "../shared/problem_responses.ts";
+import {
+  COMMON_ERRORS,
+  EMPTY_BODY_ERRORS,
+  KEY_ERRORS,
+  problems,
+} from "../shared/problem_responses.ts";
 import { callerOf, createRouter, type Router } from "../shared/router.ts";
 
 const path = "/jobs/";
@@ -86,19 +94,27 @@ const retryRoute = createRoute({
     "requested more than 23 hours ago (read the job's `error` before you send a new request). No " +
     "body is needed. Staff only; other callers get `forbidden`.",
   tags: ["Jobs"],
-  request: { params },
+  request: { params, headers: IdempotencyHeaders },
   responses: {
     200: {
       description: "The queued job",
+      headers: REPLAY_HEADER,
       content: {
         "application/json": { schema: JobSchema, examples: { queued_charge: JOBS.queued_charge } },
       },
     },
-    ...problems("forbidden", "not_found", "invalid_state", ...EMPTY_BODY_ERRORS, ...COMMON_ERRORS),
+    ...problems(
+      "forbidden",
+      "not_found",
+      "invalid_state",
+      ...EMPTY_BODY_ERRORS,
+      ...KEY_ERRORS,
+      ...COMMON_ERRORS,
+    ),
   },
 });
 
-export function createJobRoutes(deps: RetryDeps): Router {
+export function createJobRoutes(deps: RetryDeps & KeyDeps): Router {
   const router = createRouter();
   router.openapi(listRoute, async (c) => {
     const { task, status, limit, cursor } = c.req.valid("query");
@@ -115,9 +131,12 @@ export function createJobRoutes(deps: RetryDeps): Router {
     const id = parsePathId(c.req.valid("param").pk);
     return c.json(await readJob(deps, callerOf(c), id), 200);
   });
-  router.openapi(retryRoute, async (c) => {
-    const id = parsePathId(c.req.valid("param").pk);
-    return c.json(await retryJob(deps, callerOf(c), id), 200);
-  });
+  router.openapi(
+    retryRoute,
+    keepReply(deps, async (c) => {
+      const id = parsePathId(c.req.valid("param").pk);
+      return c.json(await retryJob(deps, callerOf(c), id), 200);
+    }),
+  );
   return router;
 }

@@ -6,13 +6,13 @@ import type { Handler, Hono } from "hono";
 import { METHOD_NAME_ALL } from "hono/router";
 import type { AppEnv } from "../shared/router.ts";
 import { jsonBody, limitsOf } from "./json_body.ts";
-import { type CheckQuery, routeName } from "./known_query.ts";
+import { type CheckRequest, routeName } from "./request_checks.ts";
 import type { RequireCaller } from "./require_caller.ts";
 
 /** What a request must pass on every route except the public ones. */
 export interface Guards {
   requireCaller: RequireCaller;
-  queryChecks: Map<string, CheckQuery>;
+  requestChecks: Map<string, CheckRequest>;
 }
 
 /**
@@ -48,19 +48,19 @@ export function mount(
     }
     const [first, ...rest] = handlers;
     const route = basePath + path;
-    const checkQuery = guards?.queryChecks.get(routeName(method, path));
-    app.on(method, [route], guarded(route, guards, checkQuery, first!), ...rest);
+    const check = guards?.requestChecks.get(routeName(method, path));
+    app.on(method, [route], guarded(route, guards, check, first!), ...rest);
   }
 }
 
 function guarded(
   route: string,
   guards: Guards | null,
-  checkQuery: CheckQuery | undefined,
+  check: CheckRequest | undefined,
   handler: Handler<AppEnv>,
 ): Handler<AppEnv> {
   const handle: Handler<AppEnv> = function handle(c, next) {
-    checkQuery?.(c.req.raw.url);
+    check?.(c.req.raw);
     return handler(c, next);
   };
   return function guarded(c, next) {

@@ -9,9 +9,17 @@ import {
   replayNotification,
 } from "../../core/notifications/read.ts";
 import { createdRange, severalOf, textParameter, timeParameter } from "../shared/filters.ts";
+import { IdempotencyHeaders, REPLAY_HEADER } from "../shared/idempotency.ts";
+import { keepReply } from "../shared/keep_reply.ts";
 import { filteredLinkHeader, filteredPaging, NEXT_PAGE } from "../shared/page.ts";
 import { basePathOf, parsePathId, pathId } from "../shared/paths.ts";
-import { COMMON_ERRORS, GATEWAY_ERRORS, problems } from "../shared/problem_responses.ts";
+import {
+  COMMON_ERRORS,
+  EMPTY_BODY_ERRORS,
+  GATEWAY_ERRORS,
+  KEY_ERRORS,
+  problems,
+} from "../shared/problem_responses.ts";
 import { callerOf, createRouter, type Router } from "../shared/router.ts";
 import { NOTIFICATION_PAGE, NOTIFICATIONS } from "./examples.ts";
 import { NotificationSchema } from "./schemas.ts";
@@ -67,17 +75,21 @@ const replayRoute = createRoute({
     "(`gateway_timeout`, `gateway_unreachable`), the notification is unchanged: retry later. It " +
     "needs no body. Staff only; other callers get `forbidden`.",
   tags: ["Notifications"],
-  request: { params: z.object({ pk: pathId("The notification's `id`.") }) },
+  request: {
+    params: z.object({ pk: pathId("The notification's `id`.") }),
+    headers: IdempotencyHeaders,
+  },
   responses: {
     200: {
       description: "The notification with its new result",
+      headers: REPLAY_HEADER,
       content: { "application/json": { schema: NotificationSchema, examples: NOTIFICATIONS } },
     },
     ...problems(
       "forbidden",
       "not_found",
-      "payload_too_large",
-      "unsupported_media_type",
+      ...EMPTY_BODY_ERRORS,
+      ...KEY_ERRORS,
       ...GATEWAY_ERRORS,
       ...COMMON_ERRORS,
     ),
@@ -102,9 +114,12 @@ export function createNotificationRoutes(deps: NotificationDeps): Router {
     const link = filteredLinkHeader(basePathOf(c, path) + path, filter, next);
     return c.json(notifications, 200, link);
   });
-  router.openapi(replayRoute, async (c) => {
-    const id = parsePathId(c.req.valid("param").pk);
-    return c.json(await replayNotification(deps, callerOf(c), id), 200);
-  });
+  router.openapi(
+    replayRoute,
+    keepReply(deps, async (c) => {
+      const id = parsePathId(c.req.valid("param").pk);
+      return c.json(await replayNotification(deps, callerOf(c), id), 200);
+    }),
+  );
   return router;
 }

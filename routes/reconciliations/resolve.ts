@@ -7,8 +7,15 @@ import { createRoute, z } from "@hono/zod-openapi";
 import { ServiceError } from "../../core/errors.ts";
 import type { PaymentDeps } from "../../core/payments/payment_record.ts";
 import { reopenDifference, resolveDifference } from "../../core/reports/reconciliations.ts";
+import { IdempotencyHeaders, REPLAY_HEADER } from "../shared/idempotency.ts";
+import { keepReply } from "../shared/keep_reply.ts";
 import { parsePathId, pathId } from "../shared/paths.ts";
-import { CHANGE_ERRORS, EMPTY_BODY_ERRORS, problems } from "../shared/problem_responses.ts";
+import {
+  CHANGE_ERRORS,
+  EMPTY_BODY_ERRORS,
+  KEY_ERRORS,
+  problems,
+} from "../shared/problem_responses.ts";
 import { callerOf, type Router } from "../shared/router.ts";
 import { DifferenceSchema, OPEN_DIFFERENCE, RESOLVED_DIFFERENCE } from "./schemas.ts";
 
@@ -28,10 +35,16 @@ const common = {
         example: 3,
       }),
     }),
+    headers: IdempotencyHeaders,
   },
 };
 
-const errorResponses = problems("not_found", ...EMPTY_BODY_ERRORS, ...CHANGE_ERRORS);
+const errorResponses = problems(
+  "not_found",
+  ...EMPTY_BODY_ERRORS,
+  ...KEY_ERRORS,
+  ...CHANGE_ERRORS,
+);
 
 const resolveRoute = createRoute({
   ...common,
@@ -45,6 +58,7 @@ const resolveRoute = createRoute({
   responses: {
     200: {
       description: "The resolved difference",
+      headers: REPLAY_HEADER,
       content: {
         "application/json": { schema: DifferenceSchema, examples: RESOLVED_DIFFERENCE },
       },
@@ -64,6 +78,7 @@ const reopenRoute = createRoute({
   responses: {
     200: {
       description: "The open difference",
+      headers: REPLAY_HEADER,
       content: { "application/json": { schema: DifferenceSchema, examples: OPEN_DIFFERENCE } },
     },
     ...errorResponses,
@@ -71,18 +86,24 @@ const reopenRoute = createRoute({
 });
 
 export function addResolve(router: Router, deps: PaymentDeps): void {
-  router.openapi(resolveRoute, async (c) => {
-    const [id, number] = idsOf(c.req.valid("param"));
-    const { difference, isChanged } = await resolveDifference(deps, callerOf(c), id, number);
-    c.env.isAuditExempt = !isChanged;
-    return c.json(difference, 200);
-  });
-  router.openapi(reopenRoute, async (c) => {
-    const [id, number] = idsOf(c.req.valid("param"));
-    const { difference, isChanged } = await reopenDifference(deps, callerOf(c), id, number);
-    c.env.isAuditExempt = !isChanged;
-    return c.json(difference, 200);
-  });
+  router.openapi(
+    resolveRoute,
+    keepReply(deps, async (c) => {
+      const [id, number] = idsOf(c.req.valid("param"));
+      const { difference, isChanged } = await resolveDifference(deps, callerOf(c), id, number);
+      c.env.isAuditExempt = !isChanged;
+      return c.json(difference, 200);
+    }),
+  );
+  router.openapi(
+    reopenRoute,
+    keepReply(deps, async (c) => {
+      const [id, number] = idsOf(c.req.valid("param"));
+      const { difference, isChanged } = await reopenDifference(deps, callerOf(c), id, number);
+      c.env.isAuditExempt = !isChanged;
+      return c.json(difference, 200);
+    }),
+  );
 }
 
 function idsOf({ pk, difference_id }: { pk: string; difference_id: string }): [string, number] {

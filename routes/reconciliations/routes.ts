@@ -54,7 +54,8 @@ const uploadRoute = createRoute({
     "`validation_error`, and `errors` names up to 20 lines by their numbers. If the same file was " +
     "uploaded before, with the same `columns`, the response is 200 with the existing result; with " +
     "`confirm_checks=true`, the checks above 1,000 are then queued. If the job of that file has " +
-    "failed, it is queued again, and the response is 202.",
+    "failed, it is queued again, and the response is 202. An `Idempotency-Key` is not needed and " +
+    "not accepted.",
   tags: ["Reports"],
   request: {
     query: z.object({

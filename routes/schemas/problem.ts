@@ -64,6 +64,11 @@ export const ProblemSchema = z.object({
       "is already in use.",
     example: "order-1893",
   }),
+  prefix: z.string().optional().openapi({
+    description: "From `POST /keys/`: the API key that the first request with this " +
+      "`Idempotency-Key` created.",
+    example: "gk_q83vEjRW",
+  }),
   outcome: z.enum(["refused", "unknown"]).optional().openapi({
     description:
       "Outcome of the operation at the gateway. `refused`: the gateway did not perform it. " +

@@ -20,7 +20,7 @@ export const COMMON_ERRORS = [
  */
 export const CHANGE_ERRORS = [...COMMON_ERRORS, "forbidden"] as const satisfies ErrorCode[];
 
-/** Errors of operations that accept a body but need none. */
+/** Errors of operations that ignore a body: it is still limited. */
 export const EMPTY_BODY_ERRORS = [
   "payload_too_large",
   "unsupported_media_type",
@@ -32,12 +32,14 @@ export const BODY_ERRORS = [
   ...EMPTY_BODY_ERRORS,
 ] as const satisfies ErrorCode[];
 
-/** Errors of operations with a body and an optional `Idempotency-Key`. */
-export const KEYED_BODY_ERRORS = [
-  ...BODY_ERRORS,
+/** Errors of operations with an optional `Idempotency-Key`. */
+export const KEY_ERRORS = [
   "idempotency_in_progress",
   "idempotency_key_reused",
 ] as const satisfies ErrorCode[];
+
+/** Errors of operations with a body and an optional `Idempotency-Key`. */
+export const KEYED_BODY_ERRORS = [...BODY_ERRORS, ...KEY_ERRORS] as const satisfies ErrorCode[];
 
 /** Errors of operations that call the gateway. */
 export const GATEWAY_ERRORS = [

@@ -1,13 +1,27 @@
 /** `POST /webhook-endpoints/{pk}/…/`: tests an endpoint, and rotates its secret. */
 
 import { createRoute, z } from "@hono/zod-openapi";
+import type { KeyDeps } from "../../core/idempotency/keys.ts";
 import {
   rotateWebhookSecret,
   testWebhookEndpoint,
   type WebhookDeps,
 } from "../../core/webhooks/endpoints.ts";
+import { scopeOf } from "../shared/action.ts";
+import {
+  IdempotencyHeaders,
+  REPLAY_HEADER,
+  replayHeader,
+  requestKeyOf,
+} from "../shared/idempotency.ts";
+import { keepReply } from "../shared/keep_reply.ts";
 import { parsePathId } from "../shared/paths.ts";
-import { COMMON_ERRORS, EMPTY_BODY_ERRORS, problems } from "../shared/problem_responses.ts";
+import {
+  COMMON_ERRORS,
+  EMPTY_BODY_ERRORS,
+  KEY_ERRORS,
+  problems,
+} from "../shared/problem_responses.ts";
 import { callerOf, type Router } from "../shared/router.ts";
 import { ENDPOINTS_WITH_SECRETS, TEST_RESULTS } from "./examples.ts";
 import { endpointId } from "./input.ts";
@@ -16,10 +30,16 @@ import { WebhookEndpointWithSecretSchema, WebhookTestResultSchema } from "./sche
 const common = {
   method: "post" as const,
   tags: ["Webhooks"],
-  request: { params: z.object({ pk: endpointId }) },
+  request: { params: z.object({ pk: endpointId }), headers: IdempotencyHeaders },
 };
 
-const errorResponses = problems("forbidden", "not_found", ...EMPTY_BODY_ERRORS, ...COMMON_ERRORS);
+const errorResponses = problems(
+  "forbidden",
+  "not_found",
+  ...EMPTY_BODY_ERRORS,
+  ...KEY_ERRORS,
+  ...COMMON_ERRORS,
+);
 
 const testWebhookEndpointRoute = createRoute({
   ...common,
@@ -34,6 +54,7 @@ const testWebhookEndpointRoute = createRoute({
   responses: {
     200: {
       description: "The result, successful or not",
+      headers: REPLAY_HEADER,
       content: { "application/json": { schema: WebhookTestResultSchema, examples: TEST_RESULTS } },
     },
     ...errorResponses,
@@ -47,12 +68,14 @@ const rotateWebhookSecretRoute = createRoute({
   summary: "Rotate the secret of a webhook endpoint",
   description:
     "Returns a new secret, which is shown only once. Use it if the old secret was lost or " +
-    "exposed. For 24 hours deliveries are signed with both secrets, so that you can update your " +
+    "exposed. Send an `Idempotency-Key`: if the response is lost, the same request with the same " +
+    "key returns the same secret. For 24 hours deliveries are signed with both secrets, so that you can update your " +
     "receiver; if you rotate again within 24 hours, the oldest of the three secrets stops " +
     "working immediately. No body is needed. Staff only; other callers get `forbidden`.",
   responses: {
     200: {
       description: "The endpoint, with its new secret",
+      headers: REPLAY_HEADER,
       content: {
         "application/json": {
           schema: WebhookEndpointWithSecretSchema,
@@ -64,14 +87,19 @@ const rotateWebhookSecretRoute = createRoute({
   },
 });
 
-export function addActions(router: Router, deps: WebhookDeps): void {
-  router.openapi(testWebhookEndpointRoute, async (c) => {
-    const id = parsePathId(c.req.valid("param").pk);
-    return c.json(await testWebhookEndpoint(deps, callerOf(c), id), 200);
-  });
+export function addActions(router: Router, deps: WebhookDeps & KeyDeps): void {
+  router.openapi(
+    testWebhookEndpointRoute,
+    keepReply(deps, async (c) => {
+      const id = parsePathId(c.req.valid("param").pk);
+      return c.json(await testWebhookEndpoint(deps, callerOf(c), id), 200);
+    }),
+  );
   router.openapi(rotateWebhookSecretRoute, async (c) => {
     const id = parsePathId(c.req.valid("param").pk);
-    const endpoint = await rotateWebhookSecret(deps, callerOf(c), id);
-    return c.json(endpoint, 200, { "Cache-Control": "no-store" });
+    const scope = scopeOf(rotateWebhookSecretRoute.path, id);
+    const requestKey = requestKeyOf(c.req.valid("header"), scope, null);
+    const { body, isReplayed } = await rotateWebhookSecret(deps, callerOf(c), id, { requestKey });
+    return c.json(body, 200, { "Cache-Control": "no-store", ...replayHeader(isReplayed) });
   });
 }

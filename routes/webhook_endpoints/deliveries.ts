@@ -1,6 +1,7 @@
 /** `/webhook-endpoints/{pk}/deliveries/`: lists and resends deliveries to an endpoint. */
 
 import { createRoute, z } from "@hono/zod-openapi";
+import type { KeyDeps } from "../../core/idempotency/keys.ts";
 import { oneOf } from "../../core/input_fields.ts";
 import {
   DELIVERY_STATUSES,
@@ -9,9 +10,16 @@ import {
 } from "../../core/webhooks/deliveries.ts";
 import type { WebhookDeps } from "../../core/webhooks/endpoints.ts";
 import { unsentExample } from "../../openapi/components.ts";
+import { IdempotencyHeaders, REPLAY_HEADER } from "../shared/idempotency.ts";
+import { keepReply } from "../shared/keep_reply.ts";
 import { linkHeader, NEXT_PAGE, paging } from "../shared/page.ts";
 import { basePathOf, parsePathId, pathId } from "../shared/paths.ts";
-import { COMMON_ERRORS, EMPTY_BODY_ERRORS, problems } from "../shared/problem_responses.ts";
+import {
+  COMMON_ERRORS,
+  EMPTY_BODY_ERRORS,
+  KEY_ERRORS,
+  problems,
+} from "../shared/problem_responses.ts";
 import { callerOf, type Router } from "../shared/router.ts";
 import { DELIVERIES, DELIVERY_PAGE } from "./examples.ts";
 import { endpointId } from "./input.ts";
@@ -65,17 +73,19 @@ const resendWebhookDeliveryRoute = createRoute({
   tags: ["Webhooks"],
   request: {
     params: z.object({ pk: endpointId, delivery_id: pathId("The delivery's `id`.") }),
+    headers: IdempotencyHeaders,
   },
   responses: {
     202: {
       description: "The pending delivery",
+      headers: REPLAY_HEADER,
       content: { "application/json": { schema: WebhookDeliverySchema, examples: DELIVERIES } },
     },
-    ...problems("forbidden", "not_found", ...EMPTY_BODY_ERRORS, ...COMMON_ERRORS),
+    ...problems("forbidden", "not_found", ...EMPTY_BODY_ERRORS, ...KEY_ERRORS, ...COMMON_ERRORS),
   },
 });
 
-export function addDeliveries(router: Router, deps: WebhookDeps): void {
+export function addDeliveries(router: Router, deps: WebhookDeps & KeyDeps): void {
   router.openapi(listWebhookDeliveriesRoute, async (c) => {
     const id = parsePathId(c.req.valid("param").pk);
     const { status, limit, cursor } = c.req.valid("query");
@@ -86,10 +96,13 @@ export function addDeliveries(router: Router, deps: WebhookDeps): void {
     const link = linkHeader(listPath, { status, limit }, next);
     return c.json(deliveries, 200, link);
   });
-  router.openapi(resendWebhookDeliveryRoute, async (c) => {
-    const { pk, delivery_id } = c.req.valid("param");
-    const [endpointId, eventId] = [parsePathId(pk), parsePathId(delivery_id)];
-    const delivery = await resendWebhookDelivery(deps, callerOf(c), endpointId, eventId);
-    return c.json(delivery, 202);
-  });
+  router.openapi(
+    resendWebhookDeliveryRoute,
+    keepReply(deps, async (c) => {
+      const { pk, delivery_id } = c.req.valid("param");
+      const [endpointId, eventId] = [parsePathId(pk), parsePathId(delivery_id)];
+      const delivery = await resendWebhookDelivery(deps, callerOf(c), endpointId, eventId);
+      return c.json(delivery, 202);
+    }),
+  );
 }

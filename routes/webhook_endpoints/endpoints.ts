@@ -1,6 +1,7 @@
 /** `/webhook-endpoints/`: lists, creates, reads, updates and deletes endpoints. */
 
 import { createRoute, z } from "@hono/zod-openapi";
+import type { KeyDeps } from "../../core/idempotency/keys.ts";
 import {
   createWebhookEndpoint,
   deleteWebhookEndpoint,
@@ -9,9 +10,22 @@ import {
   updateWebhookEndpoint,
   type WebhookDeps,
 } from "../../core/webhooks/endpoints.ts";
+import {
+  IdempotencyHeaders,
+  REPLAY_HEADER,
+  replayHeader,
+  requestKeyOf,
+} from "../shared/idempotency.ts";
+import { keepReply } from "../shared/keep_reply.ts";
 import { linkHeader, NEXT_PAGE, paging } from "../shared/page.ts";
 import { basePathOf, locationHeader, parsePathId } from "../shared/paths.ts";
-import { BODY_ERRORS, COMMON_ERRORS, problems } from "../shared/problem_responses.ts";
+import {
+  COMMON_ERRORS,
+  EMPTY_BODY_ERRORS,
+  KEY_ERRORS,
+  KEYED_BODY_ERRORS,
+  problems,
+} from "../shared/problem_responses.ts";
 import { callerOf, type Router } from "../shared/router.ts";
 import {
   CHANGED_ENDPOINTS,
@@ -72,11 +86,13 @@ const createWebhookEndpointRoute = createRoute({
     "nine times over three days. Events of the same resource are sent in order, but an event waits " +
     "at most five minutes for an earlier one: order them by `sequence`.\n\n" +
     "The response contains the endpoint's secret. It is shown only once: store it where your " +
-    "receiver can read it. If `url` is not `https://`, or points to a private network, the " +
+    "receiver can read it. If the response is lost, the same request with the same " +
+    "`Idempotency-Key` returns it again. If `url` is not `https://`, or points to a private network, the " +
     "error is `validation_error`, unless the setting `WEBHOOK_ALLOW_PRIVATE` is `true`. Staff " +
     "only; other callers get `forbidden`.",
   tags: ["Webhooks"],
   request: {
+    headers: IdempotencyHeaders,
     body: {
       required: true,
       content: {
@@ -87,7 +103,7 @@ const createWebhookEndpointRoute = createRoute({
   responses: {
     201: {
       description: "The endpoint, with its secret",
-      headers: locationHeader("endpoint", path),
+      headers: { ...locationHeader("endpoint", path), ...REPLAY_HEADER },
       content: {
         "application/json": {
           schema: WebhookEndpointWithSecretSchema,
@@ -98,7 +114,7 @@ const createWebhookEndpointRoute = createRoute({
         },
       },
     },
-    ...problems(...BODY_ERRORS, "forbidden", ...COMMON_ERRORS),
+    ...problems(...KEYED_BODY_ERRORS, "forbidden", ...COMMON_ERRORS),
   },
 });
 
@@ -129,6 +145,7 @@ const updateWebhookEndpointRoute = createRoute({
     "other callers get `forbidden`.",
   request: {
     params,
+    headers: IdempotencyHeaders,
     body: {
       required: true,
       content: {
@@ -139,11 +156,12 @@ const updateWebhookEndpointRoute = createRoute({
   responses: {
     200: {
       description: "The endpoint",
+      headers: REPLAY_HEADER,
       content: {
         "application/json": { schema: WebhookEndpointSchema, examples: CHANGED_ENDPOINTS },
       },
     },
-    ...problems(...BODY_ERRORS, "forbidden", "not_found", ...COMMON_ERRORS),
+    ...problems(...KEYED_BODY_ERRORS, "forbidden", "not_found", ...COMMON_ERRORS),
   },
 });
 
@@ -156,14 +174,14 @@ const deleteWebhookEndpointRoute = createRoute({
     "Deletes an endpoint and all its deliveries. To hold deliveries instead, disable the " +
     "endpoint. For an endpoint that is already deleted, the error is `not_found`. Staff only; " +
     "other callers get `forbidden`.",
-  request: { params },
+  request: { params, headers: IdempotencyHeaders },
   responses: {
-    204: { description: "The endpoint was deleted" },
-    ...problems("forbidden", "not_found", ...COMMON_ERRORS),
+    204: { description: "The endpoint was deleted", headers: REPLAY_HEADER },
+    ...problems("forbidden", "not_found", ...EMPTY_BODY_ERRORS, ...KEY_ERRORS, ...COMMON_ERRORS),
   },
 });
 
-export function addEndpoints(router: Router, deps: WebhookDeps): void {
+export function addEndpoints(router: Router, deps: WebhookDeps & KeyDeps): void {
   router.openapi(listRoute, async (c) => {
     const { limit, cursor } = c.req.valid("query");
     const options = { limit, before: cursor ?? null };
@@ -173,22 +191,31 @@ export function addEndpoints(router: Router, deps: WebhookDeps): void {
   router.openapi(createWebhookEndpointRoute, async (c) => {
     const { url, event_names = null, description = null, enabled = true } = c.req.valid("json");
     const input = { url, event_names, description, enabled };
-    const endpoint = await createWebhookEndpoint(deps, callerOf(c), input);
-    const Location = `${basePathOf(c, path)}${path}${endpoint.id}/`;
+    const requestKey = requestKeyOf(c.req.valid("header"), `POST ${path}`, input);
+    const caller = callerOf(c);
+    const { body, isReplayed } = await createWebhookEndpoint(deps, caller, input, { requestKey });
+    const Location = `${basePathOf(c, path)}${path}${body.id}/`;
+    const headers = { Location, ...replayHeader(isReplayed) };
     // The response contains a secret.
-    return c.json(endpoint, 201, { Location, "Cache-Control": "no-store" });
+    return c.json(body, 201, { ...headers, "Cache-Control": "no-store" });
   });
   router.openapi(readWebhookEndpointRoute, async (c) => {
     const id = parsePathId(c.req.valid("param").pk);
     return c.json(await readWebhookEndpoint(deps, callerOf(c), id), 200);
   });
-  router.openapi(updateWebhookEndpointRoute, async (c) => {
-    const id = parsePathId(c.req.valid("param").pk);
-    const changes = c.req.valid("json");
-    return c.json(await updateWebhookEndpoint(deps, callerOf(c), id, changes), 200);
-  });
-  router.openapi(deleteWebhookEndpointRoute, async (c) => {
-    await deleteWebhookEndpoint(deps, callerOf(c), parsePathId(c.req.valid("param").pk));
-    return c.body(null, 204);
-  });
+  router.openapi(
+    updateWebhookEndpointRoute,
+    keepReply(deps, async (c) => {
+      const id = parsePathId(c.req.valid("param").pk);
+      const changes = c.req.valid("json");
+      return c.json(await updateWebhookEndpoint(deps, callerOf(c), id, changes), 200);
+    }),
+  );
+  router.openapi(
+    deleteWebhookEndpointRoute,
+    keepReply(deps, async (c) => {
+      await deleteWebhookEndpoint(deps, callerOf(c), parsePathId(c.req.valid("param").pk));
+      return c.body(null, 204);
+    }),
+  );
 }

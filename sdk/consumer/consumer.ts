@@ -150,7 +150,7 @@ outcome.attempts = await Promise.all(
     status,
     await attempts(status, ({ payments }) => payments.get(chargedAfterLoss.id)),
     await attempts(status, ({ charges }) => charges.create(qris())),
-    await attempts(status, ({ jobs }) => jobs.retry(chargedAfterLoss.id)),
+    await attempts(status, ({ reports }) => reports.reconcile("order_id,amount\n1,1\n")),
   ]),
 );
 
@@ -158,7 +158,9 @@ outcome.attempts = await Promise.all(
 const unreachableClient = clientWithFetch(() =>
   Promise.reject(new TypeError("Connection refused"))
 );
-const retryError = await thrown(() => unreachableClient.gateway.jobs.retry(charged.id));
+const retryError = await thrown(() =>
+  unreachableClient.gateway.reports.reconcile("order_id,amount\n1,1\n")
+);
 const closedForAnHour = clientWithFetch(() => {
   const headers = { "Retry-After": "3600" };
   return Promise.resolve(new Response("Closed", { status: 503, headers }));

@@ -3,7 +3,13 @@
 import type { Client } from "#api/client";
 import { getJob, listJobs, retryJob } from "#api/sdk";
 import type { Job, ListJobsData } from "#api/types";
-import { type CallOptions, dataOf, toRequestOptions } from "./call.ts";
+import {
+  type CallOptions,
+  dataOf,
+  type KeyedOptions,
+  toRequestOptions,
+  withIdempotencyKey,
+} from "./call.ts";
 import { Pager } from "./pager.ts";
 import { type WaitOptions, waitUntil } from "./wait.ts";
 
@@ -37,9 +43,9 @@ export class Jobs {
   }
 
   /** Retries a failed job. Staff only. */
-  retry(id: string, options?: CallOptions): Promise<Job> {
+  retry(id: string, options?: KeyedOptions): Promise<Job> {
     return dataOf(
-      retryJob({ client: this.#client, path: { pk: id }, ...toRequestOptions(options) }),
+      retryJob({ client: this.#client, path: { pk: id }, ...withIdempotencyKey(options) }),
     );
   }
 }

@@ -3,7 +3,13 @@
 import type { Client } from "#api/client";
 import { createKey, deleteKey, listKeys } from "#api/sdk";
 import type { ApiKey, ApiKeyRequest, ApiKeyWithSecret, ListKeysData } from "#api/types";
-import { type CallOptions, dataOf, toRequestOptions } from "./call.ts";
+import {
+  type CallOptions,
+  dataOf,
+  type KeyedOptions,
+  toRequestOptions,
+  withIdempotencyKey,
+} from "./call.ts";
 import { Pager } from "./pager.ts";
 
 export class Keys {
@@ -14,8 +20,8 @@ export class Keys {
   }
 
   /** Creates a key for a user or a viewer. Only this result has the `key` itself. */
-  create(key: ApiKeyRequest, options?: CallOptions): Promise<ApiKeyWithSecret> {
-    return dataOf(createKey({ client: this.#client, body: key, ...toRequestOptions(options) }));
+  create(key: ApiKeyRequest, options?: KeyedOptions): Promise<ApiKeyWithSecret> {
+    return dataOf(createKey({ client: this.#client, body: key, ...withIdempotencyKey(options) }));
   }
 
   /** All keys, newest first, without their secrets. */
@@ -31,7 +37,7 @@ export class Keys {
   }
 
   /** Revokes a key. It stops working within 5 seconds. */
-  async revoke(prefix: string, options?: CallOptions): Promise<void> {
-    await deleteKey({ client: this.#client, path: { prefix }, ...toRequestOptions(options) });
+  async revoke(prefix: string, options?: KeyedOptions): Promise<void> {
+    await deleteKey({ client: this.#client, path: { prefix }, ...withIdempotencyKey(options) });
   }
 }

@@ -3,7 +3,13 @@
 import type { Client } from "#api/client";
 import { listNotifications, replayNotification } from "#api/sdk";
 import type { ListNotificationsData, Notification } from "#api/types";
-import { type CallOptions, dataOf, toRequestOptions } from "./call.ts";
+import {
+  type CallOptions,
+  dataOf,
+  type KeyedOptions,
+  toRequestOptions,
+  withIdempotencyKey,
+} from "./call.ts";
 import { type ListQuery, Pager } from "./pager.ts";
 
 export class Notifications {
@@ -29,9 +35,13 @@ export class Notifications {
   }
 
   /** Checks a notification with the gateway again, and applies the result. */
-  replay(id: string, options?: CallOptions): Promise<Notification> {
+  replay(id: string, options?: KeyedOptions): Promise<Notification> {
     return dataOf(
-      replayNotification({ client: this.#client, path: { pk: id }, ...toRequestOptions(options) }),
+      replayNotification({
+        client: this.#client,
+        path: { pk: id },
+        ...withIdempotencyKey(options),
+      }),
     );
   }
 }

@@ -26,7 +26,13 @@ import type {
   ReconciliationDifference,
   ReconciliationSummary,
 } from "#api/types";
-import { type CallOptions, dataOf, toRequestOptions } from "./call.ts";
+import {
+  type CallOptions,
+  dataOf,
+  type KeyedOptions,
+  toRequestOptions,
+  withIdempotencyKey,
+} from "./call.ts";
 import { Pager } from "./pager.ts";
 import { withResponseTimeout } from "./retry.ts";
 
@@ -160,14 +166,14 @@ export class Reports {
   resolveDifference(
     id: string,
     differenceId: number,
-    options?: CallOptions,
+    options?: KeyedOptions,
   ): Promise<ReconciliationDifference> {
     const path = { pk: id, difference_id: differenceId };
     return dataOf(
       resolveReconciliationDifference({
         client: this.#client,
         path,
-        ...toRequestOptions(options),
+        ...withIdempotencyKey(options),
       }),
     );
   }
@@ -176,14 +182,14 @@ export class Reports {
   reopenDifference(
     id: string,
     differenceId: number,
-    options?: CallOptions,
+    options?: KeyedOptions,
   ): Promise<ReconciliationDifference> {
     const path = { pk: id, difference_id: differenceId };
     return dataOf(
       reopenReconciliationDifference({
         client: this.#client,
         path,
-        ...toRequestOptions(options),
+        ...withIdempotencyKey(options),
       }),
     );
   }

@@ -22,7 +22,13 @@ import type {
   WebhookEndpointWithSecret,
   WebhookTestResult,
 } from "#api/types";
-import { type CallOptions, dataOf, toRequestOptions } from "./call.ts";
+import {
+  type CallOptions,
+  dataOf,
+  type KeyedOptions,
+  toRequestOptions,
+  withIdempotencyKey,
+} from "./call.ts";
 import { Pager } from "./pager.ts";
 
 export class WebhookEndpoints {
@@ -35,10 +41,14 @@ export class WebhookEndpoints {
   /** Creates an endpoint. The result has its `secret` for `verifyWebhook`, shown only once. */
   create(
     endpoint: WebhookEndpointRequest,
-    options?: CallOptions,
+    options?: KeyedOptions,
   ): Promise<WebhookEndpointWithSecret> {
     return dataOf(
-      createWebhookEndpoint({ client: this.#client, body: endpoint, ...toRequestOptions(options) }),
+      createWebhookEndpoint({
+        client: this.#client,
+        body: endpoint,
+        ...withIdempotencyKey(options),
+      }),
     );
   }
 
@@ -66,37 +76,45 @@ export class WebhookEndpoints {
   update(
     id: string,
     changes: WebhookEndpointUpdate,
-    options?: CallOptions,
+    options?: KeyedOptions,
   ): Promise<WebhookEndpoint> {
     return dataOf(
       updateWebhookEndpoint({
         client: this.#client,
         path: { pk: id },
         body: changes,
-        ...toRequestOptions(options),
+        ...withIdempotencyKey(options),
       }),
     );
   }
 
-  async delete(id: string, options?: CallOptions): Promise<void> {
+  async delete(id: string, options?: KeyedOptions): Promise<void> {
     await deleteWebhookEndpoint({
       client: this.#client,
       path: { pk: id },
-      ...toRequestOptions(options),
+      ...withIdempotencyKey(options),
     });
   }
 
   /** Sends a `webhook_endpoint_tested` event and returns the endpoint's response. */
-  test(id: string, options?: CallOptions): Promise<WebhookTestResult> {
+  test(id: string, options?: KeyedOptions): Promise<WebhookTestResult> {
     return dataOf(
-      testWebhookEndpoint({ client: this.#client, path: { pk: id }, ...toRequestOptions(options) }),
+      testWebhookEndpoint({
+        client: this.#client,
+        path: { pk: id },
+        ...withIdempotencyKey(options),
+      }),
     );
   }
 
   /** Creates a new secret. Deliveries are signed with both secrets for 24 hours. */
-  rotateSecret(id: string, options?: CallOptions): Promise<WebhookEndpointWithSecret> {
+  rotateSecret(id: string, options?: KeyedOptions): Promise<WebhookEndpointWithSecret> {
     return dataOf(
-      rotateWebhookSecret({ client: this.#client, path: { pk: id }, ...toRequestOptions(options) }),
+      rotateWebhookSecret({
+        client: this.#client,
+        path: { pk: id },
+        ...withIdempotencyKey(options),
+      }),
     );
   }
 
@@ -118,10 +136,10 @@ export class WebhookEndpoints {
   }
 
   /** Sends one delivery again. */
-  resend(id: string, deliveryId: string, options?: CallOptions): Promise<WebhookDelivery> {
+  resend(id: string, deliveryId: string, options?: KeyedOptions): Promise<WebhookDelivery> {
     const path = { pk: id, delivery_id: deliveryId };
     return dataOf(
-      resendWebhookDelivery({ client: this.#client, path, ...toRequestOptions(options) }),
+      resendWebhookDelivery({ client: this.#client, path, ...withIdempotencyKey(options) }),
     );
   }
 }

@@ -98,7 +98,7 @@ Deno.test("console keys: a form whose key was not stored can be sent again", asy
     transaction: (work, name) =>
       database.transaction(async (sql) => {
         const result = await work(sql);
-        if (isBroken && name === "create key once") throw new Error("broken before the commit");
+        if (isBroken && name === "create key") throw new Error("broken before the commit");
         return result;
       }, name),
   }));

@@ -88,11 +88,14 @@ Deno.test("migrate: databases with either text of 0036_subscribers end with the 
     );
   const first = await createDatabase({ template: null });
   await migrate(first, migrations);
-  const [{ checksum }] = await runSql(
+  const [stored] = await runSql(
     first,
     "select checksum from gateway.migrations where name = '0036_subscribers'",
-  ) as [{ checksum: string }];
-  assert.equal(checksum, "5f43ed5270e81b1bd35c0cbd1ef69c24d1f0bd02a8c67dc511bbbd29f53eab07");
+  );
+  assert.equal(
+    stored!.checksum,
+    "5f43ed5270e81b1bd35c0cbd1ef69c24d1f0bd02a8c67dc511bbbd29f53eab07",
+  );
 
   const second = await createDatabase({ template: null });
   const edited = {

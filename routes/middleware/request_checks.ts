@@ -1,32 +1,50 @@
 /**
- * Rejects query parameters that a route does not have, and repeated ones that take a single value.
+ * Rejects query parameters that a route does not have, repeated ones that take a single value, and
+ * an `Idempotency-Key` that the route would ignore.
  */
 
 import { z } from "@hono/zod-openapi";
-import type { FieldError } from "../../core/errors.ts";
+import { type FieldError, invalidField, type ServiceError } from "../../core/errors.ts";
 import { describeUnknown, MAX_UNKNOWN } from "../../core/input_fields.ts";
 import { type Router, shorten, validationError } from "../shared/router.ts";
 
-/** Throws a validation error if the query of a URL is invalid. */
-export type CheckQuery = (url: string) => void;
+/** Throws a validation error if the query or the `Idempotency-Key` of a request is invalid. */
+export type CheckRequest = (request: Request) => void;
+
+type CheckQuery = (url: string) => void;
 
 /** The checks of a router's routes, by method and path: `get /payments/`. */
-export function createQueryChecks(router: Router): Map<string, CheckQuery> {
-  const checks = new Map<string, CheckQuery>();
+export function createRequestChecks(router: Router): Map<string, CheckRequest> {
+  const checks = new Map<string, CheckRequest>();
   for (const definition of router.openAPIRegistry.definitions) {
     if (definition.type !== "route") continue;
     const { method, path, request } = definition.route;
-    const query = request?.query as z.ZodObject | undefined;
-    checks.set(routeName(method, path.replaceAll(/\{(\w+)\}/g, ":$1")), createCheck(query));
+    const checkQuery = createQueryCheck(request?.query as z.ZodObject | undefined);
+    const headers = request?.headers as z.ZodObject | undefined;
+    const takesKey = method === "get" || IDEMPOTENCY_KEY in (headers?.shape ?? {});
+    checks.set(routeName(method, path.replaceAll(/\{(\w+)\}/g, ":$1")), (request) => {
+      checkQuery(request.url);
+      if (!takesKey && request.headers.has(IDEMPOTENCY_KEY)) throw keyNotTaken();
+    });
   }
   return checks;
+}
+
+const IDEMPOTENCY_KEY = "Idempotency-Key";
+
+/** A caller that sends a key expects that a repeated request has no second effect. */
+function keyNotTaken(): ServiceError {
+  return invalidField(
+    IDEMPOTENCY_KEY,
+    "is not supported by this operation; send the request without it",
+  );
 }
 
 export function routeName(method: string, path: string): string {
   return `${method.toLowerCase()} ${path}`;
 }
 
-function createCheck(query: z.ZodObject | undefined): CheckQuery {
+function createQueryCheck(query: z.ZodObject | undefined): CheckQuery {
   const shape = query?.shape ?? {};
   const known = Object.keys(shape);
   const repeatable = new Set(known.filter((name) => isList(shape[name]!)));

@@ -1,0 +1,58 @@
+/** `changeOnce`: a change of the database that runs once for each idempotency key. */
+
+import type { Sql } from "../../db/database.ts";
+import { claimKey, endKey } from "../../db/idempotency_keys.ts";
+import type { Caller } from "../auth/caller.ts";
+import { newId } from "../ids.ts";
+import {
+  findUsedKey,
+  type KeyDeps,
+  newKeyClaim,
+  oldestValidKey,
+  requestInProgress,
+  type RequestKey,
+  requireSameRequest,
+} from "./keys.ts";
+import { replay, type Reply } from "./reply.ts";
+
+export type OnceDeps = Pick<KeyDeps, "database" | "clock" | "keep">;
+
+export interface Change<T> {
+  result: T;
+  /** What a repeated request gets. It must contain no secret in clear text. */
+  reply: Reply;
+}
+
+export type ChangedOnce<T> = { result: T } | { replayed: object };
+
+/**
+ * Makes the change and stores the key and the reply in one transaction, so that a crash cannot
+ * separate them. A repeated request returns the stored body, or throws the stored problem. Without
+ * a key, every request makes the change.
+ */
+export async function changeOnce<T>(
+  deps: OnceDeps,
+  caller: Caller,
+  requestKey: RequestKey | null,
+  change: (sql: Sql) => Promise<Change<T>>,
+  name: string,
+): Promise<ChangedOnce<T>> {
+  if (!requestKey) return { result: (await deps.database.transaction(change, name)).result };
+  const now = new Date(deps.clock());
+  // The claim is visible only after the commit, together with the reply, so no lease has to be
+  // held. A concurrent request with the same Idempotency-Key waits for the commit.
+  const claim = newKeyClaim(requestKey, caller, newId(now), { now, holder: null });
+  const changed = await deps.database.transaction(async (sql) => {
+    if (!await claimKey(sql, claim, oldestValidKey(deps, now))) return null;
+    const changed = await change(sql);
+    await endKey(sql, claim, changed.reply, now);
+    return changed;
+  }, name);
+  if (changed) return { result: changed.result };
+
+  const known = await findUsedKey(deps, caller, requestKey);
+  // It was pruned meanwhile. A retry finds it unused.
+  if (!known) throw requestInProgress(now, now);
+  requireSameRequest(known, requestKey);
+  return { replayed: replay(known.reply) };
+}
