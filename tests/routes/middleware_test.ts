@@ -143,6 +143,29 @@ Deno.test("middleware: a body that is not declared as JSON gets 415", async () =
   }
 });
 
+Deno.test("middleware: DELETE accepts a Content-Type without a body, and rejects a body as documented", async () => {
+  await using app = await openApp({ databaseUrl });
+  await using server = serveApp(app);
+  const staff = await app.createKey({ isStaff: true });
+  const remove = async (path: string, type: string, body?: string) =>
+    await callService(server.url + path, {
+      method: "DELETE",
+      headers: { Authorization: `Bearer ${staff}`, "Content-Type": type },
+      body,
+    });
+  for (const type of ["text/plain", "application/x-www-form-urlencoded", "application/json"]) {
+    const prefix = (await app.createKey({ userId: `user of ${type}` })).slice(0, 11);
+    const response = await remove(`/keys/${prefix}/`, type);
+    assert.equal(response.status, 204, await response.text());
+  }
+  const large = JSON.stringify({ name: "x".repeat(256 * 1024) });
+  for (const path of ["/keys/gk_aaaaaaaa/", `/webhook-endpoints/${crypto.randomUUID()}/`]) {
+    await assertProblem(await remove(path, "text/plain"), 404, "not_found");
+    await assertProblem(await remove(path, "text/plain", "x"), 415, "unsupported_media_type");
+    await assertProblem(await remove(path, "application/json", large), 413, "payload_too_large");
+  }
+});
+
 Deno.test("middleware: a body that is not JSON gets malformed_json", async () => {
   await using echo = await openEcho();
   for (const body of ["{", "", "name=ada", "{'name': 'ada'}", "\u0000", "[".repeat(9_000)]) {
