@@ -11,10 +11,15 @@ export interface ApiKey {
   is_viewer: boolean;
   is_development: boolean;
   name: string | null;
+  /** What the order ids of callers with this key begin with; null: no prefix. */
+  order_prefix: string | null;
   created_at: Date;
   last_used_at: Date | null;
   revoked_at: Date | null;
 }
+
+/** Limits of `order_prefix`, in characters. */
+export const ORDER_PREFIX_LENGTH = { min: 3, max: 9 };
 
 const COLUMNS = [
   "prefix",
@@ -23,6 +28,7 @@ const COLUMNS = [
   "is_viewer",
   "is_development",
   "name",
+  "order_prefix",
   "created_at",
   "last_used_at",
   "revoked_at",
@@ -36,6 +42,7 @@ export interface NewApiKey {
   is_viewer: boolean;
   is_development: boolean;
   name: string | null;
+  order_prefix: string | null;
 }
 
 /**
@@ -85,6 +92,24 @@ export async function ensureApiKey(sql: Sql, key: NewApiKey): Promise<ApiKey> {
     on conflict (hash) do update set hash = excluded.hash
     returning ${sql(COLUMNS)}`;
   return row;
+}
+
+/**
+ * Whether the user may have keys with this prefix: false if it begins like the prefix of another
+ * user, or the other way round. Runs in the transaction that inserts the key, one at a time.
+ */
+export async function canReservePrefix(
+  sql: Sql,
+  userId: string,
+  orderPrefix: string,
+): Promise<boolean> {
+  await sql`select pg_advisory_xact_lock(hashtextextended('gateway.order_prefixes', 0))`;
+  const [other] = await sql`
+    select from gateway.api_keys
+    where revoked_at is null and user_id <> ${userId}
+      and (starts_with(order_prefix, ${orderPrefix}) or starts_with(${orderPrefix}, order_prefix))
+    limit 1`;
+  return other === undefined;
 }
 
 export async function listApiKeys(sql: Sql): Promise<ApiKey[]> {

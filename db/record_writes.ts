@@ -1,5 +1,6 @@
 /** Inserts and updates records, each in one statement with its items, key and side effects. */
 
+import { ORDER_PREFIX_LENGTH } from "./api_keys.ts";
 import type { Batched } from "./batched.ts";
 import type { Sql } from "./database.ts";
 import { type ClaimedKey, claimKeysSql, type KeyId, nameOf } from "./idempotency_keys.ts";
@@ -132,15 +133,27 @@ function reserveOrdersSql(isClaimed: string): string {
         -- The gateway accepts either id in its paths: an order id must not equal a transaction id.
         and not exists (
           select from gateway.payments known where known.transaction_id = new_record.order_id)
+        and not exists (
+          select from gateway.api_keys other
+          where other.order_prefix = any(array[${prefixesSql("new_record.order_id")}])
+            and other.user_id <> new_record.user_id and other.revoked_at is null)
       order by order_id
-      -- Only a failed record frees its order id, and only for the same user.
+      -- Only a failed record frees its order id, and only for the same user. The record's user is
+      -- compared, not that of the order id, so that a stranger's id takes as long as one's own.
       on conflict (order_id) do update set holder_id = excluded.holder_id
-      where taken.user_id = excluded.user_id and (
-        exists (select from gateway.payments payment
-          where payment.id = taken.holder_id and payment.transaction_status = 'failure')
+      where exists (select from gateway.payments payment
+          where payment.id = taken.holder_id and payment.user_id = excluded.user_id
+            and payment.transaction_status = 'failure')
         or exists (select from gateway.invoices invoice
-          where invoice.id = taken.holder_id and invoice.status = 'failed'))
+          where invoice.id = taken.holder_id and invoice.user_id = excluded.user_id
+            and invoice.status = 'failed')
       returning holder_id`;
+}
+
+/** The beginnings of an order id that can be the prefix of a user. */
+function prefixesSql(orderId: string): string {
+  const { min, max } = ORDER_PREFIX_LENGTH;
+  return Array.from({ length: max - min + 1 }, (_, i) => `left(${orderId}, ${min + i})`).join(", ");
 }
 
 function insertItemsSql<R>(

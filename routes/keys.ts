@@ -4,10 +4,11 @@ import { Buffer } from "node:buffer";
 import { createRoute, z } from "@hono/zod-openapi";
 import { isPrintableText } from "../core/auth/caller.ts";
 import { type KeyDeps as ApiKeyDeps, listKeys, revokeKey } from "../core/auth/manage_keys.ts";
+import { ORDER_PREFIX, ORDER_PREFIX_RULE } from "../core/auth/order_prefix.ts";
 import { ServiceError } from "../core/errors.ts";
 import { createApiKeyOnce } from "../core/idempotency/create_api_key_once.ts";
 import type { KeyDeps } from "../core/idempotency/keys.ts";
-import { object, omitNulls, oneOf, optionalIfEmpty, text } from "../core/input_fields.ts";
+import { object, omitNulls, oneOf, optionalIfEmpty, text, textLike } from "../core/input_fields.ts";
 import { type Examples, nullableText, timestamp } from "../core/response_fields.ts";
 import { unsentExample } from "../openapi/components.ts";
 import { RoleSchema } from "./schemas/role.ts";
@@ -45,6 +46,10 @@ export const KeySchema = z.object({
     description: "Your own name for the key.",
     example: "web shop, 2027",
   }),
+  order_prefix: nullableText.openapi({
+    description: "What the user's order ids must begin with; null if the key has no prefix.",
+    example: null,
+  }),
   created_at: timestamp("When it was created."),
   last_used_at: timestamp("When it was last used, accurate to a minute; null if never.").nullable(),
   revoked_at: timestamp("When it was revoked; null if it is valid.").nullable()
@@ -77,7 +82,17 @@ export const KeyInputSchema = omitNulls(object({
     description: "Your own name for the key, such as the program that uses it.",
     example: "web shop, 2027",
   }),
-})).openapi("ApiKeyRequest", { description: "An API key to create." });
+  order_prefix: optionalIfEmpty(textLike(9, ORDER_PREFIX, ORDER_PREFIX_RULE)).openapi({
+    description: "What the order ids of this user begin with. Requests with the key must send " +
+      "order ids that begin with it, and generated order ids do. While the key is valid, no other " +
+      "user can use such order ids. Only for the role `user`; give all keys of a user the same " +
+      "prefix.",
+    example: "shop-",
+  }),
+})).refine(
+  ({ role, order_prefix }) => role === "user" || order_prefix === undefined,
+  { path: ["order_prefix"], message: "is only for the role user; remove it" },
+).openapi("ApiKeyRequest", { description: "An API key to create." });
 
 const SHOP_KEY: z.output<typeof KeySchema> = {
   prefix: "gk_q83vEjRW",
@@ -85,6 +100,7 @@ const SHOP_KEY: z.output<typeof KeySchema> = {
   role: "user",
   is_development: false,
   name: "web shop, 2027",
+  order_prefix: null,
   created_at: "2026-03-05T04:12:09.114Z",
   last_used_at: null,
   revoked_at: null,
@@ -111,6 +127,10 @@ const KEY_PAGE = {
 const KEY_REQUESTS = {
   user: { summary: "For a shop", value: { user_id: "shop", name: "web shop, 2027" } },
   viewer: { summary: "For an auditor", value: { user_id: "audit", role: "viewer" } },
+  prefix: {
+    summary: "For a shop with its own order ids",
+    value: { user_id: "tea-shop", order_prefix: "tea-" },
+  },
 } satisfies Examples<z.input<typeof KeyInputSchema>>;
 
 const CREATED_KEYS = {
@@ -124,6 +144,17 @@ const CREATED_KEYS = {
       role: "viewer",
       name: null,
       key: "gk_Zx0aT7bL…",
+    },
+  },
+  prefix: {
+    summary: "For a shop with its own order ids",
+    value: {
+      ...SHOP_KEY,
+      prefix: "gk_m3VbY0Qc",
+      user_id: "tea-shop",
+      name: null,
+      order_prefix: "tea-",
+      key: "gk_m3VbY0Qc…",
     },
   },
 } satisfies Examples<z.output<typeof KeyWithSecretSchema>>;
@@ -230,8 +261,8 @@ export function createKeyRoutes(deps: ApiKeyDeps & KeyDeps): Router {
     return c.json(keys, 200, link);
   });
   router.openapi(createKeyRoute, async (c) => {
-    const { user_id, role, name = null } = c.req.valid("json");
-    const input = { user_id, role, name };
+    const { name = null, order_prefix = null, ...owner } = c.req.valid("json");
+    const input = { ...owner, name, order_prefix };
     const requestKey = requestKeyOf(c.req.valid("header"), `POST ${path}`, input);
     const created = await createApiKeyOnce(deps, callerOf(c), input, requestKey);
     c.env.resourceId = created.prefix;

@@ -88,10 +88,11 @@ interface KeyForm {
   user_id: string;
   role: string;
   name: string;
+  order_prefix: string;
 }
 
 function newForm(): KeyForm {
-  return { key: crypto.randomUUID(), user_id: "", role: "user", name: "" };
+  return { key: crypto.randomUUID(), user_id: "", role: "user", name: "", order_prefix: "" };
 }
 
 function readForm(sent: Form): KeyForm {
@@ -101,17 +102,20 @@ function readForm(sent: Form): KeyForm {
     user_id: textOf("user_id"),
     role: textOf("role"),
     name: textOf("name"),
+    order_prefix: textOf("order_prefix"),
   };
 }
 
-function parseInput({ user_id, role, name }: KeyForm): NewKeyInput {
-  const parsed = KeyInputSchema.safeParse({ user_id, role, name });
+function parseInput({ key: _, ...fields }: KeyForm): NewKeyInput {
+  const parsed = KeyInputSchema.safeParse(fields);
   if (!parsed.success) throw validationError(issuesOf(parsed.error));
-  return { ...parsed.data, name: parsed.data.name ?? null };
+  const { name = null, order_prefix = null, ...owner } = parsed.data;
+  return { ...owner, name, order_prefix };
 }
 
 function labelsOf({ words }: SignedInView) {
-  return { user_id: words.user, role: words.role, name: words.name };
+  const { user, role, name, keysPage } = words;
+  return { user_id: user, role, name, order_prefix: keysPage.orderPrefix };
 }
 
 interface KeysProps {
@@ -131,6 +135,7 @@ const KeysPage: FC<KeysProps> = ({ view, keys, next, form, message, error }) => 
     key.user_id,
     key.role === "user" ? words.userRole : words.roles[key.role],
     key.name ?? "",
+    key.order_prefix && <code>{key.order_prefix}</code>,
     <Time view={view} at={key.created_at} />,
     key.last_used_at ? <Time view={view} at={key.last_used_at} /> : words.never,
     key.revoked_at
@@ -144,7 +149,16 @@ const KeysPage: FC<KeysProps> = ({ view, keys, next, form, message, error }) => 
       view={view}
       title={words.keys}
       path={PATH}
-      columns={[words.key, words.user, words.role, words.name, words.created, words.lastUsed, ""]}
+      columns={[
+        words.key,
+        words.user,
+        words.role,
+        words.name,
+        words.keysPage.orderPrefix,
+        words.created,
+        words.lastUsed,
+        "",
+      ]}
       rows={rows}
       next={next && encodeCursor(next)}
       message={message}
@@ -175,6 +189,10 @@ const NewKey: FC<{ view: SignedInView; form: KeyForm }> = ({ view, form }) => {
       <div>
         <label for="name">{words.name}</label>
         <input id="name" name="name" maxlength={255} value={form.name} />
+      </div>
+      <div>
+        <label for="order_prefix">{words.keysPage.orderPrefix}</label>
+        <input id="order_prefix" name="order_prefix" maxlength={9} value={form.order_prefix} />
       </div>
       <button type="submit">{words.createKey}</button>
     </form>

@@ -1,6 +1,8 @@
 /** The texts of the page of API keys. */
 
 export interface KeysWords {
+  /** What the user's order ids begin with. */
+  orderPrefix: string;
   /** The title of the page after a form that was sent before. */
   alreadyCreated: string;
   /** The key that this form has created, without its secret part. */
@@ -11,6 +13,7 @@ export interface KeysWords {
 }
 
 export const KEYS_IN_ENGLISH: KeysWords = {
+  orderPrefix: "Order id prefix",
   alreadyCreated: "This key was already created",
   created: (prefix) =>
     `This form was sent before and created the key ${prefix}…. No second key was created.`,
@@ -24,6 +27,7 @@ export const KEYS_IN_ENGLISH: KeysWords = {
 };
 
 export const KEYS_IN_INDONESIAN: KeysWords = {
+  orderPrefix: "Awalan ID pesanan",
   alreadyCreated: "Key ini sudah dibuat",
   created: (prefix) =>
     `Formulir ini sudah pernah dikirim dan telah membuat key ${prefix}…. Key kedua tidak dibuat.`,

@@ -2,24 +2,21 @@
 
 import { Buffer } from "node:buffer";
 import { setTimeout as delay } from "node:timers/promises";
-import {
-  type ApiKey,
-  ensureApiKey,
-  findApiKey,
-  findApiKeys,
-  useApiKey,
-} from "../../db/api_keys.ts";
+import { type ApiKey, findApiKey, findApiKeys, useApiKey } from "../../db/api_keys.ts";
 import { type Database, meansNoWrites } from "../../db/database.ts";
 import { displayPrefix, generateApiKey, hashApiKey } from "../api_key.ts";
 import type { Clock } from "../clock.ts";
 import { ServiceError } from "../errors.ts";
 import type { Caller } from "./caller.ts";
+import { storeApiKey } from "./order_prefix.ts";
 
 export interface KeyOwner {
   userId: string;
   isStaff: boolean;
   isViewer?: boolean;
   name: string | null;
+  /** Only for users. */
+  orderPrefix?: string | null;
   isDevelopment?: boolean;
 }
 
@@ -40,8 +37,8 @@ export async function ensureKey(
   owner: KeyOwner,
 ): Promise<boolean> {
   const { isStaff, isViewer = false, isDevelopment = false } = owner;
-  const stored = await database.query((sql) =>
-    ensureApiKey(sql, {
+  const stored = await database.transaction((sql) =>
+    storeApiKey(sql, {
       hash: hashApiKey(key),
       prefix: displayPrefix(key),
       user_id: owner.userId,
@@ -49,6 +46,7 @@ export async function ensureKey(
       is_viewer: isViewer,
       is_development: isDevelopment,
       name: owner.name,
+      order_prefix: owner.orderPrefix ?? null,
     })
   );
   return stored.revoked_at === null && stored.is_staff === isStaff &&
@@ -142,6 +140,7 @@ export function createApiKeyVerifier(options: ApiKeyVerifierOptions) {
       isViewer: row.is_viewer,
       credential: "api_key",
       keyPrefix: row.prefix,
+      ...row.order_prefix !== null && { orderPrefix: row.order_prefix },
     };
     if (cache.size >= CACHE_SIZE) cache.clear();
     cache.set(key, { caller, until });

@@ -19,6 +19,8 @@ export interface Caller {
   credential: "api_key" | "jwt";
   /** The part of the API key that may be shown; null with a JWT. */
   keyPrefix: string | null;
+  /** What the caller's order ids begin with; absent: no prefix. */
+  orderPrefix?: string;
   /** When the JWT or console session expires, in milliseconds; absent if an API key was sent. */
   expiresAt?: number;
   /** The console session; absent if the caller sent an API key or a JWT. */

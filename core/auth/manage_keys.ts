@@ -26,6 +26,7 @@ export function viewKey(key: ApiKey) {
     role: roleOf({ isStaff: key.is_staff, isViewer: key.is_viewer }),
     is_development: key.is_development,
     name: key.name,
+    order_prefix: key.order_prefix,
     created_at: key.created_at.toISOString(),
     last_used_at: key.last_used_at?.toISOString() ?? null,
     revoked_at: key.revoked_at?.toISOString() ?? null,
@@ -57,11 +58,13 @@ export interface NewKeyInput {
   /** Not `staff`: the API cannot create staff keys, but the command `keys create` can. */
   role: Exclude<Role, "staff">;
   name: string | null;
+  /** Only for the role `user`. */
+  order_prefix: string | null;
 }
 
 /** A new key, and what is stored of it. */
 export function newKeyRow(
-  { user_id, role, name }: NewKeyInput,
+  { user_id, role, name, order_prefix }: NewKeyInput,
 ): { key: string; row: NewApiKey } {
   const key = generateApiKey();
   const row = {
@@ -72,6 +75,7 @@ export function newKeyRow(
     is_viewer: role === "viewer",
     is_development: false,
     name,
+    order_prefix,
   };
   return { key, row };
 }

@@ -1,8 +1,9 @@
 /** `createApiKeyOnce`: a request that is sent twice creates one API key. */
 
-import { type ApiKey, ensureApiKey } from "../../db/api_keys.ts";
+import type { ApiKey } from "../../db/api_keys.ts";
 import { type Caller, requireStaff } from "../auth/caller.ts";
 import { type KeyView, type NewKeyInput, newKeyRow, viewKey } from "../auth/manage_keys.ts";
+import { storeApiKey } from "../auth/order_prefix.ts";
 import { ServiceError } from "../errors.ts";
 import { changeOnce, type OnceDeps } from "./change_once.ts";
 import type { RequestKey } from "./keys.ts";
@@ -22,7 +23,7 @@ export async function createApiKeyOnce(
   requireStaff(caller);
   const { key, row } = newKeyRow(input);
   const changed = await changeOnce(deps, caller, requestKey, async (sql) => {
-    const result = await ensureApiKey(sql, row);
+    const result = await storeApiKey(sql, row);
     return { result, reply: replyFor(alreadyCreated(result))! };
   }, "create key");
   if ("result" in changed) return { ...viewKey(changed.result), key };

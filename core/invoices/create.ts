@@ -4,6 +4,7 @@ import { v7 as uuidv7 } from "uuid";
 import { codeOf, constraintOf, UNIQUE_VIOLATION } from "../../db/database.ts";
 import { type GatewayInvoice, INVOICE_NUMBER_INDEX } from "../../db/invoices.ts";
 import type { Caller } from "../auth/caller.ts";
+import { requireOrderPrefix } from "../auth/order_prefix.ts";
 import { invalidField } from "../errors.ts";
 import { GatewayError } from "../gateway/errors.ts";
 import type { GatewayResponse, Invoice } from "../gateway/responses.ts";
@@ -46,6 +47,7 @@ export async function createInvoice(
   requestKey: RequestKey | null,
 ): Promise<RequestResult<InvoiceView>> {
   const deps = actAs(service, caller);
+  requireOrderPrefix(caller, input);
   await requireDueDate(deps, caller, input, requestKey);
   await requireGateway(deps, caller, requestKey);
   const claim = await claimInvoice(deps, caller, input, requestKey);
@@ -100,7 +102,7 @@ async function claimInvoice(
     const order_id = input.order_id ?? earlierRecord?.order_id;
     const invoice_number = input.invoice_number ?? earlierRecord?.invoice_number;
     const now = new Date(deps.clock());
-    const record = newInvoice({ ...input, order_id, invoice_number }, caller.userId, now);
+    const record = newInvoice({ ...input, order_id, invoice_number }, caller, now);
     try {
       const insert: RecordCreation<GatewayInvoice> = { caller, requestKey, record, replaces };
       const inserted: Insertion<GatewayInvoice, InvoiceView> = await insertRecord(
@@ -173,13 +175,17 @@ export async function sendInvoice(
   return (await applyReport(deps, invoice, report)).invoice;
 }
 
-export function newInvoice(input: InvoiceInput, userId: string, now: Date): GatewayInvoice {
+export function newInvoice(
+  input: InvoiceInput,
+  { userId, orderPrefix }: Pick<Caller, "userId" | "orderPrefix">,
+  now: Date,
+): GatewayInvoice {
   const id = newId(now);
   return {
     id,
     user_id: userId,
     invoice_number: input.invoice_number ?? generateNumber(now),
-    order_id: input.order_id ?? generateOrderId(id),
+    order_id: input.order_id ?? generateOrderId(id, orderPrefix),
     gateway_invoice_id: null,
     status: "pending",
     customer_name: input.customer_name,
@@ -219,8 +225,10 @@ export function newInvoice(input: InvoiceInput, userId: string, now: Date): Gate
  * The gateway allows 36 characters. The id ends in a letter: a notification signs the order id and
  * the status code as one text, and after digits it would not be clear where the order id ends.
  */
-function generateOrderId(id: string): string {
-  return `${id.replaceAll("-", "")}-i`;
+function generateOrderId(id: string, orderPrefix?: string): string {
+  const digits = id.replaceAll("-", "");
+  // With a prefix, the 32 hexadecimal digits would be too long; in base 36, they are at most 25.
+  return orderPrefix ? `${orderPrefix}${BigInt(`0x${digits}`).toString(36)}-i` : `${digits}-i`;
 }
 
 /** Letters and digits that are not mistaken for each other. */

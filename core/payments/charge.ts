@@ -3,6 +3,7 @@
 import { listUnansweredOfOrder } from "../../db/payment_statements.ts";
 import type { GatewayPayment } from "../../db/payments.ts";
 import type { Caller } from "../auth/caller.ts";
+import { requireOrderPrefix } from "../auth/order_prefix.ts";
 import { ServiceError } from "../errors.ts";
 import {
   GatewayDuplicateOrderError,
@@ -79,6 +80,7 @@ async function makeCharge(
   requestKey: RequestKey | null,
 ): Promise<RequestResult<PaymentView>> {
   const startedAt = performance.now();
+  requireOrderPrefix(caller, input);
   await requireGateway(deps, caller, requestKey);
   const claim = await claimCharge(deps, caller, input, requestKey);
   if (claim.kind === "replay") return { body: claim.body, isReplayed: true };
@@ -132,7 +134,8 @@ async function claimCharge(
     // A payment that replaces an earlier one keeps its order id. The gateway accepts only one
     // charge for each order id, so it cannot charge twice if the earlier request still arrives.
     const order_id: string | undefined = input.order_id ?? replaces?.record?.order_id;
-    const record = newPayment({ ...input, order_id }, caller.userId, new Date(deps.clock()));
+    const now = new Date(deps.clock());
+    const record = newPayment({ ...input, order_id }, caller.userId, now, caller.orderPrefix);
     const insert: RecordCreation<GatewayPayment> = { caller, requestKey, record, replaces };
     const inserted = await insertRecord(deps, paymentKind, insert);
     if (inserted.kind === "new") return { kind: "new", payment: record, request: inserted.request };

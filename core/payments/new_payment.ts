@@ -29,7 +29,12 @@ export interface NewPayment {
   custom_fields?: string[];
 }
 
-export function newPayment(input: NewPayment, userId: string | null, now: Date): GatewayPayment {
+export function newPayment(
+  input: NewPayment,
+  userId: string | null,
+  now: Date,
+  orderPrefix = "",
+): GatewayPayment {
   const id = newId(now);
   const customer = input.customer_details;
   const [custom_field1 = null, custom_field2 = null, custom_field3 = null] = input.custom_fields ??
@@ -38,7 +43,7 @@ export function newPayment(input: NewPayment, userId: string | null, now: Date):
     ...DEFAULTS,
     id,
     user_id: userId,
-    order_id: input.order_id ?? generateOrderId(id),
+    order_id: input.order_id ?? orderPrefix + generateOrderId(id),
     payment_type: input.payment_type,
     bank: input.bank ?? null,
     store: input.store ?? null,

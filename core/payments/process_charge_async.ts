@@ -2,6 +2,7 @@
 
 import type { GatewayJob } from "../../db/jobs.ts";
 import type { Caller } from "../auth/caller.ts";
+import { requireOrderPrefix } from "../auth/order_prefix.ts";
 import type { RequestResult } from "../idempotency/keys.ts";
 import {
   acceptAsyncRequest,
@@ -35,6 +36,7 @@ export async function enqueueCharge(
   input: ChargeInput,
   request: Pick<AsyncRequest, "key" | "scope" | "bodyHash">,
 ): Promise<RequestResult<JobView>> {
+  requireOrderPrefix(caller, input);
   const job = { ...request, task: PROCESS_CHARGE_ASYNC };
   if (input.payment_type !== "credit_card") {
     return await acceptAsyncRequest(deps, caller, { ...job, input });

@@ -84,6 +84,17 @@ Deno.test("keys command: --viewer creates a viewer key, and the list shows the r
   assert.deepEqual([caller.user_id, caller.is_staff, caller.role], ["audit", false, "viewer"]);
 });
 
+Deno.test("keys command: --order-prefix reserves order ids for a user, and the list shows it", async () => {
+  const settings = { DATABASE_URL: await createDatabase(), GATEWAY_SERVER_KEY: "Mid-server-x" };
+  const createFor = (user: string) =>
+    runKeys(settings, "create", "--user", user, "--order-prefix", "shop-");
+  const { stdout: key } = await createFor("shop");
+  assert.equal(rowOf((await runKeys(settings, "list")).stdout, key)["ORDER PREFIX"], "shop-");
+  const refused = await createFor("other");
+  assert.deepEqual([refused.code, refused.stdout], [1, ""]);
+  assert.match(refused.stderr, /overlaps with the prefix of another user/);
+});
+
 /** Runs the command in this process, which takes far less time. */
 async function assertFails(args: string[], message: RegExp): Promise<void> {
   const readConfig = () => assert.fail("the settings are not needed");
@@ -107,6 +118,9 @@ Deno.test("keys command: prints one line or the usage for wrong arguments, with 
   assert.deepEqual([usage.code, usage.stdout], [1, ""]);
   assert.match(usage.stderr, /^Usage:/);
   for (const args of invalidArguments) await assertFails(args, /^Usage:/);
+  const withPrefix = ["create", "--user", "a", "--order-prefix"];
+  await assertFails([...withPrefix, "0ab"], /^--order-prefix must .* begin with a letter\.$/);
+  await assertFails([...withPrefix, "abc", "--staff"], /only for keys of users/);
   const both = await runKeys(settings, "create", "--user", "a", "--staff", "--viewer");
   assert.deepEqual([both.code, both.stdout], [1, ""]);
   assert.match(both.stderr, /^A key cannot be both --staff and --viewer\./);

@@ -91,6 +91,23 @@ Deno.test("console keys: a form that has created a key and is sent with other va
   assert.equal((await keysOf(keys, "shop-&quot;2&quot;")).length, 1);
 });
 
+Deno.test("console keys: a key can have a prefix of order ids, which other users cannot have", async () => {
+  await using keys = await openKeys();
+  const { app, staff } = keys;
+  const form = formOf(staff, { user_id: "shop", name: "", order_prefix: "shop-" });
+  assert.match((await staff.post(PATH, form)).html, KEY);
+  const [row] = await keysOf(keys, "shop");
+  assert.match(row!, /<code>shop-<\/code>/);
+  const tab = openTab(app, staff);
+  await tab.open(PATH);
+  const refused = await tab.post(PATH, { ...formOf(tab, form), user_id: "other", key: UUID });
+  assert.equal(refused.status, 400);
+  assert.match(refused.html, /role="alert"[^>]*>Order id prefix: overlaps with the prefix/);
+  assert.match(refused.html, /name="order_prefix"[^>]*value="shop-"/);
+});
+
+const UUID = "0b8e3f0e-6f0a-4c57-9d0e-5a3a9f2f7c11";
+
 Deno.test("console keys: a form whose key was not stored can be sent again", async () => {
   let isBroken = true;
   await using keys = await openKeys((database) => ({

@@ -402,7 +402,7 @@ Deno.test("check_overdue_invoices: runs often enough to resend an invoice after 
   const [, minutes] = cron.match(/^\*\/(\d+) \* \* \* \*$/) ?? [];
   const items = [{ description: "Coffee", price: 22_000, quantity: 2 }];
   const input = { customer_name: "Budi", due_date: "2099-12-31", items };
-  const invoice = newInvoice(input, "alice", new Date());
+  const invoice = newInvoice(input, { userId: "alice" }, new Date());
   // The schedule may have run just before the invoice became due.
   const latest = invoice.check_at!.getTime() + Number(minutes) * 60_000;
   assert.ok(canResendInvoice(invoice, latest));
