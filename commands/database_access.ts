@@ -85,11 +85,14 @@ async function waitForServer(url: string, setting: string): Promise<ServerInfo> 
     const found = await inspectServer(url).catch((error: Error) => error);
     if (!(found instanceof Error)) return found;
     const { message } = found;
-    if (isRejection(found) || Date.now() > deadline) {
+    const isUntrusted = UNTRUSTED.test(codeOf(found));
+    if (isUntrusted || isRejection(found) || Date.now() > deadline) {
+      const advice = isUntrusted
+        ? "Set DENO_CERT to a file with the certificate of the authority that signed the server's " +
+          "certificate (PEM)."
+        : `Check ${setting}.`;
       throw new Failure(
-        `Could not connect to the database at ${
-          withoutSecrets(url)
-        }: ${message}. Check ${setting}.`,
+        `Could not connect to the database at ${withoutSecrets(url)}: ${message}. ${advice}`,
       );
     }
     // The cause can change, for example when a server that refused connections is starting.
@@ -100,6 +103,9 @@ async function waitForServer(url: string, setting: string): Promise<ServerInfo> 
     await delay(POLL_MS);
   }
 }
+
+/** Codes of TLS errors: Deno does not know the authority that signed the server's certificate. */
+const UNTRUSTED = /SELF_SIGNED|ISSUER|LEAF_SIGNATURE/;
 
 /** Errors that a server or pooler reports while it starts, stops or is full. */
 const TEMPORARY = /^(08|53|57)/;

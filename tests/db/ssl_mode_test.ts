@@ -1,5 +1,8 @@
 import assert from "node:assert/strict";
+import { type AddressInfo, createServer } from "node:net";
+import { TLSSocket } from "node:tls";
 import postgres from "postgres";
+import { reachDatabase } from "../../commands/database_access.ts";
 import { install } from "../../db/embedded/install.ts";
 import type { Layout } from "../../db/embedded/layout.ts";
 import { startServer } from "../../db/embedded/server.ts";
@@ -7,6 +10,7 @@ import { openQueuePool } from "../../db/queue.ts";
 import { resolveSslMode } from "../../db/ssl_mode.ts";
 import { createDatabase } from "../support/database/database.ts";
 import { throughProxy } from "../support/database/tcp_proxy.ts";
+import { TEST_CERTIFICATE, TEST_CERTIFICATE_KEY } from "../support/events/test_certificate.ts";
 import { hasProgram } from "../support/programs.ts";
 import { createDataFolder } from "../support/project.ts";
 
@@ -106,4 +110,24 @@ Deno.test("sslmode: a URL with another mode stays unchanged, without a connectio
     const url = `postgres://127.0.0.1:2/db${query}`;
     assert.equal(await resolveSslMode(url), url);
   }
+});
+
+Deno.test("sslmode=verify-full: an unknown certificate authority ends the start, and the error names DENO_CERT", async () => {
+  const server = createServer((socket) => {
+    socket.once("data", () => {
+      // Accepts the request for TLS, as PostgreSQL does.
+      socket.write("S");
+      const certificate = { cert: TEST_CERTIFICATE, key: TEST_CERTIFICATE_KEY };
+      new TLSSocket(socket, { isServer: true, ...certificate }).on("error", () => {});
+    });
+    socket.on("error", () => {});
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  const url = `postgres://127.0.0.1:${port}/db?sslmode=verify-full`;
+  await assert.rejects(
+    reachDatabase(url, null),
+    /self-signed certificate\. Set DENO_CERT to a file/,
+  );
+  await new Promise((resolve) => server.close(resolve));
 });

@@ -86,7 +86,7 @@ Deno.test("container files: use the same Deno as the rest of the project", async
   assert.deepEqual([...versions], [Deno.version.deno]);
 });
 
-Deno.test("container files: every copied path exists, and .containerignore includes exactly these paths", async () => {
+Deno.test("container files: every copied path exists, and .dockerignore includes exactly these paths", async () => {
   const copied = [...service.copied, ...sandbox.copied].map((name) => name.replace(/\/$/, ""));
   for (const name of copied) await Deno.stat(join(PROJECT, name));
   assert.deepEqual([...new Set(copied)].sort(), (await includedPaths()).sort());

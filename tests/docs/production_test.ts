@@ -7,6 +7,7 @@ import { parseConfig } from "../../core/config/config.ts";
 import { SETTING_NAMES } from "../../core/config/settings.ts";
 import { DEFAULT_DEADLINE_MS } from "../../core/gateway/client.ts";
 import { CHARGE_DEADLINE_MS } from "../../core/gateway/operations.ts";
+import { MAX_FILE_BYTES } from "../../core/reports/reconciliations.ts";
 import { NOBODY_USER } from "../../db/embedded/platform.ts";
 import { loadMigrations, migrate } from "../../db/migrations.ts";
 import { openApp } from "../support/app.ts";
@@ -163,6 +164,14 @@ async function secondsToStop(): Promise<number> {
   const { drainSeconds } = parseConfig(await settingsOfGuide(), "/");
   return drainSeconds + GRACE_MS / 1_000 + 10;
 }
+
+Deno.test("production guide: its proxy passes on bodies that the service rejects as too large", () => {
+  const units: Record<string, number> = { k: 1024, m: 1024 ** 2 };
+  const [forJson, forReports] = [...guide.matchAll(/client_max_body_size (\d+)([km]);/g)]
+    .map(([, count, unit]) => Number(count) * units[unit!]!);
+  assert.ok(forJson! > 256 * 1024, "more than the service accepts");
+  assert.ok(forReports! > MAX_FILE_BYTES);
+});
 
 Deno.test("production guide: its stop timeouts are long enough for the longest request", async () => {
   assert.ok(GRACE_MS > CHARGE_DEADLINE_MS);

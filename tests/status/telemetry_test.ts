@@ -167,6 +167,13 @@ Deno.test("telemetry: the tasks that start the service read the defaults of Open
   for (const name of ["start", "run"]) assert.ok(tasks[name].includes(ENV_FILE), name);
 });
 
+Deno.test("telemetry: the container file sets the defaults of OpenTelemetry", async () => {
+  const defaults = (await Deno.readTextFile(join(PROJECT, "deploy/telemetry.env"))).split("\n")
+    .filter((line) => line && !line.startsWith("#"));
+  const instructions = (await Deno.readTextFile(join(PROJECT, "Containerfile"))).split("\n");
+  assert.deepEqual(defaults.filter((line) => !instructions.includes(`ENV ${line}`)), []);
+});
+
 const SERVICE_NAMES = { "payment-gateway": {}, shop: { OTEL_SERVICE_NAME: "shop" } };
 
 for (const [name, settings] of Object.entries(SERVICE_NAMES)) {

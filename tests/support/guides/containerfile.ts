@@ -11,6 +11,8 @@ export interface Image {
   /** The working directory of its command. */
   workdir: string;
   env: Record<string, string>;
+  /** The values of the build arguments, by `$NAME`. */
+  buildArgs: Record<string, string>;
   command: string[];
   /** The arguments of the command, unless others are given. */
   args: string[];
@@ -23,7 +25,15 @@ export async function buildImage(root: string, file = "Containerfile"): Promise<
   await Deno.mkdir(join(root, "bin"), { recursive: true });
   await Deno.copyFile(Deno.execPath(), join(root, "bin/deno"));
   await Deno.chmod(join(root, "bin/deno"), 0o755);
-  const image: Image = { root, workdir: root, env: {}, command: [], args: [], copied: [] };
+  const image: Image = {
+    root,
+    workdir: root,
+    env: {},
+    buildArgs: {},
+    command: [],
+    args: [],
+    copied: [],
+  };
   for (const [name, rest] of instructionsOf(await readProjectFile(file))) {
     const runInstruction = INSTRUCTIONS[name];
     assert.ok(runInstruction, `The instruction ${name} is not supported`);
@@ -41,9 +51,9 @@ export function imageEnvironment({ root, env }: Image): Record<string, string> {
   return { PATH: `${root}/bin:/usr/bin:/bin`, ...Object.fromEntries(variables) };
 }
 
-/** The paths that `.containerignore` includes again; its first line excludes everything. */
+/** The paths that `.dockerignore` includes again; its first line excludes everything. */
 export async function includedPaths(): Promise<string[]> {
-  const [first, ...others] = (await readProjectFile(".containerignore")).split("\n")
+  const [first, ...others] = (await readProjectFile(".dockerignore")).split("\n")
     .filter((line) => line && !line.startsWith("#"));
   assert.equal(first, "*");
   return others.map((line) => line.replace(/^!/, ""));
@@ -69,9 +79,14 @@ const INSTRUCTIONS: Record<string, (image: Image, rest: string) => Promise<void>
     image.workdir = join(image.root, rest);
     await Deno.mkdir(image.workdir, { recursive: true });
   },
+  /** A build argument, with the default value that it has without `--build-arg`. */
+  ARG(image, rest) {
+    const [, name, value] = rest.match(/^(\w+)=(\S+)$/)!;
+    image.buildArgs[`$${name}`] = value!;
+  },
   ENV(image, rest) {
     const [, name, value] = rest.match(/^(\w+)=(\S+)$/)!;
-    image.env[name!] = value!;
+    image.env[name!] = image.buildArgs[value!] ?? value!;
   },
   async COPY(image, rest) {
     const names = rest.split(" ");
