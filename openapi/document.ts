@@ -3,6 +3,7 @@
 import type { OpenAPIHono } from "@hono/zod-openapi";
 import { headerRef, parameterRef, registerComponents } from "./components.ts";
 import { INTRODUCTION } from "./introduction.ts";
+import { nameExamples } from "./name_examples.ts";
 import { shareExamples } from "./share_examples.ts";
 
 export type Document = ReturnType<OpenAPIHono["getOpenAPI31Document"]>;
@@ -120,6 +121,7 @@ export function createDocument(api: OpenAPIHono<any>, basePath: string): Documen
     ],
   });
   for (const path of Object.values(document.paths ?? {})) addRequestId(path);
+  nameExamples(document);
   shareExamples(document);
   sortSchemas(document);
   return document;

@@ -6,7 +6,6 @@ import { invalidField, ServiceError } from "../../core/errors.ts";
 import { oneOf } from "../../core/input_fields.ts";
 import type { PaymentDeps } from "../../core/payments/payment_record.ts";
 import {
-  DIFFERENCES,
   listDifferences,
   listReconciliations,
   MAX_FILE_BYTES,
@@ -23,6 +22,7 @@ import { callerOf, createRouter, type Router } from "../shared/router.ts";
 import { addResolve } from "./resolve.ts";
 import {
   DIFFERENCE_PAGE,
+  DifferenceResultSchema,
   DifferenceSchema,
   RECONCILIATION_PAGE,
   RECONCILIATIONS,
@@ -160,9 +160,11 @@ const differencesRoute = createRoute({
   request: {
     params,
     query: z.object({
-      result: oneOf(DIFFERENCES).optional().openapi({
-        description: "Only differences with this `result`.",
-        param: { examples: unsentExample("missing_here") },
+      result: DifferenceResultSchema.optional().openapi({
+        param: {
+          description: "Only differences with this `result`.",
+          examples: unsentExample("missing_here"),
+        },
       }),
       resolved: oneOf(["true", "false"]).optional().openapi({
         description: "`false`: only open differences. `true`: only resolved ones.",

@@ -1,6 +1,7 @@
 /** How the API shows reconciliations and their differences, with examples. */
 
 import { z } from "@hono/zod-openapi";
+import { oneOf } from "../../core/input_fields.ts";
 import {
   DIFFERENCES,
   type DifferenceView,
@@ -140,6 +141,12 @@ export const RECONCILIATION_PAGE = {
   page: { summary: "One reconciliation", value: [SUMMARY] },
 } satisfies Examples<ReconciliationSummaryView[]>;
 
+/** A schema with a name, because orval's name for a parameter `result` is already in use. */
+export const DifferenceResultSchema = oneOf(DIFFERENCES).openapi("DifferenceResult", {
+  description: "What differs, as in `results` of the reconciliation.",
+  example: "amount_differs",
+});
+
 export const DifferenceSchema = z.object({
   id: z.int().openapi({
     format: "int32",
@@ -151,10 +158,7 @@ export const DifferenceSchema = z.object({
     description: "The line of the file; the header is line 1. Null for `missing_there`.",
     example: 3,
   }),
-  result: z.enum(DIFFERENCES).openapi({
-    description: "What differs, as in `results` of the reconciliation.",
-    example: "amount_differs",
-  }),
+  result: DifferenceResultSchema,
   kind: z.enum(LINE_KINDS).openapi({
     description: "What the line reports. `status`: the status of an unpaid transaction, such as " +
       "`expire`.",

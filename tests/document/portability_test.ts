@@ -84,3 +84,26 @@ Deno.test("OpenAPI document: declares which characters every limited text can ha
   assert.ok(limited.length > 50);
   assert.deepEqual(limited.filter(({ schema }) => !schema.pattern && !schema.enum), []);
 });
+
+Deno.test("OpenAPI document: gives path parameters and headers an example for each named example", () => {
+  const operations = Object.values<Json>(paths).flatMap((path) => Object.values<Json>(path));
+  const namesIn = (content: Json = {}) =>
+    Object.values<Json>(content).flatMap(({ examples = {} }) => Object.keys(examples));
+  for (const { operationId, parameters, requestBody, responses } of operations) {
+    const names = namesIn(requestBody?.content);
+    for (const { name, examples = {} } of parameters.filter((each: Json) => each.in === "path")) {
+      const expected = responses["204"] ? ["example"] : names;
+      assert.deepEqual(Object.keys(examples), expected, `${operationId}: ${name}`);
+    }
+    for (const { headers = {}, content } of Object.values<Json>(responses)) {
+      const { Location } = headers;
+      if (!Location) continue;
+      assert.deepEqual(Object.keys(Location.examples), namesIn(content), operationId);
+    }
+  }
+});
+
+Deno.test("OpenAPI document: has no inline enum that orval names like the result of an operation", () => {
+  const isInline = ({ name, schema }: Json) => name === "result" && schema?.enum !== undefined;
+  assert.deepEqual(pathsWhere(isInline), []);
+});
