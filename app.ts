@@ -59,7 +59,9 @@ import { createTimelineRoutes } from "./routes/timelines/routes.ts";
 import { createWebhookRoutes } from "./routes/webhook_endpoints/routes.ts";
 
 export interface AppDeps {
-  config: ShownConfig & Pick<Config, "isEmbeddedDefault" | "metricsToken" | "trustedProxies">;
+  config:
+    & ShownConfig
+    & Pick<Config, "build" | "isEmbeddedDefault" | "metricsToken" | "trustedProxies">;
   database: Database;
   /** This instance as the holder of idempotency keys. */
   leaseHolder: LeaseHolder;
@@ -123,8 +125,8 @@ export function createApp(options: AppDeps): App {
       trustedProxies,
     }),
   ];
-  const statusRoutes = createStatusRoutes(deps);
-  const metricsRoutes = createMetricsRoutes(deps);
+  const statusRoutes = createStatusRoutes({ ...deps, build: config.build });
+  const metricsRoutes = createMetricsRoutes({ ...deps, build: config.build });
   const acceptDevelopmentKeys = config.isEmbeddedDefault;
   const resources = [
     me,

@@ -12,6 +12,7 @@ import { JOBS_FILE } from "../core/jobs/kv_queue.ts";
 import type { Layout } from "../db/embedded/layout.ts";
 import { DEVELOPMENT_KEYS } from "./development_keys.ts";
 import { SANDBOX_FILES } from "./gateway.ts";
+import { COMMIT_FILES } from "./read_commit.ts";
 import { printStatus } from "./terminal.ts";
 
 export async function run(readConfig: () => Config): Promise<void> {
@@ -67,12 +68,15 @@ export function permissionFlags(
   const flags = ["--allow-net", `--allow-env=${SETTING_NAMES.join(",")}`, "--ignore-env"];
   // The PostgreSQL driver looks for a settings file in the home folder.
   if (config?.queue === "postgres") flags.push("--allow-sys=homedir");
-  const migrations = `${projectDir}/db/migrations`;
+  const readable = [
+    `${projectDir}/db/migrations`,
+    ...COMMIT_FILES.map((name) => `${projectDir}/.git/${name}`),
+  ];
   if (!config || !layout) {
     const queue = config?.queue === "kv" ? [`${config.dataDir}/${JOBS_FILE}`] : [];
     return [
       ...flags,
-      `--allow-read=${paths(migrations, ...queue)}`,
+      `--allow-read=${paths(...readable, ...queue)}`,
       "--ignore-read",
       ...queue.length > 0 ? [`--allow-write=${paths(...queue)}`] : [],
     ];
@@ -83,7 +87,7 @@ export function permissionFlags(
   );
   return [
     ...flags,
-    `--allow-read=${paths(migrations, config.dataDir, layout.home)}`,
+    `--allow-read=${paths(...readable, config.dataDir, layout.home)}`,
     "--ignore-read",
     `--allow-write=${paths(...ownFiles, layout.lockFile, layout.pidFile)}`,
     `--allow-run=${paths(layout.serverScript, `${layout.programs}/bin/pg_ctl`)}`,

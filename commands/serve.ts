@@ -1,5 +1,6 @@
 /** `deno task start`: runs the service until it is stopped. */
 
+import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { waitAtMost } from "../concurrency/deadlines.ts";
 import { createAuditRecorder } from "../core/audit/recorder.ts";
@@ -33,6 +34,7 @@ import { openGateway, SANDBOX_HOST } from "./gateway.ts";
 import { openJobs } from "./jobs.ts";
 import { addressOf, explainListenErrors, requireFreePort } from "./listen.ts";
 import { migrateDatabase } from "./migrate.ts";
+import { readCommit } from "./read_commit.ts";
 import { printStartMessage } from "./start_message.ts";
 import { printStatus } from "./terminal.ts";
 import { createWriter, type Writer } from "./writer.ts";
@@ -122,6 +124,7 @@ async function runService(config: Config, options: RunOptions): Promise<void> {
   let isServing = false;
   stop.received.then(() => isServing || Deno.exit(0));
 
+  const build = config.build ?? await readCommit(join(import.meta.dirname!, ".."));
   await using resources = new AsyncDisposableStack();
   const server = resources.use(await claimServer(config, "service"));
   if (!early) await requireFreePorts(config);
@@ -175,12 +178,12 @@ async function runService(config: Config, options: RunOptions): Promise<void> {
   const audit = resources.use(createAuditRecorder({ database, clock, log }));
   const load = createLoad(log);
   resources.use(measureLoad(load));
-  const metricsDeps = { database, clock, clockCheck, gateway, load, log, version: VERSION };
+  const metricsDeps = { database, clock, clockCheck, gateway, load, log, version: VERSION, build };
   resources.use(registerMetrics(metricsDeps));
 
   let isDraining = false;
   const app = createApp({
-    config,
+    config: { ...config, build },
     database,
     leaseHolder,
     migrations,
@@ -209,8 +212,8 @@ async function runService(config: Config, options: RunOptions): Promise<void> {
   const url = addressOf(http.addr) + config.basePath;
   sandbox?.notify(`${url}/notification/`);
   sandbox?.showService({ url, key: developmentKeys?.user ?? null });
-  if (developmentKeys) printStartMessage(url, sandbox?.url ?? null, developmentKeys);
-  else log.info("started", { url });
+  if (developmentKeys) printStartMessage(url, sandbox?.url ?? null, developmentKeys, build);
+  else log.info("started", { url, version: VERSION, build });
 
   await stop.received;
   isDraining = true;

@@ -3,12 +3,14 @@
  * `GATEWAY_SERVER_KEY`.
  */
 
+import { VERSION } from "../openapi/document.ts";
 import type { DevelopmentKeys } from "./development_keys.ts";
 
 export function printStartMessage(
   url: string,
   sandbox: string | null,
   keys: DevelopmentKeys,
+  build: string | null,
 ): void {
   const lines = [
     "",
@@ -19,6 +21,8 @@ export function printStartMessage(
     `  Console     %c${url}/console/%c   for staff`,
     `  OpenAPI     %c${url}/openapi.json%c`,
     ...sandbox ? [`  Sandbox     %c${sandbox}/%c   emulated gateway, no real money`] : [],
+    "",
+    `  Version     ${VERSION}${build === null ? "" : `, build ${build}`}`,
     "",
     "  Development keys (valid on this machine only)",
     `  user        ${keys.user}`,

@@ -193,7 +193,10 @@ const INSTANCE_GAUGES = {
     "gateway.down",
     "1 while this instance makes no calls, because the gateway does not respond, else 0",
   ),
-  build: createGauge("build_info", "Always 1; attributes: the versions of the service and of Deno"),
+  build: createGauge(
+    "build_info",
+    "Always 1; attributes: the versions of the service and of Deno, and the build",
+  ),
 };
 
 export type Observation = Observed<keyof typeof SHARED_GAUGES>;

@@ -108,6 +108,8 @@ export interface Config {
   drainSeconds: number;
   /** Deno Deploy sets the address to listen on, and kills an instance 5 s after the stop signal. */
   isDenoDeploy: boolean;
+  /** Id of the running build, such as a commit; null if it is not known. */
+  build: string | null;
 }
 
 export interface GatewayConfig {
@@ -192,6 +194,7 @@ export function parseConfig(env: Environment, folder: string): Config {
     trustedProxies: settings.TRUST_PROXY ?? null,
     drainSeconds: settings.DRAIN_SECONDS ?? (isEmbeddedDefault || isDenoDeploy ? 0 : 3),
     isDenoDeploy,
+    build: settings.BUILD ?? settings.DENO_DEPLOY_BUILD_ID ?? null,
   };
 }
 

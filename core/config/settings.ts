@@ -9,11 +9,11 @@ import {
   baseUrl,
   isEncryptedOrLoopback,
   matching,
-  meansDenoDeploy,
   url,
   wholeNumber,
   wholeNumbers,
 } from "./parsers.ts";
+import { PLATFORM_SETTINGS } from "./platform_settings.ts";
 import { booleanSetting, daysSetting, setting, type SettingInfo, textSetting } from "./setting.ts";
 
 export const DEFAULT_PORT = 8000;
@@ -374,14 +374,7 @@ export const SETTINGS = z.object({
     "must be a whole number, 0 to 300",
     wholeNumber(0, 300),
   ),
-  // Not `booleanSetting`: the platform sets it, and its documentation shows both `1` and `true`.
-  DENO_DEPLOY: z.string().transform(meansDenoDeploy).optional().meta({
-    description:
-      "Set by the platform Deno Deploy; do not set it yourself. Unless it is empty, `0` or " +
-      "`false`, the service [follows the rules of that platform](production.md#on-deno-deploy)",
-    default: "empty",
-    example: "1",
-  }),
+  ...PLATFORM_SETTINGS,
 });
 
 export type Settings = z.output<typeof SETTINGS>;

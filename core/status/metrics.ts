@@ -22,6 +22,8 @@ export interface MetricsDeps extends WorkloadDeps {
   log: Log;
   /** The version of the service. */
   version: string;
+  /** The build that runs; null if it is not known. */
+  build: string | null;
 }
 
 /** Queries the database for each export; never if metrics are not exported. */
@@ -58,7 +60,7 @@ async function readShared(deps: MetricsDeps): Promise<Observation[] | null> {
 }
 
 async function readInstance(deps: MetricsDeps): Promise<InstanceObservation[]> {
-  const { gateway, load, version, database } = deps;
+  const { gateway, load, version, build, database } = deps;
   const clock = await measureClock(deps);
   return [
     ["loopDelay", load.delayMs(), {}],
@@ -73,7 +75,7 @@ async function readInstance(deps: MetricsDeps): Promise<InstanceObservation[]> {
       gateway.breakerState(calls) === "open" ? 1 : 0,
       { calls },
     ]),
-    ["build", 1, { version, deno: Deno.version.deno }],
+    ["build", 1, { version, build: build ?? "", deno: Deno.version.deno }],
   ];
 }
 

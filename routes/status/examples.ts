@@ -12,6 +12,7 @@ export const STATUSES = {
     summary: "Healthy, with one failed job",
     value: {
       version: VERSION,
+      build: "4e336d95a1c0f7be2d3c5a6978e0b1c2d3e4f506",
       started_at: "2026-03-01T00:00:04.310Z",
       database: "up",
       gateway: "ok",

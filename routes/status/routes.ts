@@ -30,7 +30,7 @@ const statusRoute = createRoute({
   },
 });
 
-export function createStatusRoutes(deps: StatusDeps): Router {
+export function createStatusRoutes(deps: StatusDeps & { build: string | null }): Router {
   const router = createRouter();
   const startedAt = new Date(deps.clock());
   router.openapi(statusRoute, async (c) => {
@@ -40,7 +40,7 @@ export function createStatusRoutes(deps: StatusDeps): Router {
       gateway_reads: gatewayStateOf(status.gateway_reads),
       gateway_writes: gatewayStateOf(status.gateway_writes),
     };
-    return c.json({ version: VERSION, ...status, ...states }, 200);
+    return c.json({ version: VERSION, build: deps.build, ...status, ...states }, 200);
   });
   return router;
 }

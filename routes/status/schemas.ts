@@ -97,6 +97,11 @@ const ScheduledTaskSchema = z.object({
 
 export const StatusSchema = z.object({
   version: z.string().openapi({ description: "Version of the service.", example: "1.0.0" }),
+  build: z.string().nullable().openapi({
+    description:
+      "Build that the responding instance runs, such as a commit; null if it is unknown.",
+    example: "4e336d95a1c0f7be2d3c5a6978e0b1c2d3e4f506",
+  }),
   started_at: timestamp("When the responding instance was started."),
   database: z.literal("up").openapi({
     description: "Always `up`; otherwise the response is a 503.",

@@ -98,7 +98,7 @@ Deno.test("permissions: with DATABASE_URL the service cannot write files or star
     `--allow-env=${SETTING_NAMES.join(",")}`,
     "--ignore-env",
     "--allow-sys=homedir",
-    "--allow-read=db/migrations",
+    "--allow-read=db/migrations,.git/HEAD,.git/refs,.git/packed-refs",
     "--ignore-read",
   ]);
   assert.deepEqual(await probe(flags, { scratch: folder.path, data: folder.path }), ONLY_SETTINGS);

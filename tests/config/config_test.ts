@@ -30,6 +30,13 @@ Deno.test("config: without settings is the embedded default on a loopback addres
   assert.deepEqual(config.rateLimit, { perSecond: 100, burst: 200 });
 });
 
+Deno.test("config: the build is BUILD, or the revision on Deno Deploy", () => {
+  assert.equal(parseConfig({}, "/project").build, null);
+  const revision = { DENO_DEPLOY_BUILD_ID: "k3v9x2m1" };
+  assert.equal(parseConfig(revision, "/project").build, "k3v9x2m1");
+  assert.equal(parseConfig({ ...revision, BUILD: "ee3612b0" }, "/project").build, "ee3612b0");
+});
+
 Deno.test("config: with GATEWAY_SERVER_KEY is not the embedded default, with or without DATABASE_URL", () => {
   const gateway = parseConfig({ GATEWAY_SERVER_KEY: "Mid-server-x" }, "/project");
   assert.equal(gateway.isEmbeddedDefault, false);

@@ -104,6 +104,7 @@ Deno.test("service process: every line of its output is JSON if it is not printe
       DATABASE_URL: databaseUrl,
       GATEWAY_BASE_URL: "http://127.0.0.1:2",
       GATEWAY_SERVER_KEY: "Mid-server-log-tests",
+      BUILD: "ee3612b0",
     },
   });
   service.signal("SIGTERM");
@@ -115,5 +116,6 @@ Deno.test("service process: every line of its output is JSON if it is not printe
   for (const { time, level } of lines) assert.ok(Date.parse(time) > 0 && level === "info");
   const messages = lines.filter(({ event }) => event === "start_up").map(({ message }) => message);
   assert.ok(messages.includes("Applied migration 0001_api_keys"), messages.join("\n"));
-  assert.ok(lines.some(({ event }) => event === "started"));
+  const { version, build } = lines.find(({ event }) => event === "started");
+  assert.deepEqual([version, build], ["1.0.0", "ee3612b0"]);
 });

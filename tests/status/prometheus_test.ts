@@ -114,7 +114,7 @@ Deno.test("metrics route: shows the state of jobs, events, the event loop, the c
       /^payment_gateway_database_pool_calls \d+$/m,
       /^payment_gateway_gateway_down\{calls="read"\} 0$/m,
       /^payment_gateway_clock_offset_milliseconds\{of="database"\} \S+$/m,
-      /^payment_gateway_build_info\{version="[\d.]+",deno="[\d.]+"\} 1$/m,
+      /^payment_gateway_build_info\{version="[\d.]+",build="",deno="[\d.]+"\} 1$/m,
     ]
   ) assert.match(text, line);
 });

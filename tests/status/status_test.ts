@@ -10,7 +10,7 @@ import { createEvents } from "../../core/subscribers/subscribe.ts";
 import { openInstanceLock } from "../../db/instance_lock.ts";
 import { insertJobs } from "../../db/jobs.ts";
 import { StatusSchema } from "../../routes/status/schemas.ts";
-import { openApp, type TestApp, type TestAppOptions } from "../support/app.ts";
+import { openApp, REAL_INSTALLATION, type TestApp, type TestAppOptions } from "../support/app.ts";
 import { createDatabase, runSql } from "../support/database/database.ts";
 import { rowsRead } from "../support/database/rows_read.ts";
 import { runDueJobs } from "../support/jobs/due_jobs.ts";
@@ -67,6 +67,14 @@ Deno.test("status: shows whether leases end when the instance loses its lock, or
   assert.equal((await withLock.status()).leases, "time");
 });
 
+Deno.test("status and metrics: show the build", async () => {
+  await using watched = await openWatched({ env: { ...REAL_INSTALLATION, BUILD: "ee3612b0" } });
+  assert.equal((await watched.status()).build, "ee3612b0");
+  const staff = await watched.app.createKey({ isStaff: true });
+  const metrics = await (await watched.app.as(staff, "/metrics/")).text();
+  assert.match(metrics, /^payment_gateway_build_info\{version="1\.0\.0",build="ee3612b0"/m);
+});
+
 Deno.test("status: is forbidden for users", async () => {
   await using watched = await openWatched();
   const alice = await watched.app.createKey();
@@ -79,6 +87,7 @@ Deno.test("status of a new service: shows no work and nothing overdue", async ()
   const { schedule, ...status } = await watched.status();
   assert.deepEqual(status, {
     version: "1.0.0",
+    build: null,
     started_at: new Date(NOW).toISOString(),
     database: "up",
     gateway: "ok",
