@@ -24,9 +24,12 @@ export function nameExamples({ paths = {} }: { paths?: Json }): void {
   }
 }
 
-/** Headers that responses share are references, which have no example of their own. */
+/**
+ * Only required headers: others may be absent in an example. Headers that responses share are
+ * references, which have no example of their own.
+ */
 function nameHeader(header: Json, names: string[]): void {
-  if (header.example === undefined || names.length === 0) return;
+  if (!header.required || header.example === undefined || names.length === 0) return;
   header.examples = named(names, header.example);
   delete header.example;
 }

@@ -95,7 +95,8 @@ function defectsOfHeaders({ operation }: Operation, checker: Checker): string[] 
   return Object.entries<Json>(operation.responses).flatMap(([status, answer]) =>
     Object.entries<Json>(checker.resolved(answer).headers ?? {}).flatMap(([name, header]) => {
       const what = `${operation.operationId}: ${name} of ${status}`;
-      const { description, schema, example } = checker.resolved(header);
+      const { description, schema, examples, example = firstValue(examples) } = checker
+        .resolved(header);
       return [
         ...description ? [] : [`${what} has no description`],
         ...checker.validationErrors(schema, example, what),
@@ -197,4 +198,8 @@ function createChecker(document: Json): Checker {
 /** Escapes a name for a JSON pointer in a URL. */
 function escaped(name: string): string {
   return encodeURIComponent(name.replaceAll("~", "~0").replaceAll("/", "~1"));
+}
+
+function firstValue(examples: Json = {}): Json {
+  return Object.values<Json>(examples)[0]?.value;
 }
