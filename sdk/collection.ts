@@ -24,7 +24,11 @@ interface Example {
 export function completeCollection(collection: Collection, document: Document): Collection {
   const byOperation = new Map<string, Item>();
   for (const folder of collection.item) {
-    folder.item = folder.item.flatMap((item) => {
+    const items = folder.item.filter(hasEnd);
+    // Deleting comes last, because the other requests of the folder use the same resource.
+    const isDelete = ({ request }: Item) => request.method === "DELETE";
+    const ordered = [...items.filter((item) => !isDelete(item)), ...items.filter(isDelete)];
+    folder.item = ordered.flatMap((item) => {
       const operation = operationOf(item, document);
       const finished = completeItem(item);
       byOperation.set(operation.operationId, finished);
@@ -45,6 +49,11 @@ export function completeCollection(collection: Collection, document: Document): 
     ],
     item,
   };
+}
+
+/** Newman would wait forever for the end of the event stream. */
+function hasEnd({ request }: Item): boolean {
+  return request.url.path.join("/") !== "events/stream/";
 }
 
 function operationOf({ name, request }: Item, document: Document): Operation {
@@ -83,11 +92,15 @@ function withUniqueIds(request: Item["request"]): Item["request"] {
     each.key === "Idempotency-Key" ? { ...each, value: "{{$guid}}", disabled: false } : each
   );
   const raw = request.body?.raw?.replace(
+    // The order id of an invoice has at most 36 characters, as many as the variable's value.
     /("(?:order_id|invoice_number)": ")[^"]*"/g,
-    '$1pm-{{$guid}}"',
+    '$1{{$guid}}"',
   );
   return { ...request, header, body: raw === undefined ? request.body : { ...request.body, raw } };
 }
+
+/** Lists of resources that no request creates; the first one is used by later requests. */
+const LISTED = ["refunds", "notifications", "jobs", "differences", "deliveries"];
 
 /** A script that tests the status, and stores the id of a created resource for later requests. */
 function statusTest(item: Item): string[] {
@@ -98,11 +111,22 @@ function statusTest(item: Item): string[] {
     `  pm.expect(pm.response.code).to.be.oneOf([${codes.join(", ")}]);`,
     "});",
   ];
-  if (item.request.method === "POST" && codes.includes(201)) {
-    const isKey = item.request.url.path[0] === "keys";
-    const [name, field] = isKey ? ["key_prefix", "prefix"] : [resourceId(item), "id"];
+  const resources = item.request.url.path.filter(Boolean).at(-1)!;
+  if (item.request.method === "GET" && LISTED.includes(resources)) {
     exec.push(
-      "if (pm.response.code === 201) {",
+      "if (pm.response.code === 200 && pm.response.json().length > 0) {",
+      `  pm.collectionVariables.set("${idVariable(resources)}", pm.response.json()[0].id);`,
+      "}",
+    );
+  }
+  // A stored report is created with 202; the 202 of other requests is a job.
+  const created = resources === "reconciliations" ? codes : codes.filter((code) => code === 201);
+  if (item.request.method === "POST" && created.length > 0) {
+    const [name, field] = resources === "keys"
+      ? ["key_prefix", "prefix"]
+      : [resourceId(item), "id"];
+    exec.push(
+      `if ([${created.join(", ")}].includes(pm.response.code)) {`,
       `  pm.collectionVariables.set("${name}", pm.response.json().${field});`,
       "}",
     );
@@ -114,7 +138,12 @@ function statusTest(item: Item): string[] {
 function resourceId({ request: { url: { path } } }: Item): string {
   const resources = path[0] === "timelines" ? path[1]! : path[0]!;
   if (["charge", "reviews"].includes(resources)) return "payment_id";
-  return `${resources.replaceAll("-", "_").replace(/s$/, "")}_id`;
+  return idVariable(resources);
+}
+
+/** `webhook-endpoints` becomes `webhook_endpoint_id`. */
+function idVariable(resources: string): string {
+  return `${resources.replaceAll("-", "_").replace(/ies$/, "y").replace(/s$/, "")}_id`;
 }
 
 /** The examples of the operation's body, with references resolved. */
