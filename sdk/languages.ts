@@ -39,14 +39,55 @@ export async function buildLanguage(language: string, documentPath: string, fold
     const output = decoder.decode(stdout) + decoder.decode(stderr);
     throw new Error(`openapi-generator failed; it needs a Java runtime (java):\n${output}`);
   }
-  if (language === "php") await replaceRemovedFunction(join(folder, "lib/Api"));
+  for (const repair of REPAIRS[language] ?? []) await replaceInFiles(folder, repair);
 }
 
-/** The generated code calls a function that version 2 of `guzzlehttp/psr7` does not have. */
-async function replaceRemovedFunction(folder: string) {
-  for await (const { name } of Deno.readDir(folder)) {
-    const path = join(folder, name);
+/** Replaces a text in the files of a folder below the client. Fails if no file contains it. */
+interface Repair {
+  folder: string;
+  from: string | RegExp;
+  to: string;
+}
+
+const REPAIRS: Record<string, Repair[]> = {
+  java: [
+    // An optional body that is null: the code would send the text "null".
+    {
+      folder: "src/main/java/org/openapitools/client/api",
+      from: /= (memberVarObjectMapper\.writeValueAsBytes\((\w+)\));/g,
+      to: "= $2 == null ? new byte[0] : $1;",
+    },
+    // Without TLS, Java asks for an upgrade to HTTP/2, and Deno answers 400.
+    {
+      folder: "src/main/java/paymentgateway",
+      from: "builder = HttpClient.newBuilder();",
+      to: "builder = HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1);",
+    },
+  ],
+  php: [
+    // A function that version 2 of `guzzlehttp/psr7` does not have.
+    { folder: "lib/Api", from: "Psr7\\build_query(", to: "Psr7\\Query::build(" },
+    // Lists in the query: the code would use their indexes as the names of parameters.
+    { folder: "lib/Api", from: "'form' === 'form' && is_array(", to: "false && is_array(" },
+    // Values that can be any JSON, such as those in `metadata`: text must not become an array.
+    {
+      folder: "lib",
+      from: "settype($data, 'array');\n            return $data;",
+      to: "return is_object($data) ? (array) $data : $data;",
+    },
+  ],
+};
+
+async function replaceInFiles(client: string, { folder, from, to }: Repair): Promise<void> {
+  let isFound = false;
+  for await (const { name, isFile } of Deno.readDir(join(client, folder))) {
+    if (!isFile) continue;
+    const path = join(client, folder, name);
     const code = await Deno.readTextFile(path);
-    await Deno.writeTextFile(path, code.replaceAll("Psr7\\build_query(", "Psr7\\Query::build("));
+    const repaired = code.replaceAll(from, to);
+    if (repaired === code) continue;
+    isFound = true;
+    await Deno.writeTextFile(path, repaired);
   }
+  if (!isFound) throw new Error(`The generated code does not contain ${from}`);
 }

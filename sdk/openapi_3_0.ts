@@ -1,6 +1,6 @@
 /**
- * Converts the OpenAPI document from version 3.1 to 3.0, for generators that read only 3.0. What
- * 3.0 cannot express is left out, so that the result allows more than the original, never less.
+ * Converts the OpenAPI document from version 3.1 to 3.0, for openapi-generator 4, which reads only
+ * 3.0. What 3.0 or the generated code cannot express is left out or written more simply.
  */
 
 // deno-lint-ignore no-explicit-any -- any JSON
@@ -14,7 +14,11 @@ const OMITTED_KEYWORDS = ["patternProperties", "propertyNames", "prefixItems", "
 
 /** Returns a new document. */
 export function toOpenApi30(document: Json): Json {
-  const { webhooks: _, jsonSchemaDialect: __, info, ...rest } = document;
+  const { webhooks: _, jsonSchemaDialect: __, info, ...rest } = {
+    ...document,
+    paths: splitOperations(document.paths ?? {}),
+    components: mergeUnions(document.components),
+  };
   const { summary: ___, license: { identifier, ...license }, ...otherInfo } = info;
   return {
     ...convertMembers(rest),
@@ -26,6 +30,66 @@ export function toOpenApi30(document: Json): Json {
         ...(identifier && { url: `https://spdx.org/licenses/${identifier}` }),
       },
     },
+  };
+}
+
+/**
+ * A generated method has one result type. So an operation that returns a job if it is called with
+ * `Prefer: respond-async` becomes two operations. The asynchronous one has the same path without
+ * the slash at the end, because a path and method can have only one operation; the service accepts
+ * both. Operations that return a stream are left out, because the generated method would never end.
+ */
+function splitOperations(paths: Json): Json {
+  const result: Json = {};
+  for (const [path, methods] of Object.entries<Json>(paths)) {
+    for (const [method, operation] of Object.entries<Json>(methods)) {
+      const { operationId, parameters = [], responses } = operation;
+      if (responses["200"]?.content?.["text/event-stream"]) continue;
+      const add = (path: string, changes: Json) =>
+        (result[path] ??= {})[method] = { ...operation, ...changes };
+      const prefer = parameters.find(({ name }: Json) => name === "Prefer");
+      if (!prefer) {
+        add(path, {});
+        continue;
+      }
+      const others = parameters.filter((each: Json) => each !== prefer);
+      const { "202": accepted, ...otherResponses } = responses;
+      const { "200": _, "201": __, ...errors } = otherResponses;
+      add(path, { parameters: others, responses: otherResponses });
+      add(path.replace(/\/$/, ""), {
+        operationId: `${operationId}AsJob`,
+        parameters: [{ ...prefer, required: true }, ...others],
+        responses: { "202": accepted, ...errors },
+      });
+    }
+  }
+  return result;
+}
+
+/**
+ * The generated code cannot choose between the members of a union without a discriminator. So such
+ * a union becomes an object with the properties that all members have.
+ */
+function mergeUnions(components: Json): Json {
+  const find = ({ $ref }: Json) => components.schemas[$ref.split("/").at(-1)];
+  return {
+    ...components,
+    schemas: mapValues(components.schemas, (schema) => {
+      if (!schema.anyOf?.every((member: Json) => member.$ref)) return schema;
+      const [first, ...others]: Json[] = schema.anyOf.map(find);
+      const { anyOf: _, ...rest } = schema;
+      const isShared = (name: string) => others.every(({ properties }) => properties[name]);
+      const shared = Object.keys(first.properties).filter(isShared);
+      return {
+        ...rest,
+        type: "object",
+        properties: Object.fromEntries(shared.map((name) => {
+          const { type = "object", format, description } = first.properties[name];
+          return [name, { type, ...(format && { format }), ...(description && { description }) }];
+        })),
+        required: shared,
+      };
+    }),
   };
 }
 
@@ -52,6 +116,12 @@ function convertSchema(schema: Json): Json {
     result.enum = [result.const];
     delete result.const;
   }
+  // The generated Java does not compile if the classes of a union limit the property that tells
+  // them apart.
+  if (result.type === "string" && result.enum?.length === 1) {
+    result.default = result.enum[0];
+    delete result.enum;
+  }
   if (Array.isArray(result.examples)) {
     result.example ??= result.examples[0];
     delete result.examples;
@@ -62,6 +132,12 @@ function convertSchema(schema: Json): Json {
     if (types.length === 1) result.type = types[0];
     else delete result.type;
   }
+  // The generated code treats a value of the type `object` as any JSON.
+  const isTyped = ["type", "enum", "oneOf", "anyOf", "properties"].some((each) => each in result);
+  if (!isTyped) {
+    result.type = "object";
+    if (!schema.type) result.nullable = true;
+  }
   for (
     const [limit, exclusive] of [["minimum", "exclusiveMinimum"], ["maximum", "exclusiveMaximum"]]
   ) {
@@ -69,8 +145,19 @@ function convertSchema(schema: Json): Json {
     result[limit!] = result[exclusive!];
     result[exclusive!] = true;
   }
-  if (result.properties) result.properties = mapValues(result.properties, convertSchema);
-  if (result.items) result.items = convertSchema(result.items);
+  if (result.properties) {
+    // The generated code accepts null in a reference only if the property is optional.
+    const isNullableReference = (name: string) =>
+      result.properties[name]?.anyOf && referenceOf(result.properties[name]);
+    result.required = result.required?.filter((name: string) => !isNullableReference(name));
+    if (!result.required?.length) delete result.required;
+    result.properties = mapValues(result.properties, convertSchema);
+  }
+  if (result.items) {
+    result.items = convertSchema(result.items);
+    // The generated Python compares the items of a list with an enum even if the list is null.
+    if (result.nullable) delete result.items.enum;
+  }
   if (typeof result.additionalProperties === "object") {
     const hasRules = Object.keys(result.additionalProperties).length > 0;
     result.additionalProperties = hasRules ? convertSchema(result.additionalProperties) : true;
@@ -81,20 +168,23 @@ function convertSchema(schema: Json): Json {
   return convertNullableUnion(result);
 }
 
-/**
- * `anyOf: [schema, null]` becomes `allOf: [schema]` with `nullable`. In longer unions, `nullable`
- * replaces the member `null`.
- */
+/** `anyOf: [schema, null]` becomes the schema with `nullable`, or the reference alone. */
 function convertNullableUnion(schema: Json): Json {
-  for (const keyword of ["oneOf", "anyOf"]) {
-    const members: Json[] = schema[keyword] ?? [];
-    const others = members.filter(({ type }) => type !== "null");
-    if (others.length === members.length) continue;
-    const { [keyword]: _, ...rest } = schema;
-    // A single schema is put into `allOf`, because a reference cannot have `nullable` next to it.
-    return { ...rest, nullable: true, [others.length === 1 ? "allOf" : keyword]: others };
-  }
-  return schema;
+  const { anyOf, ...rest } = schema;
+  if (!anyOf?.some(isNull)) return schema;
+  const others: Json[] = anyOf.filter((member: Json) => !isNull(member));
+  if (others.length > 1) return { ...rest, nullable: true, anyOf: others };
+  return referenceOf(schema) ?? { ...others[0], ...rest, nullable: true };
+}
+
+/** The reference in `anyOf: [reference, null]`. */
+function referenceOf({ anyOf }: Json): Json {
+  const others = anyOf.filter((member: Json) => !isNull(member));
+  return others.length === 1 && others[0].$ref ? others[0] : undefined;
+}
+
+function isNull({ type }: Json): boolean {
+  return type === "null";
 }
 
 function mapValues(members: Record<string, Json>, convert: (member: Json) => Json): Json {

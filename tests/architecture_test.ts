@@ -143,6 +143,7 @@ const CALL_FETCH = [
   "tests/payments/types_test.ts", // Opens the sandbox's pages by the links of a payment.
   "tests/support/app.ts", // Calls an app in the same process, and checks the responses.
   "tests/support/client.ts", // Is the client that checks the responses.
+  "tests/support/clients/every_operation.ts", // Calls the sandbox.
   "tests/support/gateway/proxy.ts", // Calls the gateway.
   "tests/support/gateway/relay.ts", // Calls the gateway.
   "tests/support/gateway/sandbox.ts", // Calls the sandbox.

@@ -2,9 +2,24 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import { toOpenApi30 } from "../../sdk/openapi_3_0.ts";
+import { LANGUAGE_GENERATOR } from "../../sdk/tools.ts";
+import { callEveryOperation } from "../support/clients/every_operation.ts";
+import {
+  type ClientProgram,
+  OPERATION_IDS,
+  startLanguageClient,
+  TEXT_OPERATION_IDS,
+} from "../support/clients/language_client.ts";
+import { openWebhookReceiver } from "../support/events/webhook_receiver.ts";
 import { hasProgram } from "../support/programs.ts";
 import { PROJECT } from "../support/project.ts";
-import { DOWNLOAD_ENV, preparedFolder, runTask, startService } from "../support/service.ts";
+import {
+  DOWNLOAD_ENV,
+  preparedFolder,
+  runTask,
+  type Service,
+  startService,
+} from "../support/service.ts";
 
 const document = JSON.parse(await Deno.readTextFile(join(PROJECT, "openapi/openapi.json")));
 
@@ -16,20 +31,40 @@ Deno.test("OpenAPI 3.0 conversion: expresses null, constants, limits and referen
   const reference = { $ref: "#/components/schemas/B" };
   const cases: [from: object, to: object][] = [
     [{ type: ["string", "null"] }, { type: "string", nullable: true }],
-    [{ type: ["string", "integer"] }, {}],
-    [{ const: "gopay" }, { enum: ["gopay"] }],
+    [{ type: ["string", "integer"] }, { type: "object" }],
+    [{ description: "any JSON" }, { description: "any JSON", type: "object", nullable: true }],
+    [{ const: 1 }, { enum: [1] }],
+    [{ type: "string", enum: ["gopay"] }, { type: "string", default: "gopay" }],
     [{ type: "integer", exclusiveMinimum: 0 }, {
       type: "integer",
       minimum: 0,
       exclusiveMinimum: true,
     }],
-    [{ anyOf: [reference, { type: "null" }] }, { nullable: true, allOf: [reference] }],
+    [{ anyOf: [reference, { type: "null" }] }, reference],
+    [
+      {
+        properties: { b: { anyOf: [reference, { type: "null" }] }, c: reference },
+        required: ["b", "c"],
+      },
+      { properties: { b: reference, c: reference }, required: ["c"] },
+    ],
+    [{ anyOf: [{ type: "string" }, { type: "null" }], example: "d" }, {
+      type: "string",
+      nullable: true,
+      example: "d",
+    }],
+    [{ type: ["array", "null"], items: { type: "string", enum: ["a", "b"] } }, {
+      type: "array",
+      nullable: true,
+      items: { type: "string" },
+    }],
     [{ ...reference, description: "left out" }, reference],
     [{ type: "object", additionalProperties: {} }, { type: "object", additionalProperties: true }],
     [{ properties: { example: { type: ["string", "null"] } } }, {
       properties: { example: { type: "string", nullable: true } },
     }],
-    [{ items: { oneOf: [{ const: 1 }, reference] } }, {
+    [{ type: "array", items: { oneOf: [{ const: 1 }, reference] } }, {
+      type: "array",
       items: { oneOf: [{ enum: [1] }, reference] },
     }],
   ];
@@ -39,7 +74,19 @@ Deno.test("OpenAPI 3.0 conversion: expresses null, constants, limits and referen
 Deno.test("OpenAPI 3.0 conversion: leaves nothing of 3.1 in the document", () => {
   const converted = toOpenApi30(document);
   assert.deepEqual([converted.openapi, converted.webhooks], ["3.0.3", undefined]);
-  assert.deepEqual(Object.keys(converted.paths), Object.keys(document.paths));
+  const operationIds = (
+    { paths }: { paths: Record<string, Record<string, { operationId: string }>> },
+  ) =>
+    Object.values(paths).flatMap((path) => Object.values(path)).map(({ operationId }) =>
+      operationId
+    );
+  const [before, after] = [new Set(operationIds(document)), new Set(operationIds(converted))];
+  assert.deepEqual(
+    [[...before.difference(after)], [...after.difference(before)]],
+    [["streamEvents"], ["createChargeAsJob", "refundPaymentAsJob"]],
+  );
+  const { type, properties } = converted.components.schemas.Event;
+  assert.deepEqual([type, properties.data], ["object", { type: "object" }]);
   assert.deepEqual(
     Object.keys(converted.components.schemas),
     Object.keys(document.components.schemas),
@@ -48,45 +95,64 @@ Deno.test("OpenAPI 3.0 conversion: leaves nothing of 3.1 in the document", () =>
     converted,
     (name, value) => ["example", "examples"].includes(name) ? undefined : value,
   );
-  for (const keyword of ["const", "identifier", "prefixItems", "patternProperties"]) {
+  for (const keyword of ["const", "allOf", "identifier", "prefixItems", "patternProperties"]) {
     assert.ok(!withoutExamples.includes(`"${keyword}":`), keyword);
   }
   assert.ok(!/"type":(\[|"null")/.test(withoutExamples));
 });
 
-/** How to run the test program of a language, and how to check that this machine can run it. */
+/** The programs of a language, and how to check that this machine can run them. */
 interface Language {
-  program: string;
-  /** Arguments with which `program` succeeds if the libraries of the client are installed. */
+  /** A command that succeeds if the programs and libraries of the client are installed. */
   probe: string[];
-  args: string[];
-  env: (client: string) => Record<string, string>;
+  /** Builds the program that calls every operation. */
+  client: (folder: string) => Promise<ClientProgram>;
+  /** The command line of the example; Java has none. */
+  example?: string[];
 }
+
+const SUPPORT = join(PROJECT, "tests/support/clients");
 
 const LANGUAGES: Record<string, Language> = {
   python: {
-    program: "python3",
-    probe: ["-c", "import urllib3, dateutil, six, certifi"],
-    args: [join(PROJECT, "sdk/consumer/consumer.py")],
-    env: (client) => ({ PYTHONPATH: client, PYTHONDONTWRITEBYTECODE: "1" }),
+    probe: ["python3", "-c", "import urllib3, dateutil, six, certifi"],
+    client: (folder) =>
+      Promise.resolve({
+        command: ["python3", join(SUPPORT, "call.py")],
+        env: { PYTHONPATH: folder, PYTHONDONTWRITEBYTECODE: "1" },
+        methods: "snake_case",
+        parameters: "snake_case",
+      }),
+    example: ["python3", join(PROJECT, "sdk/consumer/consumer.py")],
   },
   php: {
-    program: "php",
-    probe: ["-r", 'require "GuzzleHttp/autoload.php";'],
-    args: [join(PROJECT, "sdk/consumer/consumer.php")],
-    env: (client) => ({ CLIENT: client }),
+    probe: ["php", "-r", 'require "GuzzleHttp/autoload.php"; mb_strlen("");'],
+    client: (folder) =>
+      Promise.resolve({
+        command: ["php", join(SUPPORT, "call.php")],
+        env: { CLIENT: folder },
+        methods: "camelCase",
+        parameters: "snake_case",
+      }),
+    example: ["php", join(PROJECT, "sdk/consumer/consumer.php")],
   },
+  java: { probe: ["javac", "-version"], client: compileJava },
 };
 
-for (const [language, { program, probe, args, env }] of Object.entries(LANGUAGES)) {
-  const skipped = `the test of the ${language} client is`;
-  const canRun = await hasProgram("java", skipped, ["-version"]) &&
-    await hasProgram(program, skipped, probe);
+const skipped = "the tests of the clients in other languages are";
+const hasJava = await hasProgram("java", skipped, ["-version"]);
+
+for (
+  const [language, { probe: [program, ...args], client, example }] of Object.entries(LANGUAGES)
+) {
+  const canRun = hasJava &&
+    await hasProgram(program!, `the test of the ${language} client is`, args);
   Deno.test({
-    name: `${language} client: charges, lists payments and reports a typed error`,
+    name: `${language} client: every operation returns the whole response`,
     ignore: !canRun,
     async fn() {
       await using folder = await preparedFolder();
+      await using receiver = openWebhookReceiver();
       const dist = await Deno.makeTempDir({ prefix: "payment-gateway-language-" });
       try {
         const [built, service] = await Promise.all([
@@ -95,24 +161,86 @@ for (const [language, { program, probe, args, env }] of Object.entries(LANGUAGES
         ]);
         await using _service = service;
         assert.equal(built.code, 0, built.stdout + built.stderr);
-        const settings = { url: service.url, key: service.keys.user, idempotencyKey: randomUUID() };
-        const { stdout, stderr } = await new Deno.Command(program, {
-          args,
-          env: { ...env(join(dist, language)), CONSUMER: JSON.stringify(settings) },
-          stdin: "null",
-        }).output();
-        const [output, errors] = [stdout, stderr].map((bytes) => new TextDecoder().decode(bytes));
-        assert.ok(output, errors);
-        assert.deepEqual(JSON.parse(output), {
-          charge: ["Payment", "pending", "3000000000.00", true, true],
-          list: ["PaymentSummary", true, 1],
-          error: [400, "validation_error", "gross_amount"],
-        });
+        const clientProgram = await client(join(dist, language));
+        const { url, keys, sandbox } = service;
+        await using started = startLanguageClient({ url, key: keys.staff }, clientProgram);
+        await callEveryOperation(started.call, { sandbox, receiver: receiver.url });
+        assert.deepEqual(
+          OPERATION_IDS.filter((id) => !started.called.has(id)),
+          clientProgram.isJsonOnly ? TEXT_OPERATION_IDS : [],
+        );
+        if (example) await runExample(example, clientProgram.env, service);
       } finally {
         await Deno.remove(dist, { recursive: true });
       }
     },
   });
+}
+
+async function runExample(
+  [program, ...args]: string[],
+  env: Record<string, string>,
+  { url, keys }: Service,
+): Promise<void> {
+  const settings = { url, key: keys.user, idempotencyKey: randomUUID() };
+  const output = await run(program!, args, { ...env, CONSUMER: JSON.stringify(settings) });
+  assert.deepEqual(JSON.parse(output), {
+    charge: ["Payment", "pending", "3000000000.00", true, true],
+    list: ["PaymentSummary", true, 1],
+    error: [400, "validation_error", "gross_amount"],
+  });
+}
+
+/**
+ * Compiles the client, and the program that calls it, with the libraries in openapi-generator. They
+ * contain what the client needs except `jackson-databind-nullable`, which the tests replace.
+ */
+async function compileJava(folder: string): Promise<ClientProgram> {
+  const jar = await findGenerator();
+  const classes = join(folder, "classes");
+  const sources = await Promise.all([join(folder, "src/main"), SUPPORT].map(findJavaFiles));
+  const options = ["-nowarn", "-parameters", "-proc:none", "-cp", jar, "-d", classes];
+  await run("javac", [...options, ...sources.flat()], {});
+  return {
+    command: ["java", "-cp", `${classes}:${jar}`, "Call"],
+    env: {},
+    methods: "camelCase",
+    parameters: "camelCase",
+    isJsonOnly: true,
+  };
+}
+
+/** The program of openapi-generator in Deno's cache of npm packages. */
+async function findGenerator(): Promise<string> {
+  const [, name, version] = LANGUAGE_GENERATOR.match(/^npm:(.+)@(.+)$/)!;
+  const { npmCache } = JSON.parse(await run(Deno.execPath(), ["info", "--json"], {}));
+  return join(npmCache, "registry.npmjs.org", name!, version!, "bin/openapi-generator.jar");
+}
+
+async function findJavaFiles(folder: string): Promise<string[]> {
+  const found: string[] = [];
+  for await (const { name, isDirectory } of Deno.readDir(folder)) {
+    const path = join(folder, name);
+    if (isDirectory) found.push(...await findJavaFiles(path));
+    else if (name.endsWith(".java")) found.push(path);
+  }
+  return found;
+}
+
+/** Fails if the exit code is not 0; returns the standard output. */
+async function run(
+  program: string,
+  args: string[],
+  env: Record<string, string>,
+): Promise<string> {
+  const { success, stdout, stderr } = await new Deno.Command(program, {
+    args,
+    env,
+    stdin: "null",
+  }).output();
+  const [output, errors] = [stdout, stderr].map((bytes) => new TextDecoder().decode(bytes));
+  assert.ok(success, `${program}: ${output}${errors}`);
+  return output!;
 }
 
 Deno.test("deno task sdk: names the languages if the language is unknown", async () => {
