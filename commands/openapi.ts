@@ -31,7 +31,7 @@ export async function run(readConfig: () => Config): Promise<void> {
     gateway,
     background: gateway,
     events: createEvents(),
-    streams: createEventStreams({ database, databaseUrl, log, clock: systemClock }),
+    streams: createEventStreams({ ...config, database, databaseUrl, log, clock: systemClock }),
     jobQueue,
     poster: createPoster({ allowPrivate: false }),
     publisher: createEventPublisher({ database, jobQueue, log, clock: systemClock }),

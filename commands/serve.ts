@@ -172,7 +172,7 @@ async function runService(config: Config, options: RunOptions): Promise<void> {
   // Before events are published, so that these subscribers get all of them.
   resources.use(await keepRegistered({ database, events, log }));
   resources.use(startPositionPublisher({ databaseUrl, publisher, jobQueue, events, log }));
-  const streamDeps = { database, databaseUrl, clock, log };
+  const streamDeps = { database, databaseUrl, clock, keep, log };
   const streams = resources.use(createEventStreams(streamDeps, { limits: config.streams }));
 
   const audit = resources.use(createAuditRecorder({ database, clock, log }));

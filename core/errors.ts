@@ -23,6 +23,7 @@ export const ERROR_CODES = {
     status: 409,
     title: "The first request with this Idempotency-Key is still in progress",
   },
+  unknown_event: { status: 410, title: "The event does not exist in this database" },
   payload_too_large: { status: 413, title: "The request body is too large" },
   unsupported_media_type: { status: 415, title: "The Content-Type is not supported" },
   idempotency_key_reused: {

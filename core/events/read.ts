@@ -17,6 +17,7 @@ import { ServiceError } from "../errors.ts";
 import { firstIdAt } from "../ids.ts";
 import { checkRange, refuseFilters } from "../list_filters.ts";
 import { readFilteredPage } from "../page.ts";
+import { type HistoryDeps, refuseOtherHistory } from "./history.ts";
 import type { EventName } from "./names.ts";
 
 export interface EventView {
@@ -49,7 +50,7 @@ export interface EventListFilter
 }
 
 export async function listEvents(
-  { database }: { database: Database },
+  deps: HistoryDeps & { database: Database },
   caller: Caller,
   filter: EventListFilter & Pick<EventFilter, "order" | "after" | "limit">,
 ): Promise<EventPage> {
@@ -60,6 +61,13 @@ export async function listEvents(
     ...created_from && { createdFrom: eventTime(created_from, -CREATION_SLACK_MS) },
     ...created_to && { createdTo: eventTime(created_to, CREATION_SLACK_MS) },
   };
+  const { database } = deps;
+  const { after } = rest;
+  if (
+    after !== null && await database.query((sql) => findEvent(sql, after), "find event") === null
+  ) {
+    refuseOtherHistory(deps, after);
+  }
   const { rows, next } = await readFilteredPage(
     limit,
     (limit) => database.query((sql) => list(sql, { ...rest, ...times, limit }), "list events"),

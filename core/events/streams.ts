@@ -16,15 +16,13 @@ import {
 } from "../../db/event_positions.ts";
 import { type Caller, canReadAll } from "../auth/caller.ts";
 import { findEnded, hasExpired } from "../auth/ended_credentials.ts";
-import type { Clock } from "../clock.ts";
 import { ServiceError } from "../errors.ts";
 import { createFollower, type FollowerDeps, type FollowerOptions } from "./follower.ts";
+import { type HistoryDeps, refuseOtherHistory } from "./history.ts";
 import { viewEvent } from "./read.ts";
 import { createEventStream, type EventStream } from "./stream.ts";
 
-export interface EventStreamsDeps extends FollowerDeps {
-  clock: Clock;
-}
+export interface EventStreamsDeps extends FollowerDeps, HistoryDeps {}
 
 export interface EventStreamsOptions extends FollowerOptions {
   heartbeatMs?: number;
@@ -119,7 +117,11 @@ export function createEventStreams(
       const position = await limited(() =>
         database.query((sql) => findPosition(sql, eventId, userId), "find last event")
       );
-      if (position !== "unpublished") return position ?? BEFORE_ALL;
+      if (position === null) {
+        refuseOtherHistory(deps, eventId);
+        return BEFORE_ALL;
+      }
+      if (position !== "unpublished") return position;
       await sleep(PUBLISH_CHECK_MS);
     }
     throw new ServiceError("unavailable", {

@@ -1,6 +1,7 @@
 /** `/events/…`: lists and streams events. */
 
 import { createRoute, z } from "@hono/zod-openapi";
+import type { HistoryDeps } from "../../core/events/history.ts";
 import { listEvents } from "../../core/events/read.ts";
 import type { EventStreams } from "../../core/events/streams.ts";
 import { oneOf } from "../../core/input_fields.ts";
@@ -31,7 +32,8 @@ const eventsRoute = createRoute({
     "follow `Link` to the last page, and request that page again later to get new events. To " +
     "receive events immediately, use the event stream or a webhook. Events are deleted after " +
     "the retention period; with `order=oldest_first`, a cursor older than that continues with " +
-    "the oldest remaining event. Staff and viewers only; other callers get `forbidden` and can " +
+    "the oldest remaining event. The error `unknown_event` means that the database was restored " +
+    "from a backup that does not contain the cursor's event. Staff and viewers only; other callers get `forbidden` and can " +
     "use the stream for their own resources.",
   tags: ["Events"],
   request: {
@@ -60,11 +62,13 @@ const eventsRoute = createRoute({
       headers: NEXT_PAGE,
       content: { "application/json": { schema: z.array(EventSchema), examples: EVENT_PAGE } },
     },
-    ...problems("forbidden", ...COMMON_ERRORS),
+    ...problems("forbidden", "unknown_event", ...COMMON_ERRORS),
   },
 });
 
-export function createEventRoutes(deps: PaymentDeps & { streams: EventStreams }): Router {
+export function createEventRoutes(
+  deps: PaymentDeps & HistoryDeps & { streams: EventStreams },
+): Router {
   const router = createRouter();
   router.openapi(eventsRoute, async (c) => {
     const { cursor, ...query } = c.req.valid("query");

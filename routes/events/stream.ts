@@ -45,7 +45,9 @@ const streamRoute = createRoute({
     "as `Last-Event-ID`, which client libraries for server-sent events do automatically: the " +
     "stream continues right after that event, without gaps or duplicates. If the event was " +
     "deleted after the retention period, the stream continues with the oldest remaining " +
-    "event.\n\n" +
+    "event. The error `unknown_event` means that you cannot resume: the event is not one of yours, " +
+    "or the service's database was restored from a backup that does not contain it. Read the " +
+    "current state of your payments, and connect without `Last-Event-ID`.\n\n" +
     "Expect disconnects. The stream ends after about 15 minutes, so that your credential is " +
     "checked when you reconnect. It also ends when the service restarts, when you read too " +
     "slowly, and within 5 seconds after your API key is revoked. The service sends a comment every " +
@@ -91,7 +93,7 @@ const streamRoute = createRoute({
         },
       },
     },
-    ...problems(...COMMON_ERRORS),
+    ...problems("unknown_event", ...COMMON_ERRORS),
   },
 });
 

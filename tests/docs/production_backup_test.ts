@@ -7,6 +7,7 @@ import { openWebhookReceiver } from "../support/events/webhook_receiver.ts";
 import { freePort } from "../support/free_port.ts";
 import { type Json, openSandbox } from "../support/gateway/sandbox.ts";
 import { blockWith, readGuide, runBlock } from "../support/guides/text.ts";
+import { assertProblem } from "../support/problem.ts";
 import { createDataFolder } from "../support/project.ts";
 import { type Service, startService } from "../support/service.ts";
 import { until } from "../support/until.ts";
@@ -68,6 +69,14 @@ Deno.test({
     await runSql(DATABASE_URL, "create role serving; grant usage on schema gateway to serving");
     await runBlock(blockWith(guide, "sh", "pg_dump --"), tools, dumps.path);
     await runSql(DATABASE_URL, "drop owned by serving; drop role serving");
+    // The backup does not contain the event of this payment.
+    let lostEvent: string;
+    {
+      await using service = await startService({ settings: { ...settings, DATABASE_URL } });
+      await call(service, "POST", "/charge/", charge);
+      await until("the webhook arrives", () => receiver.received.length === 2);
+      lostEvent = receiver.received[1]!.headers["webhook-id"]!;
+    }
     await runBlock(blockWith(guide, "sh", "pg_restore --"), tools, dumps.path);
 
     // Starts without BOOTSTRAP_STAFF_KEY, because the dump contains the key.
@@ -82,12 +91,21 @@ Deno.test({
         body: text,
       });
     assert.deepEqual(await call(service, "GET", `/payments/${payment.id}/`), payment);
+    const keptEvent = receiver.received[0]!.headers["webhook-id"]!;
+    const resume = (id: string) =>
+      callService(`${service.url}/events/stream/`, {
+        headers: { Authorization: `Bearer ${STAFF_KEY}`, "Last-Event-ID": id },
+      });
+    await assertProblem(await resume(lostEvent), 410, "unknown_event");
+    const resumed = await resume(keptEvent);
+    assert.equal(resumed.status, 200);
+    await resumed.body!.cancel();
     await sandbox.control(`transactions/${payment.transaction_id}/pay`);
     await sandbox.waitForWebhooks();
     const paid = await call(service, "GET", `/payments/${payment.id}/`);
     assert.equal(paid.transaction_status, "settlement");
-    await until("the webhook arrives", () => receiver.received.length === 2);
-    const { body, headers } = receiver.received[1]!;
+    await until("the webhook arrives", () => receiver.received.length === 3);
+    const { body, headers } = receiver.received[2]!;
     const event = new Webhook(secret).verify(new TextDecoder().decode(body), headers) as Json;
     assert.equal(event.name, "payment_settled");
 

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import { randomUUID } from "node:crypto";
 import postgres from "postgres";
-import { NIL } from "uuid";
-import { openApp, type TestApp } from "../support/app.ts";
+import { NIL, v7 as uuidv7 } from "uuid";
+import { encodeCursor } from "../../routes/shared/page.ts";
+import { openApp, REAL_INSTALLATION, type TestApp } from "../support/app.ts";
 import { createDatabase, runSql } from "../support/database/database.ts";
 import { throughProxy } from "../support/database/tcp_proxy.ts";
 import {
@@ -86,7 +86,7 @@ Deno.test("event stream: a reader that reconnects during concurrent writes misse
   let count = Infinity;
   const isAll = (received: StreamMessage[]) => received.length >= count;
   const isAllSettled = (received: StreamMessage[]) => received.length >= (count - 1) / 2;
-  const after = randomUUID();
+  const after = NIL;
   const reading = Promise.all([
     readInPieces(server.url, staff, { seed: 3, isAll }),
     readInPieces(app, key, { seed: 5, isAll }),
@@ -189,7 +189,7 @@ Deno.test("event stream: a reader that missed several pages gets all of them, th
     const query of ["", "?name=payment_denied", `?${resource}`, `?name=payment_denied&${resource}`]
   ) {
     await using allEvents = await follow(app, staff, { after: firstId, query });
-    await using ownEvents = await follow(app, alice, { after: randomUUID(), query });
+    await using ownEvents = await follow(app, alice, { after: NIL, query });
     const expected = rows.slice(1).filter(({ name }) =>
       query.includes("name=") ? name === "payment_denied" : true
     );
@@ -254,6 +254,32 @@ Deno.test("event stream: the listening connection reconnects by itself and finds
   await until("no connection is listening", async () => (await listeners()).length === 0);
 });
 
+Deno.test("events: an id that the database never had is refused, and a deleted one continues with the oldest event", async () => {
+  const databaseUrl = await createDatabase();
+  await using app = await openApp({
+    databaseUrl,
+    env: { ...REAL_INSTALLATION, KEEP_EVENTS_DAYS: "30" },
+  });
+  await using writers = openWriters(databaseUrl);
+  const staff = await createStaffKey(app);
+  const written = [await writeEvent(writers.sql), await writeEvent(writers.sql)];
+  const daysAgo = (days: number) => uuidv7({ msecs: Date.now() - days * 86_400_000 });
+  for (const id of [daysAgo(0), daysAgo(29), daysAgo(29).toUpperCase(), daysAgo(-1)]) {
+    const headers = { "Last-Event-ID": id };
+    const stream = await app.as(staff, "/events/stream/", { headers });
+    const { detail } = await assertProblem(stream, 410, "unknown_event");
+    assert.match(detail!, /restored from a backup/);
+    for (const order of ["oldest_first", "newest_first"]) {
+      const list = await app.as(staff, `/events/?order=${order}&cursor=${encodeCursor(id)}`);
+      await assertProblem(list, 410, "unknown_event");
+    }
+  }
+  for (const id of [NIL, daysAgo(31)]) {
+    await using follower = await follow(app, staff, { after: id });
+    assert.deepEqual(idsOf(await follower.untilReceived(2)), written);
+  }
+});
+
 for (const failure of ["cut", "silence"] as const) {
   Deno.test(`event stream: stays open while the database is unavailable (${failure}), and continues afterwards`, async () => {
     const databaseUrl = await createDatabase();
@@ -266,7 +292,7 @@ for (const failure of ["cut", "silence"] as const) {
     });
     const staff = await createStaffKey(app);
     const written = [await writeEvent(writers.sql)];
-    await using live = await follow(app, staff, { after: randomUUID() });
+    await using live = await follow(app, staff, { after: NIL });
     await live.untilReceived(1);
     proxy[failure]();
     await until(
@@ -298,7 +324,7 @@ Deno.test("event stream: no event is lost if the database is unavailable while a
   const written = [];
   for (let i = 0; i < 120; i++) written.push(await writeEvent(writers.sql));
   const response = await app.as(staff, "/events/stream/", {
-    headers: { "Last-Event-ID": randomUUID() },
+    headers: { "Last-Event-ID": NIL },
   });
   // The first page was sent and is not read yet.
   proxy.cut();

@@ -172,7 +172,7 @@ export async function openApp(options: TestAppOptions): Promise<TestApp> {
     : createLatePublisher(publisher, startPublisher);
   if (options.hasPositionPublisher) positions!.start();
   const streams = createEventStreams(
-    { database, databaseUrl, clock, log },
+    { database, databaseUrl, clock, keep: config.keep, log },
     { limits: config.streams, ...options.streamOptions },
   );
   const audit = createAuditRecorder({ database: opened, clock, log });

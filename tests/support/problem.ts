@@ -10,6 +10,8 @@ export async function assertProblem(
   status: number,
   code: ErrorCode,
 ): Promise<z.output<typeof ProblemSchema>> {
+  // The text of an event stream would never end.
+  assert.notEqual(response.headers.get("content-type"), "text/event-stream");
   const text = await response.text();
   assert.equal(response.status, status, text);
   assert.equal(response.headers.get("content-type"), "application/problem+json");
