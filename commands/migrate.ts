@@ -2,7 +2,6 @@
 
 import type { Config, Queue } from "../core/config/config.ts";
 import { codeOf, type Database, openDatabase } from "../db/database.ts";
-import { dropReplacedIndexes } from "../db/index_builds.ts";
 import { beginGeneration, hasEventsOfOtherServer } from "../db/events.ts";
 import { loadMigrations, migrate, type Migration, MigrationRefused } from "../db/migrations.ts";
 import { QueueRefused, setUpQueue } from "../db/queue.ts";
@@ -61,9 +60,6 @@ export async function migrateDatabase(
     "The database was copied from another server, and this database role is not allowed to update it",
     () => adaptIfCopied(url),
   );
-  // A failure is ignored: this role may not be allowed to drop the indexes, or they are in use.
-  // They only make writes slower.
-  await dropReplacedIndexes(url).catch(() => {});
   return applied;
 }
 

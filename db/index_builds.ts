@@ -1,9 +1,8 @@
 /**
- * Builds and drops the indexes of migrations without blocking writes. A plain `create index` blocks
+ * Builds the indexes of migrations without blocking writes. A plain `create index` blocks
  * all writes to the table until the index is complete, which takes seconds per million rows.
  */
 
-import postgres from "postgres";
 import type { Sql } from "./database.ts";
 
 /** A `create index` statement of a migration. */
@@ -60,35 +59,4 @@ export async function buildConcurrently(sql: Sql, build: IndexBuild): Promise<vo
   if (existing) await sql.unsafe(`drop index concurrently gateway.${name}`);
   const kind = isUnique ? "unique index" : "index";
   await sql.unsafe(`create ${kind} concurrently ${name} on ${table} ${definition}`);
-}
-
-const REPLACED_INDEXES = [
-  // Replaced by those of `published_events`.
-  "gateway.events_by_name",
-  "gateway.events_by_user",
-  // Replaced by those of `payment_filters`.
-  "gateway.payments_by_user_and_status",
-  "gateway.payments_by_status",
-  "gateway.payments_by_user_and_kind",
-  "gateway.payments_by_kind",
-  "gateway.payments_to_check",
-  "gateway.payments_by_paid_time",
-];
-
-/**
- * Drops replaced indexes, so that inserts no longer have to update them. Writers are not blocked.
- * Throws if an open transaction uses the table for too long; the index then stays until the next
- * call.
- */
-export async function dropReplacedIndexes(url: string): Promise<void> {
-  const sql = postgres(url, { max: 1, connect_timeout: 5, onnotice: () => {} });
-  try {
-    await sql`set lock_timeout = 2000`;
-    for (const name of REPLACED_INDEXES) {
-      const [row] = await sql`select to_regclass(${name}) as index`;
-      if (row?.index) await sql.unsafe(`drop index concurrently if exists ${name}`);
-    }
-  } finally {
-    await sql.end({ timeout: 5 });
-  }
 }

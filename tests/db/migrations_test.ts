@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { migrateDatabase } from "../../commands/migrate.ts";
+import { splitStatements } from "../../db/index_builds.ts";
 import {
   findPending,
   loadMigrations,
@@ -170,6 +172,55 @@ Deno.test("migrate: concurrent connections of a process apply each migration onc
   ];
   const applied = await Promise.all(Array.from({ length: 8 }, () => migrate(url, migrations)));
   assert.deepEqual(applied.flat().toSorted(), ["0001_a", "0002_b"]);
+});
+
+/** The indexes of 1.0.0 for which a later version has others. */
+const REPLACED_INDEXES = ["events_by_name", "events_by_user", "payments_by_status"];
+
+Deno.test("migrate: keeps the indexes that the previous version needs", async () => {
+  const url = await createDatabase({ isNew: true });
+  const [byName, byUser, byStatus] = REPLACED_INDEXES;
+  await runSql(url, `create index ${byName} on gateway.events (name)`);
+  await runSql(url, `create index ${byUser} on gateway.events (user_id)`);
+  await runSql(url, `create index ${byStatus} on gateway.payments (transaction_status)`);
+  await migrateDatabase(url, await loadMigrations(), null);
+  const rows = await runSql(url, "select indexname from pg_indexes where schemaname = 'gateway'");
+  const names = rows.map(({ indexname }) => indexname);
+  assert.deepEqual(REPLACED_INDEXES.filter((name) => !names.includes(name)), []);
+});
+
+/** Earlier migrations are applied and cannot change. */
+const FIRST_WITH_RULE = "0038";
+
+const TAKES_AWAY = /\bdrop\s+(index|column|table|default)\b|\brename\b/i;
+
+/** What a migration takes away from the previous version; null: nothing. */
+function findTakenAway(sql: string, released: readonly string[]): string | null {
+  const unusedSince = sql.match(/^-- Unused since (\d+\.\d+\.\d+)\b/m)?.[1];
+  if (unusedSince !== undefined && released.includes(unusedSince)) return null;
+  return splitStatements(sql).find((statement) => TAKES_AWAY.test(statement)) ?? null;
+}
+
+Deno.test("migrations: drop and rename nothing that the previous release may use", async () => {
+  const folder = new URL("../../openapi/released/", import.meta.url);
+  const files = await Array.fromAsync(Deno.readDir(folder), ({ name }) => name);
+  const released = files.flatMap((name) => name.match(/^(.*)\.json$/)?.[1] ?? []);
+  for (const { name, sql } of await loadMigrations()) {
+    if (name >= FIRST_WITH_RULE) assert.equal(findTakenAway(sql, released), null, name);
+  }
+  for (
+    const statement of [
+      "drop index gateway.a",
+      "do $$ begin drop index gateway.a; end $$",
+      "alter table gateway.a drop column b",
+      "alter table gateway.a rename to b",
+    ]
+  ) {
+    assert.equal(findTakenAway(`${statement};`, released), statement);
+    assert.equal(findTakenAway(`-- Unused since 9.0.0.\n${statement};`, released), statement);
+    assert.equal(findTakenAway(`-- Unused since 1.0.0.\n${statement};`, released), null);
+  }
+  assert.equal(findTakenAway("-- drop index a\ncreate index b on gateway.a (id);", []), null);
 });
 
 Deno.test("readiness: is 503 while a migration is pending", async () => {
