@@ -188,11 +188,17 @@ function countSql(rows: string): string {
 }
 
 /**
- * Fails if the database accepts no writes. Updates an existing row, because only a real write shows
- * that the disk is full. If the row is locked, nothing is written, but a replica still rejects the
- * statement.
+ * Fails if the database accepts no writes. A replica rejects the update, even if the row is locked
+ * and skipped. On a full disk the update succeeds as long as its page has room for another version
+ * of the row, while inserts need new pages. So the sort writes a temporary file: its rows are larger
+ * than its memory. Call it in a transaction.
  */
 export async function checkWrites(sql: Sql): Promise<void> {
+  await sql`select set_config('work_mem', '64kB', true)`;
+  await sql`
+    select from (
+      select from generate_series(1, 2000) number order by repeat('x', 128) || number offset 2000
+    ) sorted`;
   await sql`
     update gateway.cron_runs set minute = minute
     where task = (

@@ -29,7 +29,7 @@ export function createReadinessCheck(deps: ReadinessDeps): () => Promise<Readine
       const pending = await database.query((sql) => findPending(sql, migrations));
       if (pending.length > 0) return { database: "up", migrations: "pending" };
       if (performance.now() - wroteAt > WRITE_INTERVAL_MS) {
-        await database.query(checkWrites);
+        await database.transaction(checkWrites);
         wroteAt = performance.now();
       }
       return { database: "up", migrations: "applied" };

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { createDatabase, runSql } from "../support/database/database.ts";
+import { canMountDisk, mountSmallDisk } from "../support/database/small_disk.ts";
 import { newKey } from "../support/idempotency.ts";
 import { chargeRequest, openPayments } from "../support/payments/payments.ts";
 import { assertProblem } from "../support/problem.ts";
@@ -108,4 +109,35 @@ Deno.test("full disk: reads work, and the instance is not ready", async () => {
   const ready = await payments.app.request("/health/ready/");
   const problem = await assertProblem(ready, 503, "unavailable");
   assert.deepEqual(problem.checks, { database: "read_only" });
+});
+
+Deno.test({
+  name:
+    "full disk: the instance is not ready while charges fail, and is ready when there is room again",
+  ignore: !await canMountDisk("the test of a full disk is"),
+  async fn() {
+    await using disk = await mountSmallDisk();
+    await using payments = await openPayments({ databaseUrl: disk.databaseUrl });
+    await runSql(
+      disk.databaseUrl,
+      "insert into gateway.cron_runs (task, minute, started_at) values ('sweep', now(), now())",
+    );
+    const body = await chargeRequest(payments.sandbox, "bca");
+    const charge = async () => (await payments.post("/charge/", body, newKey())).status;
+    const ready = () => payments.app.request("/health/ready/");
+    assert.equal(await charge(), 201);
+    assert.equal((await ready()).status, 200);
+    await disk.fill();
+    await until("a charge fails", async () => await charge() === 503);
+    // The probe checks for writes at most once a second.
+    await until("the instance is not ready", async () => (await ready()).status === 503);
+    for (let i = 0; i < 20; i++) {
+      const problem = await assertProblem(await ready(), 503, "unavailable");
+      assert.deepEqual(problem.checks, { database: "read_only" });
+    }
+    assert.equal((await payments.get("/payments/")).status, 200);
+    await disk.free();
+    await until("the instance is ready", async () => (await ready()).status === 200);
+    assert.equal(await charge(), 201);
+  },
 });

@@ -40,7 +40,7 @@ async function createNew(options: NewDatabase = {}): Promise<string> {
   return Object.assign(new URL(server), { pathname: `/${name}` }).href;
 }
 
-function testServerUrl(): string {
+export function testServerUrl(): string {
   const url = Deno.env.get("TEST_SERVER_URL");
   if (!url) {
     throw new Error("There is no test server. Run the tests with `deno task test [FILE…]`.");
