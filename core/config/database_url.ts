@@ -48,13 +48,18 @@ const IGNORED_PARAMETERS = new Set([
   "sslnegotiation",
   "statement_cache_size",
   "supa",
-  "target_session_attrs",
   "uselibpqcompat",
   "workaround",
 ]);
 
 /** Parameters that name files, which the service has no permission to read. */
 const FILE_PARAMETERS = ["sslrootcert", "sslcert", "sslkey", "sslcrl", "passfile", "service"];
+
+/**
+ * The values of `target_session_attrs` that are accepted. The service needs a server that accepts
+ * writes, with each of them: on another server it starts, but is not ready.
+ */
+const SESSION_ATTRIBUTES = ["any", "primary", "read-write"];
 
 /** Returns the mode that is used for this text; undefined if there is no such mode. */
 export function parseSslMode(text: string): SslMode | undefined {
@@ -63,13 +68,14 @@ export function parseSslMode(text: string): SslMode | undefined {
 
 /**
  * Changes the parameters so that both PostgreSQL drivers of the service understand them in the same
- * way. Undefined if the URL is not valid, or names a file.
+ * way. Undefined if the URL is not valid; `explainDatabaseUrl` says why.
  */
 export function parseDatabaseUrl(text: string): string | undefined {
   const url = URL.parse(text);
   if (!url?.hostname || !/^postgres(ql)?:$/.test(url.protocol) || url.pathname.length < 2) {
     return undefined;
   }
+  if (hasSeveralHosts(text) || hasWrongSessionAttributes(url)) return undefined;
   const { searchParams } = url;
   if (searchParams.get("sslrootcert") === "system") {
     searchParams.delete("sslrootcert");
@@ -86,7 +92,35 @@ export function parseDatabaseUrl(text: string): string | undefined {
   for (const name of [...searchParams.keys()]) {
     if (IGNORED_PARAMETERS.has(name)) searchParams.delete(name);
   }
+  searchParams.delete("target_session_attrs");
   return url.href;
+}
+
+/** Why a URL is not valid. Never contains a part of the URL, which may be a password. */
+export function explainDatabaseUrl(text: string): string {
+  if (hasSeveralHosts(text)) {
+    return "must name one host; several hosts are not supported: use an address that always leads " +
+      "to the primary, such as a virtual IP address, a DNS name that the failover changes, or a proxy";
+  }
+  const url = URL.parse(text);
+  if (url && hasWrongSessionAttributes(url)) {
+    return "must lead to a server that accepts writes; allowed target_session_attrs values: " +
+      SESSION_ATTRIBUTES.join(", ");
+  }
+  return "must be a postgres:// URL with host and database; allowed sslmode values: disable, " +
+    "prefer, require, verify-full; certificate files cannot be named in it, set DENO_CERT instead";
+}
+
+/** As in libpq: `postgres://user@first:5432,second:5432/database`, which is no URL. */
+function hasSeveralHosts(text: string): boolean {
+  const authority = text.match(/^postgres(?:ql)?:\/\/([^/?#]*)/)?.[1] ?? "";
+  const hosts = authority.slice(authority.lastIndexOf("@") + 1);
+  return /,|%2c/i.test(hosts) || /[?&]host=[^&#]*(,|%2c)/i.test(text);
+}
+
+function hasWrongSessionAttributes({ searchParams }: URL): boolean {
+  const wanted = searchParams.get("target_session_attrs");
+  return wanted !== null && !SESSION_ATTRIBUTES.includes(wanted);
 }
 
 /** `ssl=true`, which JDBC and other drivers use, means TLS with a verified certificate. */

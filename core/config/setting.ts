@@ -10,16 +10,17 @@ export interface SettingInfo {
   example: string;
 }
 
-/** `problem` is the error text if `parse` returns undefined. */
+/** `problem` is the error text if `parse` returns undefined; it must not contain the value. */
 export function setting<T>(
   info: SettingInfo,
-  problem: string,
+  problem: string | ((text: string) => string),
   parse: (text: string) => T | undefined,
 ) {
   return z.string().transform((text, context) => {
     const value = text.trim() === "" ? undefined : parse(text);
     if (value !== undefined) return value;
-    const message = text.trim() === "" ? "is set but empty; give it a value or unset it" : problem;
+    const reason = typeof problem === "string" ? problem : problem(text);
+    const message = text.trim() === "" ? "is set but empty; give it a value or unset it" : reason;
     context.addIssue({ code: "custom", message });
     return z.NEVER;
   }).optional().meta({ ...info });

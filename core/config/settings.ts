@@ -4,7 +4,7 @@ import { isIP } from "node:net";
 import { z } from "zod";
 import { parseAddressList } from "../address_list.ts";
 import { API_KEY_PATTERN } from "../api_key.ts";
-import { parseDatabaseUrl, parseSslMode } from "./database_url.ts";
+import { explainDatabaseUrl, parseDatabaseUrl, parseSslMode } from "./database_url.ts";
 import {
   baseUrl,
   isEncryptedOrLoopback,
@@ -22,10 +22,6 @@ export const DEFAULT_SANDBOX_PORT = 8001;
 /** The sandbox's keys are public knowledge, so they must never protect real payments. */
 export const SANDBOX_SERVER_KEY = "SB-Mid-server-sandbox";
 export const SANDBOX_CLIENT_KEY = "SB-Mid-client-sandbox";
-
-const DATABASE_URL_PROBLEM =
-  "must be a postgres:// URL with host and database; allowed sslmode values: disable, prefer, " +
-  "require, verify-full; certificate files cannot be named in it, set DENO_CERT instead";
 
 const GATEWAY_KEY_PATTERN = /^[\x21-\x7e]+$/;
 
@@ -65,7 +61,7 @@ export const SETTINGS = z.object({
       default: "embedded PostgreSQL 18",
       example: "postgres://user:password@host:5432/database",
     },
-    DATABASE_URL_PROBLEM,
+    explainDatabaseUrl,
     parseDatabaseUrl,
   ),
   DATABASE_DIRECT_URL: setting(
@@ -76,7 +72,7 @@ export const SETTINGS = z.object({
       default: "the value of `DATABASE_URL`",
       example: "postgres://user:password@host:5432/database",
     },
-    DATABASE_URL_PROBLEM,
+    explainDatabaseUrl,
     parseDatabaseUrl,
   ),
   PGSSLMODE: setting(

@@ -54,6 +54,38 @@ Deno.test("DATABASE_URL: rejects certificate files, and says what to set instead
   );
 });
 
+Deno.test("DATABASE_URL: rejects several hosts and servers without writes, and says so without the URL", () => {
+  const rejected = {
+    "postgres://user:p%40ss@a,b/db": /must name one host/,
+    "postgres://user:p%40ss@a:5432,b:5433/db?sslmode=require": /must name one host/,
+    "postgres://user:p%40ss@a%2Cb/db": /must name one host/,
+    "postgres:///db?user=x&host=a,b": /must name one host/,
+    [urlWith("target_session_attrs=standby")]: /any, primary, read-write/,
+    [urlWith("target_session_attrs=prefer-standby")]: /any, primary, read-write/,
+    [urlWith("target_session_attrs=read-only")]: /any, primary, read-write/,
+    "postgres://user:p%40ss@host": /host and database/,
+  };
+  for (const [DATABASE_URL, expected] of Object.entries(rejected)) {
+    for (const name of ["DATABASE_URL", "DATABASE_DIRECT_URL"]) {
+      const env = { DATABASE_URL: urlWith(""), GATEWAY_SERVER_KEY: "Mid-server-x" };
+      assert.throws(
+        () => parseConfig({ ...env, [name]: DATABASE_URL }, "/"),
+        (error) => {
+          assert.ok(error instanceof ConfigError, DATABASE_URL);
+          assert.match(error.message, expected);
+          assert.doesNotMatch(error.message, /p%40ss/);
+          return true;
+        },
+      );
+    }
+  }
+  for (const accepted of ["any", "primary", "read-write"]) {
+    assert.equal(parseDatabaseUrl(urlWith(`target_session_attrs=${accepted}`)), urlWith(""));
+  }
+  // A comma in the user's name or password is not a list of hosts.
+  assert.ok(parseDatabaseUrl("postgres://a,b:c,d@host/db"));
+});
+
 Deno.test("PGSSLMODE: applies to a URL without sslmode only; the default depends on the platform", () => {
   const modeOf = (query: string, env: Record<string, string>) => {
     const settings = { DATABASE_URL: urlWith(query), GATEWAY_SERVER_KEY: "Mid-server-x", ...env };
