@@ -1,18 +1,19 @@
-/** Registers the crons of the service. A tick waits until the service has started. */
+/** Registers the cron of the service. A tick waits until the service has started. */
 
-import { SCHEDULE_TIMES } from "../core/schedule_times.ts";
-
-/** Runs a tick of the scheduled task with this name. */
-export type RunTick = (task: string) => Promise<void>;
+/** Runs the scheduled tasks that are due. */
+export type RunTick = () => Promise<void>;
 
 export interface Crons {
   /** Runs the ticks that wait, and all later ones. */
   start(run: RunTick): void;
-  /** Makes every tick do nothing, because the service cannot start. The crons stay registered. */
+  /** Makes every tick do nothing, because the service cannot start. The cron stays registered. */
   skip(): void;
-  /** Removes the crons. */
+  /** Removes the cron. */
   stop(): void;
 }
+
+/** One cron for all tasks: Deno Deploy limits the number of crons, and charges for each run. */
+export const CRON = { name: "schedule", time: "* * * * *" };
 
 /**
  * Call it before anything is awaited: Deno Deploy evaluates the entry point to find the crons, even
@@ -21,12 +22,10 @@ export interface Crons {
 export function registerCrons(): Crons {
   const removal = new AbortController();
   const ready = Promise.withResolvers<RunTick>();
-  for (const [task, time] of Object.entries(SCHEDULE_TIMES)) {
-    Deno.cron(task, time, { signal: removal.signal }, async () => {
-      const run = await ready.promise;
-      await run(task);
-    });
-  }
+  Deno.cron(CRON.name, CRON.time, { signal: removal.signal }, async () => {
+    const run = await ready.promise;
+    await run();
+  });
   return {
     start: ready.resolve,
     skip: () => ready.resolve(() => Promise.resolve()),

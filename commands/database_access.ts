@@ -2,8 +2,8 @@
 
 import { setTimeout as delay } from "node:timers/promises";
 import postgres from "postgres";
-import { codeOf } from "../db/connection_errors.ts";
-import type { DatabaseOptions } from "../db/database.ts";
+import { codeOf, meansConnectionLimit } from "../db/connection_errors.ts";
+import { type Database, type DatabaseOptions, openDatabase } from "../db/database.ts";
 import { MigrationRefused, refuseOldServer } from "../db/migrations.ts";
 import { inspectServer, isSameDatabase, type ServerInfo } from "../db/pooling.ts";
 import { resolveSslMode } from "../db/ssl_mode.ts";
@@ -86,7 +86,8 @@ async function waitForServer(url: string, setting: string): Promise<ServerInfo> 
     if (!(found instanceof Error)) return found;
     const { message } = found;
     const isUntrusted = UNTRUSTED.test(codeOf(found));
-    if (isUntrusted || isRejection(found) || Date.now() > deadline) {
+    const isLate = Date.now() > deadline && !meansConnectionLimit(found);
+    if (isUntrusted || isRejection(found) || isLate) {
       const advice = isUntrusted
         ? "Set DENO_CERT to a file with the certificate of the authority that signed the server's " +
           "certificate (PEM)."
@@ -106,6 +107,29 @@ async function waitForServer(url: string, setting: string): Promise<ServerInfo> 
 
 /** Codes of TLS errors: Deno does not know the authority that signed the server's certificate. */
 const UNTRUSTED = /SELF_SIGNED|ISSUER|LEAF_SIGNATURE/;
+
+/**
+ * Repeats `connect` while the server allows no more connections: for example, until the instances
+ * of the previous deployment have ended. Starting again would not help.
+ */
+export async function waitAtConnectionLimit<T>(connect: () => Promise<T>): Promise<T> {
+  for (let isAnnounced = false;; isAnnounced = true) {
+    try {
+      return await connect();
+    } catch (error) {
+      if (!meansConnectionLimit(error)) throw error;
+      if (!isAnnounced) printStatus("Waiting for the database, which allows no more connections");
+      await delay(POLL_MS);
+    }
+  }
+}
+
+/** Opens the pool, and waits for its first connection if the server allows no more connections. */
+export async function openPool(options: DatabaseOptions): Promise<Database> {
+  const database = openDatabase(options);
+  await waitAtConnectionLimit(() => database.query((sql) => sql`select 1`));
+  return database;
+}
 
 /** Errors that a server or pooler reports while it starts, stops or is full. */
 const TEMPORARY = /^(08|53|57)/;

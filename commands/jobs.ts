@@ -7,7 +7,7 @@ import { checkOverdueInvoices } from "../core/invoices/check_overdue_invoices.ts
 import { JOBS_FILE, openKvQueue } from "../core/jobs/kv_queue.ts";
 import { openPostgresQueue } from "../core/jobs/postgres_queue.ts";
 import type { OpenJobQueue } from "../core/jobs/queue.ts";
-import { sweepJobs, tick } from "../core/jobs/schedule.ts";
+import { createScheduler, sweepJobs } from "../core/jobs/schedule.ts";
 import { createWorker } from "../core/jobs/worker.ts";
 import type { EventPublisher, JobQueue } from "../core/outbox.ts";
 import { checkPendingPayments } from "../core/payments/check_pending_payments.ts";
@@ -44,7 +44,7 @@ export interface Jobs extends AsyncDisposable {
 export type JobsDeps = Omit<TaskDeps, "publisher" | "jobQueue" | "poster" | "secrets">;
 
 export interface JobsConfig
-  extends Pick<Config, "queue" | "dataDir" | "gateway" | "webhookAllowPrivate"> {
+  extends Pick<Config, "queue" | "dataDir" | "gateway" | "webhookAllowPrivate" | "isDenoDeploy"> {
   /** URL of the database, configured or embedded, without a pooler in transaction mode. */
   databaseUrl: string;
 }
@@ -65,8 +65,7 @@ export async function openJobs(config: JobsConfig, deps: JobsDeps, crons: Crons)
   const logFailure = (error: unknown) => deps.log.error("sweep_failed", error);
   const stopping = Promise.withResolvers<void>();
   let isStopped = false;
-  const entries = new Map(createSchedule(scheduleDeps).map((entry) => [entry.name, entry]));
-  crons.start((task) => tick(deps, entries.get(task)!));
+  crons.start(createScheduler(deps, createSchedule(scheduleDeps)));
   return {
     jobQueue,
     publisher,
@@ -100,10 +99,10 @@ export async function openJobs(config: JobsConfig, deps: JobsDeps, crons: Crons)
 }
 
 async function openJobQueue(
-  { queue, databaseUrl, dataDir }: JobsConfig,
+  { queue, databaseUrl, dataDir, isDenoDeploy }: JobsConfig,
   deps: JobsDeps,
 ): Promise<OpenJobQueue> {
-  if (queue === "postgres") return openPostgresQueue({ ...deps, databaseUrl });
+  if (queue === "postgres") return openPostgresQueue({ ...deps, databaseUrl, isDenoDeploy });
   const path = join(dataDir, JOBS_FILE);
   return await openKvQueue({ ...deps, path }).catch((error) => {
     throw new Failure(

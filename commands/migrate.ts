@@ -5,7 +5,7 @@ import { codeOf, type Database, openDatabase } from "../db/database.ts";
 import { beginGeneration, hasEventsOfOtherServer } from "../db/events.ts";
 import { loadMigrations, migrate, type Migration, MigrationRefused } from "../db/migrations.ts";
 import { QueueRefused, setUpQueue } from "../db/queue.ts";
-import { reachDatabase } from "./database_access.ts";
+import { reachDatabase, waitAtConnectionLimit } from "./database_access.ts";
 import { joinServer } from "./database_server.ts";
 import { Failure, printStatus } from "./terminal.ts";
 
@@ -65,7 +65,7 @@ export async function migrateDatabase(
 
 async function explainRefusals<T>(explanation: string, change: () => Promise<T>): Promise<T> {
   try {
-    return await change();
+    return await waitAtConnectionLimit(change);
   } catch (error) {
     const isRefused = error instanceof MigrationRefused || error instanceof QueueRefused;
     if (isRefused) throw new Failure(error.message);

@@ -19,14 +19,14 @@ import { registerMetrics } from "../core/status/metrics.ts";
 import { keepRegistered } from "../core/subscribers/register.ts";
 import { createEvents, type Events } from "../core/subscribers/subscribe.ts";
 import { isStrayDriverError } from "../db/connection_errors.ts";
-import { type Database, openDatabase } from "../db/database.ts";
+import type { Database } from "../db/database.ts";
 import { openInstanceLock } from "../db/instance_lock.ts";
 import { loadMigrations } from "../db/migrations.ts";
 import { VERSION } from "../openapi/document.ts";
 import { createApp } from "../app.ts";
 import { openAccountGuard, requireSameAccount } from "./account.ts";
 import { type Crons, registerCrons } from "./crons.ts";
-import { reachDatabase } from "./database_access.ts";
+import { openPool, reachDatabase } from "./database_access.ts";
 import { claimServer } from "./database_server.ts";
 import { DEPLOY_STOP, type EarlyServer, listenEarly, serveWithoutSettings } from "./deploy.ts";
 import { ensureDevelopmentKeys } from "./development_keys.ts";
@@ -140,7 +140,7 @@ async function runService(config: Config, options: RunOptions): Promise<void> {
   for (const name of await migrateDatabase(databaseUrl, migrations, config.queue)) {
     printStatus(`Applied migration ${name}`);
   }
-  const database = openDatabase({ ...access, poolSize: config.databasePoolSize });
+  const database = await openPool({ ...access, poolSize: config.databasePoolSize });
   resources.defer(() => database.close());
   const serviceClock = resources.use(await openServiceClock({ database, log }));
   const clock = serviceClock.now;

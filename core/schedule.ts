@@ -8,7 +8,6 @@ import { checkPendingPayments } from "./payments/check_pending_payments.ts";
 import { expireStalePayments } from "./payments/expire_stale_payments.ts";
 import { prune } from "./prune.ts";
 import { updateStats } from "./reports/count_payments.ts";
-import { SCHEDULE_TIMES, type ScheduledTask } from "./schedule_times.ts";
 import { syncSubscriptionStatus } from "./subscriptions/sync_subscription_status.ts";
 import type { TaskDeps } from "./tasks.ts";
 import { sweepDeliveries } from "./webhooks/sweep.ts";
@@ -19,23 +18,20 @@ interface Scheduled extends Omit<ScheduleEntry, "run"> {
   run(deps: ScheduleDeps): Promise<unknown>;
 }
 
-const RUN: Record<ScheduledTask, Scheduled["run"]> = {
-  sweep_jobs: sweepJobs,
-  serve_endpoints: sweepDeliveries,
-  check_pending_payments: checkPendingPayments,
-  expire_stale_payments: expireStalePayments,
-  sync_subscription_status: syncSubscriptionStatus,
-  check_overdue_invoices: checkOverdueInvoices,
-  check_paid_payments: (deps) => checkPaidPayments(deps),
-  update_stats: (deps) => updateStats(deps),
-  prune: (deps) => prune(deps),
-};
-
-export const SCHEDULE: readonly Scheduled[] = Object.entries(RUN).map(([name, run]) => ({
-  name,
-  cron: SCHEDULE_TIMES[name as ScheduledTask],
-  run,
-}));
+/** Cron expressions in UTC. The names are stored with each run: do not change them. */
+export const SCHEDULE: readonly Scheduled[] = [
+  { name: "sweep_jobs", cron: "* * * * *", run: sweepJobs },
+  { name: "serve_endpoints", cron: "* * * * *", run: sweepDeliveries },
+  { name: "check_pending_payments", cron: "*/5 * * * *", run: checkPendingPayments },
+  { name: "expire_stale_payments", cron: "*/10 * * * *", run: expireStalePayments },
+  { name: "sync_subscription_status", cron: "*/30 * * * *", run: syncSubscriptionStatus },
+  // For due dates, an hourly check would be enough. But an interrupted creation of an invoice can
+  // be sent to the gateway again only within five minutes.
+  { name: "check_overdue_invoices", cron: "*/2 * * * *", run: checkOverdueInvoices },
+  { name: "check_paid_payments", cron: "* * * * *", run: (deps) => checkPaidPayments(deps) },
+  { name: "update_stats", cron: "* * * * *", run: (deps) => updateStats(deps) },
+  { name: "prune", cron: "*/10 * * * *", run: (deps) => prune(deps) },
+];
 
 export function createSchedule(deps: ScheduleDeps): ScheduleEntry[] {
   return SCHEDULE.map(({ name, cron, run }) => ({ name, cron, run: () => run(deps) }));

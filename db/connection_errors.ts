@@ -28,6 +28,12 @@ function isFatal(error: unknown): boolean {
   return /^(FATAL|PANIC)$/.test(error.severity ?? error.severity_local);
 }
 
+/** Whether the server, the database or the role has as many connections as it allows. */
+export function meansConnectionLimit(error: unknown): boolean {
+  if (codeOf(error) === "53300") return true;
+  return error instanceof Error && error.cause !== undefined && meansConnectionLimit(error.cause);
+}
+
 /** The SQLSTATE, or the driver's or system's error code, or an empty string. */
 export function codeOf(error: unknown): string {
   return error instanceof Error && "code" in error ? String(error.code) : "";

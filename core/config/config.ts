@@ -156,7 +156,7 @@ export function parseConfig(env: Environment, folder: string): Config {
     dataDir: resolve(folder, settings.DATA_DIR ?? ".data"),
     databaseUrl: withSslMode(settings, settings.DATABASE_URL),
     databaseDirectUrl: withSslMode(settings, settings.DATABASE_DIRECT_URL),
-    databasePoolSize: settings.DATABASE_POOL_SIZE ?? 10,
+    databasePoolSize: settings.DATABASE_POOL_SIZE ?? (isDenoDeploy ? 1 : 10),
     isEmbeddedDefault,
     gateway: gatewayConfig(settings),
     sandboxPort: isEmbeddedDefault ? settings.SANDBOX_PORT ?? DEFAULT_SANDBOX_PORT : null,

@@ -86,7 +86,11 @@ export const SETTINGS = z.object({
     parseSslMode,
   ),
   DATABASE_POOL_SIZE: setting(
-    { description: "Maximum number of connections in the pool", default: "`10`", example: "10" },
+    {
+      description: "Maximum number of connections in the pool",
+      default: "`1` on Deno Deploy, else `10`",
+      example: "10",
+    },
     "must be a whole number, 1 to 1000",
     wholeNumber(1, 1_000),
   ),

@@ -8,6 +8,7 @@ import { isMessage, type OpenJobQueue, type RunJob } from "./queue.ts";
 export interface PostgresQueueOptions {
   databaseUrl: string;
   log: Log;
+  isDenoDeploy?: boolean;
   slotMs?: number;
 }
 
@@ -26,6 +27,9 @@ const PREFETCH_MS = 2_000;
 /** Database connections; one of them listens for notifications. */
 const CONNECTIONS = 3;
 
+/** A database of Deno Deploy allows few connections. */
+const CONNECTIONS_ON_DENO_DEPLOY = 2;
+
 /** PostgreSQL notifies of new jobs; polling finds jobs that have become due. */
 const POLL_MS = 1_000;
 
@@ -39,7 +43,7 @@ const CLOSE_MS = 3_000;
  * (`db/queue.ts`).
  */
 export function openPostgresQueue(options: PostgresQueueOptions): OpenJobQueue {
-  const { databaseUrl, log, slotMs = SLOT_MS } = options;
+  const { databaseUrl, log, isDenoDeploy = false, slotMs = SLOT_MS } = options;
   const closing = Promise.withResolvers<void>();
   /** Jobs that gave up their slot, so graphile-worker has deleted their messages. */
   const withoutSlot = new Set<string>();
@@ -70,7 +74,7 @@ export function openPostgresQueue(options: PostgresQueueOptions): OpenJobQueue {
     const { Logger, run } = await import("graphile-worker");
     await using connections = await openQueuePool({
       url: databaseUrl,
-      size: CONNECTIONS,
+      size: isDenoDeploy ? CONNECTIONS_ON_DENO_DEPLOY : CONNECTIONS,
       onError: logInterruption,
     });
     const broken = Promise.withResolvers<void>();

@@ -1,4 +1,7 @@
-/** Scheduled work: runs each tick of an entry on one instance, and sweeps for jobs that are due. */
+/**
+ * Scheduled work: runs the entries that are due, each tick of an entry on one instance, and sweeps
+ * for jobs that are due.
+ */
 
 import { waitAtMost } from "../../concurrency/deadlines.ts";
 import { claimTick, endTick } from "../../db/cron_runs.ts";
@@ -7,6 +10,7 @@ import { type JobKind, listDueJobs, listDueRequests } from "../../db/job_queries
 import { type DueJob, JOB_RANKS } from "../../db/jobs.ts";
 import type { Clock } from "../clock.ts";
 import type { Log } from "../log.ts";
+import { nextRun } from "./cron_times.ts";
 import type { RunJob } from "./queue.ts";
 import { errorText } from "./task.ts";
 
@@ -29,12 +33,48 @@ export interface TickDeps {
   log: Log;
 }
 
+/** A cron that still runs is not started again, so it ends before the next minute. */
+const MAX_SCHEDULE_MS = 55_000;
+
+/**
+ * Returns a function that runs the entries that are due. Call it every minute. An entry that takes
+ * longer than a minute continues in the background, and is not started again until it has ended.
+ */
+export function createScheduler(
+  deps: TickDeps,
+  entries: readonly ScheduleEntry[],
+): () => Promise<void> {
+  const running = new Set<string>();
+  let last: Date | null = null;
+
+  async function run(entry: ScheduleEntry): Promise<void> {
+    running.add(entry.name);
+    await tick(deps, entry);
+    running.delete(entry.name);
+  }
+
+  return async function runDue() {
+    const minute = currentMinute(deps.clock());
+    // Usually the previous minute; earlier if the timer or the clock skipped a minute.
+    const since = last ?? new Date(minute.getTime() - MINUTE_MS);
+    last = minute;
+    const due = entries.filter(({ name, cron }) =>
+      nextRun(cron, since) <= minute && !running.has(name)
+    );
+    await waitAtMost(MAX_SCHEDULE_MS, Promise.all(due.map(run)));
+  };
+}
+
+function currentMinute(now: number): Date {
+  return new Date(Math.floor((now + EARLY_MS) / MINUTE_MS) * MINUTE_MS);
+}
+
 /** Runs an entry, unless another instance has claimed this minute's tick. Never rejects. */
 export async function tick({ database, clock, log }: TickDeps, entry: ScheduleEntry) {
   const task = entry.name;
   try {
     const now = clock();
-    const minute = new Date(Math.floor((now + EARLY_MS) / MINUTE_MS) * MINUTE_MS);
+    const minute = currentMinute(now);
     const claim = { task, minute, started_at: new Date(now) };
     if (!await database.query((sql) => claimTick(sql, claim), "claim tick")) return;
     const outcome = await outcomeOf(entry);

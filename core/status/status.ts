@@ -9,6 +9,7 @@ import { type Caller, requireReadAll } from "../auth/caller.ts";
 import { type ClockCheck, type ClockState, isAccurate } from "../clock_check.ts";
 import type { BreakerState } from "../gateway/circuit_breaker.ts";
 import type { GatewayClient } from "../gateway/client.ts";
+import { minutesBetweenRuns, nextRun } from "../jobs/cron_times.ts";
 import type { Load } from "../load.ts";
 import { SCHEDULE } from "../schedule.ts";
 import { readWorkload, type Workload, type WorkloadDeps } from "./workload.ts";
@@ -218,26 +219,4 @@ const ALLOWED_INTERVALS = 2;
 export function isOverdue(cron: string, since: Date, now: Date): boolean {
   const allowedMinutes = ALLOWED_INTERVALS * minutesBetweenRuns(cron) + 1;
   return now.getTime() - since.getTime() > allowedMinutes * MINUTE_MS;
-}
-
-function minutesBetweenRuns(cron: string): number {
-  const { step, minute } = parseCron(cron);
-  return minute === null ? step : 60;
-}
-
-/** The first full minute after `now` at which the task is due. */
-export function nextRun(cron: string, now: Date): Date {
-  const { step, minute } = parseCron(cron);
-  const first = Math.floor(now.getTime() / MINUTE_MS) + 1;
-  const isDue = (each: number) => minute === null ? each % 60 % step === 0 : each % 60 === minute;
-  const next = Array.from({ length: 60 }, (_, index) => first + index).find(isDue)!;
-  return new Date(next * MINUTE_MS);
-}
-
-/** Supports three forms of schedule: every minute, every n minutes, hourly at a fixed minute. */
-function parseCron(cron: string): { step: number; minute: number | null } {
-  const match = cron.match(/^(?:(\*)(?:\/(\d+))?|(\d+)) \* \* \* \*$/);
-  if (!match) throw new Error(`Unsupported cron expression "${cron}"`);
-  const [, every, step, minute] = match;
-  return { step: Number(step ?? 1), minute: every ? null : Number(minute) };
 }

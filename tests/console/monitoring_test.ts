@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { firstIdAt } from "../../core/ids.ts";
-import { nextRun } from "../../core/status/status.ts";
-import { SCHEDULE_TIMES } from "../../core/schedule_times.ts";
+import { nextRun } from "../../core/jobs/cron_times.ts";
+import { SCHEDULE } from "../../core/schedule.ts";
 import { REAL_INSTALLATION } from "../support/app.ts";
 import { formsOf, openStaff, signInTo } from "../support/console/browsing.ts";
 import { createDatabase, runSql } from "../support/database/database.ts";
@@ -114,7 +114,7 @@ Deno.test("console schedule: shows the last and the next run of every task, and 
   );
   const staff = await openStaff(payments);
   const { html } = await staff.open("/console/jobs/schedule/");
-  for (const task of Object.keys(SCHEDULE_TIMES)) {
+  for (const { name: task } of SCHEDULE) {
     assert.ok(html.includes(`<td>${task}</td>`), task);
   }
   const rowOf = (task: string) => html.match(new RegExp(`<tr><td>${task}</td>.*?</tr>`, "s"))![0];

@@ -4,17 +4,16 @@ import { join } from "node:path";
 import { registerCrons } from "../../commands/crons.ts";
 import { DEPLOY_STOP } from "../../commands/deploy.ts";
 import { PaymentSchema } from "../../core/payments/schema.ts";
-import { SCHEDULE } from "../../core/schedule.ts";
 import { JobSchema } from "../../routes/schemas/job.ts";
 import { callService } from "../support/client.ts";
-import { createDatabase } from "../support/database/database.ts";
+import { createDatabase, runSql } from "../support/database/database.ts";
 import { throughProxy } from "../support/database/tcp_proxy.ts";
 import { createDeployment, type Deployment } from "../support/deno_deploy.ts";
 import { openRelay } from "../support/gateway/relay.ts";
 import { openSandbox } from "../support/gateway/sandbox.ts";
 import { recordCrons } from "../support/jobs/record_crons.ts";
 import { PROJECT } from "../support/project.ts";
-import { environment } from "../support/service.ts";
+import { environment, type Service } from "../support/service.ts";
 import { inTime, until } from "../support/until.ts";
 
 const SERVER_KEY = "Mid-server-deploy";
@@ -23,8 +22,8 @@ const STAFF_KEY = "gk_" + "d".repeat(43);
 /** Milliseconds from the signal until Deno Deploy kills an instance. */
 const PLATFORM_KILLS_MS = 5_000;
 
-/** Deno Deploy's limit for organizations without a paid plan. */
-const MAX_CRONS = 10;
+/** A database of Deno Deploy allows 10 direct connections and reserves 5 of them. */
+const DIRECT_CONNECTIONS = 5;
 
 const SECRETS = { GATEWAY_SERVER_KEY: SERVER_KEY, BOOTSTRAP_STAFF_KEY: STAFF_KEY };
 
@@ -76,9 +75,8 @@ async function evaluate(settings: Record<string, string>): Promise<[string, stri
   return JSON.parse(lines.at(-1)!);
 }
 
-Deno.test("Deno Deploy: evaluating main.ts without settings and without a database finds all crons", async () => {
-  const expected = SCHEDULE.map(({ name, cron }) => [name, cron]);
-  assert.ok(expected.length <= MAX_CRONS);
+Deno.test("Deno Deploy: evaluating main.ts without settings and without a database finds its only cron", async () => {
+  const expected = [["schedule", "* * * * *"]];
   assert.deepEqual(await evaluate({}), expected);
   const DATABASE_URL = "postgres://127.0.0.1:2/none";
   assert.deepEqual(await evaluate({ DATABASE_URL, ...SECRETS }), expected);
@@ -98,17 +96,13 @@ Deno.test("Deno Deploy: deno.json turns on the features that Deno 2.5 does not h
 
 Deno.test("crons: a tick waits until the service is ready, and ends without a run if it cannot start", async () => {
   using recorded = recordCrons();
-  const ran: string[] = [];
+  let runs = 0;
   const crons = registerCrons();
-  const { name, run } = recorded.registered[0]!;
-  const tick = run();
-  assert.equal(ran.length, 0);
-  crons.start((task) => {
-    ran.push(task);
-    return Promise.resolve();
-  });
+  const tick = recorded.registered[0]!.run();
+  assert.equal(runs, 0);
+  crons.start(() => Promise.resolve(void runs++));
   await tick;
-  assert.deepEqual(ran, [name]);
+  assert.equal(runs, 1);
 
   recorded.registered.length = 0;
   const skipped = registerCrons();
@@ -209,6 +203,50 @@ Deno.test("Deno Deploy: a request that arrives while the database is away waits,
   proxy.restore();
   assert.equal((await charging).status, 201);
   await until("it is ready", async () => (await service.get("/health/ready/")).status === 200);
+});
+
+/** A database of a role that may open as many connections as a database of Deno Deploy allows. */
+async function createLimitedDatabase(): Promise<string> {
+  const server = await createDatabase({ template: null });
+  const name = `limited_${randomUUID().replaceAll("-", "")}`;
+  await runSql(
+    server,
+    `create role ${name} login password 'p' connection limit ${DIRECT_CONNECTIONS}`,
+  );
+  await runSql(server, `create database ${name} owner ${name}`);
+  return Object.assign(new URL(server), { username: name, password: "p", pathname: `/${name}` })
+    .href;
+}
+
+Deno.test("Deno Deploy: an instance fits into the platform's connections, and a second one waits until the first has ended", async () => {
+  await using sandbox = await openSandbox({ serverKey: SERVER_KEY });
+  const settings = {
+    ...SECRETS,
+    DATABASE_URL: await createLimitedDatabase(),
+    GATEWAY_BASE_URL: sandbox.url,
+  };
+  const isReady = async (service: Service) => (await service.get("/health/ready/")).status === 200;
+  await using first = await deployment.start(settings);
+  await until("the first is ready", () => isReady(first));
+  const accepted = await charge(first.url, { Prefer: "respond-async" });
+  const { id } = JobSchema.parse(await accepted.json());
+  const events = async () => JSON.parse((await first.get("/events/", STAFF_KEY)).text);
+  await until("the job has run", async () => {
+    const { text } = await first.get(`/jobs/${id}/`, STAFF_KEY);
+    return JobSchema.parse(JSON.parse(text)).status === "succeeded";
+  });
+  await until("its event is published", async () => (await events()).length === 1);
+  assert.doesNotMatch(first.output(), /"level":"error"/);
+
+  await using second = await deployment.start(settings);
+  await until("the second waits", () => /allows no more|too many/.test(second.output()));
+  const { status, text } = await second.get("/health/ready/");
+  assert.deepEqual([status, JSON.parse(text).checks], [503, { start: "running" }]);
+  assert.ok(await isReady(first));
+  const charging = charge(second.url);
+  first.signal("SIGINT");
+  assert.equal((await charging).status, 201);
+  await until("the second is ready", () => isReady(second));
 });
 
 Deno.test("Deno Deploy: an instance that is stopped does not wait for slow calls, and another one takes over its request and its job at once", async () => {

@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
-import { type ScheduleEntry, tick } from "../../core/jobs/schedule.ts";
+import { createScheduler, type ScheduleEntry, tick } from "../../core/jobs/schedule.ts";
 import { listCronRuns } from "../../db/cron_runs.ts";
 import { createDatabase } from "../support/database/database.ts";
 import { type Instance, openInstance } from "../support/jobs/jobs.ts";
 import { throughProxy } from "../support/database/tcp_proxy.ts";
+import { until } from "../support/until.ts";
 
 const databaseUrl = await createDatabase();
 
@@ -105,4 +106,54 @@ Deno.test("tick: without a database nothing runs, and the error is logged and no
   await tickAt(instance, NOON, newEntry(() => Promise.resolve(runs++)));
   assert.equal(runs, 0);
   assert.match(instance.logged(), /"event":"tick_interrupted"/);
+});
+
+Deno.test("schedule: runs each entry when it is due, and makes up for skipped minutes", async () => {
+  const instance = openInstance({ databaseUrl });
+  let now = NOON;
+  const ran: string[] = [];
+  const entries = ["* * * * *", "*/5 * * * *", "7 * * * *"].map((cron) => ({
+    ...newEntry(() => Promise.resolve(void ran.push(cron))),
+    cron,
+  }));
+  const runDue = createScheduler({ ...instance, clock: () => now }, entries);
+  async function ranAt(minute: number): Promise<string[]> {
+    now = NOON + minute * MINUTE_MS;
+    await runDue();
+    return ran.splice(0).toSorted();
+  }
+  assert.deepEqual(await ranAt(1), ["* * * * *"]);
+  assert.deepEqual(await ranAt(2), ["* * * * *"]);
+  assert.deepEqual(await ranAt(5), ["* * * * *", "*/5 * * * *"]);
+  assert.deepEqual(await ranAt(5.5), []);
+  // Minute 10 is skipped. A timer that fires a second early belongs to the next minute.
+  assert.deepEqual(await ranAt(9.5), ["* * * * *", "7 * * * *"]);
+  assert.deepEqual(await ranAt(10.99), ["* * * * *", "*/5 * * * *"]);
+  assert.deepEqual(await ranAt(12), ["* * * * *"]);
+});
+
+Deno.test("schedule: an entry that still runs delays no other entry, and is not started again", async () => {
+  const instance = openInstance({ databaseUrl });
+  let now = NOON;
+  const slow = Promise.withResolvers<void>();
+  const starts = { slow: 0, quick: 0 };
+  const entries = [
+    newEntry(() => (starts.slow++, slow.promise)),
+    newEntry(() => Promise.resolve(void starts.quick++)),
+  ];
+  const runDue = createScheduler({ ...instance, clock: () => now }, entries);
+  const first = runDue();
+  await until("both have started", () => starts.slow === 1 && starts.quick === 1);
+  // The end of the first run may not be stored yet.
+  await until("the quick entry runs again", async () => {
+    now += MINUTE_MS;
+    await runDue();
+    return starts.quick === 2;
+  });
+  assert.equal(starts.slow, 1);
+  slow.resolve();
+  await first;
+  now += MINUTE_MS;
+  await runDue();
+  assert.deepEqual(starts, { slow: 2, quick: 3 });
 });
