@@ -7,7 +7,7 @@
  */
 
 import { DatabaseUnavailable, type Sql } from "./database.ts";
-import { keepSession } from "./session.ts";
+import { keepSession, type Session } from "./session.ts";
 
 export interface LeaseHolder {
   /**
@@ -85,13 +85,20 @@ export async function openInstanceLock(options: InstanceLockOptions): Promise<In
   let verifiedAt = -Infinity;
   let isLossReported = false;
   let recover: Recover | null = null;
-  /** Ended instances that this one has removed, but whose work it could not finish. */
-  const unfinished: number[] = [];
+  /** Ended instances that this one has removed, but whose work it has not finished. */
+  const unfinished = new Set<number>();
 
   async function recoverFrom(gone: number[]): Promise<void> {
-    if (await recover?.()) return;
-    recover = null;
-    unfinished.push(...gone);
+    for (const holder of gone) unfinished.add(holder);
+    if (!await recover?.()) recover = null;
+    else for (const holder of gone) unfinished.delete(holder);
+  }
+
+  /** Registers the unfinished ones again, for another instance. */
+  async function leaveUnfinished({ sql, run }: Session): Promise<void> {
+    if (unfinished.size === 0) return;
+    await run(registerInstances(sql, [...unfinished]));
+    unfinished.clear();
   }
 
   const session = keepSession({
@@ -107,7 +114,8 @@ export async function openInstanceLock(options: InstanceLockOptions): Promise<In
       isLossReported = true;
       firstTry.resolve();
     },
-    async use({ sql, run, wait, isStopped }) {
+    async use(session) {
+      const { sql, run, wait, isStopped } = session;
       try {
         const pid = await run(takeLock(sql, token));
         while (!isStopped()) {
@@ -124,9 +132,11 @@ export async function openInstanceLock(options: InstanceLockOptions): Promise<In
           if (recover && gone.length > 0 && await run(removeInstances(sql, gone))) {
             void recoverFrom(gone);
           }
-          if (unfinished.length > 0) await run(registerInstances(sql, unfinished.splice(0)));
+          if (recover === null) await leaveUnfinished(session);
           await wait(CHECK_MS);
         }
+        // A recovery may still run, or may have ended after the last check.
+        await leaveUnfinished(session);
       } finally {
         verifiedAt = -Infinity;
       }

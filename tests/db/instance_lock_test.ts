@@ -16,7 +16,7 @@ import {
 } from "../support/database/gated_database.ts";
 import { throughProxy } from "../support/database/tcp_proxy.ts";
 import { openTransactionPooler } from "../support/database/transaction_pooler.ts";
-import { until } from "../support/until.ts";
+import { inTime, until } from "../support/until.ts";
 
 interface TestLock extends InstanceLock {
   /** How often this instance detected that another instance is gone. */
@@ -123,6 +123,21 @@ Deno.test("instance lock: an instance that stops during a recovery leaves it, an
   await until("the other instance recovers", () => other.goneInstances() === 1);
   assert.deepEqual(await instances(url), [stopping.token()!, other.token()!].sort((a, b) => a - b));
   assert.equal(stopping.goneInstances(), 1);
+});
+
+Deno.test("instance lock: an instance whose session is closed during a recovery leaves it to another instance", async () => {
+  for (const recover of [() => Promise.resolve(false), () => new Promise<boolean>(() => {})]) {
+    const url = await createDatabase({ isNew: true });
+    const endedLock = await openLock(url, { isRecovered: null });
+    const ended = endedLock.token()!;
+    await endedLock[Symbol.asyncDispose]();
+    const called = Promise.withResolvers<void>();
+    const stopping = await openLock(url, { isRecovered: null });
+    stopping.recoverOthers(() => (called.resolve(), recover()));
+    await inTime("the instance recovers", called.promise);
+    await stopping[Symbol.asyncDispose]();
+    assert.ok((await instances(url)).includes(ended));
+  }
 });
 
 Deno.test("instance lock: an instance that recovers no others leaves ended instances to those that do", async () => {
