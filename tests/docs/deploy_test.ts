@@ -6,7 +6,7 @@ import { DEPLOY_STOP } from "../../commands/deploy.ts";
 import { PaymentSchema } from "../../core/payments/schema.ts";
 import { JobSchema } from "../../routes/schemas/job.ts";
 import { callService } from "../support/client.ts";
-import { createDatabase, runSql } from "../support/database/database.ts";
+import { createDatabase, createLimitedDatabase } from "../support/database/database.ts";
 import { throughProxy } from "../support/database/tcp_proxy.ts";
 import { createDeployment, type Deployment } from "../support/deno_deploy.ts";
 import { openRelay } from "../support/gateway/relay.ts";
@@ -205,24 +205,11 @@ Deno.test("Deno Deploy: a request that arrives while the database is away waits,
   await until("it is ready", async () => (await service.get("/health/ready/")).status === 200);
 });
 
-/** A database of a role that may open as many connections as a database of Deno Deploy allows. */
-async function createLimitedDatabase(): Promise<string> {
-  const server = await createDatabase({ template: null });
-  const name = `limited_${randomUUID().replaceAll("-", "")}`;
-  await runSql(
-    server,
-    `create role ${name} login password 'p' connection limit ${DIRECT_CONNECTIONS}`,
-  );
-  await runSql(server, `create database ${name} owner ${name}`);
-  return Object.assign(new URL(server), { username: name, password: "p", pathname: `/${name}` })
-    .href;
-}
-
 Deno.test("Deno Deploy: an instance fits into the platform's connections, and a second one waits until the first has ended", async () => {
   await using sandbox = await openSandbox({ serverKey: SERVER_KEY });
   const settings = {
     ...SECRETS,
-    DATABASE_URL: await createLimitedDatabase(),
+    DATABASE_URL: await createLimitedDatabase(DIRECT_CONNECTIONS),
     GATEWAY_BASE_URL: sandbox.url,
   };
   const isReady = async (service: Service) => (await service.get("/health/ready/")).status === 200;

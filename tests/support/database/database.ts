@@ -40,6 +40,16 @@ async function createNew(options: NewDatabase = {}): Promise<string> {
   return Object.assign(new URL(server), { pathname: `/${name}` }).href;
 }
 
+/** An empty database of a role that may open only this many connections. */
+export async function createLimitedDatabase(connections: number): Promise<string> {
+  const server = testServerUrl();
+  const name = `limited_${randomUUID().replaceAll("-", "")}`;
+  await runSql(server, `create role ${name} login password 'p' connection limit ${connections}`);
+  await runSql(server, `create database ${name} owner ${name}`);
+  const login = { username: name, password: "p", pathname: `/${name}` };
+  return Object.assign(new URL(server), login).href;
+}
+
 export function testServerUrl(): string {
   const url = Deno.env.get("TEST_SERVER_URL");
   if (!url) {
