@@ -3,7 +3,13 @@
 import type { Config, Queue } from "../core/config/config.ts";
 import { codeOf, type Database, openDatabase } from "../db/database.ts";
 import { beginGeneration, hasEventsOfOtherServer } from "../db/events.ts";
-import { loadMigrations, migrate, type Migration, MigrationRefused } from "../db/migrations.ts";
+import {
+  loadMigrations,
+  migrate,
+  type Migration,
+  type MigrationProgress,
+  MigrationRefused,
+} from "../db/migrations.ts";
 import { QueueRefused, setUpQueue } from "../db/queue.ts";
 import { reachDatabase, waitAtConnectionLimit } from "./database_access.ts";
 import { joinServer } from "./database_server.ts";
@@ -13,8 +19,8 @@ export async function run(readConfig: () => Config): Promise<void> {
   const config = readConfig();
   await using server = await joinServer(config);
   const { directUrl } = await reachDatabase(await server.start(), config.databaseDirectUrl);
-  const applied = await migrateDatabase(directUrl, await loadMigrations(), config.queue);
-  for (const name of applied) console.log(`Applied ${name}`);
+  const migrations = await loadMigrations();
+  const applied = await migrateDatabase(directUrl, migrations, config.queue, console.log);
   if (applied.length === 0) console.log("The database is up to date.");
 }
 
@@ -36,18 +42,48 @@ export async function openCommandDatabase(config: Config): Promise<CommandDataba
 
 const INSUFFICIENT_PRIVILEGE = "42501";
 
+/** How often a step that still runs is printed. */
+const PROGRESS_MS = 5_000;
+
 /**
- * Applies migrations, and returns their names. Sets up `queue` for all instances; null leaves the
+ * Prints each migration when it is applied, and what still runs: the migration, the index or the
+ * procedure, and for how long. Building an index of a large table takes minutes.
+ */
+export function printProgress(
+  print: (line: string) => void,
+  everyMs = PROGRESS_MS,
+): MigrationProgress & Disposable {
+  let current: { migration: string; step: string; startedAt: number } | null = null;
+  const secondsSince = (time: number) => Math.round((performance.now() - time) / 1_000);
+  const timer = setInterval(() => {
+    if (!current) return;
+    const { migration, step, startedAt } = current;
+    print(`Migration ${migration}: ${step} (${secondsSince(startedAt)} s)`);
+  }, everyMs);
+  return {
+    onStep: (migration, step) => current = { migration, step, startedAt: performance.now() },
+    onApplied(migration) {
+      current = null;
+      print(`Applied migration ${migration}`);
+    },
+    [Symbol.dispose]: () => clearInterval(timer),
+  };
+}
+
+/**
+ * Applies migrations, prints their progress, and returns their names. Sets up `queue` for all instances; null leaves the
  * queue as it is. The URL must not lead to a pooler in transaction mode.
  */
 export async function migrateDatabase(
   url: string,
   migrations: Migration[],
   queue: Queue | null,
+  print: (line: string) => void = printStatus,
 ): Promise<string[]> {
+  using progress = printProgress(print);
   const applied = await explainRefusals(
     "Migrations are pending, and this database role is not allowed to apply them",
-    () => migrate(url, migrations),
+    () => migrate(url, migrations, progress),
   );
   if (queue) {
     const isSwitched = await explainRefusals(

@@ -137,9 +137,7 @@ async function runService(config: Config, options: RunOptions): Promise<void> {
   const access = await reachDatabase(serverUrl, config.databaseDirectUrl);
   const databaseUrl = access.directUrl;
   const migrations = await loadMigrations();
-  for (const name of await migrateDatabase(databaseUrl, migrations, config.queue)) {
-    printStatus(`Applied migration ${name}`);
-  }
+  await migrateDatabase(databaseUrl, migrations, config.queue);
   const database = await openPool({ ...access, poolSize: config.databasePoolSize });
   resources.defer(() => database.close());
   const serviceClock = resources.use(await openServiceClock({ database, log }));

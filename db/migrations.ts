@@ -19,6 +19,15 @@ export interface Migration {
   checksum: string;
 }
 
+/** Called while migrations are applied. */
+export interface MigrationProgress {
+  /** A step of a migration begins, such as the build of an index. */
+  onStep(migration: string, step: string): void;
+  onApplied(migration: string): void;
+}
+
+const SILENT: MigrationProgress = { onStep() {}, onApplied() {} };
+
 export class MigrationRefused extends Error {
   override name = "MigrationRefused";
 }
@@ -48,7 +57,11 @@ export async function loadMigrations(folder: URL = FOLDER): Promise<Migration[]>
  * later and find that the file is applied. If nothing is pending, the function only reads, so that
  * the service can run with a database role that cannot change the schema.
  */
-export async function migrate(url: string, migrations: Migration[]): Promise<string[]> {
+export async function migrate(
+  url: string,
+  migrations: Migration[],
+  progress = SILENT,
+): Promise<string[]> {
   const sql = postgres(url, { max: 1, connect_timeout: 5, onnotice: () => {} });
   try {
     refuseOldServer(await serverVersion(sql));
@@ -57,7 +70,9 @@ export async function migrate(url: string, migrations: Migration[]): Promise<str
     const applied: string[] = [];
     for (const migration of migrations) {
       if (known && isApplied(known, migration)) continue;
-      if (await applyUnderLock(sql, migration)) applied.push(migration.name);
+      if (!await applyUnderLock(sql, migration, progress)) continue;
+      applied.push(migration.name);
+      progress.onApplied(migration.name);
     }
     return applied;
   } finally {
@@ -66,14 +81,20 @@ export async function migrate(url: string, migrations: Migration[]): Promise<str
 }
 
 /** False: another instance has applied it. */
-async function applyUnderLock(sql: postgres.Sql, migration: Migration): Promise<boolean> {
+async function applyUnderLock(
+  sql: postgres.Sql,
+  migration: Migration,
+  progress: MigrationProgress,
+): Promise<boolean> {
   // One connection, because it holds the lock. If the connection is lost, so is the lock.
   const session = await sql.reserve();
   try {
     // Building an index of a large table takes long, and no request waits for it.
     await session`set statement_timeout = 0`;
+    progress.onStep(migration.name, "waiting for another process that migrates this database");
     await takeSessionLock(session);
-    const isNew = await applyOnce(session, migration);
+    progress.onStep(migration.name, "applying statements");
+    const isNew = await applyOnce(session, migration, progress);
     await session`select pg_advisory_unlock(${LOCK.toString()}::bigint)`;
     return isNew;
   } finally {
@@ -179,7 +200,11 @@ function isApplied(known: Map<string, string>, { name, checksum }: Migration): b
  * migration is recorded as `… without indexes`, so that an interrupted migration continues there.
  * It then calls its procedures again, so these must skip the rows that are done.
  */
-async function applyOnce(session: Sql, migration: Migration): Promise<boolean> {
+async function applyOnce(
+  session: Sql,
+  migration: Migration,
+  { onStep }: MigrationProgress,
+): Promise<boolean> {
   const known = await readApplied(session);
   if (known && isApplied(known, migration)) return false;
   const { checksum } = migration;
@@ -191,8 +216,14 @@ async function applyOnce(session: Sql, migration: Migration): Promise<boolean> {
     return true;
   }
   if (!isInterrupted) await applyStatements(session, withoutIndexes, rest.join(";\n"));
-  for (const call of calls) await session.unsafe(call);
-  for (const index of indexes) await buildConcurrently(session, index);
+  for (const call of calls) {
+    onStep(migration.name, call);
+    await session.unsafe(call);
+  }
+  for (const index of indexes) {
+    onStep(migration.name, `building index ${index.name} of ${index.table}`);
+    await buildConcurrently(session, index);
+  }
   await session`
     update gateway.migrations set name = ${migration.name}, applied_at = now()
     where name = ${withoutIndexes.name} and checksum = ${checksum}`;

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import postgres from "postgres";
+import { printProgress } from "../../commands/migrate.ts";
 import { parseIndexBuild, splitStatements } from "../../db/index_builds.ts";
 import { migrate, type Migration } from "../../db/migrations.ts";
 import { runSql } from "../support/database/database.ts";
@@ -150,6 +151,42 @@ Deno.test("migrate: fails if rows violate a new unique index, and succeeds after
     runSql(databaseUrl, "update gateway.payments set user_id = 'same'"),
     { code: "23505" },
   );
+});
+
+Deno.test("migrate: reports each step, and prints the step that still runs and each applied migration", async () => {
+  await using payments = await openPayments();
+  await payments.charge();
+  const colours = migration(
+    "9001_colours",
+    `alter table gateway.payments add column colour text;
+     create procedure gateway.fill_colours() language sql as $$ select 1 $$;
+     call gateway.fill_colours();
+     create index payments_by_colour on gateway.payments (colour)`,
+  );
+  const steps: string[] = [];
+  const recorded = {
+    onStep: (name: string, step: string) => void steps.push(`${name}: ${step}`),
+    onApplied: (name: string) => void steps.push(`${name} is applied`),
+  };
+  await migrate(payments.databaseUrl, [colours], recorded);
+  assert.deepEqual(steps, [
+    "9001_colours: waiting for another process that migrates this database",
+    "9001_colours: applying statements",
+    "9001_colours: call gateway.fill_colours()",
+    "9001_colours: building index payments_by_colour of gateway.payments",
+    "9001_colours is applied",
+  ]);
+
+  const lines: string[] = [];
+  using progress = printProgress((line) => lines.push(line), 1);
+  progress.onStep("9001_colours", "applying statements");
+  progress.onStep("9001_colours", "building index a of gateway.b");
+  await until("the step that runs is printed", () => lines.length > 0);
+  const isExpected = (line: string) =>
+    /^Migration 9001_colours: building index a of gateway\.b \(\d+ s\)$/.test(line);
+  assert.ok(lines.every(isExpected), lines.join("\n"));
+  progress.onApplied("9001_colours");
+  assert.equal(lines.at(-1), "Applied migration 9001_colours");
 });
 
 Deno.test("splitStatements: ignores semicolons in texts, comments and function bodies", () => {

@@ -160,7 +160,7 @@ Deno.test("migrate: concurrent processes apply each migration once", async () =>
   const results = await Promise.all([1, 2, 3].map(() => runTask(["migrate"], env)));
   for (const { code, stderr } of results) assert.equal(code, 0, stderr);
   const applied = results.flatMap(({ stdout }) => stdout.match(/^Applied .*/gm) ?? []);
-  const expected = (await loadMigrations()).map(({ name }) => `Applied ${name}`);
+  const expected = (await loadMigrations()).map(({ name }) => `Applied migration ${name}`);
   assert.deepEqual(applied.toSorted(), expected);
 });
 
