@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { migrateDatabase } from "../../commands/migrate.ts";
 import { splitStatements } from "../../db/index_builds.ts";
 import {
   findPending,
@@ -172,21 +171,6 @@ Deno.test("migrate: concurrent connections of a process apply each migration onc
   ];
   const applied = await Promise.all(Array.from({ length: 8 }, () => migrate(url, migrations)));
   assert.deepEqual(applied.flat().toSorted(), ["0001_a", "0002_b"]);
-});
-
-/** The indexes of 1.0.0 for which a later version has others. */
-const REPLACED_INDEXES = ["events_by_name", "events_by_user", "payments_by_status"];
-
-Deno.test("migrate: keeps the indexes that the previous version needs", async () => {
-  const url = await createDatabase({ isNew: true });
-  const [byName, byUser, byStatus] = REPLACED_INDEXES;
-  await runSql(url, `create index ${byName} on gateway.events (name)`);
-  await runSql(url, `create index ${byUser} on gateway.events (user_id)`);
-  await runSql(url, `create index ${byStatus} on gateway.payments (transaction_status)`);
-  await migrateDatabase(url, await loadMigrations(), null);
-  const rows = await runSql(url, "select indexname from pg_indexes where schemaname = 'gateway'");
-  const names = rows.map(({ indexname }) => indexname);
-  assert.deepEqual(REPLACED_INDEXES.filter((name) => !names.includes(name)), []);
 });
 
 /** Earlier migrations are applied and cannot change. */

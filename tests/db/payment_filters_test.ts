@@ -163,7 +163,7 @@ Deno.test("migration of payment filters: copies all payments while charges and n
     `select indexname from pg_indexes where schemaname = 'gateway' and tablename = 'payments'
        and indexdef ~ 'transaction_status|check_at|paid_at'`,
   );
-  assert.deepEqual([...indexes], [], "the service drops the indexes of columns that change");
+  assert.equal(indexes.length, 6, "the previous version uses these indexes, so they are kept");
 });
 
 Deno.test("migration of payment filters: waits for a locked payment without blocking the others, and continues after a crash", async () => {
