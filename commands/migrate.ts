@@ -71,8 +71,8 @@ export function printProgress(
 }
 
 /**
- * Applies migrations, prints their progress, and returns their names. Sets up `queue` for all instances; null leaves the
- * queue as it is. The URL must not lead to a pooler in transaction mode.
+ * Applies migrations, prints their progress, and returns their names. Sets up `queue` for all
+ * instances; null leaves the queue as it is. The URL must not lead to a pooler in transaction mode.
  */
 export async function migrateDatabase(
   url: string,

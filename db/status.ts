@@ -190,8 +190,8 @@ function countSql(rows: string): string {
 /**
  * Fails if the database accepts no writes. A replica rejects the update, even if the row is locked
  * and skipped. On a full disk the update succeeds as long as its page has room for another version
- * of the row, while inserts need new pages. So the sort writes a temporary file: its rows are larger
- * than its memory. Call it in a transaction.
+ * of the row, while inserts need new pages. So the sort writes a temporary file: its rows are
+ * larger than its memory. Call it in a transaction.
  */
 export async function checkWrites(sql: Sql): Promise<void> {
   await sql`select set_config('work_mem', '64kB', true)`;

@@ -1,6 +1,6 @@
 /**
- * Recognizes the id of an event that this database never had. After a restore from a backup, readers
- * still have the ids of events that the backup does not contain.
+ * Recognizes the id of an event that this database never had. After a restore from a backup,
+ * readers still have the ids of events that the backup does not contain.
  */
 
 import { CREATION_SLACK_MS } from "../../db/events.ts";
