@@ -70,7 +70,7 @@ export interface PaymentReference {
 /**
  * Finds the payment of each notification: by transaction id, if the payment also has the same order
  * id; or by order id, if the payment has no transaction id yet and was not refused. Of several such
- * payments, prefers the one in `payment_ref`, then the newest.
+ * payments, prefers the one in `payment_ref`, then that with the transaction id, then the newest.
  */
 export const paymentLookups: Batched<PaymentReference, GatewayPayment | null> = {
   name: "find payment",
@@ -99,18 +99,32 @@ async function findReferencedPayments(
         select * from gateway.payments known
         where known.order_id = wanted.order_id and known.transaction_id is null and not is_refused
       ) candidate
-      order by transaction_id, coalesce(id = wanted.payment_ref, false) desc, id desc limit 1
+      order by coalesce(id = wanted.payment_ref, false) desc, transaction_id, id desc limit 1
     ) payment on true
     order by wanted.number`,
   );
   return rows.map((row) => row.id === null ? null : parsePayment(row));
 }
 
+/** Null: no payment has this transaction. */
+export async function findPaymentOfTransaction(
+  sql: Sql,
+  transactionId: string,
+): Promise<GatewayPayment | null> {
+  const [row] = await sql<GatewayPayment[]>`
+    select ${sql.unsafe(WHOLE_PAYMENT)} from gateway.payments payment
+    where transaction_id = ${transactionId}`;
+  return row ? parsePayment(row) : null;
+}
+
 /** What the service has stored about the order id and the transaction of an unanswered charge. */
 export interface OrderUse {
   /** True: this payment, or a later one that the gateway refused, reserves the order id. */
   is_reserved: boolean;
-  /** The order id of another payment with this transaction; null: there is no such payment. */
+  /**
+   * The order id of another payment with this transaction. Null: there is no such payment, or it
+   * has the same order id and no owner, so that it gives the transaction up.
+   */
   taken_by_order: string | null;
 }
 
@@ -128,6 +142,7 @@ export async function readOrderUse(
     ) as is_reserved, (
       select known.order_id from gateway.payments known
       where known.transaction_id = ${transactionId} and known.id <> ${id}
+        and (known.user_id is not null or known.order_id <> ${order_id})
     ) as taken_by_order`;
   return use;
 }

@@ -67,3 +67,22 @@ export async function adoptPayment(
   const [written] = await writeWithSideEffects(sql, buildInsert, [write]);
   return written!;
 }
+
+/** In the order of their ids, as every statement that locks several rows, to avoid deadlocks. */
+export async function lockPayments(sql: Sql, ids: string[]): Promise<void> {
+  await sql`
+    select from gateway.payments where id = any(${ids}::uuid[]) order by id for update`;
+}
+
+/** Moves the refunds and notifications of a payment to another payment and its owner. */
+export async function moveRowsOfPayment(
+  sql: Sql,
+  from: Pick<GatewayPayment, "id">,
+  to: Pick<GatewayPayment, "id" | "user_id">,
+): Promise<void> {
+  await sql`
+    update gateway.refunds set payment_id = ${to.id}, user_id = ${to.user_id}
+    where payment_id = ${from.id}`;
+  await sql`
+    update gateway.notifications set payment_id = ${to.id} where payment_id = ${from.id}`;
+}

@@ -12,7 +12,13 @@ import { paymentLookups } from "../../db/payment_statements.ts";
 import type { GatewayPayment } from "../../db/payments.ts";
 import { findSubscription } from "../../db/subscriptions.ts";
 import type { GatewayClient } from "../gateway/client.ts";
-import { GatewayError, isTransactionNotFound, UnrecognizedStatusError } from "../gateway/errors.ts";
+import {
+  GatewayError,
+  isTransactionNotFound,
+  UnrecognizedStatusError,
+  unusableResponse,
+} from "../gateway/errors.ts";
+import { object as objectField } from "../gateway/json.ts";
 import type { Transaction } from "../gateway/responses.ts";
 import { checkInvoiceOfOrder, findInvoiceOf, linkToInvoice } from "../invoices/link.ts";
 import { PROCESS_NOTIFICATION } from "../jobs/task_names.ts";
@@ -20,7 +26,7 @@ import { newJob } from "../outbox.ts";
 import { adoptTransaction, canAdopt, isComplete, type Link } from "../payments/adopt.ts";
 import { type AppliedReport, applyReport } from "../payments/apply_report.ts";
 import { checkAtGateway } from "../payments/check_at_gateway.ts";
-import { matchTransaction } from "../payments/match_transaction.ts";
+import { matchTransaction, mayStillMatch } from "../payments/match_transaction.ts";
 import type { PaymentDeps } from "../payments/payment_record.ts";
 import { checkNotifiedSubscription, checkSubscriptionsByName } from "../subscriptions/notified.ts";
 import { isLikeCharge, linkToSubscription } from "../subscriptions/subscription_record.ts";
@@ -74,10 +80,14 @@ export async function findNotifiedPayment(
   { database }: NotificationDeps,
   { order_id, transaction_id, raw_payload }: GatewayNotification,
 ): Promise<GatewayPayment | null> {
-  const metadata = raw_payload.metadata as { payment_ref?: unknown } | null | undefined;
-  const ref = metadata?.payment_ref;
+  const ref = metadataOf({ raw_payload })?.payment_ref;
   const payment_ref = typeof ref === "string" && isUuid(ref) ? ref : null;
   return await batched(database, paymentLookups, { order_id, transaction_id, payment_ref });
+}
+
+/** The signature of a notification does not cover its metadata. */
+function metadataOf({ raw_payload }: Pick<GatewayNotification, "raw_payload">) {
+  return objectField(raw_payload.metadata);
 }
 
 /** False: the gateway has to confirm the notification first. */
@@ -109,7 +119,7 @@ async function applyIfTrusted(
   }
 }
 
-/** If the gateway does not answer in time, a job confirms the notification later. */
+/** If the gateway does not confirm the notification in time, a job confirms it later. */
 async function confirmInTime(
   deps: ReceiveDeps,
   notification: GatewayNotification,
@@ -123,7 +133,8 @@ async function confirmInTime(
     const subject = { id: notification.id, user_id: null };
     const payload = { notification_id: notification.id };
     const job = newJob(PROCESS_NOTIFICATION, subject, payload, { runAt: now, now });
-    await recordNotification(deps, notification, [job]);
+    const error_message = error.failure === "answered" ? error.message : null;
+    await recordNotification(deps, { ...notification, error_message }, [job]);
   }
 }
 
@@ -139,34 +150,39 @@ function withDeadline({ background, clock }: ReceiveDeps, until: number): Gatewa
 
 /**
  * Asks the gateway for the transaction and applies its response. Throws a `GatewayError` and writes
- * nothing if the gateway gives no usable response.
+ * nothing if the gateway gives no usable response, or if the transaction may be that of a charge
+ * which is not answered yet.
  */
 export async function confirmNotification(
   deps: NotificationDeps,
   notification: GatewayNotification,
 ): Promise<GatewayNotification> {
   const payment = await findNotifiedPayment(deps, notification);
-  if (payment) {
+  if (payment && payment.transaction_id !== null) {
     const { applied } = await checkAtGateway(deps, payment, SOURCE, notification);
-    if (applied) return await recordResult(deps, applied);
+    return await recordResult(deps, applied!);
   }
-  // The gateway did not find the payment by its order id, which is normal for DANA; or its
-  // transaction of that order is not this payment's; or there is no payment, because the
-  // transaction was created outside the service.
+  // An order can have several transactions, so the one in the notification is requested.
   const answer = await requestTransaction(deps, notification);
-  if (!answer || !matches(notification, answer)) {
+  if (!answer || !hasSameIds(notification, answer)) {
     const error_message = answer && "The gateway's record differs from the notification.";
     return await recordNotification(deps, { ...notification, status: "unmatched", error_message });
   }
   const report = { answer, source: SOURCE, notification } as const;
-  const isOurs = payment?.transaction_id === null &&
-    (await matchTransaction(deps, payment, answer)).kind === "ours";
-  if (isOurs) {
-    const applied = await applyReport(deps, payment, {
-      ...report,
-      askedAtVersion: payment.version,
-    });
-    return await recordResult(deps, applied);
+  if (payment) {
+    const match = await matchTransaction(deps, payment, answer, metadataOf(notification));
+    if (match.kind === "ours") {
+      const { version: askedAtVersion } = payment;
+      return await recordResult(
+        deps,
+        await applyReport(deps, payment, { ...report, askedAtVersion }),
+      );
+    }
+    if (mayStillMatch(payment, match)) throw unclearOwner(payment);
+  }
+  if (!isComplete(answer)) {
+    const error_message = "The gateway's record of the transaction is incomplete.";
+    return await recordNotification(deps, { ...notification, status: "unmatched", error_message });
   }
   if (!canAdopt(answer)) throw unrecognizedStatus(answer);
   const adopted = await adoptTransaction(deps, report, await findLink(deps, notification, answer));
@@ -189,12 +205,20 @@ async function requestTransaction(
 }
 
 /** Compares both ids, because the signature does not cover the transaction id. */
-function matches(
+function hasSameIds(
   { order_id, transaction_id }: GatewayNotification,
   answer: Transaction,
 ): boolean {
-  return answer.order_id === order_id && isComplete(answer) &&
-    answer.transaction_id === (transaction_id ?? answer.transaction_id);
+  return answer.order_id === order_id &&
+    (transaction_id ?? answer.transaction_id) === (answer.transaction_id ?? transaction_id);
+}
+
+/** The state stays unknown, so the notification is processed again later. */
+function unclearOwner({ id, order_id }: GatewayPayment): GatewayError {
+  return unusableResponse(
+    `It is not clear whether the transaction of order ${order_id} belongs to payment ${id}, ` +
+      "whose charge the gateway has not answered",
+  );
 }
 
 /**
@@ -211,13 +235,12 @@ function unrecognizedStatus({ order_id, transaction_status }: Transaction): Gate
 /** The subscription or invoice that the gateway says the transaction belongs to; null: neither. */
 async function findLink(
   deps: NotificationDeps,
-  { raw_payload }: GatewayNotification,
+  notification: GatewayNotification,
   answer: Transaction,
 ): Promise<Link | null> {
   // Callers cannot set `subscription_ref`, so only the service can have set it.
   const confirmed = answer.metadata?.subscription_ref ?? null;
-  const notified = raw_payload.metadata as { subscription_ref?: unknown } | null | undefined;
-  const ref = confirmed ?? notified?.subscription_ref;
+  const ref = confirmed ?? metadataOf(notification)?.subscription_ref;
   const subscription = typeof ref === "string" && isUuid(ref)
     ? await deps.database.query((sql) => findSubscription(sql, ref), "find subscription")
     : null;

@@ -15,6 +15,7 @@ import {
 } from "./decide_change.ts";
 import { changePayment, type PaymentChange, type PaymentDeps } from "./payment_record.ts";
 import type { Step } from "./states.ts";
+import { takeOverTransaction } from "./take_over.ts";
 
 export interface AppliedReport {
   payment: GatewayPayment;
@@ -41,11 +42,12 @@ export async function applyReport(
 ): Promise<AppliedReport> {
   let isOutdated = false;
   let decision = NOT_APPLIED;
-  const payment = await changeOrThrowConflict(deps, known, (current) => {
+  const decide = (current: GatewayPayment) => {
     isOutdated = report.isUnconfirmed === true && current.version !== known.version;
     decision = isOutdated ? NOT_APPLIED : decideChange(current, report, new Date(deps.clock()));
     return decision.change;
-  });
+  };
+  const payment = await changeOrTakeOver(deps, known, report, decide);
   const { step, change, isMismatch } = decision;
   if (change?.set?.unrecognized_status) {
     const error = new Error(describeUnrecognized(payment));
@@ -60,16 +62,22 @@ export async function applyReport(
   return { payment, step, notification, isNotificationWritten, isOutdated };
 }
 
-/** Throws a `GatewayError` if the reported transaction already belongs to another payment. */
-async function changeOrThrowConflict(
+/**
+ * If the reported transaction was adopted without an owner, it moves to this payment. Throws a
+ * `GatewayError` if it belongs to another payment.
+ */
+async function changeOrTakeOver(
   deps: PaymentDeps,
   known: GatewayPayment,
+  { answer, source }: GatewayReport,
   decide: (current: GatewayPayment) => PaymentChange | null,
 ): Promise<GatewayPayment> {
   try {
     return await changePayment(deps, known, decide);
   } catch (cause) {
     if (constraintOf(cause) !== "payments_transaction_id_key") throw cause;
+    const owner = await takeOverTransaction(deps, known, answer.transaction_id!, source);
+    if (owner) return await changePayment(deps, owner, decide);
     const error = unusableResponse(
       "The gateway reported a transaction that belongs to another payment",
     );

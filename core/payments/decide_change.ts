@@ -19,7 +19,14 @@ import {
 } from "./merge_refunds.ts";
 import type { PaymentChange } from "./payment_record.ts";
 import * as states from "./states.ts";
-import { type GatewayFields, readTransaction, type ReportedTransaction } from "./transaction.ts";
+import {
+  GATEWAY_FIELDS,
+  type GatewayFields,
+  missingFields,
+  readTransaction,
+  type ReportedTransaction,
+  withoutNulls,
+} from "./transaction.ts";
 
 /** What caused the report; stored in the payment's history. */
 export type Source =
@@ -267,21 +274,6 @@ function reportedFields(
   return isUnconfirmed ? { settlement_time: fields.settlement_time } : fields;
 }
 
-function withoutNulls(fields: Partial<GatewayFields>): Partial<GatewayFields> {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null));
-}
-
-/** The fields that the payment does not have yet. */
-function missingFields(
-  current: GatewayPayment,
-  fields: Partial<GatewayFields>,
-): Partial<GatewayFields> {
-  const isMissing = (name: string) => current[name as keyof GatewayFields] === null;
-  return Object.fromEntries(
-    Object.entries(withoutNulls(fields)).filter(([name]) => isMissing(name)),
-  );
-}
-
 /**
  * The amount of a partial chargeback. Null: there is none, its amount is not reported, or the
  * reported amount is not possible.
@@ -352,5 +344,55 @@ export function buildFailure(
     set: { ...set, check_at: null },
     transition: { to, events: states.eventsOf(known, to, false), source },
     key,
+  };
+}
+
+/** What a payment has from its transaction, apart from the state. */
+const OF_TRANSACTION = [
+  ...GATEWAY_FIELDS,
+  "transaction_id",
+  "captured_amount",
+  "refunded_amount",
+  "chargeback_amount",
+  "reserved_amount",
+  "unrecognized_status",
+  "status_code",
+  "status_message",
+  "paid_at",
+  "denied_captures",
+  "check_at",
+] as const;
+
+/** The change of the payment that takes over the transaction of an adopted payment. */
+export function buildTakeOver(
+  current: GatewayPayment,
+  adopted: GatewayPayment,
+  source: Source,
+): PaymentChange {
+  const to = { ...knownState(adopted), isLatest: true };
+  const events = states.eventsOf(knownState(current), to, current.paid_at !== null);
+  return {
+    set: Object.fromEntries(OF_TRANSACTION.map((name) => [name, adopted[name]])),
+    transition: { to: { status: to.status, fraud: to.fraud }, events, source },
+  };
+}
+
+/** The change of the adopted payment. There is no event, because the order did not fail. */
+export function buildRelease(owner: GatewayPayment, source: Source): PaymentChange {
+  return {
+    set: {
+      transaction_id: null,
+      captured_amount: null,
+      refunded_amount: 0,
+      chargeback_amount: null,
+      reserved_amount: 0,
+      unrecognized_status: null,
+      settlement_time: null,
+      paid_at: null,
+      check_at: null,
+      is_refused: true,
+      status_message: `The transaction belongs to payment ${owner.id}.`,
+    },
+    transition: { to: { status: "failure", fraud: null }, events: [], source },
   };
 }

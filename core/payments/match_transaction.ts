@@ -17,13 +17,21 @@ export type Evidence =
   /**
    * The transaction names no payment, but all that it says agrees with the charge that was sent.
    */
-  | "order_and_time";
+  | "order_and_time"
+  /**
+   * The notification about the transaction names the payment. The signature does not cover that, so
+   * order id, type and amount must agree with the charge, but the time need not.
+   */
+  | "notified_payment_ref";
 
 export type TransactionMatch =
   | { kind: "ours"; evidence: Evidence }
   /** It was created for another payment, or by another system with the same gateway account. */
   | { kind: "other"; difference: Difference }
-  /** The response contradicts itself or what is stored, or it is incomplete. */
+  /**
+   * It may have been created for the payment: the response contradicts itself or what is stored, it
+   * is incomplete, or the amount may include a fee.
+   */
   | { kind: "unclear"; difference: Difference };
 
 /** The first condition that the transaction does not meet. */
@@ -38,31 +46,54 @@ export type Difference =
   | "transaction_time"
   | "transaction_id";
 
-/** Decides, and logs the evidence or the first difference. */
+type Metadata = Transaction["metadata"];
+
+/**
+ * Decides, and logs the evidence or the first difference. `notified`: the metadata in the
+ * notification about the transaction, which status responses often lack.
+ */
 export async function matchTransaction(
   deps: PaymentDeps,
   payment: GatewayPayment,
   found: Transaction,
+  notified: Metadata = null,
 ): Promise<TransactionMatch> {
-  const match = await decide(deps, payment, found);
+  const match = await decide(deps, payment, found, notified);
   const { kind, ...reason } = match;
   deps.log.info("transaction_found", { payment_id: payment.id, match: kind, ...reason });
   return match;
+}
+
+/**
+ * Whether a transaction that is not known to be the payment's may still turn out to be. Until the
+ * charge is answered, a time that differs proves nothing: a clock may be wrong, or the request may
+ * have been delayed.
+ */
+export function mayStillMatch(
+  { transaction_status }: GatewayPayment,
+  match: TransactionMatch,
+): boolean {
+  if (match.kind !== "other") return match.kind === "unclear";
+  return match.difference === "transaction_time" && transaction_status === "pending";
 }
 
 async function decide(
   deps: PaymentDeps,
   payment: GatewayPayment,
   found: Transaction,
+  notified: Metadata,
 ): Promise<TransactionMatch> {
   const reference = found.metadata?.payment_ref ?? null;
   const isNamed = reference === payment.id;
   if (reference !== null && !isNamed) return { kind: "other", difference: "payment_ref" };
   if (!hasEveryMember(found)) return { kind: "unclear", difference: "incomplete" };
-  const difference = findDifference(payment, found);
+  const amount = amountWithoutFee(found, notified);
+  const difference = findDifference(payment, found, amount);
   if (difference) return { kind: isNamed ? "unclear" : "other", difference };
-  if (isNamed) return { kind: "ours", evidence: "payment_ref" };
-  return await decideWithoutReference(deps, payment, found);
+  if (!isNamed) return await decideWithoutReference(deps, payment, found, { amount, notified });
+  return amount > payment.gross_amount
+    ? { kind: "unclear", difference: "amount" }
+    : { kind: "ours", evidence: "payment_ref" };
 }
 
 /** Whether the response has the members that every transaction of the gateway has. */
@@ -71,11 +102,28 @@ function hasEveryMember(found: Transaction): boolean {
     found.payment_type !== null && amountOf(found) !== null;
 }
 
-/** Null: the transaction agrees with the charge that was sent. */
-function findDifference(payment: GatewayPayment, found: Transaction): Difference | null {
+/** The notification may state the amount without the fee. A fee never lowers the amount. */
+function amountWithoutFee(found: Transaction, notified: Metadata): number {
+  const amount = amountOf(found) ?? NaN;
+  const metadata = { ...notified, ...found.metadata };
+  const original = amountOf({ ...found, metadata }) ?? NaN;
+  return original < amount ? original : amount;
+}
+
+/**
+ * What proves that the transaction does not belong to the payment; null: nothing does. An amount
+ * that is too high proves nothing, because it may include a fee that the customer paid.
+ */
+function findDifference(
+  payment: GatewayPayment,
+  found: Transaction,
+  amount: number,
+): Difference | null {
   if ((found.currency ?? payment.currency) !== payment.currency) return "currency";
   if (!isSameType(payment.payment_type, found.payment_type)) return "payment_type";
-  return hasChargedAmount(payment, found) ? null : "amount";
+  // An authorization may have been captured in part, by this service or outside of it.
+  const isEnough = amount >= payment.gross_amount || (payment.is_hold && amount > 0);
+  return isEnough ? null : "amount";
 }
 
 /** A GoPay charge that the customer paid by scanning its QR code is reported as QRIS. */
@@ -83,37 +131,40 @@ function isSameType(ours: string, theirs: string | null): boolean {
   return ours === theirs || (ours === "gopay" && theirs === "qris");
 }
 
-/** An authorization may have been captured in part, by this service or outside of it. */
-function hasChargedAmount({ gross_amount, is_hold }: GatewayPayment, found: Transaction): boolean {
-  const amount = amountOf(found) ?? NaN;
-  return amount === gross_amount || (is_hold && amount > 0 && amount < gross_amount);
-}
-
-/** For a transaction that names no payment but agrees with the charge that was sent. */
+/** For a transaction that names no payment, and has the type and at least the amount. */
 async function decideWithoutReference(
   deps: PaymentDeps,
   payment: GatewayPayment,
   { order_id, transaction_id, transaction_time, metadata }: Transaction,
+  { amount, notified }: { amount: number; notified: Metadata },
 ): Promise<TransactionMatch> {
   if (metadata?.midtrans_invoice_id || metadata?.subscription_ref) {
     return { kind: "other", difference: "link" };
   }
-  const createdAt = parseTransactionTime(transaction_time);
-  if (order_id === null || !createdAt) return { kind: "unclear", difference: "incomplete" };
+  if (order_id === null) return { kind: "unclear", difference: "incomplete" };
   if (order_id !== payment.order_id) return { kind: "other", difference: "order_id" };
-  if (!await wasSentAround(deps, payment, createdAt)) {
-    return { kind: "other", difference: "transaction_time" };
-  }
   const use = await deps.database.query(
     (sql) => readOrderUse(sql, payment, transaction_id!),
     "read use of order id",
   );
   if (!use.is_reserved) return { kind: "other", difference: "order_id" };
-  if (use.taken_by_order === null) return { kind: "ours", evidence: "order_and_time" };
-  // Another payment has this transaction. If that payment has a different order id, the response is
-  // wrong, because a transaction has only one order id.
-  const kind = use.taken_by_order === order_id ? "other" : "unclear";
-  return { kind, difference: "transaction_id" };
+  if (use.taken_by_order !== null) {
+    // Another payment has this transaction. If that payment has a different order id, the response
+    // is wrong, because a transaction has only one order id.
+    const kind = use.taken_by_order === order_id ? "other" : "unclear";
+    return { kind, difference: "transaction_id" };
+  }
+  const createdAt = parseTransactionTime(transaction_time);
+  const isInTime = createdAt !== null && await wasSentAround(deps, payment, createdAt);
+  const hasFee = amount > payment.gross_amount;
+  if (isInTime && !hasFee) return { kind: "ours", evidence: "order_and_time" };
+  if (notified?.payment_ref === payment.id && !hasFee) {
+    return { kind: "ours", evidence: "notified_payment_ref" };
+  }
+  if (!createdAt) return { kind: "unclear", difference: "incomplete" };
+  return isInTime
+    ? { kind: "unclear", difference: "amount" }
+    : { kind: "other", difference: "transaction_time" };
 }
 
 /** The clocks of the database and of the gateway may differ by this much. */

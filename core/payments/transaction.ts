@@ -7,23 +7,24 @@ import { parseMoney } from "../money.ts";
 import { isStatus } from "./states.ts";
 
 /** Members of a payment that come from the gateway. */
-export type GatewayFields = Pick<
-  GatewayPayment,
-  | "bank"
-  | "store"
-  | "acquirer"
-  | "va_number"
-  | "bill_key"
-  | "biller_code"
-  | "payment_code"
-  | "redirect_url"
-  | "deeplink_url"
-  | "qr_string"
-  | "qr_url"
-  | "transaction_time"
-  | "settlement_time"
-  | "expiry_time"
->;
+export const GATEWAY_FIELDS = [
+  "bank",
+  "store",
+  "acquirer",
+  "va_number",
+  "bill_key",
+  "biller_code",
+  "payment_code",
+  "redirect_url",
+  "deeplink_url",
+  "qr_string",
+  "qr_url",
+  "transaction_time",
+  "settlement_time",
+  "expiry_time",
+] as const;
+
+export type GatewayFields = Pick<GatewayPayment, (typeof GATEWAY_FIELDS)[number]>;
 
 export interface ListedRefund {
   /** Null: the refund cannot be matched to a stored refund. */
@@ -99,6 +100,21 @@ function fieldsOf(answer: Transaction): GatewayFields {
     settlement_time: parseTransactionTime(answer.settlement_time),
     expiry_time: parseTransactionTime(answer.expiry_time),
   };
+}
+
+export function withoutNulls(fields: Partial<GatewayFields>): Partial<GatewayFields> {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null));
+}
+
+/** The fields that the payment does not have yet. */
+export function missingFields(
+  current: GatewayPayment,
+  fields: Partial<GatewayFields>,
+): Partial<GatewayFields> {
+  const isMissing = (name: string) => current[name as keyof GatewayFields] === null;
+  return Object.fromEntries(
+    Object.entries(withoutNulls(fields)).filter(([name]) => isMissing(name)),
+  );
 }
 
 function actionUrl({ actions }: Transaction, ...names: string[]): string | null {

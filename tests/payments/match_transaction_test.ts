@@ -87,7 +87,11 @@ Deno.test("match transaction: without a payment_ref, a transaction belongs to th
     "another currency": [{ currency: "USD" }, other("currency")],
     "another type": [{ payment_type: "shopeepay" }, other("payment_type")],
     "a smaller amount": [{ gross_amount: "43999.00" }, other("amount")],
-    "a larger amount": [{ gross_amount: "44001.00" }, other("amount")],
+    "a larger amount, which may include a fee": [{ gross_amount: "44001.00" }, unclear("amount")],
+    "a larger amount of another time": [
+      { gross_amount: "44001.00", transaction_time: wib(floor(created) - 60 * MINUTE_MS) },
+      other("transaction_time"),
+    ],
     "an amount with decimals": [{ gross_amount: "44000.50" }, other("amount")],
     "another order": [{ order_id: randomUUID() }, other("order_id")],
     "two minutes before it was sent": [
@@ -151,10 +155,8 @@ Deno.test("match transaction: a transaction with a smaller amount matches only a
   const { deps } = payments.app;
   const captured = { ...transaction, gross_amount: "36000.00" };
   assert.deepEqual(await matchTransaction(deps, payment, captured), OURS);
-  for (const gross_amount of ["0.00", "44001.00"]) {
-    const found = { ...transaction, gross_amount };
-    assert.deepEqual(await matchTransaction(deps, payment, found), other("amount"));
-  }
+  const nothing = { ...transaction, gross_amount: "0.00" };
+  assert.deepEqual(await matchTransaction(deps, payment, nothing), other("amount"));
   const notHeld = { ...payment, is_hold: false };
   assert.deepEqual(await matchTransaction(deps, notHeld, captured), other("amount"));
 });
@@ -175,6 +177,27 @@ Deno.test("match transaction: a payment_ref in the metadata decides, and the tim
     kind: "ours",
     evidence: "payment_ref",
   });
+});
+
+Deno.test("match transaction: a payment_ref in the notification replaces the time, but not the order id, type and amount", async () => {
+  await using payments = await openRelayed({ databaseUrl });
+  const { payment, transaction } = await loseResponse(payments);
+  const later = { transaction_time: wib(Date.now() + 60 * MINUTE_MS) };
+  const match = (changes: Partial<Transaction>, notified: Json = { payment_ref: payment.id }) =>
+    matchTransaction(payments.app.deps, payment, { ...transaction, ...changes }, notified);
+  const notified = { kind: "ours", evidence: "notified_payment_ref" };
+  const fee = (original_amount: number) => ({
+    payment_ref: payment.id,
+    extra_info: { gross_amount_info: { original_amount } },
+  });
+  assert.deepEqual(await match(later), notified);
+  assert.deepEqual(await match({ transaction_time: null }), notified);
+  assert.deepEqual(await match(later, { payment_ref: randomUUID() }), other("transaction_time"));
+  assert.deepEqual(await match({ order_id: randomUUID() }), other("order_id"));
+  assert.deepEqual(await match({ payment_type: "shopeepay" }), other("payment_type"));
+  assert.deepEqual(await match({ gross_amount: "46500.00" }), unclear("amount"));
+  assert.deepEqual(await match({ ...later, gross_amount: "46500.00" }, fee(44_000)), notified);
+  assert.deepEqual(await match({ gross_amount: "1.00" }, fee(44_000)), other("amount"));
 });
 
 Deno.test("match transaction: without a payment_ref, the order id must be reserved for the payment", async (t) => {

@@ -1,0 +1,272 @@
+import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import { adoptTransaction } from "../../core/payments/adopt.ts";
+import { createDatabase } from "../support/database/database.ts";
+import { findSentNotification, notifyAndRead, sign } from "../support/gateway/notifications.ts";
+import { openRelayed, type RelayedPayments } from "../support/gateway/relay.ts";
+import type { Json } from "../support/gateway/sandbox.ts";
+import { newKey } from "../support/idempotency.ts";
+import { runDueJobs } from "../support/jobs/due_jobs.ts";
+import { type ChargeKind, chargeRequest, parsePayment } from "../support/payments/payments.ts";
+import { assertProblem } from "../support/problem.ts";
+
+const MINUTE_MS = 60_000;
+
+const databaseUrl = await createDatabase();
+
+const CHARGE = "POST /v2/charge";
+
+/** An instance whose clock is wrong, although it cannot know that. */
+async function openWithWrongClock(minutes: number) {
+  const time = { offsetMs: minutes * MINUTE_MS };
+  const payments = await openRelayed({ databaseUrl, now: () => Date.now() + time.offsetMs });
+  return Object.assign(payments, { time });
+}
+
+/** The gateway's notification without the metadata, which names the payment. */
+function withoutMetadata({ metadata: _, ...body }: Json): Json {
+  return sign(body);
+}
+
+async function rowsOfOrder({ app }: RelayedPayments, orderId: string): Promise<Json[]> {
+  const rows = await app.database.query((sql) =>
+    sql`select id, user_id, transaction_id, transaction_status, paid_at, captured_amount
+      from gateway.payments where order_id = ${orderId} order by id`
+  );
+  return [...rows];
+}
+
+/** Fails unless the only paid payment of the order is this one, with one event and its owner. */
+async function assertPaidOnce(payments: RelayedPayments, id: string): Promise<void> {
+  const payment = await payments.read(id);
+  assert.deepEqual([payment.transaction_status, payment.is_paid], ["settlement", true]);
+  const [transaction] = await payments.transactions(payment.order_id);
+  assert.equal(payment.transaction_id, transaction.transaction_id);
+  const paid = (await rowsOfOrder(payments, payment.order_id)).filter((row) =>
+    row.paid_at !== null || row.captured_amount !== null || row.transaction_id !== null
+  );
+  assert.deepEqual(paid.map((row) => [row.id, row.user_id]), [[id, "alice"]]);
+  const events = await payments.app.database.query((sql) =>
+    sql`select user_id from gateway.events where resource_id = ${id} and name = 'payment_settled'`
+  );
+  assert.deepEqual([...events], [{ user_id: "alice" }]);
+}
+
+async function payAndFindNotification(payments: RelayedPayments, order_id: string): Promise<Json> {
+  const [{ transaction_id }] = await payments.transactions(order_id);
+  await payments.sandbox.control(`transactions/${transaction_id}/pay`);
+  return await findSentNotification(payments, order_id, "settlement");
+}
+
+for (const minutes of [-20, -3, 20]) {
+  Deno.test(`notification: before the answer of a charge that was sent by a clock ${minutes} minutes off, waits for the answer`, async () => {
+    await using payments = await openWithWrongClock(minutes);
+    const order_id = randomUUID();
+    const held = payments.relay.holdAnswer(CHARGE);
+    const charging = payments.charge("gopay", { order_id });
+    await held.arrived;
+    const body = withoutMetadata(await payAndFindNotification(payments, order_id));
+    const waiting = await notifyAndRead(payments, body);
+    assert.deepEqual([waiting.status, waiting.payment_id], ["received", null]);
+    assert.match(
+      waiting.error_message!,
+      /not clear whether the transaction of order .* belongs to/,
+    );
+    assert.equal((await rowsOfOrder(payments, order_id)).length, 1);
+    // The job runs while the charge is still not answered.
+    assert.ok(await runDueJobs(payments.app) > 0);
+    assert.equal((await rowsOfOrder(payments, order_id)).length, 1);
+    held.release();
+    const { id } = await charging;
+    payments.time.offsetMs += 2 * MINUTE_MS;
+    await runDueJobs(payments.app);
+    await assertPaidOnce(payments, id);
+    const stored = await payments.app.database.query((sql) =>
+      sql`select status, payment_id, error_message from gateway.notifications
+        where id = ${waiting.id}`
+    );
+    assert.deepEqual([...stored], [{ status: "processed", payment_id: id, error_message: null }]);
+  });
+
+  Deno.test(`notification: about a charge that was sent by a clock ${minutes} minutes off and never answered, finds the payment by its metadata`, async () => {
+    await using payments = await openWithWrongClock(minutes);
+    const order_id = randomUUID();
+    await payments.sandbox.fault("charge", "answer_lost");
+    const body = { ...await chargeRequest(payments.sandbox, "gopay"), order_id };
+    const problem = await assertProblem(
+      await payments.post("/charge/", body),
+      502,
+      "gateway_unreachable",
+    );
+    const sent = await payAndFindNotification(payments, order_id);
+    assert.equal((await notifyAndRead(payments, sent)).status, "processed");
+    await assertPaidOnce(payments, problem.payment_id!);
+  });
+}
+
+/** Creates a payment without an owner for the transaction of the order, as if it was unknown. */
+async function adoptTooEarly(payments: RelayedPayments, order_id: string): Promise<string> {
+  const [{ transaction_id }] = await payments.transactions(order_id);
+  const { body } = await payments.app.gateway.getStatus(transaction_id);
+  const report = { answer: body, source: "notification" } as const;
+  return (await adoptTransaction(payments.app.deps, report, null)).payment.id;
+}
+
+Deno.test("charge: gets 201 and takes over its transaction, which was adopted and paid before the answer", async () => {
+  await using payments = await openRelayed({ databaseUrl });
+  const order_id = randomUUID();
+  const held = payments.relay.holdAnswer(CHARGE);
+  const headers = newKey();
+  const request = { ...await chargeRequest(payments.sandbox, "gopay"), order_id };
+  const charging = payments.post("/charge/", request, headers);
+  await held.arrived;
+  const notification = await payAndFindNotification(payments, order_id);
+  const adoptedId = await adoptTooEarly(payments, order_id);
+  const repeated = await notifyAndRead(payments, withoutMetadata(notification));
+  assert.deepEqual([repeated.status, repeated.payment_id], ["duplicate", adoptedId]);
+  held.release();
+  const charged = await parsePayment(await charging, 201);
+  assert.equal(charged.transaction_status, "settlement");
+  await assertPaidOnce(payments, charged.id);
+  assert.deepEqual(await payments.transitions(charged.id), [
+    ">pending charge",
+    "pending>settlement charge",
+  ]);
+  assert.equal((await payments.transitions(adoptedId)).at(-1), "settlement>failure charge");
+  const staff = await payments.app.createKey({ isStaff: true });
+  const adopted = await (await payments.get(`/payments/${adoptedId}/`, staff)).json();
+  assert.deepEqual(
+    [adopted.transaction_id, adopted.captured_amount, adopted.is_paid, adopted.status_message],
+    [null, null, false, `The transaction belongs to payment ${charged.id}.`],
+  );
+  // The notifications of the transaction now belong to the payment.
+  assert.equal((await notifyAndRead(payments, notification)).payment_id, charged.id);
+  const replayed = await parsePayment(await payments.post("/charge/", request, headers), 201);
+  assert.equal(replayed.id, charged.id);
+});
+
+Deno.test("check_payment_status: a payment that was marked as failed takes over its adopted transaction with the refunds", async (t) => {
+  for (const hasMetadata of [true, false]) {
+    await t.step(hasMetadata ? "by its payment_ref" : "by order id and time", async () => {
+      await using payments = await openWithWrongClock(0);
+      const { relay, sandbox, time } = payments;
+      await sandbox.showMetadata(hasMetadata);
+      const order_id = randomUUID();
+      await sandbox.fault("charge", "answer_lost");
+      const body = { ...await chargeRequest(sandbox, "gopay"), order_id };
+      const { payment_id } = await (await payments.post("/charge/", body)).json();
+      await payAndFindNotification(payments, order_id);
+      const adoptedId = await adoptTooEarly(payments, order_id);
+      const [{ transaction_id }] = await payments.transactions(order_id);
+      await sandbox.post(`/v2/${transaction_id}/refund`, { refund_key: "r-1", amount: 4_000 });
+      const refunded = await findSentNotification(payments, order_id, "partial_refund");
+      assert.equal(
+        (await notifyAndRead(payments, withoutMetadata(refunded))).payment_id,
+        adoptedId,
+      );
+      relay.intercept = () =>
+        Response.json({ status_code: "404", status_message: "Transaction doesn't exist." });
+      time.offsetMs += 16 * MINUTE_MS;
+      await payments.check(payment_id);
+      assert.equal((await payments.read(payment_id)).transaction_status, "failure");
+      relay.intercept = (_request, pass) => pass();
+      await payments.check(payment_id);
+      const found = await payments.read(payment_id);
+      assert.deepEqual(
+        [found.transaction_status, found.transaction_id, found.refund_amount, found.net_amount],
+        ["partial_refund", transaction_id, "4000.00", "40000.00"],
+      );
+      assert.deepEqual(found.refunds.map(({ refund_key }) => refund_key), ["r-1"]);
+      assert.deepEqual(await payments.events(payment_id), [
+        "payment_failed",
+        "payment_settled",
+        "payment_refunded",
+      ]);
+      const rows = await rowsOfOrder(payments, order_id);
+      assert.deepEqual(rows.filter((row) => row.paid_at !== null).map(({ id }) => id), [
+        payment_id,
+      ]);
+    });
+  }
+});
+
+Deno.test("notification: a payment_ref in it moves the adopted transaction to its payment", async () => {
+  await using payments = await openRelayed({ databaseUrl });
+  const order_id = randomUUID();
+  await payments.sandbox.fault("charge", "answer_lost");
+  const body = { ...await chargeRequest(payments.sandbox, "dana"), order_id };
+  const { payment_id } = await (await payments.post("/charge/", body)).json();
+  const sent = await payAndFindNotification(payments, order_id);
+  await adoptTooEarly(payments, order_id);
+  assert.equal((await notifyAndRead(payments, sent)).payment_id, payment_id);
+  await assertPaidOnce(payments, payment_id);
+});
+
+/** Status responses of a DANA transaction that do not show whose it is. */
+const UNCLEAR: Record<string, Json> = {
+  "without transaction_time": { transaction_time: undefined },
+  "with a fee in the amount": { gross_amount: "46500.00", metadata: undefined },
+};
+
+for (const [name, change] of Object.entries(UNCLEAR)) {
+  Deno.test(`notification: a DANA transaction ${name} is not adopted while its owner is unclear`, async () => {
+    await using payments = await openWithWrongClock(0);
+    const { relay, sandbox, time } = payments;
+    const order_id = randomUUID();
+    await sandbox.fault("charge", "answer_lost");
+    const body = { ...await chargeRequest(sandbox, "dana" satisfies ChargeKind), order_id };
+    const { payment_id } = await (await payments.post("/charge/", body)).json();
+    const sent = withoutMetadata(await payAndFindNotification(payments, order_id));
+    const { intercept } = relay;
+    relay.intercept = async (request, pass) => {
+      const answer = await pass();
+      if (request.method !== "GET") return answer;
+      return Response.json({ ...await answer.json(), ...change });
+    };
+    const waiting = await notifyAndRead(payments, sent);
+    assert.equal(waiting.status, "received");
+    // After 25 hours the payment counts as failed, but the transaction is still not adopted.
+    for (const hours of [1, 26]) {
+      time.offsetMs = hours * 60 * MINUTE_MS;
+      await runDueJobs(payments.app);
+      await payments.check(payment_id).catch(() => {});
+      assert.equal((await rowsOfOrder(payments, order_id)).length, 1);
+    }
+    const staff = await payments.app.createKey({ isStaff: true });
+    const status = await (await payments.get("/status/", staff)).json();
+    assert.ok(status.notifications.received > 0, JSON.stringify(status));
+    // As soon as the gateway states what was missing, the transaction belongs to the payment.
+    relay.intercept = intercept;
+    time.offsetMs += 2 * 60 * MINUTE_MS;
+    await runDueJobs(payments.app);
+    await assertPaidOnce(payments, payment_id);
+  });
+}
+
+Deno.test("notification: adopts a transaction that certainly belongs to another payment, although a charge of its order is not answered", async (t) => {
+  await using payments = await openRelayed({ databaseUrl });
+  const CERTAIN: Record<string, Json> = {
+    "of another type": { payment_type: "shopeepay" },
+    "of a smaller amount": { gross_amount: "1000.00" },
+    "of another payment_ref": { metadata: { payment_ref: randomUUID() } },
+  };
+  for (const [name, change] of Object.entries(CERTAIN)) {
+    await t.step(name, async () => {
+      const order_id = randomUUID();
+      await payments.sandbox.fault("charge", "answer_lost");
+      const body = { ...await chargeRequest(payments.sandbox, "gopay"), order_id };
+      const { payment_id } = await (await payments.post("/charge/", body)).json();
+      const sent = await payAndFindNotification(payments, order_id);
+      payments.relay.intercept = async (request, pass) => {
+        const answer = await pass();
+        if (request.method !== "GET") return answer;
+        return Response.json({ ...await answer.json(), ...change });
+      };
+      const notification = await notifyAndRead(payments, withoutMetadata(sent));
+      assert.equal(notification.status, "processed");
+      assert.notEqual(notification.payment_id, payment_id);
+      assert.equal((await payments.read(payment_id)).transaction_id, null);
+      payments.relay.intercept = (_request, pass) => pass();
+    });
+  }
+});
