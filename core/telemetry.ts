@@ -165,6 +165,10 @@ const SHARED_GAUGES = {
     "Notifications that the service gave up confirming with the gateway",
   ),
   unanswered: createGauge("unanswered", "Requests to the gateway whose outcome is unknown"),
+  ownerless: createGauge(
+    "payments.ownerless",
+    "Payments without an owner that were paid in the last 30 days",
+  ),
   unrecognized: createGauge(
     "payments.unrecognized",
     "Payments whose status at the gateway is not known to the service",

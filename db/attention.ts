@@ -5,7 +5,7 @@
  */
 
 import type { Sql } from "./database.ts";
-import { unansweredPayments } from "./payment_lists.ts";
+import { ownerlessPayments, unansweredPayments } from "./payment_lists.ts";
 import { IS_FAILING } from "./webhook_endpoints.ts";
 
 /** The console shows higher counts as "100 or more", so most counts stop at one above this. */
@@ -18,6 +18,8 @@ export interface AttentionCounts {
   /** Challenged card payments that can still be approved or denied. */
   challenged: number;
   unansweredPayments: number;
+  /** Paid payments without an owner. */
+  ownerlessPayments: number;
   /** Refunds whose outcome is not known. */
   pendingRefunds: number;
   failedNotifications: number;
@@ -25,10 +27,13 @@ export interface AttentionCounts {
   failingEndpoints: number;
 }
 
-/** `createdBefore`: unanswered payments count only if they were created before this time. */
+/**
+ * `createdBefore`: unanswered payments count only if they were created before this time.
+ * `paidSince`: payments without an owner count only if they were paid since this time.
+ */
 export async function countAttention(
   sql: Sql,
-  createdBefore: Date,
+  { createdBefore, paidSince }: { createdBefore: Date; paidSince: Date },
   examined = MAX_EXAMINED,
 ): Promise<AttentionCounts> {
   const limit = MAX_ATTENTION + 1;
@@ -45,6 +50,9 @@ export async function countAttention(
     (
       select count(*)::int from (${unansweredPayments(sql, createdBefore)} limit ${limit}) payment
     ) as "unansweredPayments",
+    (
+      select count(*)::int from (${ownerlessPayments(sql, paidSince)} limit ${limit}) payment
+    ) as "ownerlessPayments",
     (
       select count(*)::int from (
         select status from gateway.refunds order by id desc limit ${examined}

@@ -307,6 +307,37 @@ export function unansweredPayments(sql: Sql, createdBefore: Date): Fragment {
     where transaction_status = 'pending' and created_at < ${createdBefore}`;
 }
 
+/** How many of the newest payments that were paid without an owner are examined at most. */
+const MAX_OWNERLESS = 1_000;
+
+/**
+ * Selects the ids of paid payments without an owner, which no invoice or subscription explains: a
+ * payment that is linked to one has its owner. The limit keeps the cost independent of the tables.
+ */
+export function ownerlessPayments(sql: Sql, paidSince: Date): Fragment {
+  return sql`
+    select payment_id from (
+      select payment_id, transaction_status, paid_at from gateway.payment_filters
+      where user_id is null and paid_at is not null
+      order by (user_id is null) desc, payment_id desc limit ${MAX_OWNERLESS}
+    ) ownerless
+    where paid_at >= ${paidSince}
+      and transaction_status in ('capture', 'settlement', 'partial_refund', 'partial_chargeback')`;
+}
+
+/** Newest first. `before`: only payments after this one in the list. */
+export async function listOwnerless(
+  sql: Sql,
+  { paidSince, before, limit }: { paidSince: Date; before: string | null; limit: number },
+): Promise<PaymentSummaryRow[]> {
+  return await sql<PaymentSummaryRow[]>`
+    select ${sql(SUMMARY_COLUMNS)} from gateway.payments
+    where id = any(array(
+      ${ownerlessPayments(sql, paidSince)} and payment_id < ${before ?? MAX}::uuid
+      order by payment_id desc limit ${limit}))
+    order by id desc`;
+}
+
 /** Newest first. `before`: only payments after this one in the list. */
 export async function listUnanswered(
   sql: Sql,

@@ -5,6 +5,7 @@
 
 import type { Sql } from "./database.ts";
 import { type GatewayJob, IS_UNDELIVERED, type JobStatus } from "./jobs.ts";
+import { ownerlessPayments } from "./payment_lists.ts";
 
 /** Counting stops at one above this, which means "more than this". */
 export const MAX_COUNTED = 10_000;
@@ -155,6 +156,13 @@ export async function countUnanswered(sql: Sql): Promise<Unanswered> {
     { prepare: true },
   );
   return found;
+}
+
+/** Paid payments without an owner. */
+export async function countOwnerless(sql: Sql, paidSince: Date): Promise<number> {
+  const [found] = await sql<[{ count: number }]>`
+    select count(*) from (${ownerlessPayments(sql, paidSince)}) ownerless`;
+  return found.count;
 }
 
 export interface UnrecognizedPayments {

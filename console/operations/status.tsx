@@ -160,7 +160,8 @@ const Queue: FC<PartProps & { settings: ShownSetting[] }> = ({ view, status, set
 const Backlog: FC<PartProps> = ({ view, status }) => {
   const { root, words } = view;
   const { statusPage } = words;
-  const { jobs, events, outbox, webhooks, notifications, unanswered, unrecognized } = status;
+  const { jobs, events, outbox, webhooks, notifications, unanswered, ownerless } = status;
+  const { unrecognized } = status;
   const { backlog } = statusPage;
   const rows: [Child, number, number | null][] = [
     [
@@ -193,6 +194,11 @@ const Backlog: FC<PartProps> = ({ view, status }) => {
     [
       <a href={`${root}/payments/?outcome=unknown`}>{backlog.unknownPayments}</a>,
       unanswered.payments,
+      null,
+    ],
+    [
+      <a href={`${root}/payments/?owner=none`}>{backlog.ownerlessPayments}</a>,
+      ownerless.paid_payments,
       null,
     ],
     [backlog.unknownInvoices, unanswered.invoices, null],

@@ -27,6 +27,7 @@ export function listAttention(attention: Attention): AttentionEntry[] {
       "/payments/?fraud_status=challenge&status=capture&status=authorize",
     ),
     entry("unansweredPayments", attention.unansweredPayments, "/payments/?outcome=unknown"),
+    entry("ownerlessPayments", attention.ownerlessPayments, "/payments/?owner=none"),
     entry("pendingRefunds", attention.pendingRefunds, "/refunds/?status=pending"),
     ...differingReports.map(({ id, differences }) =>
       entry("differences", differences, `/reconciliations/${id}/`)

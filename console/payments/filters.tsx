@@ -74,11 +74,12 @@ const NO_FILTERS: Partial<PaymentQuery> = {
 
 /** A value of a filter as the page shows it. */
 function valueText({ words }: View, name: string, value: string): string {
-  const { fraudStatuses, outcomeUnknown } = words.paymentsPage;
+  const { fraudStatuses, outcomeUnknown, noOwner } = words.paymentsPage;
   if (name === "status") return paymentStatusName(words, value);
   if (name === "payment_type") return methodName(words, value);
   if (name === "fraud_status") return fraudStatuses[value] ?? value;
   if (name === "outcome" && value === "unknown") return outcomeUnknown;
+  if (name === "owner" && value === "none") return noOwner;
   return name.endsWith("amount") && /^\d+$/.test(value) ? rupiah(value) : value;
 }
 

@@ -5,7 +5,11 @@ import type { Caller } from "../../core/auth/caller.ts";
 import type { FieldError } from "../../core/errors.ts";
 import type { Position } from "../../core/page.ts";
 import type { PaymentDeps } from "../../core/payments/payment_record.ts";
-import { listUnansweredPayments, type PaymentPage } from "../../core/payments/read.ts";
+import {
+  listOwnerlessPayments,
+  listUnansweredPayments,
+  type PaymentPage,
+} from "../../core/payments/read.ts";
 import { findPayments, PaymentListQuery } from "../../routes/payments/list.ts";
 import { issuesOf } from "../shared/explain.ts";
 import { endOfDay, startOfDay } from "../shared/days.ts";
@@ -58,6 +62,8 @@ export const FIELDS = [
   "subscription_id",
   // Only `unknown`: payments that the gateway has not answered.
   "outcome",
+  // Only `none`: paid payments that belong to no user.
+  "owner",
 ] as const;
 
 export type FilterName = (typeof FIELDS)[number];
@@ -117,11 +123,14 @@ export function parseView(
 function viewReader(
   deps: PaymentDeps,
   caller: Caller,
-  { outcome }: PaymentQuery,
+  { outcome, owner }: PaymentQuery,
   filters: Omit<z.output<typeof PaymentListQuery>, "cursor">,
 ): ReadView {
   if (outcome === "unknown") {
     return (limit, after) => listUnansweredPayments(deps, caller, { limit, after });
+  }
+  if (owner === "none") {
+    return (limit, after) => listOwnerlessPayments(deps, caller, { limit, after });
   }
   return (limit, after) => {
     // A search has one page.
@@ -132,9 +141,12 @@ function viewReader(
 
 /** The view as a query of `GET /payments/`. A search has no other filters. */
 function toApiQuery(query: PaymentQuery): Record<string, string | string[]> {
-  const { q, from, to, settled_from, settled_to, outcome, columns: _, ...filters } = query;
+  const { q, from, to, settled_from, settled_to, columns: _, ...rest } = query;
+  const { outcome, owner, ...filters } = rest;
   if (q !== "") return { q };
-  if (outcome === "unknown") return query.cursor === "" ? {} : { cursor: query.cursor };
+  if (outcome === "unknown" || owner === "none") {
+    return query.cursor === "" ? {} : { cursor: query.cursor };
+  }
   const all = {
     ...filters,
     created_from: from && startOfDay(from),

@@ -116,6 +116,7 @@ export interface OperationsWords {
       unknownPayments: string;
       unknownInvoices: string;
       unknownSubscriptions: string;
+      ownerlessPayments: string;
       unrecognized: string;
     };
     failures: string;

@@ -145,6 +145,7 @@ export const OPERATIONS_IN_ENGLISH: OperationsWords = {
       unknownPayments: "Payments with unknown outcome",
       unknownInvoices: "Invoices with unknown outcome",
       unknownSubscriptions: "Subscriptions with unknown outcome",
+      ownerlessPayments: "Paid payments without an owner",
       unrecognized: "Payments with an unknown gateway status",
     },
     failures: "Last failed jobs",

@@ -148,6 +148,7 @@ export const OPERATIONS_IN_INDONESIAN: OperationsWords = {
       unknownPayments: "Pembayaran dengan hasil belum diketahui",
       unknownInvoices: "Invoice dengan hasil belum diketahui",
       unknownSubscriptions: "Langganan dengan hasil belum diketahui",
+      ownerlessPayments: "Pembayaran lunas tanpa pemilik",
       unrecognized: "Pembayaran dengan status gateway yang tidak dikenal",
     },
     failures: "Pekerjaan terakhir yang gagal",

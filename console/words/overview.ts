@@ -5,6 +5,7 @@ export type AttentionKind =
   | "gatewayDown"
   | "challenged"
   | "unansweredPayments"
+  | "ownerlessPayments"
   | "pendingRefunds"
   | "differences"
   | "failingEndpoints"
@@ -63,6 +64,7 @@ export const OVERVIEW_IN_ENGLISH: OverviewWords = {
     gatewayDown: "The gateway does not respond",
     challenged: "Card payments to review",
     unansweredPayments: "Payments with an unknown outcome",
+    ownerlessPayments: "Paid payments without an owner",
     pendingRefunds: "Refunds with an unknown outcome",
     differences: "Differences in gateway reports",
     failingEndpoints: "Failing webhook endpoints",
@@ -96,6 +98,7 @@ export const OVERVIEW_IN_INDONESIAN: OverviewWords = {
     gatewayDown: "Gateway tidak merespons",
     challenged: "Pembayaran kartu yang perlu ditinjau",
     unansweredPayments: "Pembayaran yang hasilnya belum diketahui",
+    ownerlessPayments: "Pembayaran lunas tanpa pemilik",
     pendingRefunds: "Pengembalian dana yang hasilnya belum diketahui",
     differences: "Selisih dalam laporan gateway",
     failingEndpoints: "Endpoint webhook yang gagal",

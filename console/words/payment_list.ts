@@ -19,6 +19,7 @@ type Label =
   | "invoice_id"
   | "subscription_id"
   | "outcome"
+  | "owner"
   | "status"
   | "payment_type";
 
@@ -42,6 +43,7 @@ export interface PaymentsWords {
   columns: string;
   amountHelp: string;
   outcomeUnknown: string;
+  noOwner: string;
   labels: Record<Label, string>;
   columnNames: Record<Column, string>;
   fraudStatuses: Record<string, string>;
@@ -52,6 +54,7 @@ export const PAYMENTS_IN_ENGLISH: PaymentsWords = {
   columns: "Columns",
   amountHelp: "To filter by amount, also choose a period of at most 31 days, or a customer.",
   outcomeUnknown: "Not known",
+  noOwner: "None, paid in the last 30 days",
   labels: {
     q: "Search",
     from: "Created from",
@@ -70,6 +73,7 @@ export const PAYMENTS_IN_ENGLISH: PaymentsWords = {
     invoice_id: "Invoice id",
     subscription_id: "Subscription id",
     outcome: "Outcome",
+    owner: "Owner",
     status: "Status",
     payment_type: "Method",
   },
@@ -96,6 +100,7 @@ export const PAYMENTS_IN_INDONESIAN: PaymentsWords = {
   columns: "Kolom",
   amountHelp: "Untuk memfilter jumlah, pilih juga periode maksimal 31 hari, atau satu pelanggan.",
   outcomeUnknown: "Belum diketahui",
+  noOwner: "Tidak ada, lunas dalam 30 hari terakhir",
   labels: {
     q: "Cari",
     from: "Dibuat dari",
@@ -114,6 +119,7 @@ export const PAYMENTS_IN_INDONESIAN: PaymentsWords = {
     invoice_id: "ID invoice",
     subscription_id: "ID langganan",
     outcome: "Hasil",
+    owner: "Pemilik",
     status: "Status",
     payment_type: "Metode",
   },

@@ -1,12 +1,15 @@
 /** Reads, lists and searches payments, without a request to the gateway. */
 
 import { batched } from "../../db/batched.ts";
+import type { Sql } from "../../db/database.ts";
 import {
   isBySettlement,
+  listOwnerless,
   listPayments as list,
   listUnanswered,
   LOOKUPS,
   type PaymentConditions,
+  type PaymentSummaryRow,
 } from "../../db/payment_lists.ts";
 import { MAX_SEARCHED, searchPayments as search } from "../../db/payment_search.ts";
 import { paymentReads } from "../../db/payment_statements.ts";
@@ -138,25 +141,61 @@ export function unansweredSince(now: number): Date {
   return new Date(now - UNANSWERED_MS);
 }
 
-/**
- * Pending payments that have had no response of the gateway for a minute or more, newest first. For
- * staff and viewers.
- */
+/** Payments without an owner that were paid earlier are not shown: staff have seen them by then. */
+const OWNERLESS_DAYS = 30;
+
+/** A paid payment without an owner needs attention if it was paid since this time. */
+export function ownerlessSince(now: number): Date {
+  return new Date(now - OWNERLESS_DAYS * DAY_MS);
+}
+
+/** A list for staff and viewers, newest first. */
+export interface AttentionList {
+  after: Position | null;
+  limit: number;
+}
+
+/** Pending payments that have had no response of the gateway for a minute or more. */
 export async function listUnansweredPayments(
-  { database, clock }: PaymentDeps,
+  deps: PaymentDeps,
   caller: Caller,
-  { after, limit }: { after: Position | null; limit: number },
+  list: AttentionList,
+): Promise<PaymentPage> {
+  const createdBefore = unansweredSince(deps.clock());
+  return await readAttentionList(
+    deps,
+    caller,
+    list,
+    (sql, before, limit) => listUnanswered(sql, { createdBefore, before, limit }),
+  );
+}
+
+/** Paid payments that belong to no user, and that no invoice or subscription explains. */
+export async function listOwnerlessPayments(
+  deps: PaymentDeps,
+  caller: Caller,
+  list: AttentionList,
+): Promise<PaymentPage> {
+  const paidSince = ownerlessSince(deps.clock());
+  return await readAttentionList(
+    deps,
+    caller,
+    list,
+    (sql, before, limit) => listOwnerless(sql, { paidSince, before, limit }),
+  );
+}
+
+async function readAttentionList(
+  { database }: PaymentDeps,
+  caller: Caller,
+  { after, limit }: AttentionList,
+  read: (sql: Sql, before: string | null, limit: number) => Promise<PaymentSummaryRow[]>,
 ): Promise<PaymentPage> {
   requireReadAll(caller);
-  const createdBefore = unansweredSince(clock());
   const before = after?.id ?? null;
   const { rows, next } = await readPage(
     limit,
-    (limit) =>
-      database.query(
-        (sql) => listUnanswered(sql, { createdBefore, before, limit }),
-        "list unanswered payments",
-      ),
+    (limit) => database.query((sql) => read(sql, before, limit), "list payments for attention"),
   );
   return {
     payments: rows.map((row) => summarizePayment(row, caller)),

@@ -12,7 +12,7 @@ import { type Caller, requireReadAll } from "../auth/caller.ts";
 import type { Clock } from "../clock.ts";
 import type { BreakerState } from "../gateway/circuit_breaker.ts";
 import type { GatewayClient } from "../gateway/client.ts";
-import { unansweredSince } from "../payments/read.ts";
+import { ownerlessSince, unansweredSince } from "../payments/read.ts";
 
 export { MAX_ATTENTION };
 
@@ -42,7 +42,8 @@ export async function readAttention(
   requireReadAll(caller);
   const now = clock();
   const counts = await database.query(
-    (sql) => countAttention(sql, unansweredSince(now)),
+    (sql) =>
+      countAttention(sql, { createdBefore: unansweredSince(now), paidSince: ownerlessSince(now) }),
     "count attention",
   );
   const since = new Date(now - REPORT_DAYS * DAY_MS);

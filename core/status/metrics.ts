@@ -125,6 +125,7 @@ export function toObservations(workload: Workload, now: Date): Observation[] {
       count,
       { resource },
     ]),
+    ["ownerless", workload.ownerless, {}],
     ["unrecognized", workload.unrecognized.count, {}],
   ];
 }

@@ -47,6 +47,7 @@ export interface StatusView {
   };
   notifications: { received: number; oldest_received_seconds: number | null; failed: number };
   unanswered: { payments: number; invoices: number; subscriptions: number };
+  ownerless: { paid_payments: number };
   load: { event_loop_delay_ms: number; rejected_requests: number };
   unrecognized: {
     payments: number;
@@ -117,6 +118,7 @@ export async function readStatus(
       failed: workload.failedNotifications,
     },
     unanswered,
+    ownerless: { paid_payments: workload.ownerless },
     load: {
       event_loop_delay_ms: Math.round(deps.load.delayMs()),
       rejected_requests: deps.load.rejectedRequests(),

@@ -9,6 +9,7 @@ import {
   countDisabledEndpoints,
   countFailedNotifications,
   countJobs,
+  countOwnerless,
   countUnanswered,
   type FailedJob,
   findOldestDue,
@@ -23,6 +24,7 @@ import {
   type Waiting,
 } from "../../db/status.ts";
 import type { Clock } from "../clock.ts";
+import { ownerlessSince } from "../payments/read.ts";
 
 export interface Workload {
   jobs: JobCount[];
@@ -42,6 +44,8 @@ export interface Workload {
   /** Notifications that the service gave up confirming. */
   failedNotifications: number;
   unanswered: Unanswered;
+  /** Paid payments without an owner. */
+  ownerless: number;
   /** Payments whose status at the gateway is not known to the service. */
   unrecognized: UnrecognizedPayments;
 }
@@ -66,6 +70,7 @@ export async function readWorkload({ database, clock }: WorkloadDeps): Promise<W
     received: await read(findReceived),
     failedNotifications: await read(countFailedNotifications),
     unanswered: await read(countUnanswered),
+    ownerless: await read((sql) => countOwnerless(sql, ownerlessSince(clock()))),
     unrecognized: await read(findUnrecognized),
   };
 }

@@ -134,7 +134,7 @@ export const NotificationSchema = z.object({
     example: "processed",
   }),
   error_message: nullableText.openapi({
-    description: "Why it was not applied, human-readable.",
+    description: "Why it was not applied, or not yet, human-readable.",
     example: null,
   }),
   raw_payload: z.record(z.string(), z.unknown()).openapi({

@@ -180,6 +180,13 @@ export const StatusSchema = z.object({
       `Subscriptions whose creation or last action has an unknown outcome. ${BOUND}`,
     ),
   }).openapi({ description: "Requests to the gateway whose outcome is unknown." }),
+  ownerless: z.object({
+    paid_payments: count(
+      "Payments of the last 30 days that are paid and belong to no user, invoice or subscription, " +
+        "1,000 at most. Another program created them with the same gateway account, or the " +
+        "service could not tell which charge created them.",
+    ),
+  }).openapi({ description: "Payments that only staff and viewers see." }),
   load: z.object({
     event_loop_delay_ms: count(
       "Longest delay of the event loop in the last ten seconds, in milliseconds. If " +

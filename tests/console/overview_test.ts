@@ -5,7 +5,8 @@ import type { Database } from "../../db/database.ts";
 import { REAL_INSTALLATION } from "../support/app.ts";
 import { openStaff, signInTo } from "../support/console/browsing.ts";
 import { createDatabase, runSql } from "../support/database/database.ts";
-import { CHALLENGED_CARD } from "../support/gateway/sandbox.ts";
+import { findSentNotification, notifyAndRead } from "../support/gateway/notifications.ts";
+import { CHALLENGED_CARD, type Json } from "../support/gateway/sandbox.ts";
 import { manualClock } from "../support/manual_clock.ts";
 import { chargeRequest, openPayments, type TestPayments } from "../support/payments/payments.ts";
 
@@ -216,6 +217,10 @@ Deno.test("console overview: what needs attention leads to a page that shows exa
       now(), now()
     from unnest(array['failed', 'succeeded', 'failed']) status`,
   );
+  const outside = await payOutside(payments);
+  const refunded = await payOutside(payments);
+  await payments.sandbox.post(`/v2/${refunded.transaction_id}/refund`, { refund_key: "r" });
+  await notifyAndRead(payments, await findSentNotification(payments, refunded.order_id, "refund"));
   const failing = await endpoint(payments, "failing", "failing_since = now()");
   const gone = await endpoint(payments, "gone", "disabled_reason = 'gone'");
   await endpoint(payments, "off", "disabled_reason = 'requested', failing_since = now()");
@@ -227,6 +232,7 @@ Deno.test("console overview: what needs attention leads to a page that shows exa
   assert.deepEqual(counts, [
     ["Card payments to review", "1"],
     ["Payments with an unknown outcome", "1"],
+    ["Paid payments without an owner", "1"],
     ["Refunds with an unknown outcome", "1"],
     ["Failing webhook endpoints", "2"],
     ["Failed notifications", "1"],
@@ -241,6 +247,7 @@ Deno.test("console overview: what needs attention leads to a page that shows exa
   const expected: Record<string, string[]> = {
     "Card payments to review": [challenged.order_id],
     "Payments with an unknown outcome": [unknown],
+    "Paid payments without an owner": [outside.order_id],
     "Refunds with an unknown outcome": [paid.order_id],
     "Failing webhook endpoints": [failing, gone],
     "Failed notifications": ["order-failed"],
@@ -259,6 +266,14 @@ async function challenge(payments: TestPayments): Promise<{ id: string; order_id
   const response = await payments.post("/charge/", { ...request, token_id });
   assert.equal(response.status, 201, await response.clone().text());
   return await response.json();
+}
+
+/** A paid transaction that another program created, adopted by the service. */
+async function payOutside(payments: TestPayments): Promise<Json> {
+  const order_id = randomUUID();
+  const transaction = await payments.sandbox.paid("gopay", { transaction_details: { order_id } });
+  await notifyAndRead(payments, await findSentNotification(payments, order_id, "settlement"));
+  return transaction;
 }
 
 /** Creates an endpoint with this state, and returns its URL. */

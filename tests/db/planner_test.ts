@@ -14,7 +14,7 @@ import { findOutcomes, listDueJobs, listDueRequests } from "../../db/job_queries
 import { insertRequest, JOB_RANKS } from "../../db/jobs.ts";
 import { listPaidPayments } from "../../db/paid_checks.ts";
 import { listNotifications } from "../../db/notifications.ts";
-import { listPayments, listUnanswered } from "../../db/payment_lists.ts";
+import { listOwnerless, listPayments, listUnanswered } from "../../db/payment_lists.ts";
 import { searchPayments } from "../../db/payment_search.ts";
 import * as lines from "../../db/reconciliation_lines.ts";
 import * as reconciliations from "../../db/reconciliations.ts";
@@ -76,7 +76,10 @@ const STATEMENTS: Record<string, (sql: Sql) => Promise<unknown>> = {
     paymentWrites.run(sql, [{ ...NO_SIDE_EFFECTS, record: { ...payment(), version: 9 } }]),
   "list unanswered payments": (sql) =>
     listUnanswered(sql, { createdBefore: NOW, before: null, limit: 10 }),
-  "count what needs attention": (sql) => countAttention(sql, NOW, 50),
+  "list payments without an owner": (sql) =>
+    listOwnerless(sql, { paidSince: NOW, before: null, limit: 10 }),
+  "count what needs attention": (sql) =>
+    countAttention(sql, { createdBefore: NOW, paidSince: NOW }, 50),
   "list payments": (sql) => listPayments(sql, ANY),
   "list payments of a user and status": (sql) =>
     listPayments(sql, { ...ANY, owner: "u1", status: ["deny"] }),

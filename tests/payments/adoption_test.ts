@@ -64,6 +64,8 @@ for (const minutes of [-20, -3, 20]) {
     const order_id = randomUUID();
     const held = payments.relay.holdAnswer(CHARGE);
     const charging = payments.charge("gopay", { order_id });
+    // Otherwise a failing test would end with an unhandled rejection.
+    charging.catch(() => {});
     await held.arrived;
     const body = withoutMetadata(await payAndFindNotification(payments, order_id));
     const waiting = await notifyAndRead(payments, body);
@@ -188,6 +190,32 @@ Deno.test("check_payment_status: a payment that was marked as failed takes over 
       ]);
     });
   }
+});
+
+Deno.test("paid payment without an owner: is counted in the status and the metrics until its owner turns up", async () => {
+  await using payments = await openRelayed({
+    databaseUrl: await createDatabase(),
+  });
+  const { app, sandbox } = payments;
+  const staff = await app.createKey({ isStaff: true });
+  const counts = async () => {
+    const { ownerless } = await (await payments.get("/status/", staff)).json();
+    const metrics = await (await payments.get("/metrics", staff)).text();
+    const [, gauge] = metrics.match(/^payment_gateway_payments_ownerless (\d+)$/m)!;
+    return [ownerless.paid_payments, Number(gauge)];
+  };
+  const order_id = randomUUID();
+  await sandbox.fault("charge", "answer_lost");
+  const body = { ...await chargeRequest(sandbox, "gopay"), order_id };
+  const { payment_id } = await (await payments.post("/charge/", body)).json();
+  await sandbox.paid("bca", { transaction_details: { order_id: randomUUID() } });
+  assert.deepEqual(await counts(), [0, 0]);
+  await payAndFindNotification(payments, order_id);
+  await adoptTooEarly(payments, order_id);
+  assert.deepEqual(await counts(), [1, 1]);
+  await payments.check(payment_id);
+  await assertPaidOnce(payments, payment_id);
+  assert.deepEqual(await counts(), [0, 0]);
 });
 
 Deno.test("notification: a payment_ref in it moves the adopted transaction to its payment", async () => {
