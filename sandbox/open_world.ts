@@ -54,6 +54,7 @@ const DEFAULT_SETTINGS: Settings = {
   reuse_order_id_after_deny: true,
   denied_review_status: "cancel",
   metadata_in_status: false,
+  dana_order_id: true,
 };
 
 export async function openWorld(options: WorldOptions): Promise<OpenWorld> {

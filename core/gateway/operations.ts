@@ -16,6 +16,13 @@ import {
   TransactionList,
   Voided,
 } from "./responses.ts";
+import {
+  channelOf,
+  isSnapApi,
+  SNAP_API_HEADERS,
+  withoutWrongOrder,
+  withRequestedId,
+} from "./snap_api.ts";
 
 export interface CallOptions {
   /** 1 to 46 characters, unique per operation; not sent if the operation does not support a key. */
@@ -23,6 +30,8 @@ export interface CallOptions {
   /** For the whole operation; defaults to 10 seconds, 15 for a charge. */
   deadlineMs?: number;
   signal?: AbortSignal;
+  /** The transaction is one of a channel in `snap_api.ts`. */
+  isSnapApi?: boolean;
 }
 
 export interface PageOptions extends CallOptions {
@@ -52,56 +61,66 @@ export function paymentOperations(call: CallGateway) {
     async charge(payload: ChargePayload, options: CallOptions = {}) {
       checkAmount(payload.transaction_details.gross_amount);
       const deadlineMs = options.deadlineMs ?? CHARGE_DEADLINE_MS;
-      return await call(Transaction, postWithKey("/v2/charge", payload), {
-        ...options,
-        deadlineMs,
-      });
+      const spec = postWithKey("/v2/charge", payload);
+      const response = await call(Transaction, spec, { ...options, deadlineMs });
+      return isSnapApi(channelOf(response.body)) ? withoutWrongOrder(response) : response;
     },
-    async getStatus(orderId: string, options?: CallOptions) {
-      return await call(Transaction, get(path`/v2/${orderId}/status`), options);
+    async getStatus(id: string, options?: CallOptions) {
+      const spec = withSource(get(path`/v2/${id}/status`), options);
+      const response = await call(Transaction, spec, options);
+      return options?.isSnapApi ? withoutWrongOrder(response) : response;
     },
     async getStatusB2b(orderId: string, options: PageOptions = {}) {
       const query = { page: options.page, per_page: options.perPage };
       return await call(TransactionList, get(path`/v2/${orderId}/status/b2b`, query), options);
     },
-    async cancel(orderId: string, options?: CallOptions) {
-      return await call(Transaction, postWithKey(path`/v2/${orderId}/cancel`), options);
+    async cancel(id: string, options?: CallOptions) {
+      return await act(id, postWithKey(path`/v2/${id}/cancel`), options);
     },
-    async expire(orderId: string, options?: CallOptions) {
-      return await call(Transaction, postWithKey(path`/v2/${orderId}/expire`), options);
+    async expire(id: string, options?: CallOptions) {
+      return await act(id, postWithKey(path`/v2/${id}/expire`), options);
     },
     async capture(transactionId: string, grossAmount: number, options?: CallOptions) {
       const body = { transaction_id: transactionId, gross_amount: checkAmount(grossAmount) };
-      return await call(Transaction, postWithKey("/v2/capture", body), options);
+      return await act(transactionId, postWithKey("/v2/capture", body), options);
     },
     async refund(
-      orderId: string,
+      id: string,
       refundKey: string,
       amount: number,
       reason = "",
       options?: CallOptions,
     ) {
       const body = refundBody(refundKey, amount, reason);
-      return await call(Transaction, postWithKey(path`/v2/${orderId}/refund`, body), options);
+      return await act(id, postWithKey(path`/v2/${id}/refund`, body), options);
     },
     async directRefund(
-      orderId: string,
+      id: string,
       refundKey: string,
       amount: number,
       reason = "",
       options?: CallOptions,
     ) {
       const body = refundBody(refundKey, amount, reason);
-      const spec = postWithKey(path`/v2/${orderId}/refund/online/direct`, body);
-      return await call(Transaction, spec, options);
+      return await act(id, postWithKey(path`/v2/${id}/refund/online/direct`, body), options);
     },
-    async approve(orderId: string, options?: CallOptions) {
-      return await call(Transaction, postWithKey(path`/v2/${orderId}/approve`), options);
+    async approve(id: string, options?: CallOptions) {
+      return await act(id, postWithKey(path`/v2/${id}/approve`), options);
     },
-    async deny(orderId: string, options?: CallOptions) {
-      return await call(Transaction, postWithKey(path`/v2/${orderId}/deny`), options);
+    async deny(id: string, options?: CallOptions) {
+      return await act(id, postWithKey(path`/v2/${id}/deny`), options);
     },
   };
+
+  /** `id`: the order id or the transaction id; for a channel in `snap_api.ts`, the latter. */
+  async function act(id: string, spec: RequestSpec, options?: CallOptions) {
+    const response = await call(Transaction, withSource(spec, options), options);
+    return options?.isSnapApi ? withRequestedId(response, id) : response;
+  }
+}
+
+function withSource(spec: RequestSpec, options: CallOptions = {}): RequestSpec {
+  return options.isSnapApi ? { ...spec, headers: SNAP_API_HEADERS } : spec;
 }
 
 function postWithKey(path: string, body?: object): RequestSpec {

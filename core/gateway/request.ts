@@ -10,6 +10,8 @@ export interface RequestSpec {
   path: string;
   query?: Record<string, string | number | undefined>;
   body?: object;
+  /** In addition to those that every request has. */
+  headers?: Record<string, string>;
   /** Defaults to true for GET. False for GETs that create a card token: those are not retried. */
   isRead?: boolean;
   /** The header for the idempotency key, if the gateway supports one for this operation. */
@@ -89,6 +91,7 @@ export function buildRequest(
       "Content-Type": "application/json",
       ...usesServerKey && { Authorization: credentials.authorization },
       ...keyHeader && key && { [keyHeader]: key },
+      ...spec.headers,
     },
     body: spec.body === undefined ? null : JSON.stringify(spec.body),
     isRead: spec.isRead ?? method === "GET",

@@ -2,6 +2,7 @@
 
 import type { GatewayPayment } from "../../db/payments.ts";
 import type { Transaction } from "../gateway/responses.ts";
+import { isSnapApi } from "../gateway/snap_api.ts";
 import { parseMoney } from "../money.ts";
 import { previewStep } from "../payments/decide_change.ts";
 import { impliesPaid, isStatus, type PaymentStatus } from "../payments/states.ts";
@@ -55,7 +56,8 @@ function containsRefunds({ refunds, refund_amount }: Transaction): boolean {
  * The status is not signed, but the code is, and each code allows only a few statuses. A status is
  * trusted only if the code proves it. 201 is sent for a challenge as well as for a pending payment.
  * 200 is sent for an authorization, a captured card and a settlement. The settlement of a captured
- * card is not urgent, so it is confirmed.
+ * card is not urgent, so it is confirmed. For DANA and newer virtual accounts 200 is sent while
+ * they are pending, too.
  */
 function codeProvesStatus(
   payment: GatewayPayment,
@@ -68,14 +70,11 @@ function codeProvesStatus(
   }
   if (statusCode !== "200" || payment.is_hold) return false;
   if (payment.payment_type === "credit_card") return status === "capture" && fraud === "accept";
-  return status === "settlement" && payment.payment_type !== SENDS_200_WHILE_PENDING &&
+  return status === "settlement" && !isSnapApi(payment) &&
     (fraud ?? "accept") === "accept";
 }
 
 const ENDED: PaymentStatus[] = ["deny", "cancel", "expire"];
-
-/** The gateway sends code 200 for pending DANA payments too. */
-const SENDS_200_WHILE_PENDING = "dana";
 
 function stateOf({ transaction_status, fraud_status }: Transaction) {
   return { status: transaction_status as PaymentStatus, fraud: fraud_status };

@@ -8,7 +8,7 @@ import { validate as isUuid } from "uuid";
 import { batched } from "../../db/batched.ts";
 import type { NewJob } from "../../db/jobs.ts";
 import { type GatewayNotification, notificationWrites } from "../../db/notifications.ts";
-import { paymentLookups } from "../../db/payment_statements.ts";
+import { findPaymentOfTransaction, paymentLookups } from "../../db/payment_statements.ts";
 import type { GatewayPayment } from "../../db/payments.ts";
 import { findSubscription } from "../../db/subscriptions.ts";
 import type { GatewayClient } from "../gateway/client.ts";
@@ -19,7 +19,8 @@ import {
   unusableResponse,
 } from "../gateway/errors.ts";
 import { object as objectField } from "../gateway/json.ts";
-import type { Transaction } from "../gateway/responses.ts";
+import { Transaction } from "../gateway/responses.ts";
+import { channelOf, isSnapApi } from "../gateway/snap_api.ts";
 import { checkInvoiceOfOrder, findInvoiceOf, linkToInvoice } from "../invoices/link.ts";
 import { PROCESS_NOTIFICATION } from "../jobs/task_names.ts";
 import { newJob } from "../outbox.ts";
@@ -143,8 +144,8 @@ function withDeadline({ background, clock }: ReceiveDeps, until: number): Gatewa
   const left = () => Math.max(until - clock(), 1);
   return {
     ...background,
-    getStatus: (id) => background.getStatus(id, { deadlineMs: left() }),
-    getInvoice: (id) => background.getInvoice(id, { deadlineMs: left() }),
+    getStatus: (id, options) => background.getStatus(id, { ...options, deadlineMs: left() }),
+    getInvoice: (id, options) => background.getInvoice(id, { ...options, deadlineMs: left() }),
   };
 }
 
@@ -163,20 +164,23 @@ export async function confirmNotification(
     return await recordResult(deps, applied!);
   }
   // An order can have several transactions, so the one in the notification is requested.
-  const answer = await requestTransaction(deps, notification);
-  if (!answer || !hasSameIds(notification, answer)) {
-    const error_message = answer && "The gateway's record differs from the notification.";
+  const found = await requestTransaction(deps, notification);
+  if (!found || !await hasSameIds(deps, notification, found)) {
+    const error_message = found && "The gateway's record differs from the notification.";
     return await recordNotification(deps, { ...notification, status: "unmatched", error_message });
   }
+  const answer = { ...found, order_id: notification.order_id };
   const report = { answer, source: SOURCE, notification } as const;
   if (payment) {
-    const match = await matchTransaction(deps, payment, answer, metadataOf(notification));
+    // The notification's metadata proves nothing if only the notification says which order it is.
+    const notified = found.order_id === null ? null : metadataOf(notification);
+    const match = await matchTransaction(deps, payment, answer, notified);
     if (match.kind === "ours") {
-      const { version: askedAtVersion } = payment;
-      return await recordResult(
-        deps,
-        await applyReport(deps, payment, { ...report, askedAtVersion }),
-      );
+      const applied = await applyReport(deps, payment, {
+        ...report,
+        askedAtVersion: payment.version,
+      });
+      return await recordResult(deps, applied);
     }
     if (mayStillMatch(payment, match)) throw unclearOwner(payment);
   }
@@ -194,23 +198,37 @@ export async function confirmNotification(
 /** Null: the gateway has no such transaction. */
 async function requestTransaction(
   { gateway }: NotificationDeps,
-  { transaction_id, order_id }: GatewayNotification,
+  { transaction_id, order_id, raw_payload }: GatewayNotification,
 ): Promise<Transaction | null> {
+  const options = { isSnapApi: isSnapApi(channelOf(Transaction.parse(raw_payload))) };
   try {
-    return (await gateway.getStatus(transaction_id ?? order_id)).body;
+    return (await gateway.getStatus(transaction_id ?? order_id, options)).body;
   } catch (error) {
     if (isTransactionNotFound(error)) return null;
     throw error;
   }
 }
 
-/** Compares both ids, because the signature does not cover the transaction id. */
-function hasSameIds(
+/**
+ * Compares both ids, because the signature does not cover the transaction id. If the response names
+ * no order, no payment of another order may have the transaction.
+ */
+async function hasSameIds(
+  { database }: NotificationDeps,
   { order_id, transaction_id }: GatewayNotification,
-  answer: Transaction,
-): boolean {
-  return answer.order_id === order_id &&
-    (transaction_id ?? answer.transaction_id) === (answer.transaction_id ?? transaction_id);
+  found: Transaction,
+): Promise<boolean> {
+  const isSameTransaction =
+    (transaction_id ?? found.transaction_id) === (found.transaction_id ?? transaction_id);
+  if (!isSameTransaction || found.order_id !== null) {
+    return isSameTransaction && found.order_id === order_id;
+  }
+  if (transaction_id === null || !isSnapApi(channelOf(found))) return false;
+  const holder = await database.query(
+    (sql) => findPaymentOfTransaction(sql, transaction_id),
+    "find payment",
+  );
+  return (holder?.order_id ?? order_id) === order_id;
 }
 
 /** The state stays unknown, so the notification is processed again later. */

@@ -37,7 +37,7 @@ import {
   unclearAnswer,
 } from "./payment_record.ts";
 import { allowsAction, REFUNDABLE } from "./states.ts";
-import { matchesPayment } from "./transaction.ts";
+import { callOptions, matchesPayment } from "./transaction.ts";
 import { type PaymentView, viewPayment } from "./views.ts";
 
 type PaymentAction =
@@ -226,22 +226,26 @@ function callGateway(
 ): Promise<GatewayResponse<Transaction>> {
   const { id, denied_captures } = payment;
   const transactionId = payment.transaction_id!;
+  const withKey = (suffix: string) => ({
+    ...callOptions(payment),
+    idempotencyKey: `${id}:${suffix}`,
+  });
   switch (action.name) {
     case "cancel":
-      return gateway.cancel(transactionId, { idempotencyKey: `${id}:can` });
+      return gateway.cancel(transactionId, withKey("can"));
     case "expire":
-      return gateway.expire(transactionId, { idempotencyKey: `${id}:exp` });
+      return gateway.expire(transactionId, withKey("exp"));
     case "capture": {
       // The gateway repeats a denial for the same key, so each attempt after a denial has a new
       // key.
       const attempt = denied_captures === 0 ? "" : denied_captures + 1;
       const amount = captureAmount(action, payment);
-      return gateway.capture(transactionId, amount, { idempotencyKey: `${id}:cap${attempt}` });
+      return gateway.capture(transactionId, amount, withKey(`cap${attempt}`));
     }
     case "approve":
-      return gateway.approve(transactionId, { idempotencyKey: `${id}:app` });
+      return gateway.approve(transactionId, withKey("app"));
     case "deny":
-      return gateway.deny(transactionId, { idempotencyKey: `${id}:den` });
+      return gateway.deny(transactionId, withKey("den"));
   }
 }
 

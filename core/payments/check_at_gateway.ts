@@ -13,7 +13,7 @@ import { type AppliedReport, applyReport } from "./apply_report.ts";
 import type { Source } from "./decide_change.ts";
 import { type Evidence, matchTransaction } from "./match_transaction.ts";
 import { notAtGatewayYet, type PaymentDeps, paymentKind, problems } from "./payment_record.ts";
-import { isAboutPayment } from "./transaction.ts";
+import { callOptions, isAboutPayment } from "./transaction.ts";
 import { type PaymentView, viewPayment } from "./views.ts";
 
 export interface CheckedPayment {
@@ -66,7 +66,7 @@ async function getById(
   transactionId: string,
 ): Promise<GatewayResponse<Transaction>> {
   try {
-    const answer = await gateway.getStatus(transactionId);
+    const answer = await gateway.getStatus(transactionId, callOptions(payment));
     if (isAboutPayment(payment, answer.body)) return answer;
     const error = unusableResponse(
       "The gateway's response is about another transaction",
@@ -100,8 +100,10 @@ export async function findByOrder(
 ): Promise<FoundByOrder> {
   const { gateway, log } = deps;
   try {
-    const answer = await gateway.getStatus(payment.order_id);
-    const match = await matchTransaction(deps, payment, answer.body);
+    const answer = await gateway.getStatus(payment.order_id, callOptions(payment));
+    // If the response does not name the order, it is the one that was requested.
+    const order_id = answer.body.order_id ?? payment.order_id;
+    const match = await matchTransaction(deps, payment, { ...answer.body, order_id });
     if (match.kind !== "unclear") return { ...match, answer };
     const error = unusableResponse(
       "The gateway's charge differs from the one that was sent",

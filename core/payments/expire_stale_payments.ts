@@ -14,7 +14,7 @@ import { applyReport } from "./apply_report.ts";
 import { checkAtGateway } from "./check_at_gateway.ts";
 import type { CheckResult } from "./check_payment_status.ts";
 import type { PaymentDeps } from "./payment_record.ts";
-import { matchesPayment } from "./transaction.ts";
+import { callOptions, matchesPayment } from "./transaction.ts";
 
 export const EXPIRE_STALE_PAYMENT = "expire_stale_payment";
 
@@ -117,6 +117,7 @@ async function expireAtGateway(
 ): Promise<GatewayPayment | null> {
   try {
     const { body } = await deps.gateway.expire(known.transaction_id!, {
+      ...callOptions(known),
       idempotencyKey: `${known.id}:exp`,
     });
     if (!matchesPayment(known, body) || body.transaction_status !== "expire") return null;

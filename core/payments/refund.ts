@@ -44,7 +44,7 @@ import {
   unclearAnswer,
 } from "./payment_record.ts";
 import { type RefundInput, requireRefundable, reserveAmount } from "./reserve_refund.ts";
-import { matchesPayment, refundsOf } from "./transaction.ts";
+import { callOptions, matchesPayment, refundsOf } from "./transaction.ts";
 import { type PaymentView, type RefundView, viewPayment, viewRefund } from "./views.ts";
 
 export interface RefundedPayment {
@@ -195,11 +195,12 @@ async function storePendingRefund(
 
 function callGateway(
   { gateway }: PaymentDeps,
-  { transaction_id }: GatewayPayment,
+  payment: GatewayPayment,
   { id, refund_key, amount, reason, is_direct }: GatewayRefund,
 ): Promise<GatewayResponse<Transaction>> {
   const operation = is_direct ? gateway.directRefund : gateway.refund;
-  return operation(transaction_id!, refund_key, amount, reason ?? "", { idempotencyKey: id });
+  const options = { ...callOptions(payment), idempotencyKey: id };
+  return operation(payment.transaction_id!, refund_key, amount, reason ?? "", options);
 }
 
 /** The gateway repeats the stored response of an idempotency key, even for a different request. */
@@ -240,7 +241,7 @@ async function tryRequestStatus(
   payment: GatewayPayment,
 ): Promise<Transaction | null> {
   try {
-    const { body } = await gateway.getStatus(payment.transaction_id!);
+    const { body } = await gateway.getStatus(payment.transaction_id!, callOptions(payment));
     return matchesPayment(payment, body) ? body : null;
   } catch (error) {
     if (error instanceof GatewayError) return null;

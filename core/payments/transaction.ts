@@ -2,6 +2,7 @@
 
 import type { GatewayPayment } from "../../db/payments.ts";
 import type { Transaction } from "../gateway/responses.ts";
+import { isSnapApi } from "../gateway/snap_api.ts";
 import { parseTransactionTime } from "../gateway/times.ts";
 import { parseMoney } from "../money.ts";
 import { isStatus } from "./states.ts";
@@ -151,6 +152,11 @@ export function amountOf(answer: Transaction): number | null {
   const hasOriginal = typeof original === "string" || typeof original === "number";
   const text = hasOriginal ? String(original) : answer.gross_amount;
   return text === null ? null : parseMoney(text) ?? NaN;
+}
+
+/** The options of every call to the gateway about the transaction of a payment. */
+export function callOptions(payment: GatewayPayment): { isSnapApi: boolean } {
+  return { isSnapApi: isSnapApi(payment) };
 }
 
 /** Whether a charge's response has a transaction of this order and amount, in any status. */

@@ -8,7 +8,7 @@ import { formatMoney, sumRefunds, type Transaction } from "../world/transaction.
 import type { World } from "../world/world.ts";
 import { canRefundDirectly } from "./methods/credit_card.ts";
 import { METHODS } from "./methods/methods.ts";
-import { actionResponse } from "./responses.ts";
+import { refundResponse } from "./responses.ts";
 
 const Request = object({
   // An empty key counts as absent: one of the gateway's client libraries sends the field empty.
@@ -52,7 +52,7 @@ export function refund(world: World, id: string, body: unknown, kind: RefundKind
   }
   if (kind.isDeclinedByBank) {
     return {
-      ...actionResponse(world, transaction, "Refund denied by the bank"),
+      ...refundResponse(world, transaction, "Refund denied by the bank"),
       status_code: "202",
       refund_amount: "0.00",
       refund_key: key,
@@ -75,7 +75,7 @@ export function refund(world: World, id: string, body: unknown, kind: RefundKind
     const refunds = [...transaction.refunds, newRefund];
     const withPendingRefund = world.transactions.put({ ...transaction, refunds });
     return {
-      ...actionResponse(world, withPendingRefund, "Refund request is pending at the bank"),
+      ...refundResponse(world, withPendingRefund, "Refund request is pending at the bank"),
       status_code: "201",
       refund_amount: formatMoney(amount),
       refund_key: key,
@@ -93,7 +93,7 @@ export function refund(world: World, id: string, body: unknown, kind: RefundKind
   );
   const isCard = transaction.method === "credit_card";
   return {
-    ...actionResponse(world, refunded, refundMessage(isDirect, isCard)),
+    ...refundResponse(world, refunded, refundMessage(isDirect, isCard)),
     refund_chargeback_id: newRefund.id,
     ...(isCard || transaction.method === "gopay") && {
       refund_chargeback_uuid: world.random.uuid(),

@@ -21,26 +21,39 @@ export function chargeResponse(world: Identity, transaction: Transaction, status
   };
 }
 
-/** Response to cancel, expire, approve, deny, capture and refund. */
-export function actionResponse(world: Identity, transaction: Transaction, statusMessage: string) {
+type Merchant = Pick<World, keyof Identity | "settings">;
+
+/** Response to cancel, expire, approve, deny and capture. */
+export function actionResponse(world: Merchant, transaction: Transaction, statusMessage: string) {
   return {
     status_code: statusCode(transaction, "operation"),
     status_message: statusMessage,
     ...commonFields(world, transaction),
+    ...hidesOrderId(world, transaction) && { transaction_id: undefined, order_id: undefined },
   };
 }
 
+/** Response to a refund. */
+export function refundResponse(world: Merchant, transaction: Transaction, statusMessage: string) {
+  return {
+    ...actionResponse(world, transaction, statusMessage),
+    ...hidesOrderId(world, transaction) && { order_id: transaction.id },
+  };
+}
+
+function hidesOrderId({ settings }: Merchant, { method }: Transaction): boolean {
+  return method === "dana" && !settings.dana_order_id;
+}
+
 /** Response to a status request. A setting decides whether it contains the merchant's metadata. */
-export function statusForMerchant(
-  world: Pick<World, keyof Identity | "settings">,
-  transaction: Transaction,
-) {
+export function statusForMerchant(world: Merchant, transaction: Transaction) {
   const { metadata } = transaction;
   const isShown = metadata === null || world.settings.metadata_in_status;
-  return statusResponse(
-    world,
-    isShown ? transaction : { ...transaction, metadata: gatewayMembers(metadata) },
-  );
+  const shown = isShown ? transaction : { ...transaction, metadata: gatewayMembers(metadata) };
+  return {
+    ...statusResponse(world, shown),
+    ...hidesOrderId(world, transaction) && { order_id: transaction.id },
+  };
 }
 
 /** The members of the metadata that the gateway itself adds; null if there are none. */

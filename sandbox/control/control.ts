@@ -82,6 +82,7 @@ const NewSettings = object({
   reuse_order_id_after_deny: flag(),
   denied_review_status: oneOf(["cancel", "deny"]),
   metadata_in_status: flag(),
+  dana_order_id: flag(),
 }).partial();
 
 const InvoicePayment = object({

@@ -76,4 +76,10 @@ export interface Settings {
   denied_review_status: "cancel" | "deny";
   /** Whether status responses contain the merchant's metadata. Recorded responses do not. */
   metadata_in_status: boolean;
+  /**
+   * Whether responses about DANA transactions contain the merchant's order id, as documented. As
+   * reported by merchants, status responses have the transaction id instead, refund responses only
+   * that id, and others no id.
+   */
+  dana_order_id: boolean;
 }

@@ -434,6 +434,27 @@ Deno.test("DANA transaction: is found by its transaction id only, and its pendin
   assert.equal((await box.post(`/v2/${transaction_id}/cancel`)).status_code, "200");
 });
 
+Deno.test("DANA transaction: without dana_order_id, no response but the webhook names the order", async () => {
+  await using box = await openSandbox({ settings: { dana_order_id: false } });
+  const { transaction_id, order_id } = await box.charge("dana");
+  assert.equal((await box.status(transaction_id)).order_id, transaction_id);
+  await box.control(`transactions/${transaction_id}/pay`);
+  const refunded = await box.post(`/v2/${transaction_id}/refund`, { amount: 1_000 });
+  assert.deepEqual(
+    [refunded.status_code, refunded.order_id, refunded.transaction_id],
+    ["200", transaction_id, undefined],
+  );
+  const other = await box.charge("dana");
+  const cancelled = await box.post(`/v2/${other.transaction_id}/cancel`);
+  assert.deepEqual(
+    [cancelled.transaction_status, cancelled.order_id, cancelled.transaction_id],
+    ["cancel", undefined, undefined],
+  );
+  await box.waitForWebhooks();
+  const orders = box.hooks.map(({ body }) => body.order_id);
+  assert.deepEqual([...new Set(orders)], [order_id, other.order_id]);
+});
+
 Deno.test("repeated payment to a virtual account: creates another transaction, listed newest first", async () => {
   await using box = await openSandbox();
   const first = await box.charge("bca");
