@@ -298,3 +298,52 @@ Deno.test("notification: adopts a transaction that certainly belongs to another 
     });
   }
 });
+
+Deno.test("order with several transactions: each notification changes the payment of its own transaction, in any order", async (t) => {
+  for (const isOwnFirst of [true, false]) {
+    await t.step(
+      isOwnFirst ? "its own is notified first" : "the other is notified first",
+      async () => {
+        await using payments = await openWithWrongClock(0);
+        const { relay, sandbox, time } = payments;
+        const order_id = randomUUID();
+        await sandbox.fault("charge", "answer_lost");
+        const body = { ...await chargeRequest(sandbox, "gopay"), order_id };
+        const { payment_id } = await (await payments.post("/charge/", body)).json();
+        const [own] = await payments.transactions(order_id);
+        await sandbox.control(`transactions/${own.transaction_id}/deny`);
+        // After a denial the gateway accepts the order id again, here from another program.
+        const other = await sandbox.paid("gopay", { transaction_details: { order_id } });
+        const notifyOwn = async () =>
+          await notifyAndRead(payments, await findSentNotification(payments, order_id, "deny"));
+        const settled = await findSentNotification(payments, order_id, "settlement");
+        if (isOwnFirst) {
+          assert.equal((await notifyOwn()).payment_id, payment_id);
+          assert.equal((await notifyAndRead(payments, settled)).status, "processed");
+        } else {
+          const { intercept } = relay;
+          relay.intercept = async (_request, pass) =>
+            Response.json({
+              ...await (await pass()).json(),
+              transaction_time: "2026-01-31 17:05:09",
+            });
+          assert.equal((await notifyAndRead(payments, settled)).status, "received");
+          relay.intercept = intercept;
+          assert.equal((await notifyOwn()).payment_id, payment_id);
+          time.offsetMs += MINUTE_MS;
+          await runDueJobs(payments.app);
+        }
+        const payment = await payments.refresh(payment_id);
+        assert.deepEqual(
+          [payment.transaction_id, payment.transaction_status, payment.is_paid],
+          [own.transaction_id, "deny", false],
+        );
+        const rows = await rowsOfOrder(payments, order_id);
+        assert.deepEqual(
+          rows.map((row) => [row.user_id, row.transaction_id, row.transaction_status]),
+          [["alice", own.transaction_id, "deny"], [null, other.transaction_id, "settlement"]],
+        );
+      },
+    );
+  }
+});
