@@ -20,13 +20,19 @@ export interface ChargeOptions {
 }
 
 export function charge(world: World, body: unknown, options: ChargeOptions = {}) {
-  if (body === null) throw new ProxyError();
+  if (isEmpty(body)) throw new ProxyError();
   const method = findMethod(body);
   const request = validate(method.schema, body);
   checkItemTotal(request);
   if (!isOrderIdFree(world, request.transaction_details.order_id)) throw new Refusal(406);
   const { transaction, statusMessage } = startTransaction(world, method, request, options);
   return chargeResponse(world, transaction, statusMessage);
+}
+
+/** The gateway's proxy fails for `null` and for `{}`. */
+function isEmpty(body: unknown): boolean {
+  if (body === null) return true;
+  return typeof body === "object" && !Array.isArray(body) && Object.keys(body).length === 0;
 }
 
 /** Starts a transaction from a validated request. */

@@ -14,7 +14,12 @@ const Retry = object({
 }).nullish();
 
 const name = text(40).regex(/^[\w~. -]+$/, "must have only letters, digits, spaces and - _ ~ .");
-const amount = rupiah(1, 99_999_999_999);
+const MAX_AMOUNT = 99_999_999_999;
+/** The text is the gateway's. */
+const amount = rupiah(-MAX_AMOUNT, Number.MAX_SAFE_INTEGER).refine(
+  (value) => value >= 1 && value <= MAX_AMOUNT,
+  "must be between 0.01 - 99999999999.00",
+);
 const Gopay = object({ account_id: text(255) }).nullish();
 
 const Create = object({
@@ -45,6 +50,7 @@ export type CreateRequest = ReturnType<typeof readCreate>;
 
 /** Runs before the idempotency key is checked; all other endpoints validate the body after it. */
 export function readCreate(body: unknown) {
+  if (body === null) throw new Refusal(400, "Bad request");
   return validate(Create, body, PREFIX);
 }
 

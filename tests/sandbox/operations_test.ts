@@ -216,7 +216,7 @@ Deno.test("errors of the core API: have HTTP status 200, except for 400 and 401,
   };
   const transaction_details = { order_id: "new", gross_amount: 1_000 };
   const card = { payment_type: "credit_card", credit_card: { token_id: "none" } };
-  assert.deepEqual(await codesOf("/v2/charge", {}), [400, "400"]);
+  assert.deepEqual(await codesOf("/v2/charge", { payment_type: null }), [400, "400"]);
   assert.deepEqual(await codesOf("/v2/charge", { payment_type: "bri_epay" }), [200, "402"]);
   assert.deepEqual(await codesOf("/v2/unknown/cancel"), [200, "404"]);
   const taken = { payment_type: "gopay", transaction_details: { order_id, gross_amount: 1 } };

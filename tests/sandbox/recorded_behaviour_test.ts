@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { ACCEPTED_CARD, type Json, openSandbox, SERVER_KEY } from "../support/gateway/sandbox.ts";
+import { SUBSCRIPTION } from "../support/gateway/sandbox_requests.ts";
 
 const BCA = { payment_type: "bank_transfer", bank_transfer: { bank: "bca" } };
 
@@ -103,11 +104,30 @@ Deno.test("charge: null item_details and customer_details count as absent", asyn
   assert.equal(status_code, "201");
 });
 
-Deno.test("charge: a null body gets HTTP 500 from the proxy, with a message only", async () => {
+Deno.test("charge: an empty body gets HTTP 500 from the proxy, with a message only", async () => {
   await using box = await openSandbox();
-  const { http, body } = await box.call("POST", "/v2/charge", null);
-  assert.equal(http, 500);
-  assert.deepEqual(body, { message: "An unexpected error occurred" });
+  for (const empty of [null, {}]) {
+    const { http, body } = await box.call("POST", "/v2/charge", empty);
+    assert.equal(http, 500);
+    assert.deepEqual(body, { message: "An unexpected error occurred" });
+  }
+});
+
+Deno.test("subscription: a null body is a bad request", async () => {
+  await using box = await openSandbox();
+  const { http, body } = await box.call("POST", "/v1/subscriptions", null);
+  assert.deepEqual([http, body], [400, { status_message: "Bad request" }]);
+});
+
+Deno.test("subscription: an amount outside of the limits gets the gateway's text", async () => {
+  await using box = await openSandbox();
+  for (const amount of [0, "0", "100000000000"]) {
+    const { http, body } = await box.call("POST", "/v1/subscriptions", { ...SUBSCRIPTION, amount });
+    assert.equal(http, 400);
+    assert.deepEqual(body.validation_messages, [
+      "subscription.amount must be between 0.01 - 99999999999.00",
+    ]);
+  }
 });
 
 Deno.test("cancel, expire and refund: accept the bodies {} and null, and no body", async () => {
