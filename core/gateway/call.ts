@@ -1,7 +1,7 @@
 /** One gateway call from start to end: deadline, concurrency limit, circuit breaker and retries. */
 
 import type { Limiter } from "../../concurrency/limiter.ts";
-import type { CircuitBreakers } from "./circuit_breaker.ts";
+import type { CircuitBreakers, Permit } from "./circuit_breaker.ts";
 import { GatewayAPIError, GatewayError, GatewayRateLimitError } from "./errors.ts";
 import { interpretResponse } from "./interpret_response.ts";
 import type { ResponseSchema } from "./json.ts";
@@ -25,6 +25,8 @@ export interface CallLimits {
   deadlineMs: number;
   /** Lets the caller abort the call. */
   signal?: AbortSignal;
+  /** The breaker's permit for this write, if the caller already has it. */
+  permit?: Permit | null;
 }
 
 export function createCall(deps: CallDeps) {
@@ -34,12 +36,12 @@ export function createCall(deps: CallDeps) {
   return async function call<T>(
     request: GatewayRequest,
     schema: ResponseSchema<T>,
-    { deadlineMs, signal }: CallLimits,
+    { deadlineMs, signal, permit }: CallLimits,
   ): Promise<GatewayResponse<T>> {
     using deadline = startDeadline(deadlineMs, signal);
     const canCall = () => breakerOf(request).state() !== "open";
     const attempt = async (number: number) => {
-      const response = await tryOnce(request, deadline, number);
+      const response = await tryOnce(request, deadline, number, permit ?? null);
       try {
         return interpretResponse(response, request, schema, clock());
       } catch (error) {
@@ -79,17 +81,18 @@ export function createCall(deps: CallDeps) {
     request: GatewayRequest,
     { signal, startedAt, endsAt }: Deadline,
     attempt: number,
+    earlierPermit: Permit | null,
   ): Promise<RawResponse> {
     const breaker = breakerOf(request);
     // Checked before waiting for a slot, too: while the breaker is open, waiting is useless.
-    if (breaker.state() === "open") throw breakerOpenError();
+    if (!earlierPermit && breaker.state() === "open") throw breakerOpenError();
     const release = await limiter.acquire(signal).catch(() => {
       throw noSlotError(signal);
     });
     try {
       // The deadline may have passed at the moment the slot was granted.
       if (signal.aborted) throw noSlotError(signal);
-      const permit = breaker.admit();
+      const permit = earlierPermit ?? breaker.admit();
       if (!permit) throw breakerOpenError();
       // A timeout is not a failure of the gateway if the deadline is shorter than normal, or if
       // most of the time was spent on earlier attempts or on waiting for a slot.
@@ -119,7 +122,7 @@ function isGatewayFailure(error: unknown, hadEnoughTime: boolean): boolean {
 }
 
 function breakerOpenError(): GatewayAPIError {
-  return new GatewayAPIError("The gateway is not responding, so the request was not sent", {
+  return new GatewayAPIError("The gateway is not responding, so this request was not sent", {
     failure: "unreachable",
     outcome: "refused",
   });

@@ -19,8 +19,9 @@ export interface CircuitBreaker {
 
 /**
  * An error response counts as a response: the breaker only detects whether the gateway responds.
+ * Only the first report counts; disposing a permit without a report abandons it.
  */
-export interface Permit {
+export interface Permit extends Disposable {
   responded(): void;
   failed(): void;
   /** The caller gave up before the result was known. */
@@ -84,15 +85,19 @@ export function createCircuitBreaker(options: BreakerOptions = {}): CircuitBreak
       if (current === "open") return null;
       const isProbe = isProbing = current === "half_open";
       const startedIn = generation;
+      let isReported = false;
       const unlessOutdated = (act: () => void) => () => {
-        if (startedIn === generation) act();
+        if (startedIn === generation && !isReported) act();
+        isReported = true;
       };
+      const abandoned = unlessOutdated(() => isProbing = false);
       return {
         responded: unlessOutdated(() => isProbe ? setOpenedAt(null) : failures = 0),
         failed: unlessOutdated(() => {
           if (isProbe || ++failures >= threshold) setOpenedAt(clock());
         }),
-        abandoned: unlessOutdated(() => isProbing = false),
+        abandoned,
+        [Symbol.dispose]: abandoned,
       };
     },
   };

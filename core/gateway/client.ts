@@ -85,12 +85,12 @@ export function createGatewayClient(options: GatewayClientOptions) {
   });
 
   const callGateway: CallGateway = async (schema, spec, options = {}) => {
-    const { idempotencyKey, deadlineMs = DEFAULT_DEADLINE_MS, signal } = options;
+    const { idempotencyKey, deadlineMs = DEFAULT_DEADLINE_MS, signal, permit } = options;
     const request = buildRequest(spec, credentials, idempotencyKey);
     // A write in another account could not be undone.
     if (!request.isRead && account.state() === "unverified") await verifyAccount();
     if (account.state() === "other") throw otherAccountError("refused");
-    const response = await call(request, schema, { deadlineMs, signal });
+    const response = await call(request, schema, { deadlineMs, signal, permit });
     const { merchant_id } = response.raw;
     if (typeof merchant_id === "string" && merchant_id) await account.observe(merchant_id);
     if (account.state() === "other") throw otherAccountError("unknown");
@@ -122,6 +122,9 @@ export function createGatewayClient(options: GatewayClientOptions) {
 
     /** Without a kind: the worse of the two states. */
     breakerState: (kind?: CallKind) => kind ? breakers[kind].state() : worstState(breakers),
+
+    /** The permit to probe, if the breaker for writes is half open and no other call probes. */
+    takeProbe: () => breakers.write.state() === "half_open" ? breakers.write.admit() : null,
 
     /** How long background work should pause after a 429. Callers' requests are still sent. */
     rateLimitPauseMs: () => pause.remainingMs(),

@@ -1,5 +1,6 @@
 /** The operations of the gateway's API, by resource: path, payload and response type of each. */
 
+import type { Permit } from "./circuit_breaker.ts";
 import type { ResponseSchema } from "./json.ts";
 import { checkAmount, get, patch, path, post, type RequestSpec } from "./request.ts";
 import {
@@ -32,6 +33,8 @@ export interface CallOptions {
   signal?: AbortSignal;
   /** The transaction is one of a channel in `snap_api.ts`. */
   isSnapApi?: boolean;
+  /** From `takeProbe`; null: the call asks the circuit breaker when it is sent. */
+  permit?: Permit | null;
 }
 
 export interface PageOptions extends CallOptions {

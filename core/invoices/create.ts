@@ -6,6 +6,7 @@ import { type GatewayInvoice, INVOICE_NUMBER_INDEX } from "../../db/invoices.ts"
 import type { Caller } from "../auth/caller.ts";
 import { requireOrderPrefix } from "../auth/order_prefix.ts";
 import { invalidField } from "../errors.ts";
+import type { Permit } from "../gateway/circuit_breaker.ts";
 import { GatewayError } from "../gateway/errors.ts";
 import type { GatewayResponse, Invoice } from "../gateway/responses.ts";
 import { dayInWib, endOfDayInWib, formatWib } from "../gateway/times.ts";
@@ -22,7 +23,6 @@ import {
   insertRecord,
   type RecordClaim,
   type RecordCreation,
-  requireGateway,
 } from "../records/create.ts";
 import {
   endWithUnknownOutcome,
@@ -49,10 +49,10 @@ export async function createInvoice(
   const deps = actAs(service, caller);
   requireOrderPrefix(caller, input);
   await requireDueDate(deps, caller, input, requestKey);
-  await requireGateway(deps, caller, requestKey);
   const claim = await claimInvoice(deps, caller, input, requestKey);
   if (claim.kind === "replay") return { body: claim.body, isReplayed: true };
   const { record: invoice, request } = claim;
+  using probe = claim.kind === "new" ? claim.probe : null;
   const isResumed = claim.kind === "resume";
   try {
     if (isResumed && invoice.status !== "pending") {
@@ -65,7 +65,7 @@ export async function createInvoice(
     }
     // From the first check on, a task may have sent the creation.
     const isChecked = deps.clock() >= invoice.sent_at.getTime() + UNANSWERED_CHECK_MS;
-    const sent = await sendInvoice(deps, request, invoice, isResumed || isChecked);
+    const sent = await sendInvoice(deps, request, invoice, isResumed || isChecked, probe);
     return { body: viewInvoice(sent), isReplayed: false };
   } catch (error) {
     throw problems.withRecord(invoice, error);
@@ -144,11 +144,12 @@ export async function sendInvoice(
   request: KeyedRequest,
   invoice: GatewayInvoice,
   wasSentBefore: boolean,
+  permit: Permit | null = null,
 ): Promise<GatewayInvoice> {
   let answer: GatewayResponse<Invoice>;
   try {
     const payload = invoicePayload(invoice, deps.invoicePayments);
-    answer = await deps.gateway.createInvoice(payload, { idempotencyKey: invoice.id });
+    answer = await deps.gateway.createInvoice(payload, { idempotencyKey: invoice.id, permit });
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error;
     const failure = classifyFailure(invoiceKind, invoice, error, wasSentBefore);

@@ -5,11 +5,8 @@ import type { GatewayPayment } from "../../db/payments.ts";
 import type { Caller } from "../auth/caller.ts";
 import { requireOrderPrefix } from "../auth/order_prefix.ts";
 import { ServiceError } from "../errors.ts";
-import {
-  GatewayDuplicateOrderError,
-  GatewayError,
-  isUnansweredOrRateLimited,
-} from "../gateway/errors.ts";
+import type { Permit } from "../gateway/circuit_breaker.ts";
+import { GatewayDuplicateOrderError, GatewayError } from "../gateway/errors.ts";
 import { retryAt } from "../gateway/rate_limit.ts";
 import {
   type GatewayResponse,
@@ -17,12 +14,13 @@ import {
   type Transaction,
 } from "../gateway/responses.ts";
 import type { RequestKey, RequestResult } from "../idempotency/keys.ts";
+import { replyFor } from "../idempotency/reply.ts";
 import { UNANSWERED_CHECK_MS } from "../records/check_times.ts";
 import {
   type EarlierRecord,
   insertRecord,
+  type NewRecord,
   type RecordCreation,
-  requireGateway,
 } from "../records/create.ts";
 import {
   endWithUnknownOutcome,
@@ -81,10 +79,10 @@ async function makeCharge(
 ): Promise<RequestResult<PaymentView>> {
   const startedAt = performance.now();
   requireOrderPrefix(caller, input);
-  await requireGateway(deps, caller, requestKey);
   const claim = await claimCharge(deps, caller, input, requestKey);
   if (claim.kind === "replay") return { body: claim.body, isReplayed: true };
   const { payment, request } = claim;
+  using probe = claim.kind === "new" ? claim.probe : null;
   try {
     if (claim.kind === "answered") {
       const body = await replyFromRecord(deps, paymentKind, request, payment);
@@ -93,9 +91,11 @@ async function makeCharge(
     const calledAt = performance.now();
     const charge = claim.kind === "found"
       ? claim.charge
-      : await sendCharge(deps, input, payment, claim);
+      : await sendCharge(deps, input, payment, claim, probe);
     const gatewayMs = performance.now() - calledAt;
-    if (charge.kind === "unknown") throw await endAsUnknown(deps, request, payment, charge.problem);
+    if (charge.kind === "unfinished") {
+      throw await endUnfinished(deps, request, payment, charge.problem);
+    }
     if (charge.kind === "refused") {
       const key = keyWithError(request, charge.problem, new Date(deps.clock()));
       await applyRefusal(deps, payment, charge.error, key);
@@ -114,7 +114,12 @@ async function makeCharge(
 
 type ChargeClaim =
   | { kind: "replay"; body: PaymentView }
-  | { kind: "new"; payment: GatewayPayment; request: KeyedRequest }
+  | {
+    kind: "new";
+    payment: GatewayPayment;
+    request: KeyedRequest;
+    probe: NewRecord<GatewayPayment>["probe"];
+  }
   /** An earlier request stopped before the gateway answered it: send the charge again. */
   | { kind: "resend"; payment: GatewayPayment; request: KeyedRequest }
   /** An earlier request stopped after the gateway answered it: only its reply is missing. */
@@ -138,7 +143,7 @@ async function claimCharge(
     const record = newPayment({ ...input, order_id }, caller.userId, now, caller.orderPrefix);
     const insert: RecordCreation<GatewayPayment> = { caller, requestKey, record, replaces };
     const inserted = await insertRecord(deps, paymentKind, insert);
-    if (inserted.kind === "new") return { kind: "new", payment: record, request: inserted.request };
+    if (inserted.kind === "new") return { ...inserted, payment: record };
     if (inserted.kind === "replay") return inserted;
     const { earlier, request } = inserted;
     const resumed = earlier?.record && await resumeCharge(deps, request, earlier.record);
@@ -158,7 +163,7 @@ async function resumeCharge(
   if (payment.transaction_id !== null) return { kind: "answered", payment, request };
   try {
     const found = await tryFindByOrder(deps, payment);
-    if (found.kind === "failed") throw await endAsUnknown(deps, request, payment, found.problem);
+    if (found.kind === "failed") throw await endUnfinished(deps, request, payment, found.problem);
     if (found.kind === "ours") {
       const { version: askedAtVersion } = payment;
       const charge = { kind: "made", transaction: found.answer.body, askedAtVersion } as const;
@@ -196,32 +201,34 @@ interface MadeCharge {
 type SentCharge =
   | MadeCharge
   | { kind: "refused"; problem: ServiceError; error: GatewayError }
-  | { kind: "unknown"; problem: ServiceError };
+  /** The outcome is unknown, or a retry with the same key can still make the charge. */
+  | { kind: "unfinished"; problem: ServiceError };
 
 async function sendCharge(
   deps: PaymentDeps,
   input: ChargeInput,
   payment: GatewayPayment,
   { kind, request }: { kind: "new" | "resend"; request: KeyedRequest },
+  permit: Permit | null,
 ): Promise<SentCharge> {
   // If this process was paused, the charge may have been given up, and the customer may have paid
   // by another one.
   if (deps.clock() >= payment.sent_at.getTime() + UNANSWERED_CHECK_MS) {
-    return { kind: "unknown", problem: problems.sentTooLate(payment) };
+    return { kind: "unfinished", problem: problems.sentTooLate(payment) };
   }
   let answer: GatewayResponse<Transaction>;
   try {
     const payload = chargePayload(input, payment);
-    answer = await deps.gateway.charge(payload, { idempotencyKey: payment.id });
+    answer = await deps.gateway.charge(payload, { idempotencyKey: payment.id, permit });
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error;
     return await resolveFailure(deps, payment, error, {
       wasSentBefore: kind === "resend",
-      isRetriedByJob: request.isRetriedByJob ?? false,
+      hasKey: request.key !== null,
     });
   }
   if (isEarlierCallInProgress(answer) || !answersCharge(payment, answer.body)) {
-    return { kind: "unknown", problem: unclearAnswer(payment, answer.statusCode) };
+    return { kind: "unfinished", problem: unclearAnswer(payment, answer.statusCode) };
   }
   return { kind: "made", transaction: answer.body, askedAtVersion: null };
 }
@@ -231,21 +238,22 @@ async function resolveFailure(
   deps: PaymentDeps,
   payment: GatewayPayment,
   error: GatewayError,
-  { wasSentBefore, isRetriedByJob }: { wasSentBefore: boolean; isRetriedByJob: boolean },
+  { wasSentBefore, hasKey }: { wasSentBefore: boolean; hasKey: boolean },
 ): Promise<SentCharge> {
   const unknownOutcome = {
-    kind: "unknown",
+    kind: "unfinished",
     problem: gatewayProblem(error, payment, "unknown"),
   } as const;
-  // The job sends the charge again, so an unanswered or rate-limited call is not a final failure.
-  const isPostponed = isRetriedByJob && isUnansweredOrRateLimited(error);
-  if (error.outcome !== "refused" || isPostponed) return unknownOutcome;
+  if (error.outcome !== "refused") return unknownOutcome;
   const isOrderIdInUse = error instanceof GatewayDuplicateOrderError;
   if (!isOrderIdInUse && !wasSentBefore) {
-    return { kind: "refused", problem: gatewayProblem(error, payment), error };
+    const problem = gatewayProblem(error, payment);
+    // A retry with the same key sends the charge of this payment, which has not failed until then.
+    const canRetry = hasKey && replyFor(problem) === null;
+    return canRetry ? { kind: "unfinished", problem } : { kind: "refused", problem, error };
   }
   const found = await tryFindByOrder(deps, payment);
-  if (found.kind === "failed") return { kind: "unknown", problem: found.problem };
+  if (found.kind === "failed") return { kind: "unfinished", problem: found.problem };
   const isListed = found.kind === "ours" || found.kind === "other";
   const earlier = isListed ? await listEarlierPayments(deps, payment) : [];
   // If the service sent this order for the first time, another system has created the transaction,
@@ -326,21 +334,25 @@ async function applyCharge(
     return viewPayment((await applyReport(deps, payment, report)).payment);
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error;
-    throw await endAsUnknown(deps, request, payment, gatewayProblem(error, payment));
+    throw await endUnfinished(deps, request, payment, gatewayProblem(error, payment));
   }
 }
 
 /**
- * Returns the problem to throw. If a job will send the charge again at a time that the gateway has
- * named, the grace period starts at that time.
+ * Returns the problem to throw. Every attempt starts a new grace period, even if it could not call
+ * the gateway: as long as the caller retries, the payment has not failed. If a job will send the
+ * charge again at a time that the gateway has named, the grace period starts at that time.
  */
-async function endAsUnknown(
+async function endUnfinished(
   deps: PaymentDeps,
   request: KeyedRequest,
   payment: GatewayPayment,
   problem: ServiceError,
 ): Promise<ServiceError> {
-  const resentAt = request.isRetriedByJob ? retryAt(problem, deps.clock()) : null;
-  const set = resentAt ? { sent_at: resentAt } : {};
-  return await endWithUnknownOutcome(deps, paymentKind, request, payment, problem, () => set);
+  const now = deps.clock();
+  const resentAt = request.isRetriedByJob ? retryAt(problem, now) : null;
+  const sent_at = resentAt ?? new Date(now);
+  const set = ({ transaction_status }: GatewayPayment) =>
+    transaction_status === "pending" ? { sent_at } : {};
+  return await endWithUnknownOutcome(deps, paymentKind, request, payment, problem, set);
 }

@@ -4,8 +4,10 @@
  */
 
 import { batched } from "../../db/batched.ts";
+import type { HeldKey } from "../../db/idempotency_keys.ts";
 import { actorOf, type Caller } from "../auth/caller.ts";
 import { ServiceError } from "../errors.ts";
+import type { Permit } from "../gateway/circuit_breaker.ts";
 import type { GatewayError } from "../gateway/errors.ts";
 import * as keys from "../idempotency/keys.ts";
 import { replyFor } from "../idempotency/reply.ts";
@@ -18,17 +20,31 @@ export interface EarlierRecord<R> {
   id: string;
   /** Null: the record was never inserted, because its order id was already in use. */
   record: R | null;
+  /** The key of both requests, which the current request holds. */
+  key: HeldKey;
+}
+
+export interface NewRecord<R> {
+  kind: "new";
+  record: R;
+  request: KeyedRequest;
+  /**
+   * The permit for the call that creates the object; null: the gateway is up, and the call needs no
+   * permit. The caller must use or dispose it.
+   */
+  probe: Permit | null;
 }
 
 export type Insertion<R, View> =
-  | { kind: "new"; record: R; request: KeyedRequest }
+  | NewRecord<R>
   | { kind: "replay"; body: View }
   | { kind: "resume"; earlier: EarlierRecord<R> | null; request: KeyedRequest };
 
 /** The new record, or that of an earlier request with the same key, which is continued. */
 export type RecordClaim<R, View> =
+  | NewRecord<R>
   | { kind: "replay"; body: View }
-  | { kind: "new" | "resume"; record: R; request: KeyedRequest };
+  | { kind: "resume"; record: R; request: KeyedRequest };
 
 export interface RecordCreation<R> {
   caller: Caller;
@@ -39,21 +55,34 @@ export interface RecordCreation<R> {
 }
 
 /**
- * While the gateway is down nothing is created. A request whose key was used before still runs: the
- * earlier request may have a stored reply, or may have created the record.
+ * Claims the key and inserts the record in one statement. Throws if the order id is in use. While
+ * the gateway is down, nothing is inserted, except for the one record whose creation probes the
+ * gateway. A request whose key was used before continues the earlier request.
  */
-export async function requireGateway(
+export async function insertRecord<R extends GatewayRecord, View extends object>(
   deps: RecordDeps,
-  caller: Caller,
-  requestKey: keys.RequestKey | null,
-): Promise<void> {
-  if (deps.gateway.breakerState("write") !== "open") return;
-  if (requestKey && await keys.isKeyUsed(deps, caller, requestKey)) return;
-  throw gatewayDownProblem();
+  kind: RecordKind<R, View>,
+  creation: RecordCreation<R>,
+): Promise<Insertion<R, View>> {
+  const { caller, requestKey, replaces } = creation;
+  if (deps.gateway.breakerState("write") === "closed") return await tryInsert(deps, kind, creation);
+  if (requestKey && !replaces && await keys.isKeyUsed(deps, caller, requestKey)) {
+    return await findEarlier(deps, kind, caller, requestKey);
+  }
+  const probe = deps.gateway.takeProbe();
+  if (!probe) {
+    if (replaces) await keys.finishKey(deps, replaces.key, null);
+    throw gatewayDownProblem();
+  }
+  using unused = new DisposableStack();
+  unused.use(probe);
+  const inserted = await tryInsert(deps, kind, creation);
+  if (inserted.kind !== "new") return inserted;
+  unused.move();
+  return { ...inserted, probe };
 }
 
-/** Claims the key and inserts the record in one statement. Throws if the order id is in use. */
-export async function insertRecord<R extends GatewayRecord, View extends object>(
+async function tryInsert<R extends GatewayRecord, View extends object>(
   deps: RecordDeps,
   kind: RecordKind<R, View>,
   { caller, requestKey, record, replaces }: RecordCreation<R>,
@@ -72,7 +101,7 @@ export async function insertRecord<R extends GatewayRecord, View extends object>
   if (requestKey && !isClaimed) return await findEarlier(deps, kind, caller, requestKey);
   if (!isInserted) throw await refuseOrder(deps, key, record as { order_id?: string });
   const request = { key, isRetriedByJob: requestKey?.isRetriedByJob };
-  return { kind: "new", record, request };
+  return { kind: "new", record, request, probe: null };
 }
 
 async function findEarlier<R extends GatewayRecord, View extends object>(
@@ -87,7 +116,7 @@ async function findEarlier<R extends GatewayRecord, View extends object>(
   const id = known.earlier?.resourceId ?? null;
   if (id === null) return { kind: "resume", earlier: null, request };
   const record = await deps.database.query((sql) => kind.find(sql, id), `find ${kind.resource}`);
-  return { kind: "resume", earlier: { id, record }, request };
+  return { kind: "resume", earlier: { id, record, key: known.key }, request };
 }
 
 async function refuseOrder(

@@ -32,7 +32,7 @@ export function createProblems<R>(idsOf: (record: R) => object, stateOf: (record
 
     /** If the call was only a part of an operation, `outcome` is that of the whole operation. */
     gatewayProblem: (error: gateway.GatewayError, record: R, outcome = error.outcome) =>
-      problemAbout(codeFor(error), record, outcome, optionsFor(error)),
+      problemAbout(codeFor(error), record, outcome, optionsFor(error, outcome)),
 
     /** The gateway's response does not match the request, so its result is not known. */
     unclearAnswer: (record: R, statusCode: string) =>
@@ -69,7 +69,7 @@ export function createProblems<R>(idsOf: (record: R) => object, stateOf: (record
     /** A check at the gateway failed; `outcome` is that of the operation that needed the check. */
     checkFailed: (record: R, outcome: gateway.GatewayOutcome, error: unknown) =>
       error instanceof gateway.GatewayError
-        ? problemAbout(codeFor(error), record, outcome, optionsFor(error))
+        ? problemAbout(codeFor(error), record, outcome, optionsFor(error, outcome))
         : error,
 
     /**
@@ -121,18 +121,30 @@ export function checkProblem(error: gateway.GatewayError): ServiceError {
   return new ServiceError(codeFor(error), optionsFor(error));
 }
 
-/** Thrown while the circuit breaker is open, before a record is written or a request is sent. */
-export function gatewayDownProblem(): ServiceError {
+/**
+ * Thrown while the circuit breaker is open, before a record is written or a request is sent.
+ * `unknown`: an earlier attempt of the request may have succeeded.
+ */
+export function gatewayDownProblem(outcome: gateway.GatewayOutcome = "refused"): ServiceError {
   return new ServiceError("gateway_unreachable", {
-    detail: "The gateway is not responding. The request was not sent; retry later.",
-    members: { outcome: "refused" },
+    detail: outcome === "refused"
+      ? "The gateway is not responding. The request was not sent; retry later."
+      : `The gateway is not responding. ${EARLIER_ATTEMPT} Retry later with the same key.`,
+    members: { outcome },
   });
 }
 
-function optionsFor(error: gateway.GatewayError): ServiceErrorOptions {
+const EARLIER_ATTEMPT = "It is not known whether an earlier attempt succeeded.";
+
+function optionsFor(
+  error: gateway.GatewayError,
+  outcome: gateway.GatewayOutcome = error.outcome,
+): ServiceErrorOptions {
   const { retryAfterSeconds, statusCode } = error;
   const code = codeFor(error);
-  const detail = detailOf(error);
+  const isEarlierUnknown = outcome === "unknown" && error.outcome === "refused";
+  const text = detailOf(error);
+  const detail = isEarlierUnknown ? `${text.replace(/\.$/, "")}. ${EARLIER_ATTEMPT}` : text;
   return {
     // For a timeout the message only repeats the title.
     detail: detail === ERROR_CODES[code].title ? undefined : detail,

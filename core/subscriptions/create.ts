@@ -3,6 +3,7 @@
 import type { GatewaySubscription } from "../../db/subscriptions.ts";
 import type { Caller } from "../auth/caller.ts";
 import { invalidField } from "../errors.ts";
+import type { Permit } from "../gateway/circuit_breaker.ts";
 import { GatewayError } from "../gateway/errors.ts";
 import type { GatewayResponse, Subscription } from "../gateway/responses.ts";
 import { formatWib } from "../gateway/times.ts";
@@ -19,7 +20,6 @@ import {
   insertRecord,
   type RecordClaim,
   type RecordCreation,
-  requireGateway,
 } from "../records/create.ts";
 import {
   endWithUnknownOutcome,
@@ -45,10 +45,10 @@ export async function createSubscription(
 ): Promise<RequestResult<SubscriptionView>> {
   const deps = actAs(service, caller);
   await requireStartTime(deps, caller, input, requestKey);
-  await requireGateway(deps, caller, requestKey);
   const claim = await claimSubscription(deps, caller, input, requestKey);
   if (claim.kind === "replay") return { body: claim.body, isReplayed: true };
   const { record: subscription, request } = claim;
+  using probe = claim.kind === "new" ? claim.probe : null;
   const wasSentBefore = claim.kind === "resume";
   try {
     if (wasSentBefore && subscription.status !== "pending") {
@@ -59,7 +59,10 @@ export async function createSubscription(
     if (!canSend(subscription, RESEND_WINDOW_MS, deps.clock())) {
       throw await endWithoutAnswer(deps, subscriptionKind, request, subscription);
     }
-    const sent = await sendSubscription(deps, input, request, subscription, wasSentBefore);
+    const sent = await sendSubscription(deps, input, request, subscription, {
+      wasSentBefore,
+      permit: probe,
+    });
     return { body: viewSubscription(sent), isReplayed: false };
   } catch (error) {
     throw problems.withRecord(subscription, error);
@@ -115,12 +118,13 @@ async function sendSubscription(
   input: SubscriptionInput,
   request: KeyedRequest,
   subscription: GatewaySubscription,
-  wasSentBefore: boolean,
+  { wasSentBefore, permit }: { wasSentBefore: boolean; permit: Permit | null },
 ): Promise<GatewaySubscription> {
   let answer: GatewayResponse<Subscription>;
   try {
     const payload = subscriptionPayload(input, subscription);
-    answer = await deps.gateway.createSubscription(payload, { idempotencyKey: subscription.id });
+    const options = { idempotencyKey: subscription.id, permit };
+    answer = await deps.gateway.createSubscription(payload, options);
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error;
     const { kind, problem } = classifyFailure(subscriptionKind, subscription, error, wasSentBefore);

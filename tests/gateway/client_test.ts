@@ -209,6 +209,7 @@ Deno.test("client: every operation that sends a request is tested", () => {
   const localOperations = [
     "verifySignature",
     "breakerState",
+    "takeProbe",
     "rateLimitPauseMs",
     "accountState",
     "verifyAccount",

@@ -58,7 +58,7 @@ Deno.test("refund: concurrent refunds with lost responses never exceed the payme
 });
 
 function createClosedBreakers() {
-  const permit = { responded() {}, failed() {}, abandoned() {} };
+  const permit = { responded() {}, failed() {}, abandoned() {}, [Symbol.dispose]() {} };
   const breaker = { state: () => "closed" as const, admit: () => permit };
   return { read: breaker, write: breaker };
 }
