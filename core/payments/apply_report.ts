@@ -86,16 +86,20 @@ async function changeOrTakeOver(
   }
 }
 
-/** The gateway refused the charge: there is no transaction, and there never will be one. */
+/**
+ * The gateway refused the charge: there is no transaction, and there never will be one. The event
+ * `payment_failed` is omitted if the order may be paid by a transaction that is not of this
+ * payment: a receiver of the event would cancel the order.
+ */
 export async function applyRefusal(
   deps: PaymentDeps,
   known: GatewayPayment,
   { statusCode, message }: GatewayError,
-  key: PaymentChange["key"],
+  { key, isEventNeeded }: { key: PaymentChange["key"]; isEventNeeded: boolean },
 ): Promise<GatewayPayment> {
   return await changePayment(deps, known, (current) => {
     const set = { is_refused: true, status_code: statusCode, status_message: message };
-    return buildFailure(current, "charge", { set, key }) ?? (key ? { key } : null);
+    return buildFailure(current, "charge", { set, key }, isEventNeeded) ?? (key ? { key } : null);
   });
 }
 

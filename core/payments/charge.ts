@@ -36,11 +36,13 @@ import { applyRefusal, applyReport } from "./apply_report.ts";
 import type { ChargeInput } from "./charge_input.ts";
 import { chargePayload } from "./charge_payload.ts";
 import { findByOrder, type FoundByOrder } from "./check_at_gateway.ts";
+import { isLostCharge, mayBePaid } from "./lost_charge.ts";
 import { newPayment } from "./new_payment.ts";
 import {
   changePayment,
   checkPaymentJob,
   gatewayProblem,
+  orderExistsAtGateway,
   type PaymentDeps,
   paymentKind,
   problems,
@@ -98,7 +100,8 @@ async function makeCharge(
     }
     if (charge.kind === "refused") {
       const key = keyWithError(request, charge.problem, new Date(deps.clock()));
-      await applyRefusal(deps, payment, charge.error, key);
+      const isEventNeeded = !charge.mayOrderBePaid;
+      await applyRefusal(deps, payment, charge.error, { key, isEventNeeded });
       throw charge.problem;
     }
     const body = await applyCharge(deps, request, payment, charge);
@@ -200,7 +203,13 @@ interface MadeCharge {
 
 type SentCharge =
   | MadeCharge
-  | { kind: "refused"; problem: ServiceError; error: GatewayError }
+  | {
+    kind: "refused";
+    problem: ServiceError;
+    error: GatewayError;
+    /** The gateway has a transaction with this order id, which is not of this payment. */
+    mayOrderBePaid: boolean;
+  }
   /** The outcome is unknown, or a retry with the same key can still make the charge. */
   | { kind: "unfinished"; problem: ServiceError };
 
@@ -250,7 +259,8 @@ async function resolveFailure(
     const problem = gatewayProblem(error, payment);
     // A retry with the same key sends the charge of this payment, which has not failed until then.
     const canRetry = hasKey && replyFor(problem) === null;
-    return canRetry ? { kind: "unfinished", problem } : { kind: "refused", problem, error };
+    if (canRetry) return { kind: "unfinished", problem };
+    return { kind: "refused", problem, error, mayOrderBePaid: false };
   }
   const found = await tryFindByOrder(deps, payment);
   if (found.kind === "failed") return { kind: "unfinished", problem: found.problem };
@@ -259,7 +269,11 @@ async function resolveFailure(
   // If the service sent this order for the first time, another system has created the transaction,
   // unless the transaction names this payment.
   const wasOrderSentBefore = wasSentBefore || earlier.length > 0;
-  if (found.kind === "ours" && (wasOrderSentBefore || found.evidence === "payment_ref")) {
+  const isOurs = found.kind === "ours" &&
+    (wasOrderSentBefore || found.evidence === "payment_ref");
+  // A request without a key is not a retry, so another system has created the transaction.
+  const canBeLost = hasKey && isListed && !wasOrderSentBefore;
+  if (isOurs || (canBeLost && await isLostCharge(deps, payment, found.answer.body))) {
     return { kind: "made", transaction: found.answer.body, askedAtVersion: payment.version };
   }
   if (isListed) await enqueueChecksOfEarlier(deps, earlier, found.answer.body);
@@ -268,10 +282,15 @@ async function resolveFailure(
   // attempt later.
   const isCertainlyRefused = !wasSentBefore || (isOrderIdInUse && isListed);
   if (!isCertainlyRefused) return unknownOutcome;
-  const problem = isOrderIdInUse
-    ? problems.orderIdInUse(payment, error)
-    : gatewayProblem(error, payment);
-  return { kind: "refused", problem, error };
+  if (!isOrderIdInUse) {
+    const problem = gatewayProblem(error, payment);
+    return { kind: "refused", problem, error, mayOrderBePaid: false };
+  }
+  const mayOrderBePaid = !isListed || mayBePaid(found.answer.body);
+  const problem = mayOrderBePaid
+    ? orderExistsAtGateway(payment, error)
+    : problems.orderIdInUse(payment, error);
+  return { kind: "refused", problem, error, mayOrderBePaid };
 }
 
 type FoundOrFailed = FoundByOrder | { kind: "failed"; problem: ServiceError };

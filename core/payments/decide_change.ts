@@ -336,13 +336,14 @@ export function buildFailure(
   current: GatewayPayment,
   source: Source,
   { set, key }: PaymentChange,
+  isEventNeeded = true,
 ): PaymentChange | null {
   const known = knownState(current);
   const to = { status: "failure", fraud: null, refunded: null, isLatest: false } as const;
   if (known.isAnswered || states.stepTo(known, to) !== "forward") return null;
   return {
     set: { ...set, check_at: null },
-    transition: { to, events: states.eventsOf(known, to, false), source },
+    transition: { to, events: isEventNeeded ? states.eventsOf(known, to, false) : [], source },
     key,
   };
 }

@@ -8,6 +8,7 @@ import { paymentInserts, paymentWrites } from "../../db/payment_writes.ts";
 import type { GatewayPayment, GatewayRefund } from "../../db/payments.ts";
 import { ServiceError } from "../errors.ts";
 import type { PaymentEventName } from "../events/names.ts";
+import type { GatewayError } from "../gateway/errors.ts";
 import {
   CHECK_INVOICE_STATUS,
   CHECK_PAYMENT_STATUS,
@@ -33,6 +34,16 @@ export const { gatewayProblem, invalidState, problemAbout, unclearAnswer } = pro
 export function notAtGatewayYet(payment: GatewayPayment): ServiceError {
   const detail = "The gateway has not confirmed this charge yet. Retry later.";
   return problems.notAtGatewayYet(payment, detail);
+}
+
+/** The order may be paid at the gateway, so the text must not ask for another order id. */
+export function orderExistsAtGateway(payment: GatewayPayment, cause: GatewayError): ServiceError {
+  return problemAbout("duplicate_order", payment, "refused", {
+    detail:
+      "This order id exists at the gateway, and its transaction does not belong to this charge. " +
+      "It may be paid: look it up at the gateway before you charge the order again.",
+    cause,
+  });
 }
 
 /** `limit` describes `max`, for example "the authorized amount". */
