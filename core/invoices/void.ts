@@ -51,7 +51,9 @@ export async function voidInvoice(
     const wasVoided = (current: GatewayInvoice) => isResumed && current.status === "void";
     if (!wasVoided(invoice)) {
       requireVoidable(invoice);
-      if (deps.gateway.breakerState("write") === "open") throw gatewayDownProblem();
+      if (deps.gateway.breakerState("write") === "open") {
+        throw gatewayDownProblem(isResumed ? "unknown" : "refused");
+      }
       invoice = await changeRecord(deps, invoiceKind, invoice, (current) => {
         if (wasVoided(current)) return null;
         requireAsShown(invoiceKind, request, current);

@@ -121,7 +121,9 @@ async function act(
     const wasDone = (current: GatewayPayment) => isResumed && isDone(action, current);
     if (!wasDone(payment)) {
       requireAllowed(action, payment);
-      if (deps.gateway.breakerState("write") === "open") throw gatewayDownProblem();
+      if (deps.gateway.breakerState("write") === "open") {
+        throw gatewayDownProblem(isResumed ? "unknown" : "refused");
+      }
       payment = await requireTransaction(deps, payment, action.name);
       payment = await changePayment(deps, payment, (current) => {
         if (wasDone(current)) return null;

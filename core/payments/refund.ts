@@ -44,6 +44,7 @@ import {
   unclearAnswer,
 } from "./payment_record.ts";
 import { type RefundInput, requireRefundable, reserveAmount } from "./reserve_refund.ts";
+import { canBecomeSettled } from "./states.ts";
 import { callOptions, matchesPayment, refundsOf } from "./transaction.ts";
 import { type PaymentView, type RefundView, viewPayment, viewRefund } from "./views.ts";
 
@@ -85,9 +86,13 @@ async function startRefund(
   known: GatewayPayment,
   input: RefundInput,
 ): Promise<RefundedPayment> {
-  requireRefundable(known);
+  // The notification about the payment may be late or lost.
+  const current = canBecomeSettled(known.transaction_status)
+    ? await checkForAction(deps, known, "refund", "refused")
+    : known;
+  requireRefundable(current);
   if (deps.gateway.breakerState("write") === "open") throw gatewayDownProblem();
-  const payment = await requireTransaction(deps, known, "refund");
+  const payment = await requireTransaction(deps, current, "refund");
   const refundRequest = {
     ...request,
     refundId: uuidv7(),

@@ -110,6 +110,11 @@ export function isStatus(text: string | null): text is PaymentStatus {
   return PAYMENT_STATUSES.some((status) => status === text);
 }
 
+/** Whether the gateway may report this payment as settled later, or has done so already. */
+export function canBecomeSettled(status: PaymentStatus): boolean {
+  return REACHABLE[status].has("settlement") || REVIVABLE.has(status);
+}
+
 /** All states that can follow a state, in one step or in several. */
 const REACHABLE = Object.fromEntries(
   PAYMENT_STATUSES.map((from) => [from, reachableFrom(from)]),

@@ -96,7 +96,9 @@ async function act(
     const wasDone = (current: GatewaySubscription) => isResumed && isDone(action, current);
     if (!wasDone(subscription)) {
       requireAllowed(action, subscription);
-      if (deps.gateway.breakerState("write") === "open") throw gatewayDownProblem();
+      if (deps.gateway.breakerState("write") === "open") {
+        throw gatewayDownProblem(isResumed ? "unknown" : "refused");
+      }
       if (subscription.gateway_subscription_id === null) {
         const detail = "The gateway has not confirmed this subscription yet. Retry later.";
         throw problems.notAtGatewayYet(subscription, detail);

@@ -183,3 +183,25 @@ Deno.test("charge: a payment does not fail in an outage of 20 minutes if its cha
   assert.equal((await charge(payments, order!)).status, 201);
   await assertChargedOnce(payments, [order!]);
 });
+
+Deno.test("expire: a retry with the key while the breaker is open does not report the sent expiry as not sent", async () => {
+  // The breaker's clock stands still, so an open breaker stays open.
+  await using payments = await openRelayed({ databaseUrl, gatewayOptions: { clock: () => 0 } });
+  const { app, post, sandbox } = payments;
+  const { id } = await payments.charge("gopay");
+  const key = newKey();
+  await sandbox.fault("expire", "reset");
+  assert.equal((await post(`/payments/${id}/expire/`, undefined, key)).status, 502);
+  await sandbox.fault("charge", "reset", { count: 4 });
+  for (const order of newOrders(4)) assert.equal((await charge(payments, order)).status, 502);
+  assert.equal(app.gateway.breakerState("write"), "open");
+
+  const retry = await post(`/payments/${id}/expire/`, undefined, key);
+  const retried = await assertProblem(retry, 502, "gateway_unreachable");
+  assert.equal(retried.outcome, "unknown");
+  assert.doesNotMatch(retried.detail!, /not sent/);
+  const other = await post(`/payments/${id}/expire/`, undefined, newKey());
+  const notSent = await assertProblem(other, 502, "gateway_unreachable");
+  assert.equal(notSent.outcome, "refused");
+  assert.match(notSent.detail!, /not sent/);
+});

@@ -239,15 +239,35 @@ const NOT_REFUNDABLE: Record<string, (payments: RelayedPayments) => Promise<Paym
   },
 };
 
-Deno.test("refund: rejects a payment that is not settled, without calling the gateway", async (t) => {
+Deno.test("refund: rejects a payment that is not settled at the gateway, and sends no refund", async (t) => {
   await using payments = await openRelayed({ databaseUrl });
   for (const [status, make] of Object.entries(NOT_REFUNDABLE)) {
     await t.step(status, async () => {
       const payment = await make(payments);
-      const callsBefore = payments.relay.received.length;
+      const sentBefore = payments.relay.times(REFUND);
       const problem = await assertProblem(await refund(payments, payment), 400, "invalid_state");
       assert.equal(problem.transaction_status, status);
-      assert.equal(payments.relay.received.length, callsBefore);
+      assert.equal(payments.relay.times(REFUND), sentBefore);
+    });
+  }
+});
+
+Deno.test("refund: succeeds if the payment is settled at the gateway but its notification was lost", async (t) => {
+  await using payments = await openRelayed({ databaseUrl });
+  for (const [kind, control] of [["gopay", "pay"], ["card", "settle"]] as const) {
+    await t.step(kind, async () => {
+      const payment = await payments.charge(kind);
+      assert.notEqual(payment.transaction_status, "settlement");
+      await payments.sandbox.control(`transactions/${payment.transaction_id}/${control}`);
+      const refunded = await parseRefunded(await refund(payments, payment, { amount: 10_000 }));
+      assert.deepEqual([refunded.refund.status, refunded.payment.refund_amount], [
+        "succeeded",
+        "10000.00",
+      ]);
+      assert.deepEqual((await payments.events(payment.id)).slice(-2), [
+        "payment_settled",
+        "payment_refunded",
+      ]);
     });
   }
 });
