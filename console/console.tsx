@@ -23,6 +23,7 @@ import { addWebhookForms } from "./operations/webhook_forms.tsx";
 import { addWebhooks } from "./operations/webhooks.tsx";
 import { addOverview } from "./overview/overview.tsx";
 import { addPaymentActions } from "./payments/actions.tsx";
+import { addMarkRefundDenied } from "./payments/mark_refund_denied.tsx";
 import { addGatewayResponses } from "./payments/gateway_responses.tsx";
 import { addPayments } from "./payments/list.tsx";
 import { addPayment } from "./payments/payment.tsx";
@@ -46,6 +47,7 @@ export function createConsole(deps: ConsoleDeps): Hono<AppEnv> {
   addPayments(base);
   addPayment(base);
   addPaymentActions(base);
+  addMarkRefundDenied(base);
   addGatewayResponses(base);
   addRefunds(base);
   addInvoices(base);

@@ -4,6 +4,7 @@ import { raw } from "hono/html";
 import type { Child, FC } from "hono/jsx";
 import { renderSVG } from "uqr";
 import { getStatus } from "../../core/payments/check_at_gateway.ts";
+import { isPendingAtBank } from "../../core/payments/merge_refunds.ts";
 import type { PaymentDeps } from "../../core/payments/payment_record.ts";
 import { readPayment } from "../../core/payments/read.ts";
 import { PAYMENT_ACTIONS } from "../../core/payments/states.ts";
@@ -66,6 +67,7 @@ export async function readPaymentFor(
 
 function messageOf({ words }: View, done: string | undefined): string | null {
   if (done === "checked") return words.checked;
+  if (done === "mark-denied") return words.paymentPage.markedDenied;
   const action = PAYMENT_ACTIONS.find((each) => each === done);
   return action ? words.done[action] : null;
 }
@@ -251,8 +253,8 @@ const Items: FC<PartProps> = ({ view, payment }) => {
   );
 };
 
-const Refunds: FC<PartProps> = ({ view, payment }) => {
-  const { words } = view;
+const Refunds: FC<{ view: SignedInView; payment: PaymentView }> = ({ view, payment }) => {
+  const { root, words, session } = view;
   if (payment.refunds.length === 0) return null;
   return (
     <Card id="refunds" title={words.refunds}>
@@ -267,7 +269,17 @@ const Refunds: FC<PartProps> = ({ view, payment }) => {
             </td>
             <td class="amount">{rupiah(refund.amount)}</td>
             <td>{refund.reason ?? "–"}</td>
-            <td>{words.refundStatuses[refund.status]}</td>
+            <td>
+              {words.refundStatuses[refund.status]}
+              {session.caller.isStaff && isPendingAtBank(refund) && (
+                <>
+                  {" "}
+                  <a href={`${root}/payments/${payment.id}/refunds/${refund.id}/mark-denied/`}>
+                    {words.paymentPage.markDenied}
+                  </a>
+                </>
+              )}
+            </td>
           </tr>
         ))}
       </Table>

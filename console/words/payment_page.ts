@@ -23,7 +23,10 @@ export interface PaymentWords {
     capture(limit: string): string[];
     approve(amount: string): string[];
     deny(amount: string): string[];
+    markDenied(amount: string): string[];
   };
+  markDenied: string;
+  markedDenied: string;
   answers: string;
   showAnswers: string;
   answersHelp: string;
@@ -87,7 +90,15 @@ export const PAYMENT_IN_ENGLISH: PaymentWords = {
       `The card payment of ${amount} is rejected. The card is not charged.`,
       "This cannot be undone.",
     ],
+    markDenied: (amount) => [
+      `The refund of ${amount} ends as refused by the bank, and the amount can be refunded again.`,
+      "The service asks the gateway first. If the gateway lists the refund, nothing is done.",
+      "The gateway does not report the refusal. If the bank makes the refund after all and you have " +
+      "refunded again, the customer is paid twice.",
+    ],
   },
+  markDenied: "Refused by the bank",
+  markedDenied: "The refund is marked as refused by the bank.",
   answers: "Gateway answers",
   showAnswers: "Show",
   answersHelp: "As the gateway sent them, without signatures, tokens and card numbers.",
@@ -152,7 +163,17 @@ export const PAYMENT_IN_INDONESIAN: PaymentWords = {
       `Pembayaran kartu sebesar ${amount} ditolak. Kartu tidak ditagih.`,
       "Tindakan ini tidak dapat diurungkan.",
     ],
+    markDenied: (amount) => [
+      `Pengembalian dana ${amount} berakhir karena ditolak bank, dan jumlah itu dapat dikembalikan ` +
+      "lagi.",
+      "Layanan menanyakan gateway terlebih dahulu. Jika gateway mencantumkan pengembalian dana ini, " +
+      "tidak ada yang dilakukan.",
+      "Gateway tidak melaporkan penolakan. Jika bank tetap melakukannya dan Anda sudah " +
+      "mengembalikan dana lagi, pelanggan dibayar dua kali.",
+    ],
   },
+  markDenied: "Ditolak bank",
+  markedDenied: "Pengembalian dana ditandai sebagai ditolak bank.",
   answers: "Jawaban gateway",
   showAnswers: "Tampilkan",
   answersHelp: "Seperti yang dikirim gateway, tanpa tanda tangan, token, dan nomor kartu.",

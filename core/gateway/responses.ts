@@ -30,9 +30,13 @@ export interface GatewayResponse<T> {
 export function isDenied({ statusCode, body }: GatewayResponse<Record<string, unknown>>): boolean {
   if (statusCode !== "202") return false;
   return body.transaction_status === "deny" ||
-    /^refund denied/i.test(String(body.status_message ?? "")) ||
+    isRefundDenied(body) ||
     // Only pay accounts have this field, and every 202 for a pay account is a refusal.
     "account_status" in body;
+}
+
+export function isRefundDenied({ status_message }: { status_message?: unknown }): boolean {
+  return /^refund denied/i.test(String(status_message ?? ""));
 }
 
 /** Whether the response is a 202 because an earlier call with the same key is still running. */

@@ -14,6 +14,7 @@ import {
   isPendingAtBank,
   type MergedRefunds,
   mergeRefunds,
+  type ReportedRefunds,
   sumAmounts,
   sumByStatus,
 } from "./merge_refunds.ts";
@@ -83,7 +84,7 @@ export function decideChange(
   now: Date,
 ): Decision {
   const reported = readTransaction(report.answer);
-  const refunds = mergeRefunds(current, reported.refunds, report.acceptedRefund, now);
+  const refunds = mergeRefunds(current, reportedRefunds(report, reported), now);
   const known = knownState(current);
   const isMismatch = !hasSameTransaction(current, reported) ||
     !hasPlausibleAmount(current, reported);
@@ -108,7 +109,7 @@ export function firstChange(
   now: Date,
 ): PaymentChange {
   const reported = readTransaction(report.answer);
-  const refunds = mergeRefunds(payment, reported.refunds, report.acceptedRefund, now);
+  const refunds = mergeRefunds(payment, reportedRefunds(report, reported), now);
   const to = reportedState(payment, report.askedAtVersion, reported, refunds.all);
   return buildChange(payment, report, reported, { step: "forward", to, refunds, now })!;
 }
@@ -117,6 +118,14 @@ export function firstChange(
 export function previewStep(current: GatewayPayment, answer: Transaction): states.Step {
   const to = reportedState(current, current.version, readTransaction(answer), current.refunds);
   return states.stepTo(knownState(current), to);
+}
+
+function reportedRefunds(
+  { acceptedRefund, isUnconfirmed }: GatewayReport,
+  { refunds, deniedRefundKey }: ReportedTransaction,
+): ReportedRefunds {
+  // The signature of a notification does not cover the key.
+  return { listed: refunds, deniedKey: isUnconfirmed ? null : deniedRefundKey, acceptedRefund };
 }
 
 interface StepDetails {

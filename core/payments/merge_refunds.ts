@@ -19,14 +19,21 @@ export interface RefundMerge extends MergedRefunds {
   acceptedOnly: MergedRefunds;
 }
 
+/** What the gateway reports about the refunds of a payment. */
+export interface ReportedRefunds {
+  listed: ListedRefund[];
+  /** A refund that the bank has refused after the gateway had accepted it. */
+  deniedKey: string | null;
+  acceptedRefund: AcceptedRefund | undefined;
+}
+
 /**
- * Sets stored refunds to `succeeded` if the gateway lists them or has just accepted them, and adds
- * refunds made elsewhere.
+ * Sets stored refunds to `succeeded` if the gateway lists them or has just accepted them, adds
+ * refunds made elsewhere, and ends the refunds that the bank can no longer make.
  */
 export function mergeRefunds(
   current: GatewayPayment,
-  listed: ListedRefund[],
-  acceptedRefund: AcceptedRefund | undefined,
+  { listed, deniedKey, acceptedRefund }: ReportedRefunds,
   now: Date,
 ): RefundMerge {
   const byKey = new Map(current.refunds.map((refund) => [refund.refund_key, refund]));
@@ -56,6 +63,17 @@ export function mergeRefunds(
       },
     );
   }
+  const isFullyRefunded = sumByStatus([...byKey.values()], "succeeded") >=
+    (current.captured_amount ?? current.gross_amount);
+  for (const refund of [...byKey.values()].filter(isPendingAtBank)) {
+    if (refund.refund_key !== deniedKey && !isFullyRefunded) continue;
+    const status_message = refund.refund_key === deniedKey
+      ? "The bank refused the refund"
+      : "The full amount was refunded without this refund";
+    const denied: GatewayRefund = { ...refund, status: "denied", status_message, updated_at: now };
+    byKey.set(denied.refund_key, denied);
+    changed.set(denied.refund_key, denied);
+  }
   const acceptedChanges = [...changed.values()].filter(({ id }) => id === acceptedRefund?.id);
   const byId = new Map([...current.refunds, ...acceptedChanges].map((each) => [each.id, each]));
   return {
@@ -69,13 +87,23 @@ export function mergeRefunds(
 export const PENDING_AT_BANK = "201";
 
 /** Whether the bank still has to make an accepted refund, which must not be sent again. */
-export function isPendingAtBank({ status, status_code }: GatewayRefund): boolean {
+export function isPendingAtBank(
+  { status, status_code }: Pick<GatewayRefund, "status" | "status_code">,
+): boolean {
   return status === "pending" && status_code === PENDING_AT_BANK;
 }
 
 /** Whether it is unknown if the gateway has accepted the refund. */
 export function isUnansweredRefund(refund: GatewayRefund): boolean {
   return refund.status === "pending" && !isPendingAtBank(refund);
+}
+
+/** The change of a payment whose pending refund ends without being made. */
+export function withoutReservation(
+  { refunds }: GatewayPayment,
+  { id }: GatewayRefund,
+): Pick<GatewayPayment, "reserved_amount"> {
+  return { reserved_amount: sumByStatus(refunds.filter((each) => each.id !== id), "pending") };
 }
 
 /**

@@ -31,7 +31,12 @@ import { actAs } from "../records/record.ts";
 import { applyReport } from "./apply_report.ts";
 import type { Source } from "./decide_change.ts";
 import { checkForAction, requireTransaction } from "./check_at_gateway.ts";
-import { isUnansweredRefund, PENDING_AT_BANK, requestEnd, sumByStatus } from "./merge_refunds.ts";
+import {
+  isUnansweredRefund,
+  PENDING_AT_BANK,
+  requestEnd,
+  withoutReservation,
+} from "./merge_refunds.ts";
 import {
   changePayment,
   checkPaymentJob,
@@ -333,9 +338,8 @@ async function endRefund(
     const refund = refundIn(current, request);
     if (refund.status !== "pending") return null;
     const ended = { ...refund, ...to, updated_at: now };
-    const others = current.refunds.filter(({ id }) => id !== refund.id);
     return {
-      set: { reserved_amount: sumByStatus(others, "pending") },
+      set: withoutReservation(current, ended),
       refunds: [ended],
       key: keyWithError(request, failure ?? refundDenied(known, ended), now),
     };

@@ -1,7 +1,7 @@
 /** Reads a transaction of the gateway: what it reports, and whether it answers a request. */
 
 import type { GatewayPayment } from "../../db/payments.ts";
-import type { Transaction } from "../gateway/responses.ts";
+import { isRefundDenied, type Transaction } from "../gateway/responses.ts";
 import { isSnapApi } from "../gateway/snap_api.ts";
 import { parseTransactionTime } from "../gateway/times.ts";
 import { parseMoney } from "../money.ts";
@@ -47,6 +47,8 @@ export interface ReportedTransaction {
   /** NaN if the value is not a whole number: NaN equals no amount. */
   amount: number | null;
   refunds: ListedRefund[];
+  /** The key of the refund that the bank has refused; null: the report is not about a refusal. */
+  deniedRefundKey: string | null;
   /** The sum of all refunds, which a status response contains even if it does not list them. */
   refundTotal: number | null;
   /** The sum of all chargebacks; the gateway's documentation does not mention this value. */
@@ -76,6 +78,7 @@ function readFields(answer: Transaction): ReportedTransaction {
     currency: answer.currency,
     amount: amountOf(answer),
     refunds: refundsOf(answer),
+    deniedRefundKey: isRefundDenied(answer) ? answer.refund_key : null,
     refundTotal: parseMoney(answer.refund_amount),
     chargebackTotal: parseMoney(answer.chargeback_amount),
     fields: fieldsOf(answer),

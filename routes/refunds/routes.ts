@@ -1,7 +1,8 @@
-/** `/refunds/…`: lists and reads the refunds of payments. */
+/** `/refunds/…`: lists and reads the refunds of payments, and ends those that the bank refused. */
 
 import { createRoute, z } from "@hono/zod-openapi";
 import type { Caller } from "../../core/auth/caller.ts";
+import { markRefundDenied } from "../../core/payments/mark_refund_denied.ts";
 import type { PaymentDeps } from "../../core/payments/payment_record.ts";
 import {
   listRefunds,
@@ -13,10 +14,12 @@ import { RefundDetailsSchema } from "../../core/payments/schema.ts";
 import type { RefundDetailsView } from "../../core/payments/views.ts";
 import type { Example, Examples } from "../../core/response_fields.ts";
 import { PAYMENTS } from "../schemas/payment_examples.ts";
+import { actionRequest, emptyBody, optionalBody, scopeOf } from "../shared/action.ts";
 import { amountParameter, createdRange, severalOf } from "../shared/filters.ts";
+import { REPLAY_HEADER, replayHeader, requestKeyOf } from "../shared/idempotency.ts";
 import { linkHeader, NEXT_PAGE, paging } from "../shared/page.ts";
 import { basePathOf, optionalId, parsePathId, pathId } from "../shared/paths.ts";
-import { COMMON_ERRORS, problems } from "../shared/problem_responses.ts";
+import { ACTION_ERRORS, COMMON_ERRORS, problems } from "../shared/problem_responses.ts";
 import { callerOf, createRouter, type Router } from "../shared/router.ts";
 
 const path = "/refunds/";
@@ -37,6 +40,20 @@ const REFUNDS = {
     value: { ...PART!, status: "pending", status_code: "201" },
   },
 } satisfies Examples<RefundDetailsView>;
+
+const DENIED = {
+  marked_refund: {
+    summary: "Staff have marked the refund as refused by the bank",
+    value: {
+      ...PART!,
+      status: "denied",
+      status_code: "201",
+      status_message: "Marked as refused by the bank",
+    },
+  },
+} satisfies Examples<RefundDetailsView>;
+
+const RefundPath = z.object({ pk: pathId("The refund's `id`.") });
 
 const REFUND_PAGE: Example<RefundDetailsView[]> = {
   summary: "Two refunds of one payment",
@@ -91,13 +108,39 @@ const readRoute = createRoute({
     "/payments/{pk}/check_status/`. For a refund of another user's payment, the error is " +
     "`not_found`.",
   tags: ["Refunds"],
-  request: { params: z.object({ pk: pathId("The refund's `id`.") }) },
+  request: { params: RefundPath },
   responses: {
     200: {
       description: "The refund",
       content: { "application/json": { schema: RefundDetailsSchema, examples: REFUNDS } },
     },
     ...problems("not_found", ...COMMON_ERRORS),
+  },
+});
+
+const markDeniedRoute = createRoute({
+  method: "post",
+  path: "/refunds/{pk}/mark-denied/",
+  operationId: "markRefundDenied",
+  summary: "Mark a refund as refused by the bank",
+  description:
+    "Ends a `pending` refund with `status_code` `201`, which the gateway has accepted and the bank " +
+    "has refused: the refund becomes `denied`, and its amount can be refunded again. The gateway " +
+    "does not report such a refusal, so mark a refund only if the bank or the gateway's support " +
+    "has confirmed it: if the bank makes the refund after all, the customer is paid twice. The " +
+    "service checks the payment at the gateway first. If the gateway lists the refund, it has " +
+    "succeeded, and the error is `invalid_state`, as for every refund that does not wait at the " +
+    "bank. Staff only; other callers get `forbidden`.",
+  tags: ["Refunds"],
+  middleware: [optionalBody],
+  request: actionRequest(RefundPath, emptyBody("marked_refund")),
+  responses: {
+    200: {
+      description: "The denied refund",
+      headers: REPLAY_HEADER,
+      content: { "application/json": { schema: RefundDetailsSchema, examples: DENIED } },
+    },
+    ...problems(...ACTION_ERRORS),
   },
 });
 
@@ -111,6 +154,13 @@ export function createRefundRoutes(deps: PaymentDeps): Router {
   router.openapi(readRoute, async (c) => {
     const id = parsePathId(c.req.valid("param").pk);
     return c.json(await readRefund(deps, callerOf(c), id), 200);
+  });
+  router.openapi(markDeniedRoute, async (c) => {
+    const id = parsePathId(c.req.valid("param").pk);
+    const scope = scopeOf(markDeniedRoute.path, id);
+    const requestKey = requestKeyOf(c.req.valid("header"), scope, c.req.valid("json"));
+    const { body, isReplayed } = await markRefundDenied(deps, callerOf(c), id, requestKey);
+    return c.json(body, 200, replayHeader(isReplayed));
   });
   return router;
 }

@@ -1,9 +1,15 @@
 /** The refunds of all payments. */
 
 import type { Client } from "#api/client";
-import { getRefund, listRefunds } from "#api/sdk";
+import { getRefund, listRefunds, markRefundDenied } from "#api/sdk";
 import type { ListRefundsData, RefundDetails } from "#api/types";
-import { type CallOptions, dataOf, toRequestOptions } from "./call.ts";
+import {
+  type CallOptions,
+  dataOf,
+  type KeyedOptions,
+  toRequestOptions,
+  withIdempotencyKey,
+} from "./call.ts";
 import { Pager } from "./pager.ts";
 
 export class Refunds {
@@ -29,6 +35,17 @@ export class Refunds {
   get(id: string, options?: CallOptions): Promise<RefundDetails> {
     return dataOf(
       getRefund({ client: this.#client, path: { pk: id }, ...toRequestOptions(options) }),
+    );
+  }
+
+  /** Ends a pending refund that the bank has refused. Staff only. */
+  markDenied(id: string, options?: KeyedOptions): Promise<RefundDetails> {
+    return dataOf(
+      markRefundDenied({
+        client: this.#client,
+        path: { pk: id },
+        ...withIdempotencyKey(options),
+      }),
     );
   }
 }

@@ -92,6 +92,7 @@ Deno.test("audit: every operation that changes something leaves an entry with th
     "webhook-endpoints": endpoint.id,
     jobs: job.id,
     notifications: crypto.randomUUID(),
+    refunds: crypto.randomUUID(),
     reconciliations: crypto.randomUUID(),
   };
   const operations = Object.entries(app.document().paths!).flatMap(([path, methods]) =>

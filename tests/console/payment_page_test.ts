@@ -202,3 +202,22 @@ Deno.test("console payment: a QR text that is too long for a QR code is shown as
   assert.ok(unescape(page.html).includes(`<dd><code>${long}</code></dd>`));
   assert.ok(!page.html.includes("<i>"), "the text is escaped");
 });
+
+Deno.test("console refund: staff mark a refund that waits at the bank as refused", async () => {
+  await using payments = await openRelayed({ databaseUrl });
+  const payment = await payments.paid("gopay");
+  await payments.sandbox.fault("refund", "bank_pending");
+  const answer = await payments.post(`/payments/${payment.id}/refund/`, { amount: 10_000 });
+  const { refund } = await answer.json();
+  const staff = await openStaff(payments);
+  const path = `/console/payments/${payment.id}/refunds/${refund.id}/mark-denied/`;
+  const { html } = await staff.open(`/console/payments/${payment.id}/`);
+  assert.ok(html.includes(`href="${path}"`));
+  await staff.open(path);
+  assert.match(staff.page.html, /The refund of Rp 10\.000 ends as refused by the bank/);
+  assert.match((await staff.submit(/mark-denied/)).html, /is marked as refused by the bank/);
+  assert.doesNotMatch(staff.page.html, /mark-denied\//);
+  assert.deepEqual((await payments.read(payment.id)).refunds.map(({ status }) => status), [
+    "denied",
+  ]);
+});

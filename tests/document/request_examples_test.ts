@@ -55,6 +55,10 @@ const CASES: Record<string, Case> = {
     isForStaff: true,
     prepare: async (setup) => [`/reviews/${await chargeChallenged(setup)}/deny/`],
   },
+  markRefundDenied: {
+    isForStaff: true,
+    prepare: async (setup) => [`/refunds/${await refundAtBank(setup)}/mark-denied/`],
+  },
   createKey: { isForStaff: true },
   createInvoice: {},
   voidInvoice: {
@@ -98,6 +102,13 @@ const CASES: Record<string, Case> = {
 async function chargeChallenged({ charge, sandbox }: Setup): Promise<string> {
   const { id } = await charge("card", { token_id: await sandbox.token(CHALLENGED_CARD) });
   return id;
+}
+
+/** A refund that the gateway has accepted, and the bank has not made yet. */
+async function refundAtBank({ paid, post, sandbox }: Setup): Promise<string> {
+  const { id } = await paid("gopay");
+  await sandbox.fault("refund", "bank_pending");
+  return (await (await post(`/payments/${id}/refund/`, {})).json()).refund.id;
 }
 
 interface Operation {

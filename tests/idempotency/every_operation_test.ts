@@ -31,6 +31,9 @@ const REQUESTS: Record<string, (setup: TestWebhooks) => Request | Promise<Reques
   capturePayment: (setup) => ofPayment(setup, setup.charge("card_auth"), "capture"),
   approvePayment: async (setup) => ({ path: `/reviews/${await challenged(setup)}/approve/` }),
   denyPayment: async (setup) => ({ path: `/reviews/${await challenged(setup)}/deny/` }),
+  markRefundDenied: async (setup) => ({
+    path: `/refunds/${await refundAtBank(setup)}/mark-denied/`,
+  }),
   createInvoice: ({ key }) => ({ path: "/invoices/", body: INVOICE, key }),
   voidInvoice: async (setup) => ({
     path: `/invoices/${await created(setup, "/invoices/", INVOICE)}/void/`,
@@ -136,6 +139,12 @@ async function ofPayment(
 
 async function challenged({ charge, sandbox }: TestWebhooks): Promise<string> {
   return (await charge("card", { token_id: await sandbox.token(CHALLENGED_CARD) })).id;
+}
+
+async function refundAtBank({ paid, post, sandbox }: TestWebhooks): Promise<string> {
+  const { id } = await paid("gopay");
+  await sandbox.fault("refund", "bank_pending");
+  return (await (await post(`/payments/${id}/refund/`, {})).json()).refund.id;
 }
 
 async function difference(setup: TestWebhooks): Promise<string> {

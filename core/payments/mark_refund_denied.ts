@@ -1,0 +1,74 @@
+/** `markRefundDenied`: ends a refund that the bank refused after the gateway had accepted it. */
+
+import { findRefund } from "../../db/refunds.ts";
+import type { GatewayPayment, GatewayRefund } from "../../db/payments.ts";
+import { type Caller, requireStaff } from "../auth/caller.ts";
+import { ServiceError } from "../errors.ts";
+import type { RequestKey, RequestResult } from "../idempotency/keys.ts";
+import { beginAction, endWithError, requireAsShown } from "../records/act.ts";
+import { keyWithReply } from "../records/keyed_request.ts";
+import { actAs } from "../records/record.ts";
+import { checkForAction } from "./check_at_gateway.ts";
+import { isPendingAtBank, withoutReservation } from "./merge_refunds.ts";
+import { changePayment, invalidState, type PaymentDeps, paymentKind } from "./payment_record.ts";
+import { type RefundDetailsView, viewRefundDetails } from "./views.ts";
+
+const MARKED = "Marked as refused by the bank";
+
+/**
+ * The gateway does not report such a refusal, so the refund would stay `pending` and its amount
+ * reserved. Staff who know of the refusal end it. The payment is checked at the gateway first: a
+ * refund that the gateway lists has succeeded.
+ */
+export async function markRefundDenied(
+  service: PaymentDeps,
+  caller: Caller,
+  refundId: string,
+  requestKey: RequestKey | null,
+): Promise<RequestResult<RefundDetailsView>> {
+  requireStaff(caller);
+  const deps = actAs(service, caller);
+  const known = await deps.database.query((sql) => findRefund(sql, refundId, null), "find refund");
+  if (!known) throw new ServiceError("not_found");
+  const begun = await beginAction(deps, paymentKind, caller, known.payment_id, requestKey);
+  if (begun.kind === "replay") return { body: begun.body as RefundDetailsView, isReplayed: true };
+  const { request, record } = begun;
+  const view = (payment: GatewayPayment) =>
+    viewRefundDetails(caller, { ...refundOf(payment, refundId), order_id: payment.order_id });
+  try {
+    const checked = await checkForAction(deps, record, "refund", "refused");
+    const payment = await changePayment(deps, checked, (current) => {
+      const now = new Date(deps.clock());
+      const key = keyWithReply(request, view, now);
+      const refund = refundOf(current, refundId);
+      if (refund.status === "denied") return key && { key };
+      requireAsShown(paymentKind, request, current);
+      if (!isPendingAtBank(refund)) throw notAtBank(current, refund);
+      const denied: GatewayRefund = {
+        ...refund,
+        status: "denied",
+        status_message: MARKED,
+        updated_at: now,
+      };
+      return { set: withoutReservation(current, denied), refunds: [denied], key };
+    });
+    return { body: view(payment), isReplayed: false };
+  } catch (error) {
+    throw await endWithError(deps, paymentKind, request, record, error);
+  }
+}
+
+function refundOf({ refunds }: GatewayPayment, id: string): GatewayRefund {
+  const refund = refunds.find((each) => each.id === id);
+  if (!refund) throw new Error(`The payment has no refund ${id}`);
+  return refund;
+}
+
+function notAtBank(payment: GatewayPayment, { status }: GatewayRefund): ServiceError {
+  return invalidState(
+    payment,
+    status === "pending"
+      ? "The gateway has not answered this refund yet. The service asks again by itself."
+      : `This refund is ${status}. Only a refund that waits at the bank can be marked as refused.`,
+  );
+}
