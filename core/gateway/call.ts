@@ -49,10 +49,18 @@ export function createCall(deps: CallDeps) {
         throw error;
       }
     };
-    // A write is never retried here: only the caller knows whether a second write is safe.
-    return request.isRead
-      ? await retryRead(attempt, deadline, { ...deps, canCall })
-      : await attempt(1);
+    try {
+      // A write is never retried here: only the caller knows whether a second write is safe.
+      return request.isRead
+        ? await retryRead(attempt, deadline, { ...deps, canCall })
+        : await attempt(1);
+    } catch (error) {
+      // Callers and background work wait for the same time.
+      if (error instanceof GatewayRateLimitError) {
+        error.retryAfterSeconds = Math.ceil(pause.remainingMs() / 1_000);
+      }
+      throw error;
+    }
   };
 
   function startDeadline(deadlineMs: number, caller?: AbortSignal): Deadline & Disposable {

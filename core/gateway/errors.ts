@@ -14,7 +14,7 @@ export interface GatewayErrorDetails {
   /** The response body, masked, if it was a JSON object. */
   data?: Record<string, unknown> | null;
   validationMessages?: string[];
-  /** From the response's `Retry-After`. */
+  /** From the response's `Retry-After`; in the error of a call, the time for which it pauses. */
   retryAfterSeconds?: number | null;
   cause?: Error;
 }
@@ -27,7 +27,7 @@ export class GatewayError extends Error {
   readonly statusCode: string | null;
   readonly data: Record<string, unknown> | null;
   readonly validationMessages: string[];
-  readonly retryAfterSeconds: number | null;
+  retryAfterSeconds: number | null;
 
   constructor(message: string, details: GatewayErrorDetails) {
     super(message, details.cause && { cause: details.cause });
@@ -68,7 +68,7 @@ export class GatewayDuplicateOrderError extends GatewayError {
   override name = "GatewayDuplicateOrderError";
 }
 
-/** 429: `retryAfterSeconds` has the time to wait, if the gateway sent one. */
+/** 429: `retryAfterSeconds` has the time to wait. */
 export class GatewayRateLimitError extends GatewayError {
   override name = "GatewayRateLimitError";
 }

@@ -9,8 +9,12 @@ import { ServiceError } from "../errors.ts";
 /** A longer `Retry-After` is shortened, because no payment is checked during the pause. */
 const MAX_PAUSE_MS = 3_600_000;
 
-/** For a 429 without `Retry-After`. */
-const DEFAULT_PAUSE_MS = 60_000;
+/** For a 429 without `Retry-After`: each pause is twice as long as the one before. */
+const FIRST_PAUSE_MS = 5_000;
+const LONGEST_PAUSE_MS = 60_000;
+
+/** If no 429 arrives for this long after a pause, the next pause is short again. */
+const CALM_MS = 60_000;
 
 /**
  * The seconds in a `Retry-After` header, which holds seconds or a date; null if it is unreadable.
@@ -40,6 +44,8 @@ export interface RateLimitPause {
 
 export function createRateLimitPause(clock: Clock): RateLimitPause {
   let endsAt = 0;
+  /** The length of the last pause after a 429 without `Retry-After`. */
+  let lastPauseMs = 0;
 
   function remainingMs(): number {
     const remaining = endsAt - clock();
@@ -47,13 +53,21 @@ export function createRateLimitPause(clock: Clock): RateLimitPause {
     return remaining > MAX_PAUSE_MS ? 0 : Math.max(remaining, 0);
   }
 
+  function nextPauseMs(): number {
+    const calmMs = clock() - endsAt;
+    const isCalm = calmMs < 0 || calmMs >= CALM_MS;
+    const grown = Math.min(Math.max(2 * lastPauseMs, FIRST_PAUSE_MS), LONGEST_PAUSE_MS);
+    return lastPauseMs = isCalm ? FIRST_PAUSE_MS : grown;
+  }
+
   return {
     start(seconds) {
-      const requested = seconds === null
-        ? DEFAULT_PAUSE_MS
-        : Math.min(seconds * 1000, MAX_PAUSE_MS);
+      const remaining = remainingMs();
+      // Calls that were sent before the pause, and callers' requests, must not prolong it.
+      if (seconds === null && remaining > 0) return;
+      const requested = seconds === null ? nextPauseMs() : Math.min(seconds * 1000, MAX_PAUSE_MS);
       // A concurrent call may have received a longer pause.
-      endsAt = clock() + Math.max(requested, remainingMs());
+      endsAt = clock() + Math.max(requested, remaining);
     },
     remainingMs,
   };

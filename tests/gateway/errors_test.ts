@@ -196,14 +196,14 @@ Deno.test("error: has the messages of the fields validation_messages, error_mess
   }
 });
 
-Deno.test("error: has the seconds of a Retry-After header that is a number or a date", async () => {
+Deno.test("error: has the seconds of a Retry-After header that is a number or a date, and 5 seconds without one", async () => {
   const now = Date.parse("2026-01-01T00:00:00Z");
   const headers = {
     "7": 7,
     "Thu, 01 Jan 2026 00:01:00 GMT": 60,
     "Wed, 31 Dec 2025 00:00:00 GMT": 0,
-    "soon": null,
-    "-1": null,
+    "soon": 5,
+    "-1": 5,
   };
   for (const [header, seconds] of Object.entries(headers)) {
     await using fake = openFakeGateway(() =>

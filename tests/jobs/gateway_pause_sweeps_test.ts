@@ -15,7 +15,10 @@ import { clientFor, createWaits, openFakeGateway } from "../support/gateway/gate
 import { openRelay, openRelayed, type RelayedPayments } from "../support/gateway/relay.ts";
 import { SERVER_KEY } from "../support/gateway/sandbox.ts";
 import { jobsOf, runDueJobs } from "../support/jobs/due_jobs.ts";
+import { newKey } from "../support/idempotency.ts";
 import { manualClock } from "../support/manual_clock.ts";
+import { openPayments } from "../support/payments/payments.ts";
+import { assertProblem } from "../support/problem.ts";
 import { isPartial } from "../support/share.ts";
 
 const [SECOND, MINUTE, HOUR] = [1_000, 60_000, 3_600_000];
@@ -345,7 +348,7 @@ Deno.test("circuit breaker: while it is open, background work makes no calls, qu
   for (const id of ids) assert.equal((await due.read(id)).is_paid, true);
 });
 
-Deno.test("gateway pause: lasts as long as Retry-After says, a minute without the header, and at most an hour", async () => {
+Deno.test("gateway pause: lasts as long as Retry-After says, and at most an hour", async () => {
   let now = Date.UTC(2026, 0, 1);
   let header: string | null = null;
   await using gateway = openFakeGateway(() =>
@@ -367,7 +370,6 @@ Deno.test("gateway pause: lasts as long as Retry-After says, a minute without th
     (await pauseAfter(new Date(now + 25 * HOUR).toUTCString())).rateLimitPauseMs(),
     HOUR,
   );
-  assert.equal((await pauseAfter(null)).rateLimitPauseMs(), MINUTE);
   const client = await pauseAfter("999999999");
   assert.equal(client.rateLimitPauseMs(), HOUR);
   now += 20 * MINUTE;
@@ -378,6 +380,31 @@ Deno.test("gateway pause: lasts as long as Retry-After says, a minute without th
   assert.equal(client.rateLimitPauseMs(), 40 * MINUTE);
   now -= 24 * HOUR;
   assert.equal(client.rateLimitPauseMs(), 0, "after the clock was set back the pause is over");
+});
+
+Deno.test("gateway pause: without Retry-After grows from 5 to 60 seconds while 429s continue, and callers are told the same time", async () => {
+  let now = Date.UTC(2026, 0, 1);
+  await using due = await openPayments({
+    gatewayOptions: { clock: () => now, wait: createWaits().wait },
+  });
+  const { app, sandbox } = due;
+  await sandbox.fault("charge", "rate_limit", { count: 100 });
+  async function pauseOfNextCharge(): Promise<number> {
+    const body = { payment_type: "gopay", gross_amount: 1_000 };
+    const answer = await due.post("/charge/", body, newKey());
+    await assertProblem(answer.clone(), 400, "gateway_rate_limited");
+    const pauseMs = app.gateway.rateLimitPauseMs();
+    assert.equal(answer.headers.get("Retry-After"), String(pauseMs / SECOND));
+    return pauseMs;
+  }
+  for (const seconds of [5, 10, 20, 40, 60, 60]) {
+    assert.equal(await pauseOfNextCharge(), seconds * SECOND);
+    now += SECOND;
+    assert.equal(await pauseOfNextCharge(), (seconds - 1) * SECOND, "is not prolonged");
+    now += seconds * SECOND;
+  }
+  now += MINUTE;
+  assert.equal(await pauseOfNextCharge(), 5 * SECOND, "after a minute without 429");
 });
 
 Deno.test("gateway pause: a 429 for the request of a caller also pauses background work", async () => {
