@@ -12,6 +12,7 @@ import { describeSettings, type ShownConfig } from "./core/config/describe.ts";
 import { ServiceError } from "./core/errors.ts";
 import type { EventStreams } from "./core/events/streams.ts";
 import type { GatewayClient } from "./core/gateway/client.ts";
+import type { KeyReleases } from "./core/idempotency/key_releases.ts";
 import type { Load } from "./core/load.ts";
 import type { Log } from "./core/log.ts";
 import type { EventPublisher, JobQueue } from "./core/outbox.ts";
@@ -65,6 +66,7 @@ export interface AppDeps {
   database: Database;
   /** This instance as the holder of idempotency keys. */
   leaseHolder: LeaseHolder;
+  keyReleases: KeyReleases;
   migrations: Migration[];
   gateway: GatewayClient;
   /** The same gateway with its own limit, so that checks of notifications do not delay callers. */

@@ -8,6 +8,7 @@ import { createEventPublisher } from "../core/events/publisher.ts";
 import { createEventStreams } from "../core/events/streams.ts";
 import { createGatewayClient } from "../core/gateway/client.ts";
 import { openPostgresQueue } from "../core/jobs/postgres_queue.ts";
+import { createKeyReleases } from "../core/idempotency/key_releases.ts";
 import { createLoad } from "../core/load.ts";
 import { createLog } from "../core/log.ts";
 import { unmeasured } from "../core/service_clock.ts";
@@ -36,6 +37,7 @@ export async function run(readConfig: () => Config): Promise<void> {
     poster: createPoster({ allowPrivate: false }),
     publisher: createEventPublisher({ database, jobQueue, log, clock: systemClock }),
     leaseHolder: NO_LOCK,
+    keyReleases: createKeyReleases({ database, clock: systemClock }),
     migrations: [],
     log,
     audit: createAuditRecorder({ database, log, clock: systemClock }),

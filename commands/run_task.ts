@@ -6,6 +6,7 @@ import { ClockSkewed, createClockCheck } from "../core/clock_check.ts";
 import type { Config } from "../core/config/config.ts";
 import { createEventPublisher } from "../core/events/publisher.ts";
 import { gatewayPauseMs } from "../core/gateway/background_pause.ts";
+import { createKeyReleases } from "../core/idempotency/key_releases.ts";
 import { checkOverdueInvoices } from "../core/invoices/check_overdue_invoices.ts";
 import type { EnqueueDeps } from "../core/jobs/enqueue_checks.ts";
 import { CHECK_PAYMENT_STATUS } from "../core/jobs/task_names.ts";
@@ -138,6 +139,7 @@ async function openTaskDeps(
   return {
     database,
     leaseHolder,
+    keyReleases: resources.use(createKeyReleases({ database, clock })),
     gateway: background,
     clock,
     clockCheck: createClockCheck({ serviceClock, gateway: background }),

@@ -12,6 +12,7 @@ import { startPositionPublisher } from "../core/events/position_publisher.ts";
 import { createEventStreams } from "../core/events/streams.ts";
 import { DEFAULT_DEADLINE_MS } from "../core/gateway/client.ts";
 import { CHARGE_DEADLINE_MS } from "../core/gateway/operations.ts";
+import { createKeyReleases } from "../core/idempotency/key_releases.ts";
 import { createLoad, measureLoad } from "../core/load.ts";
 import { createLog, type Log } from "../core/log.ts";
 import { openServiceClock } from "../core/service_clock.ts";
@@ -163,7 +164,8 @@ async function runService(config: Config, options: RunOptions): Promise<void> {
   await requireSameAccount(background, log);
   const { invoicePayments, keep, recheck } = config;
   const clockCheck = createClockCheck({ serviceClock, gateway });
-  const shared = { database, leaseHolder, clock, clockCheck, log, events };
+  const keyReleases = resources.use(createKeyReleases({ database, clock }));
+  const shared = { database, leaseHolder, keyReleases, clock, clockCheck, log, events };
   const jobsDeps = { ...shared, gateway: background, invoicePayments, keep, recheck };
   const jobs = resources.use(await openJobs({ ...config, databaseUrl }, jobsDeps, crons));
   const { jobQueue, publisher } = jobs;
@@ -184,6 +186,7 @@ async function runService(config: Config, options: RunOptions): Promise<void> {
     config: { ...config, build },
     database,
     leaseHolder,
+    keyReleases,
     migrations,
     gateway,
     background,

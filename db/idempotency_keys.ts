@@ -122,19 +122,20 @@ export async function takeOverKey(
 }
 
 /**
- * Releases the key and stores `reply`; null: there is no reply. Does nothing if the key is already
- * released, or another request has taken it over.
+ * Releases the key and stores `reply`; null: there is no reply. Does nothing and returns false if
+ * the key is already released, or another request has taken it over.
  */
 export async function endKey(
   sql: Sql,
   { user_id, scope, key, lease_until, holder }: HeldKey,
   reply: object | null,
   now: Date,
-): Promise<void> {
-  await sql`
+): Promise<boolean> {
+  const { count } = await sql`
     update gateway.idempotency_keys
     set reply = ${reply && JSON.stringify(reply)}::text::json, lease_until = ${now}
     where user_id = ${user_id} and scope = ${scope} and key = ${key}
       and lease_until = ${lease_until} and holder is not distinct from ${holder}
       and reply is null`;
+  return count > 0;
 }

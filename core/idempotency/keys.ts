@@ -4,7 +4,7 @@
  */
 
 import { Buffer } from "node:buffer";
-import type { Database } from "../../db/database.ts";
+import { type Database, DatabaseUnavailable } from "../../db/database.ts";
 import {
   type ClaimedKey,
   claimKey,
@@ -21,6 +21,7 @@ import type { Caller } from "../auth/caller.ts";
 import type { Clock } from "../clock.ts";
 import type { RetentionDays } from "../config/config.ts";
 import { ServiceError } from "../errors.ts";
+import type { KeyReleases } from "./key_releases.ts";
 import { replay, type Reply } from "./reply.ts";
 
 /** The `Idempotency-Key` of a request, and the data that identifies the request. */
@@ -56,6 +57,7 @@ export interface KeyDeps extends KeyLifetime {
   database: Database;
   clock: Clock;
   leaseHolder: LeaseHolder;
+  keyReleases: KeyReleases;
 }
 
 export interface KeyLifetime {
@@ -120,10 +122,11 @@ export async function claimOrResume(
   const now = new Date(deps.clock());
   const holder = deps.leaseHolder.token();
   const claim = newKeyClaim(requestKey, caller, resourceId, { now, holder });
-  const isNew = await deps.database.query(
-    (sql) => claimKey(sql, claim, oldestValidKey(deps, now)),
-    "claim key",
-  );
+  const isNew = await releaseAfterError(deps, claim, () =>
+    deps.database.query(
+      (sql) => claimKey(sql, claim, oldestValidKey(deps, now)),
+      "claim key",
+    ));
   if (isNew) return { kind: "claimed", key: claim, earlier: null };
   return await resumeOrReplay(deps, caller, requestKey);
 }
@@ -136,6 +139,7 @@ export async function resumeOrReplay(
   deps: KeyDeps,
   caller: Caller,
   requestKey: RequestKey,
+  isRepeated = false,
 ): Promise<KeyClaim> {
   const now = new Date(deps.clock());
   const id = keyIdOf(requestKey, caller);
@@ -144,13 +148,21 @@ export async function resumeOrReplay(
   if (!known) throw requestInProgress(now, now);
   requireSameRequest(known, requestKey);
   if (known.reply !== null) return { kind: "replay", body: replay(known.reply) };
-  if (isRunning(known, now)) throw requestInProgress(known.lease_until, now);
+  if (isRunning(known, now) && !deps.keyReleases.has(known)) {
+    throw requestInProgress(known.lease_until, now);
+  }
   const lease = { lease_until: leaseEnd(now), holder: deps.leaseHolder.token() };
-  const earlier = await deps.database.query(
-    (sql) => takeOverKey(sql, known, lease),
-    "take key over",
-  );
-  if (!earlier) throw requestInProgress(lease.lease_until, now);
+  const earlier = await releaseAfterError(deps, { ...id, ...lease }, () =>
+    deps.database.query(
+      (sql) => takeOverKey(sql, known, lease),
+      "take key over",
+    ));
+  if (!earlier) {
+    // Another request has taken the key over, or the instance that held it has just released it.
+    if (!isRepeated) return await resumeOrReplay(deps, caller, requestKey, true);
+    throw requestInProgress(lease.lease_until, now);
+  }
+  deps.keyReleases.remove(known);
   return {
     kind: "claimed",
     key: { ...id, ...lease },
@@ -227,12 +239,33 @@ export async function findSameRequest(
  * nothing if a change has already ended the key, or another request has taken it over.
  */
 export async function finishKey(
-  { database, clock }: KeyDeps,
+  deps: KeyDeps,
   key: HeldKey,
   reply: Reply | null,
 ): Promise<void> {
-  const now = new Date(clock());
-  await database.query((sql) => endKey(sql, key, reply, now), "end key");
+  const now = new Date(deps.clock());
+  await releaseAfterError(
+    deps,
+    key,
+    () => deps.database.query((sql) => endKey(sql, key, reply, now), "end key"),
+  );
+}
+
+/**
+ * Runs a statement of a request that holds the key, or claims it with this statement. If the
+ * database fails, the request ends, and its key is released when the database responds.
+ */
+export async function releaseAfterError<T>(
+  { keyReleases }: Pick<KeyDeps, "keyReleases">,
+  key: HeldKey | null,
+  run: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await run();
+  } catch (error) {
+    if (key && error instanceof DatabaseUnavailable) keyReleases.add(key);
+    throw error;
+  }
 }
 
 /** Most requests end sooner than their lease, so callers should retry early. */

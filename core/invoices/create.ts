@@ -25,6 +25,7 @@ import {
   type RecordCreation,
 } from "../records/create.ts";
 import {
+  endCreation,
   endWithUnknownOutcome,
   type KeyedRequest,
   keyWithError,
@@ -68,7 +69,7 @@ export async function createInvoice(
     const sent = await sendInvoice(deps, request, invoice, isResumed || isChecked, probe);
     return { body: viewInvoice(sent), isReplayed: false };
   } catch (error) {
-    throw problems.withRecord(invoice, error);
+    throw endCreation(deps, invoiceKind, request, invoice, error);
   }
 }
 

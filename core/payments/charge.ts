@@ -23,6 +23,7 @@ import {
   type RecordCreation,
 } from "../records/create.ts";
 import {
+  endCreation,
   endWithUnknownOutcome,
   type KeyedRequest,
   keyStillHeld,
@@ -111,7 +112,7 @@ async function makeCharge(
     }
     return { body, isReplayed: false };
   } catch (error) {
-    throw problems.withRecord(payment, error);
+    throw endCreation(deps, paymentKind, request, payment, error);
   }
 }
 
@@ -175,7 +176,7 @@ async function resumeCharge(
     if (payment.transaction_status !== "pending") return null;
     return { kind: "resend", payment: await markSent(deps, request, payment), request };
   } catch (error) {
-    throw problems.withRecord(payment, error);
+    throw endCreation(deps, paymentKind, request, payment, error);
   }
 }
 

@@ -76,8 +76,8 @@ export function classifyActionFailure(
 /**
  * Returns the error to throw for a failed action. If the failure changed the record, the key has
  * ended with that change. Otherwise, a final `ServiceError` is stored with the key;
- * any other `ServiceError` releases the key, so that a retry runs. An unexpected error is replaced
- * by one with the record's id; the key then stays held until its lease ends.
+ * any other `ServiceError` releases the key, so that a retry runs. An unexpected error also
+ * releases it, and is replaced by one with the record's id.
  */
 export async function endWithError<R extends GatewayRecord>(
   deps: RecordDeps,
@@ -88,6 +88,7 @@ export async function endWithError<R extends GatewayRecord>(
 ): Promise<ServiceError> {
   try {
     if (key && error instanceof ServiceError) await keys.finishKey(deps, key, replyFor(error));
+    else if (key) deps.keyReleases.add(key);
     return problems.withRecord(record, error);
   } catch (failure) {
     return problems.withRecord(record, failure);

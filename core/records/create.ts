@@ -97,7 +97,13 @@ async function tryInsert<R extends GatewayRecord, View extends object>(
     keysSince: keys.oldestValidKey(deps, now),
     replaces: replaces?.id ?? null,
   };
-  const { isClaimed, isInserted } = await batched(deps.database, kind.inserts, insert);
+  const run = () => batched(deps.database, kind.inserts, insert);
+  const { isClaimed, isInserted } = await keys.releaseAfterError(
+    deps,
+    key,
+    // Before the statement, the key has the lease with which it was taken over.
+    () => keys.releaseAfterError(deps, replaces?.key ?? null, run),
+  );
   if (requestKey && !isClaimed) return await findEarlier(deps, kind, caller, requestKey);
   if (!isInserted) throw await refuseOrder(deps, key, record as { order_id?: string });
   const request = { key, isRetriedByJob: requestKey?.isRetriedByJob };
@@ -115,7 +121,11 @@ async function findEarlier<R extends GatewayRecord, View extends object>(
   const request = { key: known.key, isRetriedByJob: requestKey.isRetriedByJob };
   const id = known.earlier?.resourceId ?? null;
   if (id === null) return { kind: "resume", earlier: null, request };
-  const record = await deps.database.query((sql) => kind.find(sql, id), `find ${kind.resource}`);
+  const record = await keys.releaseAfterError(
+    deps,
+    known.key,
+    () => deps.database.query((sql) => kind.find(sql, id), `find ${kind.resource}`),
+  );
   return { kind: "resume", earlier: { id, record, key: known.key }, request };
 }
 

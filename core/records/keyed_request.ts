@@ -1,7 +1,7 @@
 /** A request with a claimed idempotency key, and how the key is finished. */
 
 import type { HeldKey } from "../../db/idempotency_keys.ts";
-import type { ServiceError } from "../errors.ts";
+import { ServiceError } from "../errors.ts";
 import { finishKey } from "../idempotency/keys.ts";
 import { replyFor } from "../idempotency/reply.ts";
 import { changeRecord } from "./change.ts";
@@ -67,6 +67,21 @@ export async function replyFromRecord<R extends GatewayRecord, View extends obje
   const body = kind.view(record);
   if (key) await finishKey(deps, key, { body });
   return body;
+}
+
+/**
+ * Returns the error to throw for a request that creates a record. An unexpected error, such as a
+ * failure of the database, releases the key and is replaced by one with the record's id.
+ */
+export function endCreation<R extends GatewayRecord>(
+  { keyReleases }: RecordDeps,
+  { problems }: RecordKind<R>,
+  { key }: KeyedRequest,
+  record: R,
+  error: unknown,
+): ServiceError {
+  if (key && !(error instanceof ServiceError)) keyReleases.add(key);
+  return problems.withRecord(record, error);
 }
 
 /**

@@ -17,6 +17,7 @@ import { actorOf, type Caller, refuseViewers } from "../auth/caller.ts";
 import type { Clock } from "../clock.ts";
 import type { ClockCheck } from "../clock_check.ts";
 import type { GatewayClient } from "../gateway/client.ts";
+import type { KeyReleases } from "../idempotency/key_releases.ts";
 import type { KeyLifetime } from "../idempotency/keys.ts";
 import type { Reply } from "../idempotency/reply.ts";
 import type { Log } from "../log.ts";
@@ -33,6 +34,7 @@ export interface RecordDeps extends KeyLifetime {
   clockCheck: ClockCheck;
   /** This instance as the holder of idempotency keys and jobs. */
   leaseHolder: LeaseHolder;
+  keyReleases: KeyReleases;
   log: Log;
   jobQueue: JobQueue;
   /** Subscribers in this process. */

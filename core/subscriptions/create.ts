@@ -22,6 +22,7 @@ import {
   type RecordCreation,
 } from "../records/create.ts";
 import {
+  endCreation,
   endWithUnknownOutcome,
   type KeyedRequest,
   keyWithError,
@@ -65,7 +66,7 @@ export async function createSubscription(
     });
     return { body: viewSubscription(sent), isReplayed: false };
   } catch (error) {
-    throw problems.withRecord(subscription, error);
+    throw endCreation(deps, subscriptionKind, request, subscription, error);
   }
 }
 

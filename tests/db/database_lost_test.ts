@@ -18,8 +18,7 @@ for (const operation of OPERATIONS) {
   Deno.test(`${operation.name}: if the database connection breaks during the gateway call, a retry completes the operation once`, async () => {
     const { proxy, url } = throughProxy(databaseUrl);
     await using _ = proxy;
-    let now = Date.now();
-    await using payments = await openRelayed({ databaseUrl: url, now: () => now });
+    await using payments = await openRelayed({ databaseUrl: url });
     const { relay, post } = payments;
     const prepared = await operation.prepare(payments);
     const headers = newKey();
@@ -38,9 +37,7 @@ for (const operation of OPERATIONS) {
     proxy.restore();
     await untilDatabaseResponds(payments);
 
-    const whileClaimed = await post(prepared.path, prepared.body, headers);
-    await assertProblem(whileClaimed, 409, "idempotency_in_progress");
-    now += 10 * 60_000;
+    // The instance knows that the request has ended: the retry does not wait for its lease.
     const retried = await post(prepared.path, prepared.body, headers);
     assert.equal(retried.status, operation.status, await retried.clone().text());
     assert.equal(operation.paymentIn(await retried.json()).id, id);

@@ -18,6 +18,7 @@ import {
   type GatewayClientOptions,
 } from "../../core/gateway/client.ts";
 import { logExchanges } from "../../core/gateway/instrumentation.ts";
+import { createKeyReleases } from "../../core/idempotency/key_releases.ts";
 import { createLoad, type Load } from "../../core/load.ts";
 import { type MachineClocks, openServiceClock, unmeasured } from "../../core/service_clock.ts";
 import { createLog } from "../../core/log.ts";
@@ -148,9 +149,11 @@ export async function openApp(options: TestAppOptions): Promise<TestApp> {
   const clock = options.now ?? serviceClock.now;
   const publisher = createEventPublisher({ database: opened, jobQueue, clock, log });
   const poster = createPoster({ allowPrivate: config.webhookAllowPrivate, ...options.posting });
+  const keyReleases = createKeyReleases({ database, clock });
   const deps: TaskDeps = {
     database,
     leaseHolder: options.leaseHolder ?? NO_LOCK,
+    keyReleases,
     gateway,
     jobQueue,
     publisher,
@@ -231,6 +234,7 @@ export async function openApp(options: TestAppOptions): Promise<TestApp> {
     as: (key, path, init = {}) =>
       request(path, { ...init, headers: bearer(key, new Headers(init.headers)) }),
     async [Symbol.asyncDispose]() {
+      await keyReleases[Symbol.asyncDispose]();
       await audit[Symbol.asyncDispose]();
       await streams[Symbol.asyncDispose]();
       await poster[Symbol.asyncDispose]();
