@@ -1,9 +1,10 @@
 /**
- * Decides which addresses are public, and provides a DNS lookup that rejects forbidden addresses.
+ * Decides which addresses are public, and resolves host names, but rejects forbidden addresses.
  */
 
+import type { LookupAddress } from "node:dns";
 import { lookup as resolve } from "node:dns/promises";
-import { isIP, type LookupFunction } from "node:net";
+import { isIP } from "node:net";
 import { type AddressList, parseAddressList } from "../address_list.ts";
 
 /** From IANA's registries of special-purpose addresses. */
@@ -87,30 +88,24 @@ export class HostNotResolved extends Error {
   override name = "HostNotResolved";
 }
 
+/** Returns the addresses of a host name or address, at least one. */
+export type FindAddresses = (host: string) => Promise<LookupAddress[]>;
+
 /**
- * A lookup for `node:http` that rejects addresses that must not be reached. The connection uses the
- * addresses checked here; a second lookup could return others (DNS rebinding). If one address is
- * forbidden, all are rejected, because the connection could use any of them.
+ * Rejects addresses that must not be reached. The connection uses the addresses checked here; a
+ * second lookup could return others (DNS rebinding). If one address is forbidden, all are rejected,
+ * because the connection could use any of them.
  */
 export function guardedLookup(
   resolve: ResolveHost,
   isAllowed: (address: string) => boolean,
-): LookupFunction {
-  async function find(hostname: string) {
-    const addresses = await resolve(hostname).catch((cause) => {
-      throw new HostNotResolved(hostname, { cause });
+): FindAddresses {
+  return async (host) => {
+    const addresses = isIP(host) ? [host] : await resolve(host).catch((cause) => {
+      throw new HostNotResolved(host, { cause });
     });
-    const found = addresses.map((address) => ({ address, family: isIP(address) }));
-    if (!found[0]) throw new HostNotResolved(hostname);
-    if (!addresses.every(isAllowed)) throw new AddressNotPublic(hostname);
-    return { all: found, first: found[0] };
-  }
-
-  return function lookup(hostname, options, callback) {
-    find(hostname).then(
-      ({ all, first }) =>
-        options.all ? callback(null, all) : callback(null, first.address, first.family),
-      (error) => callback(error, []),
-    );
+    if (addresses.length === 0) throw new HostNotResolved(host);
+    if (!addresses.every(isAllowed)) throw new AddressNotPublic(host);
+    return addresses.map((address) => ({ address, family: isIP(address) }));
   };
 }

@@ -1,11 +1,9 @@
 /** Posts webhooks to registered URLs, but to private addresses only if that is allowed. */
 
-import { isIP } from "node:net";
 import {
   AddressNotPublic,
   guardedLookup,
   HostNotResolved,
-  hostOf,
   isPublic,
   type ResolveHost,
   resolveHost,
@@ -60,7 +58,7 @@ const ANSWER_BYTES = 1_000;
 export function createPoster(options: PosterOptions): Poster {
   const { allowPrivate, resolve = resolveHost, timeoutMs = TIMEOUT_MS, ca } = options;
   const isAllowed = allowPrivate ? () => true : isPublic;
-  const lookup = guardedLookup(resolve, isAllowed);
+  const findAddresses = guardedLookup(resolve, isAllowed);
   const plain = openConnections("http:", KEEP_ALIVE);
   const encrypted = openConnections("https:", KEEP_ALIVE);
   const closing = new AbortController();
@@ -68,17 +66,14 @@ export function createPoster(options: PosterOptions): Poster {
 
   async function tryPost(post: Post, signal: AbortSignal): Promise<PostResponse> {
     const url = new URL(post.url);
-    const host = hostOf(url);
     // The endpoint may have been registered while http was allowed.
     if (url.protocol !== "https:" && !allowPrivate) throw new NotEncrypted();
-    // If the host is an IP address, `lookup` is not called and cannot check it.
-    if (isIP(host) && !isAllowed(host)) throw new AddressNotPublic(host);
     const headers = {
       ...post.headers,
       "Content-Type": "application/json",
       "User-Agent": "payment-gateway-webhooks/1.0",
     };
-    const request = { url, headers, body: post.body, lookup, isAllowed, ca, signal };
+    const request = { url, headers, body: post.body, findAddresses, isAllowed, ca, signal };
     try {
       return await postOnce({ ...request, agent: url.protocol === "https:" ? encrypted : plain });
     } catch (error) {

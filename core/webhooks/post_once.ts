@@ -1,24 +1,63 @@
 /** One POST on one connection: no redirects, and a bounded response. */
 
 import { Buffer } from "node:buffer";
+import { once } from "node:events";
 import { Agent, type AgentOptions, type IncomingMessage, request as requestHttp } from "node:http";
 import { Agent as TlsAgent, request as requestHttps } from "node:https";
-import type { LookupFunction } from "node:net";
-import { connect, type ConnectionOptions } from "node:tls";
-import { AddressNotPublic, hostOf } from "./addresses.ts";
+import { connect as connectTcp, type LookupFunction, type Socket } from "node:net";
+import { connect as connectTls, type ConnectionOptions as TlsOptions } from "node:tls";
+import { unlessAborted } from "../../concurrency/deadlines.ts";
+import { AddressNotPublic, type FindAddresses, hostOf } from "./addresses.ts";
 
 /** Creates the connection pool for `http:` or `https:`. */
 export function openConnections(protocol: string, options: AgentOptions): Agent {
-  return protocol === "https:" ? new PlainTlsAgent(options) : new Agent(options);
+  const isTls = protocol === "https:";
+  const agent = isTls ? new TlsAgent(options) : new Agent(options);
+  const createConnection = (request: NewConnection, callback: OnConnection) => {
+    openConnection(request, isTls).then((socket) => callback(null, socket), callback);
+  };
+  return Object.assign(agent, { createConnection });
 }
 
+/** The options of the request, as the agent passes them on. */
+interface NewConnection extends TlsOptions {
+  host: string;
+  port: number;
+  findAddresses: FindAddresses;
+  /** The agent does not pass on the option `signal`. */
+  openingSignal: AbortSignal;
+}
+
+type OnConnection = (error: Error | null, socket?: Socket) => void;
+
 /**
+ * Resolves the host, then connects, then encrypts. Deno never frees a socket if the lookup of its
+ * host fails, nor a TLS socket if its connection fails. So each is created only when the step
+ * before it has succeeded.
+ *
  * If NODE_EXTRA_CA_CERTS is set, Deno's own agent first lists all trusted certificates. The service
- * has no permission for that. `connect` trusts the same certificates without listing them.
+ * has no permission for that. `connectTls` trusts the same certificates without listing them.
  */
-class PlainTlsAgent extends TlsAgent {
-  override createConnection(options: ConnectionOptions) {
-    return connect(options);
+async function openConnection(options: NewConnection, isTls: boolean): Promise<Socket> {
+  const { host, port, openingSignal: signal } = options;
+  const addresses = await unlessAborted(options.findAddresses(host), signal);
+  const lookup: LookupFunction = (_host, { all }, callback) => {
+    const { address, family } = addresses[0]!;
+    if (all) callback(null, addresses);
+    else callback(null, address, family);
+  };
+  const socket = await whenOpen(connectTcp({ host, port, lookup }), "connect", signal);
+  if (!isTls) return socket;
+  return await whenOpen(connectTls({ ...options, socket }), "secureConnect", signal);
+}
+
+async function whenOpen(socket: Socket, event: string, signal: AbortSignal): Promise<Socket> {
+  try {
+    await once(socket, event, { signal });
+    return socket;
+  } catch (error) {
+    socket.destroy();
+    throw error;
   }
 }
 
@@ -27,7 +66,7 @@ export interface PostOnceOptions {
   headers: Record<string, string>;
   body: Uint8Array;
   agent: Agent;
-  lookup: LookupFunction;
+  findAddresses: FindAddresses;
   isAllowed: (address: string) => boolean;
   ca?: string;
   signal: AbortSignal;
@@ -58,17 +97,20 @@ export function postOnce(
   { url, headers, body, isAllowed, ...options }: PostOnceOptions,
 ): Promise<PostResponse> {
   return new Promise((resolve, reject) => {
-    const isTls = url.protocol === "https:";
     let reading: ReturnType<typeof read> | null = null;
     let isConnectionReused = false;
-    const request = (isTls ? requestHttps : requestHttp)({
+    const requestOptions = {
       ...options,
+      openingSignal: options.signal,
       method: "POST",
       hostname: hostOf(url),
       port: url.port,
       path: url.pathname + url.search,
       headers: { ...headers, "Host": url.host, "Content-Length": body.length },
-    });
+    };
+    const request = url.protocol === "https:"
+      ? requestHttps(requestOptions)
+      : requestHttp(requestOptions);
 
     /** Sends the request only if the address of the connection is allowed. */
     function send() {
@@ -82,13 +124,12 @@ export function postOnce(
       resolve({ status: reading.status, body: reading.body() });
     }
 
-    request.on("socket", (socket) => {
+    request.on("socket", () => {
       isConnectionReused = request.reusedSocket;
       // Otherwise Deno sends the request again by itself when the connection closes, even if this
       // code closes it after the timeout (denoland/deno#36786).
       request.reusedSocket = false;
-      if (isConnectionReused) send();
-      else socket.once(isTls ? "secureConnect" : "connect", send);
+      send();
     });
     request.on("response", (response) => {
       reading = read(response, () => request.destroy());
