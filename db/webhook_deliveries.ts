@@ -20,10 +20,6 @@ export interface GatewayWebhookDelivery {
   /** Null: it is delivered or has failed. */
   next_attempt_at: Date | null;
   /**
-   * Waits at most until then for an earlier delivery of its resource; null: it has not waited yet.
-   */
-  hold_until: Date | null;
-  /**
    * This and the next four describe the last attempt: the endpoint's response, or why there was
    * none.
    */
@@ -94,7 +90,7 @@ export async function resendDelivery(
 ): Promise<GatewayWebhookDelivery | null> {
   const [delivery] = await sql<[GatewayWebhookDelivery?]>`
     update gateway.webhook_deliveries
-    set status = 'pending', attempts = 0, delivered_at = null, hold_until = null,
+    set status = 'pending', attempts = 0, delivered_at = null,
       -- Always another time than before: a running attempt notices the resend by this change.
       next_attempt_at = case when next_attempt_at = ${now}
         then ${now} - interval '1 millisecond' else ${now} end
@@ -159,29 +155,25 @@ export interface DueOptions {
   limit: number;
 }
 
-/** The greatest value of PostgreSQL's type integer. */
-const LAST_SEQUENCE = 2 ** 31 - 1;
-
 /**
- * How long a delivery waits for an earlier one of its resource that is retried. Without this limit,
+ * A delivery waits for this many attempts of each earlier one of its resource. With the delays of
+ * the attempts, that keeps the order if the receiver is down for half an hour. Without this limit,
  * a receiver that rejects one event would get the later ones only after days of retries.
  */
-const MAX_HOLD_MS = 5 * 60_000;
+const ATTEMPTS_IN_ORDER = 4;
 
 /**
  * Finds due deliveries: for each resource the pending one with the lowest sequence number, if it is
  * due. If that one waits for a retry, the later deliveries of the resource are postponed to its
- * time, but not for longer than `MAX_HOLD_MS` after they were first postponed. Then they are sent,
- * in the order of their sequence.
+ * time. A delivery that was attempted `ATTEMPTS_IN_ORDER` times delays no other.
  */
 export async function takeDue(
   sql: Sql,
   { endpointId, now, except, limit }: DueOptions,
 ): Promise<DueDeliveries> {
-  const holdUntil = new Date(now.getTime() + MAX_HOLD_MS);
   const rows = await sql<DueRow[]>`
     with due as materialized (
-      select event_id, resource_id, sequence, next_attempt_at, attempts, hold_until
+      select event_id, resource_id, sequence
       from gateway.webhook_deliveries
       where endpoint_id = ${endpointId} and status = 'pending' and next_attempt_at <= ${now}
         and resource_id <> all(${sql.array(except)}::uuid[])
@@ -195,23 +187,21 @@ export async function takeDue(
           -- One row value, so that only the index of pending deliveries by resource fits.
           and (endpoint_id, resource_id, sequence) >= (${endpointId}::uuid, due.resource_id, 0)
           and (endpoint_id, resource_id, sequence)
-            <= (${endpointId}::uuid, due.resource_id, ${LAST_SEQUENCE})
+            <= (${endpointId}::uuid, due.resource_id, due.sequence)
+          and (attempts < ${ATTEMPTS_IN_ORDER} or event_id = due.event_id)
         order by endpoint_id, resource_id, sequence limit 1
       ) first
     ), postponed as (
       update gateway.webhook_deliveries delivery
-      set hold_until = coalesce(ahead.hold_until, ${holdUntil}),
-        next_attempt_at = least(ahead.first_attempt_at, coalesce(ahead.hold_until, ${holdUntil}))
+      set next_attempt_at = ahead.first_attempt_at
       from ahead
       where delivery.event_id = ahead.event_id and delivery.endpoint_id = ${endpointId}
-        and not ahead.is_first_due and (ahead.hold_until > ${now} or ahead.hold_until is null)
+        and not ahead.is_first_due
     ), chosen as (
       select distinct on (resource_id)
-        case when is_first_due then first_id else event_id end as event_id,
-        case when is_first_due then first_attempts else attempts end as attempts,
-        case when is_first_due then first_attempt_at else next_attempt_at end as due_at
+        first_id as event_id, first_attempts as attempts, first_attempt_at as due_at
       from ahead
-      where is_first_due or hold_until <= ${now}
+      where is_first_due
       order by resource_id, sequence
     ), next as (
       select case when exists (select from due) then ${now} else (
@@ -241,8 +231,7 @@ interface DueRow extends GatewayEvent {
 }
 
 /** The result of an attempt. */
-export interface DeliveryAttempt
-  extends Omit<GatewayWebhookDelivery, "event_name" | "created_at" | "hold_until"> {
+export interface DeliveryAttempt extends Omit<GatewayWebhookDelivery, "event_name" | "created_at"> {
   /** As `takeDue` returned it. If the stored time differs by now, the result is not stored. */
   due_at: Date;
 }

@@ -66,7 +66,8 @@ const resendWebhookDeliveryRoute = createRoute({
   summary: "Resend a delivery",
   description:
     "Sends the same event with the same `webhook-id` again, and resets its attempt count. " +
-    "The event waits up to five minutes for earlier pending events of the same resource. Works " +
+    "The event waits for the first four attempts of earlier pending events of the same " +
+    "resource. Works " +
     "for pending, delivered and failed deliveries. Use it for events that your receiver accepted " +
     "and lost. For a delivery that was deleted after the retention period, the error is " +
     "`not_found`. No body is needed. Staff only; other callers get `forbidden`.",

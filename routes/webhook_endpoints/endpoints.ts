@@ -84,7 +84,8 @@ const createWebhookEndpointRoute = createRoute({
     "the headers `webhook-id` (the event id, use it to deduplicate), `webhook-timestamp` and " +
     "`webhook-signature`. Respond with 2xx within 15 seconds. Failed deliveries are retried " +
     "nine times over three days. Events of the same resource are sent in order, but an event waits " +
-    "at most five minutes for an earlier one: order them by `sequence`.\n\n" +
+    "only for the first four attempts of an earlier one (35 to 40 minutes): order them by " +
+    "`sequence`.\n\n" +
     "The response contains the endpoint's secret. It is shown only once: store it where your " +
     "receiver can read it. If the response is lost, the same request with the same " +
     "`Idempotency-Key` returns it again. If `url` is not `https://`, or points to a private network, the " +

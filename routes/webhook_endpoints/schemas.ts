@@ -94,8 +94,8 @@ export const WebhookDeliverySchema = z.object({
   }),
   attempts: z.int().openapi({ description: "Number of attempts.", example: 1 }),
   next_attempt_at: nullableTime(
-    "When the next attempt is due. An event waits up to five minutes for earlier events of the same " +
-      "resource.",
+    "When the next attempt is due. An event waits for the first four attempts of earlier events " +
+      "of the same resource.",
   ),
   last_attempt_at: timestamp("When the last attempt ended.").nullable(),
   ...attempt,
