@@ -5,10 +5,11 @@ import { redact } from "./redact.ts";
 export interface Log {
   /** `fields` are not redacted: call `redact` first for text that a caller can influence. */
   info(event: string, fields?: Record<string, unknown>): void;
+  /** Written once a second for each kind of error; the next line says how often it was repeated. */
   error(event: string, error: unknown, fields?: Record<string, unknown>): void;
   /** Logs one finished HTTP request. */
   request(entry: RequestEntry): void;
-  /** Writes the current batch at once. */
+  /** Writes the current batch at once, and how many errors were omitted. */
   flush(): void;
 }
 
@@ -23,6 +24,9 @@ export interface RequestEntry {
   problem: Record<string, unknown> | null;
 }
 
+/** Errors of one kind are written once in this time; an outage would fill the disk otherwise. */
+const REPEAT_MS = 1_000;
+
 /** Lines are collected this long: a system call per line can take longer than the request. */
 const BATCH_MS = 25;
 
@@ -30,8 +34,10 @@ export function createLog(write: (text: string) => void, now: () => number = Dat
   let batch = "";
   let timer: ReturnType<typeof setTimeout> | undefined;
   let latest = { at: NaN, text: "" };
+  /** The errors since `at`, by kind, and how often each was omitted. */
+  let recent = { at: -Infinity, omitted: new Map<string, { event: string; count: number }>() };
 
-  function flush() {
+  function writeBatch() {
     clearTimeout(timer);
     timer = undefined;
     const text = batch;
@@ -41,11 +47,30 @@ export function createLog(write: (text: string) => void, now: () => number = Dat
 
   function add(line: string) {
     batch += line;
-    timer ??= setTimeout(flush, BATCH_MS);
+    timer ??= setTimeout(writeBatch, BATCH_MS);
   }
 
   function line(level: string, event: string, fields: Record<string, unknown>) {
     add(JSON.stringify({ time: timestamp(), level, event, ...fields }) + "\n");
+  }
+
+  function error(event: string, error: unknown, fields: Record<string, unknown> = {}) {
+    if (now() - recent.at >= REPEAT_MS) startPeriod();
+    const kind = kindOf(event, error, fields);
+    const repeated = recent.omitted.get(kind);
+    if (repeated) repeated.count++;
+    else {
+      recent.omitted.set(kind, { event, count: 0 });
+      line("error", event, { ...fields, error: describe(error) });
+    }
+  }
+
+  /** Reports the errors that were omitted. */
+  function startPeriod() {
+    for (const { event, count } of recent.omitted.values()) {
+      if (count > 0) line("error", event, { repeated: count });
+    }
+    recent = { at: now(), omitted: new Map() };
   }
 
   /**
@@ -59,8 +84,7 @@ export function createLog(write: (text: string) => void, now: () => number = Dat
 
   return {
     info: (event, fields = {}) => line("info", event, fields),
-    error: (event, error, fields = {}) =>
-      line("error", event, { ...fields, error: describe(error) }),
+    error,
     request: ({ method, route, status, durationMs, caller, requestId, problem }) =>
       // Built by hand for speed, once per request. Only `route` and `caller` can need escaping.
       add(
@@ -72,8 +96,20 @@ export function createLog(write: (text: string) => void, now: () => number = Dat
           problem ? `,${JSON.stringify(problem).slice(1, -1)}` : ""
         }}\n`,
       ),
-    flush,
+    flush() {
+      startPeriod();
+      writeBatch();
+    },
   };
+}
+
+/**
+ * Errors of one kind say the same, about the same records. Requests differ in their id only, and
+ * each has its own line with this id.
+ */
+function kindOf(event: string, error: unknown, fields: Record<string, unknown>): string {
+  const { request_id: _, duration_ms: __, ...named } = fields;
+  return JSON.stringify([event, String(error), named]);
 }
 
 /** Chains of causes are short; a longer chain is circular. */

@@ -1,10 +1,13 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { permissionFlags } from "../../commands/prepare.ts";
+import { createLog } from "../../core/log.ts";
+import { DatabaseUnavailable } from "../../db/database.ts";
 import { openApp } from "../support/app.ts";
 import { createDatabase, runSql } from "../support/database/database.ts";
 import { openRelayed, type RelayedPayments } from "../support/gateway/relay.ts";
 import type { Json } from "../support/gateway/sandbox.ts";
+import { manualClock } from "../support/manual_clock.ts";
 import { assertProblem } from "../support/problem.ts";
 import { PROJECT } from "../support/project.ts";
 import { startService } from "../support/service.ts";
@@ -29,6 +32,40 @@ Deno.test("log: a readiness probe while the instance drains is not logged as an 
     ...["info", "request", 503, "unavailable"],
   ]);
   assert.deepEqual(others, []);
+});
+
+Deno.test("log: errors of one kind are written once a second, and their repetitions are counted", () => {
+  const clock = manualClock();
+  let text = "";
+  const log = createLog((lines) => text += lines, clock.now);
+  // 50 failed requests a second, for two minutes.
+  for (let n = 0; n < 120 * 50; n++) {
+    log.error("unavailable", new DatabaseUnavailable("no response"), { request_id: randomUUID() });
+    clock.advance(20);
+  }
+  log.flush();
+  const lines: Json[] = text.trimEnd().split("\n").map((line) => JSON.parse(line));
+  const withError = lines.filter(({ error }) => error?.stack);
+  assert.equal(withError.length, 120);
+  const repeated = lines.filter((line) => line.repeated !== undefined);
+  assert.deepEqual([...new Set(repeated.map((line) => line.repeated))], [49]);
+  assert.equal(withError.length + repeated.length, lines.length);
+});
+
+Deno.test("log: errors about different records are all written", () => {
+  let text = "";
+  const log = createLog((lines) => text += lines, manualClock().now);
+  const error = new Error("differs");
+  for (const payment_id of ["1", "2", "2"]) log.error("charge_differs", error, { payment_id });
+  log.error("other_transaction", error, { payment_id: "1" });
+  log.flush();
+  const lines: Json[] = text.trimEnd().split("\n").map((line) => JSON.parse(line));
+  assert.deepEqual(lines.map(({ event, payment_id, repeated }) => [event, payment_id, repeated]), [
+    ["charge_differs", "1", undefined],
+    ["charge_differs", "2", undefined],
+    ["other_transaction", "1", undefined],
+    ["charge_differs", undefined, 1],
+  ]);
 });
 
 /** Failures of the gateway during a charge, with the code of the response. */
