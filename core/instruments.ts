@@ -21,7 +21,7 @@ const PREFIX = "payment_gateway.";
 interface Info {
   description: string;
   /** Empty for a number without a unit. */
-  unit?: "ms" | "s" | "";
+  unit?: "ms" | "s" | "By" | "";
 }
 
 type Labels = Record<string, string | number>;
@@ -71,7 +71,7 @@ abstract class RegisteredMetric<S extends Series> {
   }
 }
 
-const UNITS = { ms: "_milliseconds", s: "_seconds", "": "" };
+const UNITS = { ms: "_milliseconds", s: "_seconds", By: "_bytes", "": "" };
 
 function prometheusName(name: string, unit: keyof typeof UNITS, type: string): string {
   const suffix = UNITS[unit] + (type === "counter" ? "_total" : "");

@@ -182,6 +182,12 @@ const INSTANCE_GAUGES = {
     "Longest delay of the event loop of this instance in the last ten seconds",
     "ms",
   ),
+  residentMemory: createGauge("memory.resident", "Memory of the process of this instance", "By"),
+  heapMemory: createGauge(
+    "memory.heap",
+    "The part of the memory that JavaScript objects use",
+    "By",
+  ),
   clockOffset: createGauge(
     "clock.offset",
     "By how much the clock of this instance is ahead of another one (`of`: database or gateway)",

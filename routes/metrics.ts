@@ -22,7 +22,7 @@ const metricsRoute = createRoute({
   description:
     "Returns all metrics in the text format of Prometheus: requests, charges by type and result, " +
     "notifications by result, calls to the gateway by operation, jobs, webhook deliveries, events, " +
-    "the event loop, the database pool and the build. Prometheus can also read them with the " +
+    "the event loop, memory, the database pool and the build. Prometheus can also read them with the " +
     "token of the setting `METRICS_TOKEN` instead of an API key. While the database is down, the " +
     "metrics that are read from it are missing. Staff and viewers only; other callers get " +
     "`forbidden`.",

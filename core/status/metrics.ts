@@ -62,7 +62,10 @@ async function readShared(deps: MetricsDeps): Promise<Observation[] | null> {
 async function readInstance(deps: MetricsDeps): Promise<InstanceObservation[]> {
   const { gateway, load, version, build, database } = deps;
   const clock = await measureClock(deps);
+  const memory = Deno.memoryUsage();
   return [
+    ["residentMemory", memory.rss, {}],
+    ["heapMemory", memory.heapUsed, {}],
     ["loopDelay", load.delayMs(), {}],
     ...(["database", "gateway"] as const).flatMap((of): InstanceObservation[] => {
       const ms = clock?.[of] ?? null;

@@ -109,6 +109,8 @@ Deno.test("metrics route: shows the state of jobs, events, the event loop, the c
       /^payment_gateway_jobs_oldest_age_seconds [\d.]+$/m,
       /^payment_gateway_events_publication_lag_seconds [\d.]+$/m,
       /^payment_gateway_event_loop_delay_milliseconds [\d.]+$/m,
+      /^payment_gateway_memory_resident_bytes \d+$/m,
+      /^payment_gateway_memory_heap_bytes \d+$/m,
       /^payment_gateway_database_up 1$/m,
       /^payment_gateway_database_pool_size 4$/m,
       /^payment_gateway_database_pool_calls \d+$/m,
