@@ -17,6 +17,7 @@ const BENCHMARKS = [
   "notifications",
   "bad_notifications",
   "flood",
+  "memory",
   "jobs",
   "webhooks",
   "pooler",
