@@ -12,6 +12,7 @@ const BENCHMARKS = [
   "console",
   "stats",
   "reconciliation",
+  "hostile_reports",
   "exports",
   "reads",
   "notifications",

@@ -1,10 +1,10 @@
 /** Reads a settlement or transaction report of the gateway: CSV whose columns differ by account. */
 
-import { parse } from "csv-parse";
-import { Readable } from "node:stream";
+import { CsvError, parse } from "csv-parse/sync";
 import type { FileLine } from "../../db/reconciliation_lines.ts";
 import { type FieldError, invalidField, ServiceError } from "../errors.ts";
 import { MAX_AMOUNT } from "../money.ts";
+import { LINE_ENDS, readText, UnreadableLine } from "./report_text.ts";
 
 /** The columns of a report that are used, and the headers by which they are found. */
 const HEADERS = {
@@ -42,12 +42,6 @@ export type ColumnNames = Partial<Record<ReportColumn, string>>;
 const MAX_ERRORS = 20;
 
 /**
- * Far longer than any line of a report. Without this limit, the parser would read the whole file
- * after an unclosed quote.
- */
-const MAX_LINE_BYTES = 64 * 1024;
-
-/**
  * Throws `validation_error` with the numbers of the invalid lines. The caller must then drop the
  * lines that it got before.
  */
@@ -61,23 +55,11 @@ export async function* readReport(
     if (errors.length >= MAX_ERRORS) throw invalidLines(errors);
   };
   let columns: Map<ReportColumn, number> | null = null;
-  const { text, delimiter } = await decode(file);
-  const parser = parse({
-    delimiter,
-    info: true,
-    max_record_size: MAX_LINE_BYTES,
-    relax_column_count: true,
-    skip_empty_lines: true,
-  });
-  const source = Readable.from(text);
-  source.on("error", (error) => parser.destroy(error));
-  source.pipe(parser);
   let width = 0;
   let hasSettlementTimes = false;
   let found: ReportColumn[] = [];
   try {
-    for await (const { record, info } of parser as AsyncIterable<ParsedRecord>) {
-      const line = info.lines;
+    for await (const { record, line } of parseFile(file)) {
       if (columns === null) {
         columns = findColumns(record, names);
         found = [...columns.keys()];
@@ -99,49 +81,44 @@ export async function* readReport(
     }
   } catch (error) {
     throw asServiceError(error, errors);
-  } finally {
-    source.destroy();
   }
   if (errors.length > 0) throw invalidLines(errors);
   if (columns === null) throw invalidField("body", "is empty; send the report as CSV");
 }
 
-/** The text of a file without a byte order mark, and the character between its cells. */
-async function decode(file: ReadableStream<Uint8Array>) {
-  const decoder = new TextDecoder("utf-8", { fatal: true });
-  const chunks = file[Symbol.asyncIterator]();
-  async function read(): Promise<string | null> {
-    try {
-      const { value, done } = await chunks.next();
-      return done ? null : decoder.decode(value, { stream: true });
-    } catch (error) {
-      throw asServiceError(error, []);
-    }
-  }
-  let beginning = "";
-  while (!beginning.includes("\n") && beginning.length < MAX_LINE_BYTES) {
-    const next = await read();
-    if (next === null) break;
-    beginning += next;
-  }
-  async function* text() {
-    yield beginning;
-    for (let next = await read(); next !== null; next = await read()) yield next;
-    try {
-      decoder.decode();
-    } catch (error) {
-      throw asServiceError(error, []);
-    }
-  }
-  const [header = ""] = beginning.split("\n", 1);
-  const count = (character: string) => header.split(character).length;
-  const [delimiter] = [",", ";", "\t"].sort((a, b) => count(b) - count(a));
-  return { text: text(), delimiter };
-}
-
 interface ParsedRecord {
   record: string[];
   info: { lines: number };
+}
+
+interface ParsedLine {
+  record: string[];
+  line: number;
+}
+
+async function* parseFile(file: ReadableStream<Uint8Array>): AsyncGenerator<ParsedLine, void> {
+  const { blocks, delimiter } = await readText(file);
+  const options = {
+    delimiter,
+    info: true,
+    record_delimiter: LINE_ENDS,
+    relax_column_count: true,
+    skip_empty_lines: true,
+  };
+  for await (const { text, line } of blocks) {
+    const numberOf = (lineOfBlock = 1) => line + lineOfBlock - 1;
+    try {
+      const records = parse(text, options) as unknown as ParsedRecord[];
+      for (const { record, info } of records) {
+        yield { record, line: numberOf(info.lines) };
+      }
+    } catch (error) {
+      if (!(error instanceof CsvError)) throw error;
+      // The parser's message has the number of the line in the block.
+      const message = `is not valid CSV: ${error.message.replace(/ at line \d+/, "")}`;
+      throw new UnreadableLine(numberOf(error.lines as number | undefined), message);
+    }
+  }
 }
 
 function invalidLines(errors: FieldError[]): ServiceError {
@@ -152,10 +129,8 @@ function invalidLines(errors: FieldError[]): ServiceError {
 
 function asServiceError(error: unknown, errors: FieldError[]): unknown {
   if (error instanceof ServiceError) return error;
-  const { code, lines, message } = error as { code?: string; lines?: number; message?: string };
-  if (code?.startsWith("CSV_")) {
-    const field = `line ${lines ?? "?"}`;
-    return invalidLines([...errors, { field, message: `is not valid CSV: ${message}` }]);
+  if (error instanceof UnreadableLine) {
+    return invalidLines([...errors, { field: `line ${error.line}`, message: error.message }]);
   }
   if (error instanceof TypeError) {
     return invalidField("body", "must be UTF-8; export the report as CSV UTF-8");

@@ -45,11 +45,11 @@ const uploadRoute = createRoute({
     "here, in the background. The file changes no payment. Each payment with a difference is " +
     "checked at the gateway: one per second, at most 1,000 for each file, or 100,000 with " +
     "`confirm_checks=true`. Staff only.\n\n" +
-    "The file is CSV in UTF-8 with a header line, at most 64 MiB; cells are separated by commas, " +
-    "semicolons or tabs. Columns are found by their headers, such as `Order ID`, `Transaction ID`, " +
-    "`Gross Amount`, `Type`, `Transaction Status`, `Refund Key`, `Fee`, `Net Amount` and " +
-    "`Settlement Time`; for other headers, use `columns`. The amount and one of the ids are " +
-    "required. Times without a zone are those of Jakarta.\n\n" +
+    "The file is CSV in UTF-8 with a header line, at most 64 MiB, and in each line at most 1,000 " +
+    "cells and 65,536 characters; cells are separated by commas, semicolons or tabs. Columns are " +
+    "found by their headers, such as `Order ID`, `Transaction ID`, `Gross Amount`, `Type`, " +
+    "`Transaction Status`, `Refund Key`, `Fee`, `Net Amount` and `Settlement Time`; for other " +
+    "headers, use `columns`. The amount and one of the ids are required. Times without a zone are those of Jakarta.\n\n" +
     "A file is used as a whole or not at all: if a line is invalid, the error is " +
     "`validation_error`, and `errors` names up to 20 lines by their numbers. If the same file was " +
     "uploaded before, with the same `columns`, the response is 200 with the existing result; with " +
