@@ -4,8 +4,9 @@
  * is still open can delay other events.
  */
 
-import { MAX, NIL } from "uuid";
+import { NIL } from "uuid";
 import type { Sql } from "./database.ts";
+import { firstColumnIs } from "./list_walk.ts";
 import { currentGeneration, type NewEvent, PUBLISHED_CHANNEL } from "./events.ts";
 import { MAX_COUNTED, type Waiting } from "./status.ts";
 
@@ -58,6 +59,7 @@ export type SubscribedEvent = Pick<
  */
 export async function publishBatch(sql: Sql, limit = PUBLISH_LIMIT): Promise<PublishedBatch> {
   const inOrder = sql`event.generation, event.xact_id, event.id`;
+  const isGeneration = firstColumnIs(sql, "event.generation", sql`state.generation`);
   const found = sql`event.id, event.xact_id, event.name, event.user_id, event.resource_id,
     event.sequence, event.created_at, event.subscribers`;
   const batchSize = sql`(select batch_size from state)`;
@@ -85,21 +87,18 @@ export async function publishBatch(sql: Sql, limit = PUBLISH_LIMIT): Promise<Pub
           select ${found}
           from pg_snapshot_xip(state.snapshot) running (xact_id), lateral (
             select * from gateway.events event
-            where (${inOrder}) > (state.generation, running.xact_id, ${NIL}::uuid)
-              and (${inOrder}) <= (state.generation, running.xact_id, ${MAX}::uuid)
+            where ${isGeneration} and event.xact_id = running.xact_id
               and (event.xact_id, event.id) > (state.low_xact_id, state.low_id)
               and pg_visible_in_snapshot(event.xact_id, state.wanted)
             order by ${inOrder} limit ${batchSize}
           ) event
         ) union all (
           select ${found} from gateway.events event
-          where (${inOrder}) > (
-              state.generation,
+          where ${isGeneration} and (event.xact_id, event.id) > (
               greatest(pg_snapshot_xmax(state.snapshot), state.low_xact_id),
               case when state.low_xact_id >= pg_snapshot_xmax(state.snapshot)
                 then state.low_id else ${NIL}::uuid end)
-            and (${inOrder})
-              < (state.generation, pg_snapshot_xmax(state.wanted), ${NIL}::uuid)
+            and event.xact_id < pg_snapshot_xmax(state.wanted)
             and pg_visible_in_snapshot(event.xact_id, state.wanted)
           order by ${inOrder} limit ${batchSize}
         )
@@ -176,6 +175,7 @@ interface PublishedRow {
  */
 export async function findUnpublished(sql: Sql): Promise<Waiting> {
   const inOrder = sql`event.generation, event.xact_id, event.id`;
+  const isGeneration = firstColumnIs(sql, "event.generation", sql`state.generation`);
   const limit = MAX_COUNTED + 1;
   // Written without `not exists`, for which PostgreSQL may scan the whole table.
   const isUnpublished = sql`(
@@ -187,8 +187,7 @@ export async function findUnpublished(sql: Sql): Promise<Waiting> {
         select event.created_at
         from pg_snapshot_xip(state.snapshot) running (xact_id), lateral (
           select * from gateway.events event
-          where (${inOrder}) > (state.generation, running.xact_id, ${NIL}::uuid)
-            and (${inOrder}) <= (state.generation, running.xact_id, ${MAX}::uuid)
+          where ${isGeneration} and event.xact_id = running.xact_id
             and ${isUnpublished}
           order by ${inOrder} limit ${limit}
         ) event limit ${limit}

@@ -122,11 +122,16 @@ async function listOfAll(sql: Sql, filter: EventFilter): Promise<WalkedPage<Gate
       select published.event_id, published.position
       from bound ${wanted} cross join lateral (
         select event_id, position from gateway.published_events
-        where (${nameColumn} position) > (${nameValue} bound.low)
-          and (${nameColumn} position) < (${nameValue} bound.high)
+        where (${nameColumn} position) > (${nameValue} ${
+    isAscending ? sql`bound.low` : sql`0::bigint`
+  })
+          and (${nameColumn} position)
+            < (${nameValue} ${isAscending ? sql`${LAST_POSITION}::bigint` : sql`bound.high`})
         order by ${nameOrder} position ${direction}
         limit ${examined}
       ) published
+      -- After the limit, as \`newestInRange\` in \`list_walk.ts\` explains.
+      where published.position > bound.low and published.position < bound.high
       order by published.position ${direction} limit ${examined}
     ), last as materialized (
       select event_id from candidate order by position ${direction} offset ${examined - 1} limit 1

@@ -2,6 +2,7 @@
 
 import { MAX, NIL } from "uuid";
 import type { Sql } from "./database.ts";
+import { firstColumnIs } from "./list_walk.ts";
 import {
   type DueJob,
   type GatewayJob,
@@ -60,8 +61,9 @@ export async function listJobs(
       from unnest(${sql.array([...statuses])}::text[]) wanted_status
       cross join lateral (
         select * from gateway.jobs
-        where (task, status, id) < (${task}::text, wanted_status, ${end}::uuid)
-          and (task, status, id) >= (${task}::text, wanted_status, ${NIL}::uuid)
+        where ${firstColumnIs(sql, "task", sql`${task}::text`)}
+          and (status, id) < (wanted_status, ${end}::uuid)
+          and (status, id) >= (wanted_status, ${NIL}::uuid)
         order by task desc, status desc, id desc limit ${limit}
       ) found
       order by found.id desc limit ${limit}`;
@@ -83,12 +85,12 @@ export async function listDueJobs(
   now: Date,
   limit: number,
 ): Promise<(DueJob & JobKind)[]> {
-  // Rank, turn and time are compared as one row value, so that only the index by turn fits.
+  // So that only the index by turn fits (see `newestInRange` in `list_walk.ts`).
   return await sql<(DueJob & JobKind)[]>`
     select id, run_at, ${sql.unsafe(KIND)} from gateway.jobs
     where status in ('queued', 'running') and (status = 'queued' or ${isAbandoned(sql)})
-      and (rank, turn, run_at) >= (${rank}::smallint, 0, '-infinity'::timestamptz)
-      and (rank, turn, run_at) <= (${rank}::smallint, 0, ${now}::timestamptz)
+      and ${firstColumnIs(sql, "rank", sql`${rank}::smallint`)}
+      and turn = 0 and (run_at) <= (${now}::timestamptz)
     order by rank, turn, run_at limit ${limit}`;
 }
 
@@ -138,21 +140,33 @@ export interface JobOutcomes {
 
 const MAX_ERRORS = 5;
 
-/** The outcomes of these jobs, for the command that ran them. */
+/**
+ * The outcomes of these jobs, for the command that ran them. Looks up each job by its id: with
+ * `id = any(…)`, a plan that PostgreSQL 15 made while the table was small reads a whole index.
+ */
 export async function findOutcomes(sql: Sql, ids: string[], since: Date): Promise<JobOutcomes> {
+  const found = sql`
+    with job as materialized (
+      select found.* from unnest(${ids}::uuid[]) wanted (id) cross join lateral (
+        select subject_id, status, error from gateway.jobs where id = wanted.id limit 1
+      ) found
+    )`;
   const [counts] = await sql<[Omit<JobOutcomes, "errors">]>`
+    ${found}
     select
       count(*) filter (where status = 'succeeded')::int as succeeded,
       count(*) filter (where status in ('failed', 'queued') and error is not null)::int as failed,
       count(*) filter (where status = 'queued' and error is null)::int as postponed,
       count(*) filter (where status = 'running')::int as running,
-      (select count(distinct resource_id)::int from gateway.history
-        where created_at >= ${since} and resource_id in (
-          select subject_id from gateway.jobs where id = any(${ids}::uuid[]))) as changed
-    from gateway.jobs where id = any(${ids}::uuid[])`;
+      (select count(*)::int from (select distinct subject_id from job) subject
+        where (select resource_id from gateway.history
+          where resource_id = subject.subject_id and created_at >= ${since} limit 1) is not null
+      ) as changed
+    from job`;
   const errors = await sql<JobOutcomes["errors"]>`
-    select error, count(*)::int as count from gateway.jobs
-    where id = any(${ids}::uuid[]) and status in ('failed', 'queued') and error is not null
+    ${found}
+    select error, count(*)::int as count from job
+    where status in ('failed', 'queued') and error is not null
     group by error order by count desc, error limit ${MAX_ERRORS}`;
   return { ...counts, errors: [...errors] };
 }

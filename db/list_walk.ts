@@ -54,33 +54,52 @@ const FIRST_TIME = new Date("0001-01-01T00:00:00Z");
 const LAST_TIME = new Date("9999-12-31T23:59:59Z");
 
 /**
- * Selects `id` and `at` of the newest entries in the range. The columns are compared as one row
- * value and are part of the order, because then only that index fits: with `status = …` PostgreSQL
- * may instead walk the primary key backwards until enough rows match, which reads the whole table
- * if few do.
+ * The condition that the first column of an index has this value. Add the column to the order, too:
+ * then only that index fits. With `=` PostgreSQL drops the column from the order, and other indexes
+ * fit.
+ */
+export function firstColumnIs(sql: Sql, column: string, value: Fragment): Fragment {
+  return sql`${sql.unsafe(column)} = any(array[${value}])`;
+}
+
+/**
+ * Selects `id` and `at` of the newest entries in the range. The last column of the prefix is
+ * compared with time and id as one row value, and all columns are part of the order, because then
+ * only that index fits: with `status = …` PostgreSQL may instead walk the primary key backwards
+ * until enough rows match, which reads the whole table if few do. Before version 18, PostgreSQL
+ * stops only where the first column of a row value changes. So the row value begins with the last
+ * column of the prefix, and entries before `start` are left out after the limit.
  */
 export function newestInRange(sql: Sql, range: IndexRange, limit: number): Fragment {
   const { table, idColumn, timeColumn, prefix, condition, start, end } = range;
-  const columns = [
-    ...prefix.map(([column]) => column),
-    ...timeColumn === null ? [] : [timeColumn],
-    idColumn,
-  ];
-  const values = prefix.reduce((values, [, value]) => sql`${values} ${value},`, sql``);
+  const sorted = timeColumn === null ? [idColumn] : [timeColumn, idColumn];
   const bound = (position: Position | null, time: Date, id: string) =>
     timeColumn === null
-      ? sql`(${values} ${position?.id ?? id}::uuid)`
-      : sql`(${values} ${position?.at ?? time}::timestamptz, ${position?.id ?? id}::uuid)`;
-  const names = sql.unsafe(columns.join(", "));
-  return sql`
+      ? sql`${position?.id ?? id}::uuid`
+      : sql`${position?.at ?? time}::timestamptz, ${position?.id ?? id}::uuid`;
+  const fixed = prefix.slice(0, -1).map(([column, value], index) =>
+    index === 0 ? firstColumnIs(sql, column, value) : sql`${sql.unsafe(column)} = ${value}`
+  );
+  const [last, value] = prefix.length === 0
+    ? [[], sql``]
+    : [[prefix.at(-1)![0]], sql`${prefix.at(-1)![1]},`];
+  const names = sql.unsafe([...last, ...sorted].join(", "));
+  const lowest = bound(prefix.length === 0 ? start : null, FIRST_TIME, NIL);
+  const order = [...prefix.map(([column]) => column), ...sorted].map((column) => `${column} desc`);
+  const newest = sql`
     select ${sql.unsafe(idColumn)} as id,
       ${timeColumn === null ? sql`null::timestamptz` : sql.unsafe(timeColumn)} as at
     from gateway.${sql.unsafe(table)}
-    where (${names}) < ${bound(end, LAST_TIME, MAX)}
-      and (${names}) >= ${bound(start, FIRST_TIME, NIL)}
+    where ${fixed.reduce((all, each) => sql`${all} ${each} and`, sql``)}
+      (${names}) < (${value} ${bound(end, LAST_TIME, MAX)})
+      and (${names}) >= (${value} ${lowest})
       ${condition === null ? sql`` : sql`and ${condition}`}
-    order by ${sql.unsafe(columns.map((column) => `${column} desc`).join(", "))}
+    order by ${sql.unsafe(order.join(", "))}
     limit ${limit}`;
+  if (prefix.length === 0 || start === null) return newest;
+  return sql`
+    select id, at from (${newest}) newest
+    where (${timeColumn === null ? sql`id` : sql`at, id`}) >= (${bound(start, FIRST_TIME, NIL)})`;
 }
 
 /** The candidates of a page, in the order of the list. */

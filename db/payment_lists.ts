@@ -230,11 +230,15 @@ function rangesOfStatuses(sql: Sql, statuses: readonly string[], owner: OwnerFil
       select status, ''::text as type from unnest(${sql.array([...statuses])}::text[]) status
       union all
       select known.status, (
-        select payment_type from gateway.payment_filters
-        where (${ownerColumn} transaction_status, payment_type)
-            > (${ownerValue} known.status, known.type)
-          and (${ownerColumn} transaction_status) <= (${ownerValue} known.status)
-        order by ${ownerColumn} transaction_status, payment_type limit 1
+        select type from (
+          select user_id, transaction_status as status, payment_type as type
+          from gateway.payment_filters
+          where (${ownerColumn} transaction_status, payment_type)
+              > (${ownerValue} known.status, known.type)
+          order by ${ownerColumn} transaction_status, payment_type limit 1
+        ) next
+        -- After the limit: before version 18, PostgreSQL would read on with this condition.
+        where next.status = known.status and (${owner}::text is null or next.user_id = ${owner})
       ) from known where known.type is not null
     ), state as (
       select status, type from known where type <> ''
@@ -282,11 +286,15 @@ async function listAll(sql: Sql, filter: PaymentFilter): Promise<PaymentSummaryR
   const [ownerColumn, ownerValue, ownerOrder] = owner === null
     ? [sql``, sql``, sql``]
     : [sql`user_id,`, sql`${owner}::text,`, sql`user_id desc,`];
+  // `newestInRange` in `list_walk.ts` explains why `start` comes after the limit.
   return await sql<PaymentSummaryRow[]>`
-    select ${sql(SUMMARY_COLUMNS)} from gateway.payments
-    where (${ownerColumn} id) < (${ownerValue} ${end?.id ?? MAX}::uuid)
-      and (${ownerColumn} id) >= (${ownerValue} ${start?.id ?? NIL}::uuid)
-    order by ${ownerOrder} id desc limit ${limit}`;
+    select * from (
+      select ${sql(SUMMARY_COLUMNS)} from gateway.payments
+      where (${ownerColumn} id) < (${ownerValue} ${end?.id ?? MAX}::uuid)
+        and (${ownerColumn} id) >= (${ownerValue} ${NIL}::uuid)
+      order by ${ownerOrder} id desc limit ${limit}
+    ) newest
+    where id >= ${start?.id ?? NIL}::uuid order by id desc`;
 }
 
 /** How many entries of the index of unanswered payments are examined at most. */

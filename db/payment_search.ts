@@ -4,7 +4,7 @@
  */
 
 import type { Sql } from "./database.ts";
-import { type Fragment, newestInRange } from "./list_walk.ts";
+import { firstColumnIs, type Fragment, newestInRange } from "./list_walk.ts";
 import { type PaymentSummaryRow, SUMMARY_COLUMNS } from "./payment_lists.ts";
 import type { OwnerFilter } from "./records.ts";
 
@@ -76,9 +76,8 @@ async function findIds(sql: Sql, { text, email, phone }: PaymentSearch): Promise
     select
       array(
         select payment_id from gateway.payment_search_keys
-        where (kind, value) >= ('o', ${text}::text) and (kind, value) < ('o', ${
-    afterPrefix(text)
-  }::text)
+        where ${firstColumnIs(sql, "kind", sql`'o'::"char"`)} and value >= ${text}::text
+          and value < ${afterPrefix(text)}::text
         order by kind, value limit ${limit}
       ) as orders,
       array(select id from gateway.payments where transaction_id = ${text}) as transactions,

@@ -5,6 +5,7 @@
 import { MAX, NIL } from "uuid";
 import type { Batched } from "./batched.ts";
 import type { Sql } from "./database.ts";
+import { firstColumnIs } from "./list_walk.ts";
 import type { GatewayEvent } from "./events.ts";
 import { Statement } from "./statement.ts";
 
@@ -56,10 +57,9 @@ export async function listDeliveries(
     from unnest(${sql.array([...statuses])}::text[]) wanted_status
     cross join lateral (
       select * from gateway.webhook_deliveries
-      where (endpoint_id, status, event_id) < (${endpointId}::uuid, wanted_status, ${
-    before ?? MAX
-  }::uuid)
-        and (endpoint_id, status, event_id) >= (${endpointId}::uuid, wanted_status, ${NIL}::uuid)
+      where ${firstColumnIs(sql, "endpoint_id", sql`${endpointId}::uuid`)}
+        and (status, event_id) < (wanted_status, ${before ?? MAX}::uuid)
+        and (status, event_id) >= (wanted_status, ${NIL}::uuid)
       order by endpoint_id desc, status desc, event_id desc limit ${limit}
     ) found
     order by found.event_id desc limit ${limit}`;

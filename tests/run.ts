@@ -7,6 +7,8 @@
  * - `deno task test:quick`: runs the tests that start no other processes.
  * - `deno task test --pooled`: runs the core part of the tests through PgBouncer. The run of all
  *   tests includes this.
+ * - `deno task test --oldest`: runs the tests of statements and plans on PostgreSQL 15, the oldest
+ *   supported version, if Debian's is installed. The run of all tests includes this.
  */
 
 import { join } from "node:path";
@@ -15,8 +17,9 @@ import { install } from "../db/embedded/install.ts";
 import { startServer } from "../db/embedded/server.ts";
 import { loadMigrations, migrate } from "../db/migrations.ts";
 import { type Counts, readResults, type Result } from "./report.ts";
-import { findTests, LONGEST, POOLED, selectTests, type TestFiles } from "./select.ts";
+import { findTests, LONGEST, OLDEST, POOLED, selectTests, type TestFiles } from "./select.ts";
 import { createDatabase, runSql, TEMPLATE } from "./support/database/database.ts";
+import { findOldestPrograms, startDebianPostgres } from "./support/database/debian_postgres.ts";
 import { hasPgBouncer, startPgBouncer } from "./support/database/pgbouncer.ts";
 import { PROJECT } from "./support/project.ts";
 import { runTask } from "./support/service.ts";
@@ -33,6 +36,15 @@ const GROUP_SIZE = 16;
 /** The share of random and generated inputs that a quick run tries; a full run tries all. */
 const QUICK_SHARE = "0.05";
 
+const SERVER_SETTINGS = [
+  "fsync=off",
+  "synchronous_commit=off",
+  "full_page_writes=off",
+  // Autovacuum workers would visit the database of every test.
+  "autovacuum=off",
+  "max_connections=500",
+];
+
 const folder = await Deno.makeTempDir({ prefix: "payment-gateway-test-" });
 // If root runs the tests, PostgreSQL runs as an ordinary user, who needs access to the folder.
 await Deno.chmod(folder, 0o755);
@@ -47,6 +59,8 @@ const hasPassed = Deno.args.length === 0
   ? await runQuick()
   : Deno.args[0] === "--pooled"
   ? summarize(await runGroups(await pooledGroups()))
+  : Deno.args[0] === "--oldest"
+  ? summarize(await runGroups(await oldestGroups()))
   : await runSome(Deno.args);
 if (!hasPassed) Deno.exitCode = 1;
 
@@ -75,6 +89,7 @@ async function runEverything(): Promise<boolean> {
   const groups = [
     ...quickGroups(files, LONGEST),
     ...await pooledGroups(),
+    ...await oldestGroups(),
     ...files.slow.map((path) => ({ paths: [path], environment: slowEnvironment })),
   ];
   const results = await runGroups(groups, { signal: stop.signal });
@@ -89,6 +104,21 @@ async function pooledGroups(): Promise<Group[]> {
     TEST_POOLER: pooler,
   });
   return groups.map((group) => ({ ...group, note: "(through PgBouncer)" }));
+}
+
+/** The tests of statements and plans, on the oldest supported version of PostgreSQL. */
+async function oldestGroups(): Promise<Group[]> {
+  const programs = findOldestPrograms();
+  if (programs === null) return [];
+  const path = join(folder, "oldest");
+  await Deno.mkdir(path);
+  const server = await startDebianPostgres(programs, path, { settings: SERVER_SETTINGS });
+  cleanup.use(server);
+  await createTemplate(server.url);
+  const groups = quickGroups({ quick: OLDEST, isolated: [], slow: [] }, [], {
+    TEST_SERVER_URL: server.url,
+  });
+  return groups.map((group) => ({ ...group, note: "(on PostgreSQL 15)" }));
 }
 
 /** Starts PgBouncer in transaction mode and returns its address. Null: it is not installed. */
@@ -274,23 +304,18 @@ function show(output: string, files: Result[]): void {
 /** Starts PostgreSQL and creates the database that tests copy. */
 async function startTestServer(): Promise<string> {
   const layout = await install(folder, (line) => console.error(line));
-  const { url, stop } = await startServer(layout, {
-    settings: [
-      "fsync=off",
-      "synchronous_commit=off",
-      "full_page_writes=off",
-      // Autovacuum workers would visit the database of every test.
-      "autovacuum=off",
-      "max_connections=500",
-    ],
-  });
+  const { url, stop } = await startServer(layout, { settings: SERVER_SETTINGS });
   cleanup.defer(stop);
   // Tests open thousands of connections; by default each login hashes the password 4,096 times.
   const { username, password } = new URL(url);
   await runSql(url, `set scram_iterations = 1; alter role ${username} password '${password}'`);
-  const template = await createDatabase({ server: url, name: TEMPLATE, template: null });
-  await migrate(template, await loadMigrations());
+  await createTemplate(url);
   return url;
+}
+
+async function createTemplate(server: string): Promise<void> {
+  const template = await createDatabase({ server, name: TEMPLATE, template: null });
+  await migrate(template, await loadMigrations());
 }
 
 /** Creates a data folder that tests copy, because a first start takes much longer than a copy. */

@@ -126,7 +126,9 @@ Deno.test({
     // The PostgreSQL server of the tests uses this port.
     const takenPort = Number(new URL(await createDatabase({ template: null })).port);
     const ports = [takenPort, takenPort, freePort()];
-    await using server = await startDebianPostgres(programs!, folder.path, () => ports.shift()!);
+    await using server = await startDebianPostgres(programs!, folder.path, {
+      choosePort: () => ports.shift()!,
+    });
     assert.deepEqual(ports, []);
     const [row] = await runSql(server.url, "show data_directory");
     assert.ok(row!.data_directory.startsWith(folder.path));

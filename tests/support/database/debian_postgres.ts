@@ -27,10 +27,27 @@ export function findPrograms(versions = VERSIONS): string | null {
   return found ?? null;
 }
 
+/**
+ * The folder of the programs of the oldest version that the service supports. If it is not
+ * installed, prints a warning and returns null.
+ */
+export function findOldestPrograms(): string | null {
+  const programs = join(VERSIONS, "15", "bin");
+  if (NEEDED.every((name) => isFile(join(programs, name)))) return programs;
+  printMissing("PostgreSQL 15", "the tests on the oldest supported version are");
+  return null;
+}
+
+export interface ServerOptions {
+  choosePort?: () => number;
+  /** Such as `autovacuum=off`. */
+  settings?: readonly string[];
+}
+
 export async function startDebianPostgres(
   programs: string,
   folder: string,
-  choosePort = freePort,
+  { choosePort = freePort, settings = [] }: ServerOptions = {},
 ): Promise<DebianPostgres> {
   const runAs = Deno.uid() === 0 ? NOBODY_USER : {};
   if (Deno.uid() === 0) await Deno.chown(folder, NOBODY_USER.uid, NOBODY_USER.gid);
@@ -42,7 +59,10 @@ export async function startDebianPostgres(
   for (let attempt = 0; attempt < 3; attempt++) {
     const port = choosePort();
     const process = new Deno.Command(join(programs, "postgres"), {
-      args: ["-D", cluster, "-h", "127.0.0.1", "-p", String(port), "-k", "", "-F"],
+      args: [
+        ...["-D", cluster, "-h", "127.0.0.1", "-p", String(port), "-k", "", "-F"],
+        ...settings.flatMap((setting) => ["-c", setting]),
+      ],
       ...runAs,
       ...quiet,
     }).spawn();
