@@ -11,6 +11,7 @@ import {
   MigrationRefused,
 } from "../db/migrations.ts";
 import { QueueRefused, setUpQueue } from "../db/queue.ts";
+import { analyzeNewTables } from "../db/table_statistics.ts";
 import { reachDatabase, waitAtConnectionLimit } from "./database_access.ts";
 import { joinServer } from "./database_server.ts";
 import { Failure, printStatus } from "./terminal.ts";
@@ -96,6 +97,8 @@ export async function migrateDatabase(
     "The database was copied from another server, and this database role is not allowed to update it",
     () => adaptIfCopied(url),
   );
+  // A failure is ignored: autovacuum collects the statistics later.
+  await analyzeNewTables(url).catch(() => {});
   return applied;
 }
 

@@ -101,7 +101,7 @@ async function readPayments(
   if (ids.length === 0) return [];
   return await sql<PaymentSummaryRow[]>`
     select ${sql(SUMMARY_COLUMNS)} from gateway.payments
-    where id = any(${sql.array(ids)}::uuid[]) and (${owner}::text is null or user_id = ${owner})
+    where id = any(${ids}::uuid[]) and (${owner}::text is null or user_id = ${owner})
     order by id desc limit ${limit}`;
 }
 

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { migrateDatabase } from "../../commands/migrate.ts";
 import { splitStatements } from "../../db/index_builds.ts";
 import {
   findPending,
@@ -216,4 +217,20 @@ Deno.test("readiness: is 503 while a migration is pending", async () => {
   assert.deepEqual(problem.checks, { database: "up", migrations: "pending" });
   await migrate(url, migrations);
   assert.equal((await app.request("/health/ready/")).status, 200);
+});
+
+Deno.test("migrate: analyzes a table that has rows but no statistics, as after a restore", async () => {
+  const url = await createDatabase({ isNew: true });
+  const analyzed = async () =>
+    (await runSql(url, "select distinct tablename from pg_stats where schemaname = 'gateway'"))
+      .map(({ tablename }) => tablename);
+  assert.ok(!(await analyzed()).includes("history"));
+  await runSql(
+    url,
+    `insert into gateway.history (resource, resource_id, to_status, source, created_at)
+     select 'payment', gen_random_uuid(), 'settlement', 'notification', now()
+     from generate_series(1, 100)`,
+  );
+  await migrateDatabase(url, await loadMigrations(), null);
+  assert.ok((await analyzed()).includes("history"));
 });
