@@ -134,17 +134,25 @@ export function isCompared({ result }: EarlierLine): boolean {
   return COMPARED_RESULTS.includes(result);
 }
 
-/** Lines of the file that were compared with these payments in earlier batches. */
+/**
+ * Lines of the file that were compared with these payments in earlier batches. Looks up each
+ * payment, so that the plan does not depend on statistics: those of a new file, and of a restored
+ * database, are missing.
+ */
 export async function listCompared(
   sql: Sql,
   id: string,
   paymentIds: readonly string[],
+  limit: number,
 ): Promise<EarlierLine[]> {
   return await sql<EarlierLine[]>`
-    select kind, transaction_id, status, amount, result, payment_id, refund_id
-    from gateway.reconciliation_lines
-    where reconciliation_id = ${id} and payment_id = any(${sql.array([...paymentIds])}::uuid[])
-      and result in ('matched', 'amount_differs', 'status_differs')`;
+    select line.* from unnest(${[...paymentIds]}::uuid[]) wanted (id) cross join lateral (
+      select kind, transaction_id, status, amount, result, payment_id, refund_id
+      from gateway.reconciliation_lines
+      where reconciliation_id = ${id} and payment_id = wanted.id
+        and result in ('matched', 'amount_differs', 'status_differs')
+      order by reconciliation_id, payment_id limit ${limit}
+    ) line`;
 }
 
 /**

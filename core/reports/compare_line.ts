@@ -13,15 +13,15 @@ import { hasFailed } from "./report_file.ts";
 type Outcome = Omit<ComparedLine, keyof FileLine>;
 
 /**
- * How many lines of a file are compared with one payment. Only a broken file has more; comparing
+ * How many lines are compared with one payment. Only a broken file has more; comparing
  * all of them with each other would take too long.
  */
-const MAX_LINES_OF_PAYMENT = 200;
+export const MAX_LINES_OF_PAYMENT = 200;
 
 /**
- * `earlier`: the earlier lines of the file that were compared with the same payment. A settlement,
- * a refund, a chargeback or a status that they have already is `listed_twice`. A payment with the
- * transaction id of the line but another order id is not the payment of the line.
+ * `earlier`: the lines of this and other files that were compared with the same payment before. A
+ * settlement, a refund, a chargeback or a status that they have already is `listed_twice`. A
+ * payment with the transaction id of the line but another order id is not the payment of the line.
  */
 export function compareLine(
   line: FileLine,

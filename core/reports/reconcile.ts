@@ -10,10 +10,11 @@ import { findJob } from "../../db/job_queries.ts";
 import { type DueJob, insertJobs, JOB_RANKS, type NewJob, requeueJob } from "../../db/jobs.ts";
 import * as lines from "../../db/reconciliation_lines.ts";
 import * as db from "../../db/reconciliations.ts";
+import { insertReported, listOfOtherFiles } from "../../db/reported_lines.ts";
 import { PostponeJob, type Task } from "../jobs/task.ts";
 import { newJob } from "../outbox.ts";
 import { checkPaymentJob, type PaymentDeps } from "../payments/payment_record.ts";
-import { compareLine } from "./compare_line.ts";
+import { compareLine, MAX_LINES_OF_PAYMENT } from "./compare_line.ts";
 
 export const RECONCILE = "reconcile";
 
@@ -136,6 +137,7 @@ async function compareLines(run: Run): Promise<boolean> {
     await write(run, async (sql) => {
       const compared = await compareBatch(sql, id, batch);
       await lines.storeResults(sql, id, compared);
+      await insertReported(sql, id, compared);
       const results = { ...run.summary.results };
       for (const { result } of compared) results[result] = (results[result] ?? 0) + 1;
       await storeProgress(run, sql, { ...run.summary, results }, batch.at(-1)!.line);
@@ -152,10 +154,10 @@ async function compareBatch(
   const candidates = await lines.findCandidates(sql, batch);
   const byLine = new Map(candidates.map((each) => [each.line, each]));
   const paymentIds = [...new Set(candidates.map((each) => each.id))];
-  const earlier = Map.groupBy(
-    await lines.listCompared(sql, id, paymentIds),
-    ({ payment_id }) => payment_id,
-  );
+  const earlier = Map.groupBy([
+    ...await lines.listCompared(sql, id, paymentIds, MAX_LINES_OF_PAYMENT),
+    ...await listOfOtherFiles(sql, id, paymentIds, MAX_LINES_OF_PAYMENT),
+  ], ({ payment_id }) => payment_id);
   return batch.map((line) => {
     const candidate = byLine.get(line.line);
     const samePayment = earlier.get(candidate?.id ?? null) ?? [];

@@ -8,6 +8,7 @@ import { codeOf, type Database, UNIQUE_VIOLATION } from "../../db/database.ts";
 import { insertJobs } from "../../db/jobs.ts";
 import * as lines from "../../db/reconciliation_lines.ts";
 import * as db from "../../db/reconciliations.ts";
+import { deleteReported } from "../../db/reported_lines.ts";
 import { type Caller, requireReadAll, requireStaff } from "../auth/caller.ts";
 import { invalidField, ServiceError } from "../errors.ts";
 import { newId } from "../ids.ts";
@@ -97,6 +98,9 @@ export async function deleteReconciliation(database: Database, id: string): Prom
     const step: lines.DeleteStep = { which: "all", after: last, limit: BATCH };
     last = await database.query((sql) => lines.deleteLines(sql, id, step), "delete lines");
   }
+  const deleteSome = () =>
+    database.query((sql) => deleteReported(sql, id, BATCH), "delete reported lines");
+  while (await deleteSome());
   await database.query((sql) => db.deleteReconciliation(sql, id), "delete reconciliation");
 }
 

@@ -44,8 +44,9 @@ export const ReconciliationSchema = z.object({
     amount_differs: count("Lines whose amount differs."),
     status_differs: count("Lines whose payment or refund has another state here."),
     listed_twice: count(
-      "Lines about the same settlement, refund, chargeback or status as an earlier line; null if " +
-        "the file was uploaded to an earlier version, which did not search for them.",
+      "Lines about the same settlement, refund, chargeback or status as an earlier line, or about a " +
+        "settlement, refund or chargeback that another file has listed; null if the file was " +
+        "uploaded to an earlier version, which did not search for them.",
     ).nullable(),
     missing_here: count("Lines without a payment or refund here."),
     missing_there: count(

@@ -18,6 +18,7 @@ import { listOwnerless, listPayments, listUnanswered } from "../../db/payment_li
 import { searchPayments } from "../../db/payment_search.ts";
 import * as lines from "../../db/reconciliation_lines.ts";
 import * as reconciliations from "../../db/reconciliations.ts";
+import * as reported from "../../db/reported_lines.ts";
 import * as stats from "../../db/stats.ts";
 import {
   findPayment,
@@ -213,7 +214,11 @@ const STATEMENTS: Record<string, (sql: Sql) => Promise<unknown>> = {
       { ...LINE, line: 1, order_id: "o7", transaction_id: "t7" },
       { ...LINE, line: 2, order_id: "o8" },
     ]),
-  "list lines that were compared": (sql) => lines.listCompared(sql, REPORT, [idOf(7), idOf(8)]),
+  "list lines that were compared": (sql) =>
+    lines.listCompared(sql, REPORT, [idOf(7), idOf(8)], 200),
+  "list lines of other files": (sql) =>
+    reported.listOfOtherFiles(sql, idOf(2), [idOf(7), idOf(8)], 200),
+  "delete reported lines": (sql) => reported.deleteReported(sql, REPORT, 10),
   "store results of lines": (sql) => lines.storeResults(sql, REPORT, [COMPARED]),
   "list settled payments of a report": (sql) =>
     lines.listSettled(sql, REPORT, {
@@ -427,6 +432,8 @@ function insertRows(from: number, to: number): string {
       payment_id)
     select '${REPORT}'::uuid, 100000 + i, 'refund', 1000, 'listed_twice', '${idOf(7)}'::uuid
     ${rows};
+    insert into gateway.reported_lines (payment_id, reconciliation_id, line, kind, amount, result)
+    select ${id}, '${REPORT}'::uuid, i, 'settlement', 1000, 'matched' ${rows};
     insert into gateway.hourly_payment_stats
     select scope, timestamptz '2026-01-01' + i * interval '1 hour', 'qris', '', status, 1, 1, 1, 0,
       0, '{0}', '{1}'
@@ -506,6 +513,7 @@ Deno.test("planner settings: statements that were planned on small tables read f
       "audit",
       "reconciliations",
       "reconciliation_lines",
+      "reported_lines",
       "hourly_payment_stats",
       "daily_payment_stats",
       "counted_payments",

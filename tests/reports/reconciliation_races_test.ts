@@ -3,6 +3,7 @@ import { newId } from "../../core/ids.ts";
 import { PostponeJob } from "../../core/jobs/task.ts";
 import { prune } from "../../core/prune.ts";
 import { createReconcile } from "../../core/reports/reconcile.ts";
+import { deleteReconciliation } from "../../core/reports/reconciliations.ts";
 import { type Database, DatabaseUnavailable } from "../../db/database.ts";
 import type { GatewayJob } from "../../db/jobs.ts";
 import type { TestAppOptions } from "../support/app.ts";
@@ -126,6 +127,8 @@ Deno.test("reconciliation: a run that is paused at any step changes nothing afte
       lines: 5,
     });
     assert.deepEqual(await stored(reports), before, step);
+    // Otherwise the next file would list the same settlements again.
+    await deleteReconciliation(reports.app.database, id);
   }
 });
 

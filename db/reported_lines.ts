@@ -1,0 +1,53 @@
+/**
+ * The settlements, refunds and chargebacks that files have listed. Lines that agree are deleted
+ * from the lines of their file; they are kept here for the comparison with other files.
+ */
+
+import type { Sql } from "./database.ts";
+import type { ComparedLine, EarlierLine } from "./reconciliation_lines.ts";
+
+/**
+ * Lines of other files that agree with these payments. Lines that only state a status are not among
+ * them: a report of each day may repeat them.
+ */
+export async function listOfOtherFiles(
+  sql: Sql,
+  id: string,
+  paymentIds: readonly string[],
+  limit: number,
+): Promise<EarlierLine[]> {
+  return await sql<EarlierLine[]>`
+    select line.* from unnest(${[...paymentIds]}::uuid[]) wanted (id) cross join lateral (
+      select kind, transaction_id, status, amount, result, payment_id, refund_id
+      from gateway.reported_lines
+      where payment_id = wanted.id and reconciliation_id <> ${id}
+      order by payment_id, reconciliation_id, line limit ${limit}
+    ) line`;
+}
+
+/**
+ * Keeps the lines that agree for the comparison with other files. A line with a difference can be
+ * compared again by a later file.
+ */
+export async function insertReported(
+  sql: Sql,
+  id: string,
+  lines: readonly ComparedLine[],
+): Promise<void> {
+  const rows = lines.filter(({ result, kind }) => result === "matched" && kind !== "status")
+    .map((line) => ({ ...line, reconciliation_id: id }));
+  if (rows.length === 0) return;
+  await sql`
+    insert into gateway.reported_lines
+    select * from json_populate_recordset(
+      null::gateway.reported_lines, ${JSON.stringify(rows)}::text::json)`;
+}
+
+/** Deletes some lines of a file. Returns whether there may be more. */
+export async function deleteReported(sql: Sql, id: string, limit: number): Promise<boolean> {
+  const { count } = await sql`
+    delete from gateway.reported_lines where ctid = any(array(
+      select ctid from gateway.reported_lines
+      where reconciliation_id = ${id} order by reconciliation_id, line limit ${limit}))`;
+  return count === limit;
+}
