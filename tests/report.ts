@@ -1,4 +1,4 @@
-/** Reads the results of test files from the JUnit report of a process. */
+/** The results of test files: read from the report of a process, and shown to a person. */
 
 import { relative } from "node:path";
 
@@ -66,5 +66,101 @@ function add(one: Result, other: Result): Result {
     },
     seconds: one.seconds + other.seconds,
     isCancelled: one.isCancelled || other.isCancelled,
+  };
+}
+
+export interface Progress {
+  /** Call it for the files of a process that has ended. */
+  add(files: Result[], output: string): void;
+  /** Prints the totals and why tests were skipped. Returns whether all tests passed. */
+  end(): boolean;
+}
+
+export interface ProgressOptions {
+  /** The number of files that run. */
+  total: number;
+  isTerminal: boolean;
+  print(text: string): void;
+  /** Milliseconds. */
+  now(): number;
+  /** Options with which a failed file is repeated, such as `--full`. */
+  options?: string[];
+}
+
+/** How often a program that reads the output, which cannot rewrite a line, gets a new one. */
+const LINE_INTERVAL_MS = 30_000;
+
+/** The Debian packages of the programs that tests need. */
+const PACKAGES: Record<string, string> = {
+  chromium: "chromium",
+  curl: "curl",
+  java: "default-jre-headless",
+  npx: "npm",
+  openssl: "openssl",
+  pg_dump: "postgresql",
+  "/usr/sbin/pgbouncer": "pgbouncer",
+  php: "php-cli php-curl php-guzzlehttp-guzzle",
+  promtool: "prometheus",
+  python3: "python3 python3-urllib3 python3-dateutil python3-six python3-certifi",
+  "systemd-analyze": "systemd",
+};
+
+/**
+ * Shows one line that says how far the run is, and failures at once with the command that repeats
+ * them.
+ */
+export function createProgress(options: ProgressOptions): Progress {
+  const { total, isTerminal, print, now } = options;
+  const startedAt = now();
+  let shownAt = startedAt;
+  const results: Result[] = [];
+  const skipped = new Map<string, string>();
+
+  const failedFiles = () => results.filter(({ counts }) => counts.failed > 0);
+
+  function line(): string {
+    const done = Math.min(results.length, total);
+    const left = (now() - startedAt) / done * (total - done);
+    const minutes = Math.max(1, Math.round(left / 60_000));
+    return `${done} of ${total} files, ${failedFiles().length} failed, about ${minutes} min left`;
+  }
+
+  function showLine() {
+    if (isTerminal) return print(`\r\x1b[2K${line()}`);
+    if (now() - shownAt < LINE_INTERVAL_MS) return;
+    shownAt = now();
+    print(line() + "\n");
+  }
+
+  return {
+    add(files, output) {
+      results.push(...files);
+      const failed = files.filter(({ counts }) => counts.failed > 0);
+      if (failed.length > 0) {
+        if (isTerminal) print("\r\x1b[2K");
+        print(output + "\n");
+        for (const { path, seconds } of failed) {
+          const command = ["deno task test", ...options.options ?? [], path].join(" ");
+          print(`FAILED after ${seconds.toFixed(1)} s. Repeat it with: ${command}\n`);
+        }
+      }
+      for (const [, program, what] of output.matchAll(/^\*\*\* NO (\S+): (.*?) SKIPPED/gm)) {
+        skipped.set(`${program}: ${what} skipped`, program!);
+      }
+      showLine();
+    },
+    end() {
+      if (isTerminal) print("\r\x1b[2K");
+      for (const { path } of failedFiles()) print(`failed: ${path}\n`);
+      const sum = (name: keyof Counts) =>
+        results.reduce((total, { counts }) => total + counts[name], 0);
+      print(`${sum("passed")} passed, ${sum("failed")} failed, ${sum("skipped")} skipped\n`);
+      for (const what of skipped.keys()) print(`Missing ${what}\n`);
+      const packages = new Set([...skipped.values()].flatMap((program) => PACKAGES[program] ?? []));
+      if (packages.size > 0) {
+        print(`To run them, install on Debian: apt-get install ${[...packages].join(" ")}\n`);
+      }
+      return failedFiles().length === 0;
+    },
   };
 }

@@ -1,7 +1,9 @@
 /**
  * Starts a PostgreSQL server and runs the tests against it.
  *
- * - `deno task test`: checks format, lint and types, and runs all tests.
+ * - `deno task test`: checks format, lint and types, and runs the tests, with a share of the random
+ *   inputs and kill rounds.
+ * - `deno task test --full`: tries all inputs, and also runs the files that take very long.
  * - `deno task test PATH…`: runs the tests in these files and folders; checks nothing else. Options
  *   of `deno test`, such as `--filter`, can be added.
  * - `deno task test:quick`: runs the tests that start no other processes.
@@ -16,8 +18,16 @@ import { pathToFileURL } from "node:url";
 import { install } from "../db/embedded/install.ts";
 import { startServer } from "../db/embedded/server.ts";
 import { loadMigrations, migrate } from "../db/migrations.ts";
-import { type Counts, readResults, type Result } from "./report.ts";
-import { findTests, LONGEST, OLDEST, POOLED, selectTests, type TestFiles } from "./select.ts";
+import { createProgress, readResults, type Result } from "./report.ts";
+import {
+  findTests,
+  FULL_ONLY,
+  LONGEST,
+  OLDEST,
+  POOLED,
+  selectTests,
+  type TestFiles,
+} from "./select.ts";
 import { createDatabase, runSql, TEMPLATE } from "./support/database/database.ts";
 import { findOldestPrograms, startDebianPostgres } from "./support/database/debian_postgres.ts";
 import { hasPgBouncer, startPgBouncer } from "./support/database/pgbouncer.ts";
@@ -25,6 +35,7 @@ import { PROJECT } from "./support/project.ts";
 import { runTask } from "./support/service.ts";
 import { TOOLS } from "./support/tools.ts";
 
+const FULL = "--full";
 const QUICK = "--quick";
 
 /** More processes than cores, because many tests wait for a timeout or for another process. */
@@ -33,8 +44,12 @@ const PROCESSES = 2 * navigator.hardwareConcurrency;
 /** How many quick files run in one process, one after the other. */
 const GROUP_SIZE = 16;
 
-/** The share of random and generated inputs that a quick run tries; a full run tries all. */
-const QUICK_SHARE = "0.05";
+/** The share of random inputs and kill rounds that a run tries. */
+const SHARES = { quick: "0.05", default: "0.1", full: "1" };
+
+const isFull = Deno.args.includes(FULL);
+const args = Deno.args.filter((arg) => arg !== FULL);
+const share = { TEST_SHARE: isFull ? SHARES.full : SHARES.default };
 
 const SERVER_SETTINGS = [
   "fsync=off",
@@ -53,20 +68,20 @@ cleanup.defer(() => Deno.remove(folder, { recursive: true }));
 
 const [serverUrl] = await Promise.all([startTestServer(), downloadTools()]);
 
-const hasPassed = Deno.args.length === 0
+const hasPassed = args.length === 0
   ? await runEverything()
-  : Deno.args[0] === QUICK
+  : args[0] === QUICK
   ? await runQuick()
-  : Deno.args[0] === "--pooled"
-  ? summarize(await runGroups(await pooledGroups()))
-  : Deno.args[0] === "--oldest"
-  ? summarize(await runGroups(await oldestGroups()))
-  : await runSome(Deno.args);
+  : args[0] === "--pooled"
+  ? await runGroups(await pooledGroups())
+  : args[0] === "--oldest"
+  ? await runGroups(await oldestGroups())
+  : await runSome(args);
 if (!hasPassed) Deno.exitCode = 1;
 
 async function runQuick(): Promise<boolean> {
-  const environment = { TEST_SHARE: QUICK_SHARE };
-  return summarize(await runGroups(quickGroups(await selectTests(), [], environment)));
+  const environment = { TEST_SHARE: SHARES.quick };
+  return await runGroups(quickGroups(await selectTests(), [], environment));
 }
 
 /**
@@ -84,16 +99,17 @@ async function runEverything(): Promise<boolean> {
   const prepared = checking.then((isClean) => isClean ? prepareDataFolder() : null);
   async function slowEnvironment(): Promise<Environment | null> {
     const dataFolder = await prepared;
-    return dataFolder === null ? null : { TEST_DATA_FOLDER: dataFolder };
+    return dataFolder === null ? null : { TEST_DATA_FOLDER: dataFolder, ...share };
   }
+  const slow = files.slow.filter((path) => isFull || !FULL_ONLY.includes(path));
   const groups = [
-    ...quickGroups(files, LONGEST),
+    ...quickGroups(files, LONGEST, share),
     ...await pooledGroups(),
     ...await oldestGroups(),
-    ...files.slow.map((path) => ({ paths: [path], environment: slowEnvironment })),
+    ...slow.map((path) => ({ paths: [path], environment: slowEnvironment })),
   ];
-  const results = await runGroups(groups, { signal: stop.signal });
-  return await checking && summarize(results);
+  const hasPassed = await runGroups(groups, { signal: stop.signal });
+  return await checking && hasPassed;
 }
 
 /** The core part of the tests, with the connections of the service through PgBouncer. */
@@ -102,6 +118,7 @@ async function pooledGroups(): Promise<Group[]> {
   if (pooler === null) return [];
   const groups = quickGroups({ quick: POOLED, isolated: [], slow: [] }, [], {
     TEST_POOLER: pooler,
+    ...share,
   });
   return groups.map((group) => ({ ...group, note: "(through PgBouncer)" }));
 }
@@ -117,6 +134,7 @@ async function oldestGroups(): Promise<Group[]> {
   await createTemplate(server.url);
   const groups = quickGroups({ quick: OLDEST, isolated: [], slow: [] }, [], {
     TEST_SERVER_URL: server.url,
+    ...share,
   });
   return groups.map((group) => ({ ...group, note: "(on PostgreSQL 15)" }));
 }
@@ -156,7 +174,8 @@ async function runSome(args: string[]): Promise<boolean> {
   }
   const { quick, slow } = await selectTests();
   const selected = paths.length > 0 ? paths : [...quick, ...slow];
-  return summarize(await runGroups(selected.map((path) => ({ paths: [path] })), { options }));
+  const groups = selected.map((path) => ({ paths: [path], environment: share }));
+  return await runGroups(groups, { options });
 }
 
 type Environment = Record<string, string>;
@@ -202,13 +221,18 @@ function quickGroups(
   return inTurn.flat().filter((paths) => paths.length > 0).map((paths) => ({ paths, environment }));
 }
 
-/**
- * Runs groups of files in this order, several at the same time, and prints a line for each file.
- */
-async function runGroups(groups: Group[], options: RunOptions = {}): Promise<Result[]> {
-  const isAlone = groups.flatMap(({ paths }) => paths).length === 1;
+/** Runs groups of files in this order, several at the same time. Returns whether all passed. */
+async function runGroups(groups: Group[], options: RunOptions = {}): Promise<boolean> {
+  const total = groups.flatMap(({ paths }) => paths).length;
+  const isAlone = total === 1;
   const queue = [...groups];
-  const results: Result[] = [];
+  const progress = createProgress({
+    total,
+    isTerminal: Deno.stdout.isTerminal() && !isAlone,
+    print: (text) => Deno.stdout.writeSync(new TextEncoder().encode(text)),
+    now: () => performance.now(),
+    options: isFull ? [FULL] : [],
+  });
   async function work() {
     for (let group = queue.shift(); group !== undefined; group = queue.shift()) {
       const { paths, environment = {} } = group;
@@ -228,22 +252,11 @@ async function runGroups(groups: Group[], options: RunOptions = {}): Promise<Res
         ...file,
         path: group.note ? `${file.path} ${group.note}` : file.path,
       }));
-      show(output, noted);
-      results.push(...noted);
+      progress.add(noted, output);
     }
   }
   await Promise.all(Array.from({ length: PROCESSES }, work));
-  return results;
-}
-
-/** Prints the failed files and the total, and returns whether all passed. */
-function summarize(results: Result[]): boolean {
-  const failed = results.filter(({ counts }) => counts.failed > 0);
-  for (const { path } of failed) console.log(`failed: ${path}`);
-  const sum = (name: keyof Counts) =>
-    results.reduce((total, { counts }) => total + counts[name], 0);
-  console.log(`${sum("passed")} passed, ${sum("failed")} failed, ${sum("skipped")} skipped`);
-  return failed.length === 0;
+  return progress.end();
 }
 
 /**
@@ -288,17 +301,6 @@ async function runGroup(
       : new TextDecoder().decode(ended.stdout) + new TextDecoder().decode(ended.stderr),
     files,
   };
-}
-
-function show(output: string, files: Result[]): void {
-  if (files.some(({ counts }) => counts.failed > 0)) console.log(output);
-  // In lines with `***`, tests say that they are skipped, and why.
-  for (const [line] of output.matchAll(/^\*\*\* .*$/gm)) console.log(line);
-  for (const { path, counts, seconds } of files) {
-    const time = `${seconds.toFixed(1)} s`.padStart(8);
-    const count = `${counts.passed} passed`.padStart(11);
-    console.log(`${counts.failed > 0 ? "FAILED" : "ok    "}${time}${count}  ${path}`);
-  }
 }
 
 /** Starts PostgreSQL and creates the database that tests copy. */

@@ -80,6 +80,17 @@ export const LONGEST = [
   "tests/idempotency/resume_test.ts",
 ];
 
+/**
+ * Files about packages, other languages and users of the operating system, which take long and
+ * rarely fail. They run with `deno task test --full`.
+ */
+export const FULL_ONLY = [
+  "tests/commands/npx_test.ts",
+  "tests/commands/operating_system_users_test.ts",
+  "tests/db/embedded_platforms_test.ts",
+  "tests/sdk/languages_test.ts",
+];
+
 /** The files that also run through PgBouncer. Together they use each kind of statement. */
 export const POOLED = [
   "tests/idempotency/keys_test.ts",

@@ -12,6 +12,7 @@ import {
   preparedFolder,
   runTask,
   type Service,
+  START_TASK,
   startError,
   startService,
 } from "../support/service.ts";
@@ -37,7 +38,10 @@ async function runCurl(curl: string): Promise<string> {
 Deno.test("start: the first start prints its steps and a curl command that works", async () => {
   await using folder = await createDataFolder();
   const lockFile = await Deno.readTextFile(join(PROJECT, "deno.lock"));
-  await using service = await startService({ settings: { DATA_DIR: folder.path } });
+  await using service = await startService({
+    settings: { DATA_DIR: folder.path },
+    command: START_TASK,
+  });
   assert.equal(await Deno.readTextFile(join(PROJECT, "deno.lock")), lockFile);
   const output = service.output();
   for (
@@ -65,7 +69,7 @@ Deno.test("stop: SIGTERM, SIGINT and SIGHUP stop the service cleanly, and the ne
   const settings = { DATA_DIR: folder.path };
   let keys: Service["keys"] | undefined;
   for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) {
-    await using service = await startService({ settings });
+    await using service = await startService({ settings, command: START_TASK });
     keys ??= service.keys;
     assert.deepEqual(service.keys, keys);
     assert.equal((await service.get("/me/", keys.user)).status, 200);
@@ -181,7 +185,8 @@ Deno.test("start: a second instance on the same folder exits with 1 and one line
 Deno.test("start: of two starts at the same time on a new folder, one serves and the other exits with a reason", async () => {
   await using folder = await createDataFolder();
   const settings = { DATA_DIR: folder.path, PORT: "0" };
-  const starts = [startService({ settings }), startService({ settings })];
+  const start = { settings, command: START_TASK };
+  const starts = [startService(start), startService(start)];
   const outcomes = await Promise.allSettled(starts);
   const winner = outcomes.find((outcome) => outcome.status === "fulfilled");
   const loser = outcomes.find((outcome) => outcome.status === "rejected");
@@ -304,7 +309,7 @@ Deno.test("start: with DATABASE_URL, the code of the embedded database is neithe
     BOOTSTRAP_STAFF_KEY: "gk_" + "b".repeat(43),
     HOST: "127.0.0.1",
   };
-  await using service = await startService({ settings, cwd: project });
+  await using service = await startService({ settings, cwd: project, command: START_TASK });
   assert.doesNotMatch(service.output(), /PostgreSQL|gk_|Development/);
   assert.deepEqual(service.keys, { user: "", staff: "" });
   const staff = JSON.parse((await service.get("/me/", settings.BOOTSTRAP_STAFF_KEY)).text);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { copyProject } from "../support/project.ts";
-import { DOWNLOAD_ENV, startService } from "../support/service.ts";
+import { DOWNLOAD_ENV, START_TASK, startService } from "../support/service.ts";
 
 /** Only root can start the service as another user. */
 const isRoot = Deno.uid() === 0;
@@ -21,13 +21,13 @@ Deno.test({
       await copyProject(cwd);
       let keys;
       {
-        await using service = await startService({ cwd });
+        await using service = await startService({ cwd, command: START_TASK });
         keys = service.keys;
         databaseFolder = service.output().match(/: using (\/var\/lib\/payment-gateway\/\w+)/)?.[1];
         assert.ok(databaseFolder, service.output());
         assert.equal((await service.get("/me/", keys.user)).status, 200);
       }
-      await using service = await startService({ cwd });
+      await using service = await startService({ cwd, command: START_TASK });
       assert.deepEqual(service.keys, keys);
       assert.equal((await service.get("/me/", keys.user)).status, 200);
     } finally {

@@ -25,8 +25,9 @@ import {
   invoiceRequest,
   subscriptionRequest,
 } from "../support/records/requests.ts";
+import { shareOf } from "../support/share.ts";
 
-const ROUNDS = 3;
+const ROUNDS = shareOf(3);
 
 const MINUTE = 60_000;
 

@@ -12,6 +12,7 @@ import { AMOUNT, type Json } from "../support/gateway/sandbox.ts";
 import { assertPaymentsMatchGateway } from "../support/payments/compare_with_gateway.ts";
 import { chargeRequest } from "../support/payments/payments.ts";
 import { until } from "../support/until.ts";
+import { shareOf } from "../support/share.ts";
 
 /** Roughly how many messages one round exchanges, from the requests to the end of their jobs. */
 const MESSAGES_PER_ROUND = 120;
@@ -99,7 +100,7 @@ for (const [name, killPoint] of Object.entries(KILL_POINTS)) {
   Deno.test(`async jobs: if the service is killed ${name}, the jobs finish after the restart and no operation happens twice`, async () => {
     await using service = await openInstallation();
     await service.start();
-    for (let round = 0; round < (killPoint.rounds ?? 2); round++) {
+    for (let round = 0; round < shareOf(killPoint.rounds ?? 2); round++) {
       await service.sandbox.showMetadata(round % 2 === 1);
       const { operations, assertDone } = await prepareOperations(service);
       killPoint.prepare(service);

@@ -12,6 +12,7 @@ import {
   preparedFolder,
   runTask,
   type Service,
+  START_TASK,
   startError,
   startService,
 } from "../support/service.ts";
@@ -31,6 +32,7 @@ for (const QUEUE of ["kv", "postgres"] satisfies Queue[]) {
     const earlyJob = await instance.insert({ task: "no_such_task" });
     await using service = await startService({
       settings: { ...REAL, QUEUE, DATA_DIR: join(folder.path, "new"), DATABASE_URL: databaseUrl },
+      command: START_TASK,
     });
     await until("the waiting job has failed", hasFailed(earlyJob));
     assert.match((await instance.find(earlyJob)).error!, /Unknown task/);

@@ -16,9 +16,11 @@ import {
 import { AMOUNT, type Json } from "../support/gateway/sandbox.ts";
 import { assertPaymentsMatchGateway } from "../support/payments/compare_with_gateway.ts";
 import { type ChargeKind, chargeRequest, type Payment } from "../support/payments/payments.ts";
+import { shareOf } from "../support/share.ts";
 import { until } from "../support/until.ts";
 
-const ROUNDS = 20;
+/** At least one round for each recovery. */
+const ROUNDS = shareOf(20, 3);
 
 const KILL_POINTS = createKillPoints({ areRepliesStored, messages: 80, seed: 4 });
 

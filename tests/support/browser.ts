@@ -1,5 +1,6 @@
 /** Starts Chromium, if the machine has it. */
 
+import { printMissing } from "./programs.ts";
 import { PLAYWRIGHT } from "./tools.ts";
 
 /** The paths on Debian and most other systems. */
@@ -15,9 +16,7 @@ const HEADLESS = "/usr/bin/chromium-headless-shell";
 export function findBrowser(): string | null {
   const found = PATHS.find(isFile);
   if (found !== undefined) return found;
-  console.error(
-    `\n*** NO BROWSER: the tests that need Chromium are SKIPPED (searched for ${PATHS}) ***\n`,
-  );
+  printMissing("chromium", `the tests in a browser (searched for ${PATHS}) are`);
   return null;
 }
 

@@ -2,6 +2,8 @@
 
 import assert from "node:assert/strict";
 import { join } from "node:path";
+import { permissionFlags } from "../../commands/prepare.ts";
+import { install } from "../../db/embedded/install.ts";
 import { callService } from "./client.ts";
 import { createDataFolder, PROJECT } from "./project.ts";
 
@@ -70,7 +72,7 @@ export interface Service extends AsyncDisposable {
   output(): string;
   /** The pid of the service, from the lock file in its data folder. */
   pid(): Promise<number>;
-  /** Sends a signal to the started process; `deno task` passes it on to the service. */
+  /** Sends a signal to the started process. `deno task` passes it on to the service. */
   signal(name: Deno.Signal): void;
   ended: Promise<Outcome>;
 }
@@ -78,7 +80,7 @@ export interface Service extends AsyncDisposable {
 export interface StartOptions {
   settings?: Record<string, string>;
   cwd?: string;
-  /** The command line; `deno task start` unless given. */
+  /** The command line; by default that of the service itself, without `deno task`. */
   command?: string[];
   /** Called with the output so far whenever there is more. */
   onOutput?: (output: string) => void;
@@ -86,10 +88,24 @@ export interface StartOptions {
   runAs?: { uid: number; gid: number };
 }
 
+/** For tests of `deno task start`, which needs three processes and takes twice as long. */
+export const START_TASK = [Deno.execPath(), "task", "start"];
+
+/** The command with which `deno task start` runs the service at its end. */
+async function serviceCommand({ DATABASE_URL, DATA_DIR, QUEUE }: Record<string, string>) {
+  const isEmbedded = !DATABASE_URL;
+  const dataDir = DATA_DIR ?? "/nowhere";
+  const layout = isEmbedded ? await install(dataDir, () => {}) : null;
+  const queue = QUEUE ?? (isEmbedded ? "kv" : "postgres");
+  const flags = permissionFlags({ dataDir, queue: queue as "kv" | "postgres" }, layout, PROJECT);
+  const run = ["run", "--no-prompt", "--env-file=deploy/telemetry.env"];
+  return [Deno.execPath(), ...run, ...flags, "main.ts"];
+}
+
 /** Starts the service and waits until it prints its URL. */
 export async function startService(options: StartOptions = {}): Promise<Service> {
-  const { settings = {}, cwd = PROJECT, command = [Deno.execPath(), "task", "start"] } = options;
-  const [program, ...args] = command;
+  const { settings = {}, cwd = PROJECT } = options;
+  const [program, ...args] = options.command ?? await serviceCommand(settings);
   const process = new Deno.Command(program!, {
     args,
     env: environment({ PORT: "0", DRAIN_SECONDS: "0", ...sandboxPort(settings), ...settings }),

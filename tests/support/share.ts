@@ -1,6 +1,6 @@
 /**
- * Tests that try very many similar inputs try all of them in `deno task test`, and a share of them
- * in `deno task test:quick`.
+ * Tests that try very many similar inputs, or kill a process many times, do so only in
+ * `deno task test --full`. Otherwise they try a share of the inputs.
  */
 
 /** Above 0, at most 1. */
@@ -9,9 +9,9 @@ const SHARE = Number(Deno.env.get("TEST_SHARE") ?? 1);
 /** Whether tests try only a share; counts of rare results then vary too much to compare them. */
 export const isPartial = SHARE < 1;
 
-/** The number of random inputs that a test tries instead of `count`; at least one. */
-export function shareOf(count: number): number {
-  return Math.ceil(count * SHARE);
+/** The number of random inputs or rounds that a test tries instead of `count`. */
+export function shareOf(count: number, least = 1): number {
+  return Math.max(Math.ceil(count * SHARE), Math.min(least, count));
 }
 
 /**
