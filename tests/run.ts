@@ -256,7 +256,7 @@ async function runGroups(groups: Group[], options: RunOptions = {}): Promise<boo
     }
   }
   await Promise.all(Array.from({ length: PROCESSES }, work));
-  return progress.end();
+  return !options.signal?.aborted && progress.end();
 }
 
 /**
