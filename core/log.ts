@@ -35,7 +35,7 @@ export function createLog(write: (text: string) => void, now: () => number = Dat
   let timer: ReturnType<typeof setTimeout> | undefined;
   let latest = { at: NaN, text: "" };
   /** The errors since `at`, by kind, and how often each was omitted. */
-  let recent = { at: -Infinity, omitted: new Map<string, { event: string; count: number }>() };
+  let recent = { at: -Infinity, omitted: new Map<string, Omitted>() };
 
   function writeBatch() {
     clearTimeout(timer);
@@ -56,19 +56,20 @@ export function createLog(write: (text: string) => void, now: () => number = Dat
 
   function error(event: string, error: unknown, fields: Record<string, unknown> = {}) {
     if (now() - recent.at >= REPEAT_MS) startPeriod();
-    const kind = kindOf(event, error, fields);
+    const named = namedFields(fields);
+    const kind = JSON.stringify([event, String(error), named]);
     const repeated = recent.omitted.get(kind);
     if (repeated) repeated.count++;
     else {
-      recent.omitted.set(kind, { event, count: 0 });
+      recent.omitted.set(kind, { event, named, count: 0 });
       line("error", event, { ...fields, error: describe(error) });
     }
   }
 
   /** Reports the errors that were omitted. */
   function startPeriod() {
-    for (const { event, count } of recent.omitted.values()) {
-      if (count > 0) line("error", event, { repeated: count });
+    for (const { event, named, count } of recent.omitted.values()) {
+      if (count > 0) line("error", event, { ...named, repeated: count });
     }
     recent = { at: now(), omitted: new Map() };
   }
@@ -103,13 +104,20 @@ export function createLog(write: (text: string) => void, now: () => number = Dat
   };
 }
 
+/** Errors of one kind, of which only the first is written. */
+interface Omitted {
+  event: string;
+  named: Record<string, unknown>;
+  count: number;
+}
+
 /**
  * Errors of one kind say the same, about the same records. Requests differ in their id only, and
  * each has its own line with this id.
  */
-function kindOf(event: string, error: unknown, fields: Record<string, unknown>): string {
+function namedFields(fields: Record<string, unknown>): Record<string, unknown> {
   const { request_id: _, duration_ms: __, ...named } = fields;
-  return JSON.stringify([event, String(error), named]);
+  return named;
 }
 
 /** Chains of causes are short; a longer chain is circular. */

@@ -21,11 +21,11 @@ import {
 import type { PaymentChange } from "./payment_record.ts";
 import * as states from "./states.ts";
 import {
-  GATEWAY_FIELDS,
   type GatewayFields,
   missingFields,
   readTransaction,
   type ReportedTransaction,
+  TRANSACTION_FIELDS,
   withoutNulls,
 } from "./transaction.ts";
 
@@ -357,22 +357,6 @@ export function buildFailure(
   };
 }
 
-/** What a payment has from its transaction, apart from the state. */
-const OF_TRANSACTION = [
-  ...GATEWAY_FIELDS,
-  "transaction_id",
-  "captured_amount",
-  "refunded_amount",
-  "chargeback_amount",
-  "reserved_amount",
-  "unrecognized_status",
-  "status_code",
-  "status_message",
-  "paid_at",
-  "denied_captures",
-  "check_at",
-] as const;
-
 /** The change of the payment that takes over the transaction of an adopted payment. */
 export function buildTakeOver(
   current: GatewayPayment,
@@ -382,7 +366,7 @@ export function buildTakeOver(
   const to = { ...knownState(adopted), isLatest: true };
   const events = states.eventsOf(knownState(current), to, current.paid_at !== null);
   return {
-    set: Object.fromEntries(OF_TRANSACTION.map((name) => [name, adopted[name]])),
+    set: Object.fromEntries(TRANSACTION_FIELDS.map((name) => [name, adopted[name]])),
     transition: { to: { status: to.status, fraud: to.fraud }, events, source },
   };
 }

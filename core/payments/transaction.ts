@@ -27,6 +27,22 @@ export const GATEWAY_FIELDS = [
 
 export type GatewayFields = Pick<GatewayPayment, (typeof GATEWAY_FIELDS)[number]>;
 
+/** What a payment has from its transaction, apart from the state. */
+export const TRANSACTION_FIELDS = [
+  ...GATEWAY_FIELDS,
+  "transaction_id",
+  "captured_amount",
+  "refunded_amount",
+  "chargeback_amount",
+  "reserved_amount",
+  "unrecognized_status",
+  "status_code",
+  "status_message",
+  "paid_at",
+  "denied_captures",
+  "check_at",
+] as const;
+
 export interface ListedRefund {
   /** Null: the refund cannot be matched to a stored refund. */
   refund_key: string | null;

@@ -64,7 +64,7 @@ Deno.test("log: errors about different records are all written", () => {
     ["charge_differs", "1", undefined],
     ["charge_differs", "2", undefined],
     ["other_transaction", "1", undefined],
-    ["charge_differs", undefined, 1],
+    ["charge_differs", "2", 1],
   ]);
 });
 

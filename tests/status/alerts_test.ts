@@ -184,6 +184,14 @@ const CAUSES: Record<string, Cause> = {
       );
     },
   },
+  PaymentGatewayPaidWithoutOwner: {
+    async cause(situation) {
+      const order_id = crypto.randomUUID();
+      await situation.sandbox.paid("bca", { transaction_details: { order_id } });
+      const body = await findSentNotification(situation, order_id, "settlement");
+      await situation.post("/notification/", body);
+    },
+  },
   PaymentGatewayJobsLate: {
     async cause(situation) {
       await chargeMany(situation, 1, { Prefer: "respond-async" });

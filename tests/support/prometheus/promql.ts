@@ -96,6 +96,7 @@ export function evaluate(expression: string, scrapes: Scrape[]): Sample[] {
     if (!accept("(")) return parseSelector(name).map(({ points }) => points.at(-1)!);
     switch (name) {
       case "rate":
+      case "delta":
       case "increase": {
         const ranges = parseSelector(next());
         return closed(ranges.flatMap(({ points, seconds }) => {
