@@ -126,6 +126,7 @@ export function createProgress(options: ProgressOptions): Progress {
   }
 
   function showLine() {
+    if (results.length >= total) return;
     if (isTerminal) return print(`\r\x1b[2K${line()}`);
     if (now() - shownAt < LINE_INTERVAL_MS) return;
     shownAt = now();

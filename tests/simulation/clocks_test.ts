@@ -64,7 +64,7 @@ async function openShiftedInstances() {
     path: string,
     body: Json,
     key: string,
-    caller = alice,
+    { caller = alice, headers = {} } = {},
   ): Promise<Reply> {
     const response = await callService(services[instance % services.length]!.url + path, {
       method: "POST",
@@ -72,6 +72,7 @@ async function openShiftedInstances() {
         Authorization: `Bearer ${caller}`,
         "Content-Type": "application/json",
         "Idempotency-Key": key,
+        ...headers,
       },
       body: JSON.stringify(body),
     });
@@ -146,6 +147,13 @@ async function runPayments(instances: Instances, instance: number): Promise<void
   const retried = assertStatus(await send(instance + 1, "/charge/", paidBeforeRetry, key), 201);
   assert.equal(retried.id, lost.body.payment_id);
 
+  // A job, which any of the instances runs.
+  const asynchronous = { headers: { Prefer: "respond-async" } };
+  assertStatus(
+    await send(instance, "/charge/", await request(), randomUUID(), asynchronous),
+    202,
+  );
+
   await sandbox.waitForWebhooks();
   const refunded = await sendTwice(instance, "refund", `/payments/${paid.id}/refund/`, {
     amount: 10_000,
@@ -188,7 +196,7 @@ Deno.test("instances with different clocks that step: books agree with the gatew
     return {};
   });
   assertStatus(
-    await send(1, "/webhook-endpoints/", { url: receiver.url }, randomUUID(), staff),
+    await send(1, "/webhook-endpoints/", { url: receiver.url }, randomUUID(), { caller: staff }),
     201,
   );
 
@@ -203,6 +211,13 @@ Deno.test("instances with different clocks that step: books agree with the gatew
   await sandbox.waitForWebhooks();
 
   const count = 3 * ROUNDS.length;
+  await until("the jobs have charged", async () => {
+    const [{ charged }] = await database.query((sql) =>
+      sql<[{ charged: number }]>`select count(*)::int as charged from gateway.jobs
+        where task = 'process_charge_async' and status = 'succeeded'`
+    );
+    return charged === count;
+  });
   await until("each payment is stored as paid", async () => {
     const paid = await database.query((sql) =>
       sql`select from gateway.payments where transaction_status in ('settlement', 'partial_refund')`
@@ -221,8 +236,8 @@ Deno.test("instances with different clocks that step: books agree with the gatew
         where abs(extract(epoch from minute - now())) > 300) as wrong_minutes`
   );
   assert.deepEqual(stored, {
-    // Four unpaid charges of `sendTwice`, and three paid ones.
-    payments: 7 * count,
+    // Four unpaid charges of `sendTwice`, an asynchronous one, and three paid ones.
+    payments: 8 * count,
     ownerless: 0,
     invoices: count,
     failures: 0,
