@@ -7,9 +7,8 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { generateApiKey } from "../core/api_key.ts";
 import { createDataFolder } from "../tests/support/project.ts";
-import { connect, timed } from "./support/caller.ts";
+import { connect, measureCharges } from "./support/caller.ts";
 import { median, milliseconds, percentile, row } from "./support/figures.ts";
-import { post } from "./support/load.ts";
 import { startPostgres } from "./support/postgres.ts";
 import { startProgram } from "./support/program.ts";
 import { SERVER_KEY, startService } from "./support/service.ts";
@@ -19,9 +18,6 @@ const RATE = Number(
 );
 const WARM_UP_MS = 5_000;
 const PHASE_MS = 8_000;
-/** The pause between two charges, so that the caller stays below its own rate limit. */
-const PAUSE_MS = 10;
-
 await using folder = await createDataFolder();
 await using server = await startPostgres(folder.path);
 const databaseUrl = await server.createDatabase("flood");
@@ -40,7 +36,7 @@ await using service = await startService(`${folder.path}/service.log`, {
 });
 using caller = await connect(service.url);
 
-await measureCharges(WARM_UP_MS);
+await measureCharges(caller, { url: service.url, apiKey, ms: WARM_UP_MS });
 console.log(row("charges of one caller", ["p50", "p99"]));
 // The phases without the flood are the first and the last: the service becomes faster while it
 // runs, which would favour the later phases.
@@ -51,7 +47,7 @@ const ratio = median(flooded.flat()) / median(alone.flat());
 console.log(row("median with the flood / without the flood", [ratio.toFixed(2)]));
 
 async function measure(name: string): Promise<number[]> {
-  const times = await measureCharges(PHASE_MS);
+  const times = await measureCharges(caller, { url: service.url, apiKey, ms: PHASE_MS });
   console.log(row(name, [median(times), percentile(times, 99)].map(milliseconds)));
   return times;
 }
@@ -80,24 +76,5 @@ async function measureFlooded(): Promise<number[]> {
   const total = counts.reduce((sum, [, count]) => sum + count, 0);
   const responses = counts.map(([status, count]) => `${count} × ${status}`).join(", ");
   console.log(row("  responses to the flood", [responses], `${Math.round(total / taken)}/s`));
-  return times;
-}
-
-/** The latency of each charge. */
-async function measureCharges(ms: number): Promise<number[]> {
-  const times: number[] = [];
-  for (const end = performance.now() + ms; performance.now() < end;) {
-    const request = post(`${service.url}charge/`, { Authorization: `Bearer ${apiKey}` }, {
-      payment_type: "gopay",
-      gross_amount: 10_000,
-    });
-    times.push(
-      await timed(async () => {
-        const head = await caller.send(request);
-        if (!head.startsWith("HTTP/1.1 201")) throw new Error(`Expected 201: ${head}`);
-      }),
-    );
-    await delay(PAUSE_MS);
-  }
   return times;
 }

@@ -6,9 +6,8 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { generateApiKey } from "../core/api_key.ts";
 import { createDataFolder } from "../tests/support/project.ts";
-import { connect, timed } from "./support/caller.ts";
+import { connect, measureCharges } from "./support/caller.ts";
 import { median, milliseconds, percentile, requiredGoal, row } from "./support/figures.ts";
-import { post } from "./support/load.ts";
 import { residentMemory } from "./support/memory.ts";
 import { startPostgres } from "./support/postgres.ts";
 import { startProgram } from "./support/program.ts";
@@ -17,8 +16,6 @@ import { SERVER_KEY, startService } from "./support/service.ts";
 const MIB = 1_048_576;
 const WARM_UP_MS = 5_000;
 const PHASE_MS = 4_000;
-/** The pause between two charges. */
-const PAUSE_MS = 10;
 const SAMPLE_MS = 200;
 /** Far less than it takes to read a file, and more than the noise of a busy machine. */
 const MAX_ADDED_MS = 500;
@@ -55,7 +52,7 @@ await using service = await startService(`${folder.path}/service.log`, {
 });
 using caller = await connect(service.url);
 
-await measureCharges(WARM_UP_MS);
+await measureCharges(caller, { url: service.url, apiKey, ms: WARM_UP_MS });
 console.log(row("charges of one caller", ["p50", "p99", "memory"]));
 const alone: Figures[] = [];
 const during: Figures[] = [];
@@ -87,7 +84,7 @@ interface Figures {
 async function measure(name: string): Promise<Figures> {
   const sampling = new AbortController();
   const sampled = sampleMemory(sampling.signal);
-  const times = await measureCharges(PHASE_MS);
+  const times = await measureCharges(caller, { url: service.url, apiKey, ms: PHASE_MS });
   sampling.abort();
   const memory = await sampled;
   const latencies = [median(times), percentile(times, 99)].map(milliseconds);
@@ -138,25 +135,6 @@ async function sampleMemory(signal: AbortSignal): Promise<number> {
     await delay(SAMPLE_MS);
   }
   return most;
-}
-
-/** The latency of each charge. */
-async function measureCharges(ms: number): Promise<number[]> {
-  const times: number[] = [];
-  for (const end = performance.now() + ms; performance.now() < end;) {
-    const request = post(`${service.url}charge/`, { Authorization: `Bearer ${apiKey}` }, {
-      payment_type: "gopay",
-      gross_amount: 10_000,
-    });
-    times.push(
-      await timed(async () => {
-        const head = await caller.send(request);
-        if (!head.startsWith("HTTP/1.1 201")) throw new Error(`Expected 201: ${head}`);
-      }),
-    );
-    await delay(PAUSE_MS);
-  }
-  return times;
 }
 
 function mebibytes(bytes: number): string {

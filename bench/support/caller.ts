@@ -1,5 +1,8 @@
 /** A caller with one connection and little overhead, so that the figures measure the server. */
 
+import { setTimeout as delay } from "node:timers/promises";
+import { post } from "./load.ts";
+
 export interface Caller extends Disposable {
   /** Sends a request and reads the whole response; returns its head. */
   send(request: string): Promise<string>;
@@ -52,4 +55,27 @@ export async function timed(work: () => Promise<unknown>): Promise<number> {
   const begin = performance.now();
   await work();
   return performance.now() - begin;
+}
+
+/** The pause between two charges, so that the caller stays below its own rate limit. */
+const PAUSE_MS = 10;
+
+/** Sends charges for `ms` milliseconds and returns the latency of each. */
+export async function measureCharges(
+  caller: Caller,
+  { url, apiKey, ms }: { url: string; apiKey: string; ms: number },
+): Promise<number[]> {
+  const charge = { payment_type: "gopay", gross_amount: 10_000 };
+  const request = post(`${url}charge/`, { Authorization: `Bearer ${apiKey}` }, charge);
+  const times: number[] = [];
+  for (const end = performance.now() + ms; performance.now() < end;) {
+    times.push(
+      await timed(async () => {
+        const head = await caller.send(request);
+        if (!head.startsWith("HTTP/1.1 201")) throw new Error(`Expected 201: ${head}`);
+      }),
+    );
+    await delay(PAUSE_MS);
+  }
+  return times;
 }
