@@ -89,6 +89,7 @@ export const FULL_ONLY = [
   "tests/commands/operating_system_users_test.ts",
   "tests/db/embedded_platforms_test.ts",
   "tests/sdk/languages_test.ts",
+  "tests/sdk/postman_test.ts",
 ];
 
 /** The files that also run through PgBouncer. Together they use each kind of statement. */

@@ -25,6 +25,7 @@ const REFUSED: Record<string, number> = {
   "Capture an authorized payment: Partial capture; the remainder is released": 400,
   "Approve a challenged payment": 400,
   "Deny a challenged payment": 400,
+  "Mark a refund as refused by the bank": 400,
   "Retry a failed job": 400,
   "Resend a delivery": 404,
 };
