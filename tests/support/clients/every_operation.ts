@@ -51,6 +51,9 @@ async function chargeAndRefund(call: CallOperation, sandbox: string): Promise<vo
   const { refund } = await call("refundPayment", { pk, body: { amount: 4_000, reason: "Late" } });
   await call("getRefund", { pk: refund.id });
   await call("listRefunds", { payment_id: pk });
+  await post(`${sandbox}/_sandbox/faults`, { operation: "refund", fault: "bank_pending" });
+  const { refund: waiting } = await call("refundPayment", { pk, body: { amount: 2_000 } });
+  await call("markRefundDenied", { pk: waiting.id });
   await runAsync(call, "refundPayment", { pk, body: { amount: 1_000 } }, "succeeded");
   await call("getPaymentTimeline", { pk });
   for (const action of ["cancelPayment", "expirePayment"]) {
