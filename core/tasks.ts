@@ -21,6 +21,7 @@ import {
 import { createProcessChargeAsync, PROCESS_CHARGE_ASYNC } from "./payments/process_charge_async.ts";
 import { createProcessRefundAsync, PROCESS_REFUND_ASYNC } from "./payments/process_refund_async.ts";
 import { createReconcile, RECONCILE } from "./reports/reconcile.ts";
+import { createTakeOverMissing, TAKE_OVER_MISSING } from "./reports/take_over.ts";
 import type { SecretBox } from "./secret_box.ts";
 import { createDeliveryTasks } from "./subscribers/deliver.ts";
 import type { Events } from "./subscribers/subscribe.ts";
@@ -53,6 +54,7 @@ export function createTasks(deps: TaskDeps): Tasks {
     [PROCESS_CHARGE_ASYNC]: pauseWhileGatewayDown(deps, createProcessChargeAsync(deps), ["write"]),
     [PROCESS_REFUND_ASYNC]: pauseWhileGatewayDown(deps, createProcessRefundAsync(deps), ["write"]),
     [RECONCILE]: createReconcile(deps),
+    [TAKE_OVER_MISSING]: pauseWhileGatewayDown(deps, createTakeOverMissing(deps)),
     [DELIVER_WEBHOOKS]: createDeliverWebhooks(deps),
     [EXPEDITE_WEBHOOKS]: createExpediteWebhooks(deps),
     ...createDeliveryTasks(deps),

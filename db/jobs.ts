@@ -348,6 +348,14 @@ export async function markSkipped(sql: Sql, { id }: Pick<GatewayJob, "id">): Pro
     where id = ${id}`;
 }
 
+/** Changes members of the payload of a running job, so that its next run continues there. */
+export async function storeJobProgress(sql: Sql, id: string, progress: object): Promise<void> {
+  await sql`
+    update gateway.jobs
+    set payload = (payload::jsonb || ${JSON.stringify(progress)}::text::jsonb)::json
+    where id = ${id} and status = 'running'`;
+}
+
 export type RankedJob = NewJob & { rank: JobRank };
 
 /**

@@ -344,6 +344,14 @@ export async function findDifference(
   return row ?? null;
 }
 
+export interface Resolution {
+  at: Date;
+  by: string;
+  /** The payment and the refund that the line is about, if they were taken over. */
+  payment_id?: string;
+  refund_id?: string | null;
+}
+
 /**
  * Marks a difference as resolved, or as open if `resolution` is null, and counts it. False: there
  * is no such difference, or it was marked so before. Of two requests at the same time, one changes
@@ -353,12 +361,14 @@ export async function markDifference(
   sql: Sql,
   id: string,
   line: number,
-  resolution: { at: Date; by: string } | null,
+  resolution: Resolution | null,
 ): Promise<boolean> {
   const rows = await sql`
     with changed as (
       update gateway.reconciliation_lines
-      set resolved_at = ${resolution?.at ?? null}, resolved_by = ${resolution?.by ?? null}
+      set resolved_at = ${resolution?.at ?? null}, resolved_by = ${resolution?.by ?? null},
+        payment_id = coalesce(${resolution?.payment_id ?? null}::uuid, payment_id),
+        refund_id = coalesce(${resolution?.refund_id ?? null}::uuid, refund_id)
       where reconciliation_id = ${id} and line = ${line} and result <> 'matched'
         and resolved_at ${resolution ? sql`is null` : sql`is not null`}
       returning line

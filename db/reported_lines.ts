@@ -25,9 +25,25 @@ export async function listOfOtherFiles(
     ) line`;
 }
 
+/** Lines of all files, except one line, that agree with a payment. */
+export async function listReported(
+  sql: Sql,
+  paymentId: string,
+  except: { reconciliation_id: string; line: number },
+  limit: number,
+): Promise<EarlierLine[]> {
+  return await sql<EarlierLine[]>`
+    select kind, transaction_id, status, amount, result, payment_id, refund_id
+    from gateway.reported_lines
+    where payment_id = ${paymentId}
+      and (reconciliation_id <> ${except.reconciliation_id} or line <> ${except.line})
+    order by payment_id, reconciliation_id, line limit ${limit}`;
+}
+
 /**
  * Keeps the lines that agree for the comparison with other files. A line with a difference can be
- * compared again by a later file.
+ * compared again by a later file. A difference that was taken over and then opened again is already
+ * kept.
  */
 export async function insertReported(
   sql: Sql,
@@ -40,7 +56,8 @@ export async function insertReported(
   await sql`
     insert into gateway.reported_lines
     select * from json_populate_recordset(
-      null::gateway.reported_lines, ${JSON.stringify(rows)}::text::json)`;
+      null::gateway.reported_lines, ${JSON.stringify(rows)}::text::json)
+    on conflict do nothing`;
 }
 
 /** Deletes some lines of a file. Returns whether there may be more. */

@@ -20,13 +20,14 @@ import {
 } from "../gateway/errors.ts";
 import { object as objectField } from "../gateway/json.ts";
 import { Transaction } from "../gateway/responses.ts";
-import { channelOf, isSnapApi } from "../gateway/snap_api.ts";
+import { type Channel, channelOf, isSnapApi } from "../gateway/snap_api.ts";
 import { checkInvoiceOfOrder, findInvoiceOf, linkToInvoice } from "../invoices/link.ts";
 import { PROCESS_NOTIFICATION } from "../jobs/task_names.ts";
 import { newJob } from "../outbox.ts";
 import { adoptTransaction, canAdopt, isComplete, type Link } from "../payments/adopt.ts";
 import { type AppliedReport, applyReport } from "../payments/apply_report.ts";
 import { checkAtGateway } from "../payments/check_at_gateway.ts";
+import type { Source } from "../payments/decide_change.ts";
 import { matchTransaction, mayStillMatch } from "../payments/match_transaction.ts";
 import type { PaymentDeps } from "../payments/payment_record.ts";
 import { checkNotifiedSubscription, checkSubscriptionsByName } from "../subscriptions/notified.ts";
@@ -76,10 +77,13 @@ export async function receiveNotification(
   return { notificationId: notification.id };
 }
 
-/** Finds the payment by the ids in the notification. */
+/** Finds the payment by the ids in a notification, or in the gateway's response. */
 export async function findNotifiedPayment(
   { database }: NotificationDeps,
-  { order_id, transaction_id, raw_payload }: GatewayNotification,
+  { order_id, transaction_id, raw_payload }: Pick<
+    GatewayNotification,
+    "order_id" | "transaction_id" | "raw_payload"
+  >,
 ): Promise<GatewayPayment | null> {
   const ref = metadataOf({ raw_payload })?.payment_ref;
   const payment_ref = typeof ref === "string" && isUuid(ref) ? ref : null;
@@ -164,45 +168,74 @@ export async function confirmNotification(
     return await recordResult(deps, applied!);
   }
   // An order can have several transactions, so the one in the notification is requested.
-  const found = await requestTransaction(deps, notification);
+  const channel = channelOf(Transaction.parse(notification.raw_payload));
+  const id = notification.transaction_id ?? notification.order_id;
+  const found = await requestTransaction(deps, id, channel);
   if (!found || !await hasSameIds(deps, notification, found)) {
     const error_message = found && "The gateway's record differs from the notification.";
     return await recordNotification(deps, { ...notification, status: "unmatched", error_message });
   }
-  const answer = { ...found, order_id: notification.order_id };
-  const report = { answer, source: SOURCE, notification } as const;
-  if (payment) {
-    // The notification's metadata proves nothing if only the notification says which order it is.
-    const notified = found.order_id === null ? null : metadataOf(notification);
-    const match = await matchTransaction(deps, payment, answer, notified);
-    if (match.kind === "ours") {
-      const applied = await applyReport(deps, payment, {
-        ...report,
-        askedAtVersion: payment.version,
-      });
-      return await recordResult(deps, applied);
-    }
-    if (mayStillMatch(payment, match)) throw unclearOwner(payment);
-  }
-  if (!isComplete(answer)) {
+  const { order_id } = notification;
+  const applied = await applyFound(deps, payment, found, {
+    order_id,
+    source: SOURCE,
+    notification,
+  });
+  if (!applied) {
     const error_message = "The gateway's record of the transaction is incomplete.";
     return await recordNotification(deps, { ...notification, status: "unmatched", error_message });
   }
+  return await recordResult(deps, applied);
+}
+
+interface FoundFor {
+  /** The order of the transaction, which the gateway's response may not name. */
+  order_id: string;
+  source: Source;
+  /** The notification about the transaction. */
+  notification?: GatewayNotification;
+}
+
+/**
+ * Applies the gateway's response about a transaction to its payment, or adopts the transaction.
+ * `payment`: the one of the order that has no transaction id yet. Null: the response is incomplete.
+ * Throws a `GatewayError` and writes nothing if the transaction may be that of a charge which
+ * is not answered yet.
+ */
+export async function applyFound(
+  deps: NotificationDeps,
+  payment: GatewayPayment | null,
+  found: Transaction,
+  { order_id, source, notification }: FoundFor,
+): Promise<AppliedReport | null> {
+  const answer = { ...found, order_id };
+  const report = { answer, source, ...notification && { notification } };
+  const notified = notification ? metadataOf(notification) : null;
+  if (payment) {
+    // The notification's metadata proves nothing if only the notification says which order it is.
+    const trusted = found.order_id === null ? null : notified;
+    const match = await matchTransaction(deps, payment, answer, trusted);
+    if (match.kind === "ours") {
+      return await applyReport(deps, payment, { ...report, askedAtVersion: payment.version });
+    }
+    if (mayStillMatch(payment, match)) throw unclearOwner(payment);
+  }
+  if (!isComplete(answer)) return null;
   if (!canAdopt(answer)) throw unrecognizedStatus(answer);
-  const adopted = await adoptTransaction(deps, report, await findLink(deps, notification, answer));
+  const adopted = await adoptTransaction(deps, report, await findLink(deps, notified, answer));
   await checkInvoiceOfOrder(deps, adopted.payment);
   await checkSubscriptionsByName(deps, adopted.payment);
-  return await recordResult(deps, adopted);
+  return adopted;
 }
 
 /** Null: the gateway has no such transaction. */
-async function requestTransaction(
+export async function requestTransaction(
   { gateway }: NotificationDeps,
-  { transaction_id, order_id, raw_payload }: GatewayNotification,
+  id: string,
+  channel: Channel,
 ): Promise<Transaction | null> {
-  const options = { isSnapApi: isSnapApi(channelOf(Transaction.parse(raw_payload))) };
   try {
-    return (await gateway.getStatus(transaction_id ?? order_id, options)).body;
+    return (await gateway.getStatus(id, { isSnapApi: isSnapApi(channel) })).body;
   } catch (error) {
     if (isTransactionNotFound(error)) return null;
     throw error;
@@ -210,12 +243,12 @@ async function requestTransaction(
 }
 
 /**
- * Compares both ids, because the signature does not cover the transaction id. If the response names
- * no order, no payment of another order may have the transaction.
+ * Compares both ids, because the signature of a notification does not cover the transaction id. If
+ * the response names no order, no payment of another order may have the transaction.
  */
-async function hasSameIds(
+export async function hasSameIds(
   { database }: NotificationDeps,
-  { order_id, transaction_id }: GatewayNotification,
+  { order_id, transaction_id }: Pick<GatewayNotification, "order_id" | "transaction_id">,
   found: Transaction,
 ): Promise<boolean> {
   const isSameTransaction =
@@ -253,12 +286,12 @@ function unrecognizedStatus({ order_id, transaction_status }: Transaction): Gate
 /** The subscription or invoice that the gateway says the transaction belongs to; null: neither. */
 async function findLink(
   deps: NotificationDeps,
-  notification: GatewayNotification,
+  notified: Transaction["metadata"],
   answer: Transaction,
 ): Promise<Link | null> {
   // Callers cannot set `subscription_ref`, so only the service can have set it.
   const confirmed = answer.metadata?.subscription_ref ?? null;
-  const ref = confirmed ?? metadataOf(notification)?.subscription_ref;
+  const ref = confirmed ?? notified?.subscription_ref;
   const subscription = typeof ref === "string" && isUuid(ref)
     ? await deps.database.query((sql) => findSubscription(sql, ref), "find subscription")
     : null;

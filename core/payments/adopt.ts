@@ -52,6 +52,14 @@ export async function adoptTransaction(
   return link ? { ...applied, payment: await linkPayment(deps, applied.payment, link) } : applied;
 }
 
+/** The payment that would be created for a transaction for which `canAdopt` is true. */
+export function previewAdopted(deps: PaymentDeps, answer: Transaction): GatewayPayment {
+  const now = new Date(deps.clock());
+  const payment = adoptedPayment(answer, now);
+  const report = { answer, source: "check_status", askedAtVersion: payment.version } as const;
+  return buildWrite(deps, paymentKind, payment, firstChange(payment, report, now)).record;
+}
+
 /** Null: the transaction already has a payment. */
 async function insertAdopted(
   deps: PaymentDeps,

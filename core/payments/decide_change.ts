@@ -44,6 +44,7 @@ export type Source =
   | "check_paid_payments"
   | "check_invoice_status"
   | "check_subscription_status"
+  | "take_over"
   | "notification";
 
 /** What the gateway says about a payment. */

@@ -4,7 +4,7 @@
  */
 
 import { createHash } from "node:crypto";
-import { codeOf, type Database, UNIQUE_VIOLATION } from "../../db/database.ts";
+import { codeOf, type Database, type Sql, UNIQUE_VIOLATION } from "../../db/database.ts";
 import { insertJobs } from "../../db/jobs.ts";
 import * as lines from "../../db/reconciliation_lines.ts";
 import * as db from "../../db/reconciliations.ts";
@@ -333,7 +333,6 @@ export async function listDifferences(
   return { differences: page.map(viewDifference), next };
 }
 
-/** `number`: the `id` of the difference, which is unique in its reconciliation. */
 export async function readDifference(
   deps: PaymentDeps,
   caller: Caller,
@@ -341,13 +340,20 @@ export async function readDifference(
   number: number,
 ): Promise<DifferenceView> {
   requireReadAll(caller);
+  return viewDifference(await findDifference(deps, id, number));
+}
+
+/** `number`: the `id` of the difference, which is unique in its reconciliation. */
+export async function findDifference(
+  deps: PaymentDeps,
+  id: string,
+  number: number,
+): Promise<lines.Difference> {
   const { status } = await findOrThrow(deps, id);
-  const found = status !== "succeeded" ? null : await deps.database.query(
-    (sql) => lines.findDifference(sql, id, number),
-    "find difference",
-  );
+  const read = (sql: Sql) => lines.findDifference(sql, id, number);
+  const found = status === "succeeded" && await deps.database.query(read, "find difference");
   if (!found) throw new ServiceError("not_found");
-  return viewDifference(found);
+  return found;
 }
 
 export interface MarkedDifference {

@@ -21,22 +21,21 @@ import { DifferenceSchema, OPEN_DIFFERENCE, RESOLVED_DIFFERENCE } from "./schema
 
 const path = "/reconciliations/{pk}/differences/{difference_id}/";
 
+export const differenceParams = z.object({
+  pk: pathId("The reconciliation's `id`."),
+  // Any text, because a malformed id is 404 and not 400.
+  difference_id: z.string().openapi({
+    type: "integer",
+    format: "int32",
+    description: "The difference's `id`.",
+    example: 3,
+  }),
+});
+
 const common = {
   method: "post" as const,
   tags: ["Reports"],
-  request: {
-    params: z.object({
-      pk: pathId("The reconciliation's `id`."),
-      // Any text, because a malformed id is 404 and not 400.
-      difference_id: z.string().openapi({
-        type: "integer",
-        format: "int32",
-        description: "The difference's `id`.",
-        example: 3,
-      }),
-    }),
-    headers: IdempotencyHeaders,
-  },
+  request: { params: differenceParams, headers: IdempotencyHeaders },
 };
 
 const errorResponses = problems(
@@ -89,7 +88,7 @@ export function addResolve(router: Router, deps: PaymentDeps): void {
   router.openapi(
     resolveRoute,
     keepReply(deps, async (c) => {
-      const [id, number] = idsOf(c.req.valid("param"));
+      const [id, number] = differenceIds(c.req.valid("param"));
       const { difference, isChanged } = await resolveDifference(deps, callerOf(c), id, number);
       c.env.isAuditExempt = !isChanged;
       return c.json(difference, 200);
@@ -98,7 +97,7 @@ export function addResolve(router: Router, deps: PaymentDeps): void {
   router.openapi(
     reopenRoute,
     keepReply(deps, async (c) => {
-      const [id, number] = idsOf(c.req.valid("param"));
+      const [id, number] = differenceIds(c.req.valid("param"));
       const { difference, isChanged } = await reopenDifference(deps, callerOf(c), id, number);
       c.env.isAuditExempt = !isChanged;
       return c.json(difference, 200);
@@ -106,7 +105,9 @@ export function addResolve(router: Router, deps: PaymentDeps): void {
   );
 }
 
-function idsOf({ pk, difference_id }: { pk: string; difference_id: string }): [string, number] {
+export function differenceIds(
+  { pk, difference_id }: { pk: string; difference_id: string },
+): [string, number] {
   return [parsePathId(pk), parseDifferenceId(difference_id)];
 }
 

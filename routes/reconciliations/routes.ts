@@ -29,6 +29,7 @@ import {
   ReconciliationSchema,
   ReconciliationSummarySchema,
 } from "./schemas.ts";
+import { addTakeOver } from "./take_over.ts";
 
 const path = "/reconciliations/";
 
@@ -237,6 +238,7 @@ export function createReconciliationRoutes(deps: PaymentDeps): Router {
     );
   });
   addResolve(router, deps);
+  addTakeOver(router, deps);
   return router;
 }
 

@@ -9,8 +9,10 @@ import {
   type ReconciliationSummaryView,
   type ReconciliationView,
 } from "../../core/reports/reconciliations.ts";
+import { TAKE_OVER_MISSING } from "../../core/reports/take_over.ts";
 import { LINE_KINDS, REPORT_COLUMNS } from "../../core/reports/report_file.ts";
 import { type Examples, id, money, nullableText, timestamp } from "../../core/response_fields.ts";
+import { QUEUED_JOBS } from "../schemas/job_examples.ts";
 
 const count = (description: string) =>
   z.int().openapi({ format: "int64", description, example: 3 });
@@ -180,7 +182,9 @@ export const DifferenceSchema = z.object({
     example: "2026-03-05",
   }),
   payment_id: z.uuid().nullable().openapi({
-    description: "The payment here.",
+    description:
+      "The payment here. For `missing_here`: the one that was taken over, or the one whose " +
+      "refund is missing.",
     example: "0197a3c2-5f4e-7d61-9f0b-2c64d1b0a7e5",
   }),
   refund_id: z.uuid().nullable().openapi({ description: "The refund here.", example: null }),
@@ -227,3 +231,22 @@ export const RESOLVED_DIFFERENCE = {
     value: { ...DIFFERENCE, resolved_at: "2026-03-06T03:40:12.000Z", resolved_by: "carol" },
   },
 } satisfies Examples<DifferenceView>;
+
+export const TAKEN_OVER_DIFFERENCE = {
+  taken_over: {
+    summary: "Taken over",
+    value: {
+      ...RESOLVED_DIFFERENCE.resolved.value,
+      result: "missing_here",
+      known_amount: null,
+      known_status: null,
+    },
+  },
+} satisfies Examples<DifferenceView>;
+
+export const QUEUED_TAKE_OVER = {
+  queued_take_over: {
+    summary: "Queued",
+    value: { ...QUEUED_JOBS.queued_charge.value, task: TAKE_OVER_MISSING },
+  },
+};

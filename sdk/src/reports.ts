@@ -12,6 +12,8 @@ import {
   listReconciliations,
   reopenReconciliationDifference,
   resolveReconciliationDifference,
+  takeOverReconciliation,
+  takeOverReconciliationDifference,
 } from "#api/sdk";
 import type {
   CreateReconciliationData,
@@ -19,6 +21,7 @@ import type {
   ExportPaymentsData,
   ExportRefundsData,
   GetPaymentStatsData,
+  Job,
   ListReconciliationDifferencesData,
   ListReconciliationsData,
   PaymentStats,
@@ -189,6 +192,37 @@ export class Reports {
       reopenReconciliationDifference({
         client: this.#client,
         path,
+        ...withIdempotencyKey(options),
+      }),
+    );
+  }
+
+  /**
+   * Asks the gateway for the transaction of a difference that is `missing_here`, stores it as a
+   * payment (`payment_id`), and resolves the difference. Does nothing if it was taken over. Staff
+   * only.
+   */
+  takeOverDifference(
+    id: string,
+    differenceId: number,
+    options?: KeyedOptions,
+  ): Promise<ReconciliationDifference> {
+    const path = { pk: id, difference_id: differenceId };
+    return dataOf(
+      takeOverReconciliationDifference({
+        client: this.#client,
+        path,
+        ...withIdempotencyKey(options),
+      }),
+    );
+  }
+
+  /** Queues a job that takes over all open differences that are `missing_here`. Staff only. */
+  takeOverAll(id: string, options?: KeyedOptions): Promise<Job> {
+    return dataOf(
+      takeOverReconciliation({
+        client: this.#client,
+        path: { pk: id },
         ...withIdempotencyKey(options),
       }),
     );

@@ -18,7 +18,7 @@ const OPEN_ROUTES = ["GET /health/live/", "GET /health/ready/", "POST /notificat
 /** An operation id is a verb and a noun. */
 const OPERATION_ID = new RegExp(
   "^(get|list|create|update|change|delete|check|cancel|expire|refund|capture|approve|deny|void|receive|replay|" +
-    "stream|export|test|rotate|resend|retry|resolve|reopen|mark)[A-Z]\\w+$",
+    "stream|export|test|rotate|resend|retry|resolve|reopen|take|mark)[A-Z]\\w+$",
 );
 
 interface Operation {

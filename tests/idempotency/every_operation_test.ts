@@ -4,7 +4,7 @@ import { insertJobs } from "../../db/jobs.ts";
 import { runSql } from "../support/database/database.ts";
 import { isSignedWith, openWebhooks, type TestWebhooks } from "../support/events/webhooks.ts";
 import { buildNotification, notifyAndRead } from "../support/gateway/notifications.ts";
-import { CHALLENGED_CARD, type Json, savedCard } from "../support/gateway/sandbox.ts";
+import { AMOUNT, CHALLENGED_CARD, type Json, savedCard } from "../support/gateway/sandbox.ts";
 import { isReplayed, newKey } from "../support/idempotency.ts";
 import { newJob } from "../support/jobs/jobs.ts";
 import { chargeRequest } from "../support/payments/payments.ts";
@@ -76,6 +76,14 @@ const REQUESTS: Record<string, (setup: TestWebhooks) => Request | Promise<Reques
     path: `${await difference(setup)}resolve/`,
   }),
   reopenReconciliationDifference: async (setup) => ({ path: `${await difference(setup)}reopen/` }),
+  takeOverReconciliationDifference: async (setup) => {
+    const order_id = randomUUID();
+    await setup.sandbox.paid("gopay", { transaction_details: { order_id } });
+    return { path: `${await difference(setup, order_id)}take-over/` };
+  },
+  takeOverReconciliation: async (setup) => ({
+    path: (await difference(setup)).replace(/differences.*$/, "take-over/"),
+  }),
   createWebhookEndpoint: ({ receiver }) => ({
     path: "/webhook-endpoints/",
     body: { url: receiver.url },
@@ -147,11 +155,8 @@ async function refundAtBank({ paid, post, sandbox }: TestWebhooks): Promise<stri
   return (await (await post(`/payments/${id}/refund/`, {})).json()).refund.id;
 }
 
-async function difference(setup: TestWebhooks): Promise<string> {
-  const { id, differences } = await reconcile(
-    setup,
-    `order_id,amount\n${randomUUID()},1000\n`,
-  );
+async function difference(setup: TestWebhooks, orderId = randomUUID()): Promise<string> {
+  const { id, differences } = await reconcile(setup, `order_id,amount\n${orderId},${AMOUNT}\n`);
   return `/reconciliations/${id}/differences/${differences[0].id}/`;
 }
 

@@ -30,10 +30,15 @@ const REFUSED: Record<string, number> = {
   "Resend a delivery": 404,
 };
 
-/** The status of these requests if the report is not compared yet, which takes a moment. */
-const REFUSED_AT_FIRST: Record<string, number> = {
-  "Mark a difference as resolved": 404,
-  "Mark a difference as open again": 404,
+/**
+ * The statuses of these requests if the report is not compared yet, which takes a moment. The
+ * gateway does not have the transaction of the example (400).
+ */
+const REFUSED_AT_FIRST: Record<string, number[]> = {
+  "Mark a difference as resolved": [404],
+  "Mark a difference as open again": [404],
+  "Take over a transaction that is missing here": [404, 400],
+  "Take over all transactions that are missing here": [400],
 };
 
 interface Item {
@@ -119,7 +124,7 @@ Deno.test("Postman collection: every request of a run of the whole collection ha
   });
   const failed = run.executions.filter(({ assertions }) => assertions?.some(({ error }) => error));
   const refused = failed.map(({ item, response }) => [item.name, response?.code] as const)
-    .filter(([name, code]) => REFUSED_AT_FIRST[name] !== code);
+    .filter(([name, code]) => !REFUSED_AT_FIRST[name]?.includes(code ?? 0));
   assert.deepEqual(Object.fromEntries(refused), REFUSED);
   assert.ok(run.executions.length > 80);
 });

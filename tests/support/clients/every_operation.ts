@@ -2,7 +2,7 @@
 
 import { randomUUID } from "node:crypto";
 import { sign } from "../gateway/notifications.ts";
-import type { Json } from "../gateway/sandbox.ts";
+import { call as callSandbox, type Json } from "../gateway/sandbox.ts";
 import { until } from "../until.ts";
 import type { CallOperation } from "./language_client.ts";
 
@@ -29,7 +29,7 @@ export async function callEveryOperation(
   await sendInvoice(call);
   await subscribe(call, sandbox);
   await receiveNotifications(call);
-  await reconcile(call);
+  await reconcile(call, { sandbox, receiver });
   await receiveEvents(call, endpoint);
   await readReports(call);
   await changeKeys(call);
@@ -154,8 +154,18 @@ async function receiveNotifications(call: CallOperation): Promise<void> {
   await call("replayNotification", { pk: notification.id });
 }
 
-async function reconcile(call: CallOperation): Promise<void> {
-  const line = `${randomUUID()},${randomUUID()},150000.00,2026-03-05 10:12:09`;
+async function reconcile(
+  call: CallOperation,
+  { sandbox, receiver }: Surroundings,
+): Promise<void> {
+  // The service gets no notification about this transaction, so that it is missing there.
+  const transaction_details = { order_id: randomUUID(), gross_amount: 150_000 };
+  const charge = { payment_type: "gopay", transaction_details };
+  const elsewhere = { "X-Override-Notification": receiver };
+  const { body } = await callSandbox(sandbox, "POST", "/v2/charge", charge, elsewhere);
+  const { order_id, transaction_id } = body;
+  await post(`${sandbox}/_sandbox/transactions/${transaction_id}/pay`);
+  const line = `${order_id},${transaction_id},150000.00,2026-03-05 10:12:09`;
   const { id: pk } = await call("createReconciliation", {
     body: `order_id,transaction_id,gross_amount,settlement_time\r\n${line}\r\n`,
   });
@@ -166,6 +176,8 @@ async function reconcile(call: CallOperation): Promise<void> {
   const [{ id }] = await call("listReconciliationDifferences", { pk, resolved: "false" });
   await call("resolveReconciliationDifference", { pk, difference_id: id });
   await call("reopenReconciliationDifference", { pk, difference_id: id });
+  await call("takeOverReconciliationDifference", { pk, difference_id: id });
+  await call("takeOverReconciliation", { pk });
 }
 
 async function receiveEvents(call: CallOperation, pk: string): Promise<void> {
