@@ -12,6 +12,7 @@ import { addKeys } from "./access/keys.tsx";
 import { addSessions } from "./access/sessions.tsx";
 import { addSignIn } from "./access/sign_in.tsx";
 import { addDifferences } from "./reports/differences.tsx";
+import { addTakeOver } from "./reports/take_over.tsx";
 import { addInvoiceForm } from "./invoices/form.tsx";
 import { addInvoice } from "./invoices/invoice.tsx";
 import { addInvoices } from "./invoices/list.tsx";
@@ -59,6 +60,7 @@ export function createConsole(deps: ConsoleDeps): Hono<AppEnv> {
   addReconciliations(base);
   addReconciliation(base);
   addDifferences(base);
+  addTakeOver(base);
   addEvents(base);
   addNotifications(base);
   addWebhookForms(base);

@@ -108,10 +108,11 @@ export function markMessage(
   difference: DifferenceView,
   done: string | undefined,
 ): string | null {
-  const { resolved, reopened, alreadyDone, alreadyOpen } = words.reconciliationPage;
+  const { resolved, reopened, takenOver, alreadyDone, alreadyOpen } = words.reconciliationPage;
   const name = nameOfOrder(difference);
   if (done === "resolved") return resolved(name);
   if (done === "reopened") return reopened(name);
+  if (done === "taken_over") return takenOver(name);
   if (done !== "unchanged") return null;
   const { resolved_at, resolved_by } = difference;
   return resolved_at === null
@@ -240,6 +241,11 @@ export const Differences: FC<DifferencesProps> = (props) => {
                     {texts.check}
                   </button>
                 )}
+                {session.caller.isStaff && isOpenMissing(each) && (
+                  <a class="button" href={`${path}take-over/?difference=${each.id}`}>
+                    {texts.takeOver}
+                  </a>
+                )}
                 {session.caller.isStaff && (
                   <button
                     type="submit"
@@ -267,13 +273,27 @@ export const Differences: FC<DifferencesProps> = (props) => {
   );
 };
 
+function isOpenMissing({ result, resolved_at }: DifferenceView): boolean {
+  return result === "missing_here" && resolved_at === null;
+}
+
+/** Takes over all open differences that are missing here, also those of other pages. */
+export const TakeOverAll: FC<DifferencesProps> = ({ view, reconciliation, differences }) => {
+  if (!view.session.caller.isStaff || !differences.some(isOpenMissing)) return null;
+  return (
+    <a class="button" href={`${view.root}${PATH}${reconciliation.id}/take-over/`}>
+      {view.words.reconciliationPage.takeOverAll}
+    </a>
+  );
+};
+
 const Order: FC<{ root: string; difference: DifferenceView }> = ({ root, difference }) => {
   const { payment_id } = difference;
   const text = nameOfOrder(difference);
   return payment_id === null ? <>{text}</> : <a href={`${root}/payments/${payment_id}/`}>{text}</a>;
 };
 
-function nameOfOrder({ order_id, transaction_id }: DifferenceView): string {
+export function nameOfOrder({ order_id, transaction_id }: DifferenceView): string {
   return shorten(order_id ?? transaction_id!, MAX_TEXT);
 }
 

@@ -37,6 +37,7 @@ import {
   listFilterOf,
   markMessage,
   States,
+  TakeOverAll,
 } from "./differences.tsx";
 
 const PATH = "/reconciliations/";
@@ -111,6 +112,7 @@ async function messageOf(
   const words = view.words.reconciliationPage;
   const { done, payment: paymentId, difference } = c.req.query();
   if (done === "known") return words.known;
+  if (done === "taking_over") return words.takingOver;
   if (difference !== undefined) {
     const number = parseDifferenceId(difference);
     return markMessage(view, await readDifference(deps, view.session.caller, id, number), done);
@@ -235,6 +237,7 @@ const ResultPage: FC<ResultProps> = (props) => {
       )}
       <div class="heading">
         <h2>{filter.result ? words.results[filter.result] : words.differences}</h2>
+        <TakeOverAll {...props} />
         <DifferenceExport view={view} reconciliation={reconciliation} filter={filter} />
       </div>
       {filter.result && <p class="help">{words.meanings[filter.result]}</p>}

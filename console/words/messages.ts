@@ -129,6 +129,26 @@ export const MESSAGES_IN_INDONESIAN: Readonly<Record<string, string>> = {
   "The same file was uploaded at the same time. Send it again to get its result.":
     "Berkas yang sama sedang diunggah. Unggah lagi untuk melihat hasilnya.",
 
+  // Taking over differences.
+  "The gateway has no transaction {}, which line {} of the file names. Check that the file is a report of this gateway account.":
+    "Gateway tidak memiliki transaksi {} yang disebut baris {} berkas ini. Pastikan berkas ini laporan dari akun gateway yang sama.",
+  "The gateway's transaction {} has other ids than line {} of the file: order {}, transaction {}. Look it up at the gateway.":
+    "ID transaksi {} di gateway berbeda dari baris {} berkas: pesanan {}, transaksi {}. Periksa di gateway.",
+  "The gateway's record of transaction {} is incomplete, or has a status that the service does not know ({}). Look it up at the gateway.":
+    "Catatan transaksi {} di gateway tidak lengkap, atau statusnya tidak dikenal layanan ({}). Periksa di gateway.",
+  "Another line has the same {} of payment {}. Ask the gateway whether it is paid out twice.":
+    "Baris lain memuat {} yang sama untuk pembayaran {}. Tanyakan kepada gateway apakah dibayarkan dua kali.",
+  "The gateway's record differs from line {} of the file: the line is a {} of {}, and the gateway reports {} with the status {}. Look it up at the gateway, and mark the difference as resolved when it is explained.":
+    "Catatan gateway berbeda dari baris {} berkas: baris itu {} sebesar {}, sedangkan gateway melaporkan {} dengan status {}. Periksa di gateway, lalu tandai selisih ini selesai setelah jelas.",
+  "It is not clear whether the transaction of order {} belongs to payment {}, whose charge the gateway has not answered. Retry when that charge has a result.":
+    "Belum jelas apakah transaksi pesanan {} milik pembayaran {}, yang belum dijawab gateway. Coba lagi setelah pembayaran itu ada hasilnya.",
+  "Only a difference with the result missing_here can be taken over; this one is {}. Check its payment at the gateway instead.":
+    "Hanya selisih dengan hasil missing_here yang dapat diambil alih; yang ini {}. Periksa pembayarannya di gateway.",
+  "The difference is marked as resolved. Open it again before you take it over.":
+    "Selisih ini sudah ditandai selesai. Buka lagi sebelum diambil alih.",
+  "The file is not compared yet. Retry when its status is succeeded.":
+    "Berkas ini belum selesai dibandingkan. Coba lagi setelah selesai.",
+
   // States of payments, invoices and subscriptions.
   "A payment with status {} cannot be cancelled. Refund it instead.":
     "Pembayaran berstatus {} tidak dapat dibatalkan. Kembalikan dananya.",

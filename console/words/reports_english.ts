@@ -93,7 +93,7 @@ export const REPORTS_IN_ENGLISH: Pick<Words, "reportsPage" | "reconciliationPage
         "It has another state here: for example, the payment is not paid, or the refund is pending.",
       listed_twice: "An earlier line of the report is about the same settlement, refund, " +
         "chargeback or status. Ask the gateway whether it is paid out, or taken back, twice.",
-      missing_here: "There is no such payment or refund here.",
+      missing_here: "There is no such payment or refund here. If the gateway has it, take it over.",
       missing_there: "The payment was settled on the days of the report, but is not in it.",
     },
     queuedChecks: "Payments with differences that are checked at the gateway, one per second",
@@ -107,6 +107,26 @@ export const REPORTS_IN_ENGLISH: Pick<Words, "reportsPage" | "reconciliationPage
     allDone: "All done",
     markDone: "Mark as done",
     reopen: "Open again",
+    takeOver: "Take over",
+    takeOverAll: "Take over all that are missing here",
+    takeOverEffects: [
+      "The service asks the gateway for the transaction and stores it as a payment, with the state " +
+      "that the gateway reports. Its events are sent to webhooks.",
+      "If the gateway does not have the transaction, or its record differs from the report, nothing " +
+      "is stored.",
+      "The difference is marked as done, with your name.",
+    ],
+    takeOverAllEffects: [
+      "A job asks the gateway for each transaction that is missing here, one after the other, and " +
+      "stores it as a payment, with the state that the gateway reports. Their events are sent to " +
+      "webhooks.",
+      "Differences that cannot be taken over stay open. The job says why.",
+      "The other ones are marked as done, with your name.",
+    ],
+    takenOver: (order) => `${order} is taken over and marked as done.`,
+    takingOver:
+      "A job takes over the transactions. Reload this page to see what is left; the page " +
+      "Jobs shows the result.",
     doneBy: "Done by",
     resolved: (order) => `${order} is marked as done.`,
     reopened: (order) => `${order} is open again.`,

@@ -93,7 +93,9 @@ export const REPORTS_IN_INDONESIAN: Pick<Words, "reportsPage" | "reconciliationP
         "Statusnya lain di sini: misalnya, pembayaran belum lunas, atau pengembalian dana tertunda.",
       listed_twice: "Baris sebelumnya di laporan sudah memuat settlement, pengembalian dana, " +
         "chargeback, atau status yang sama. Tanyakan kepada gateway apakah dibayarkan atau ditarik dua kali.",
-      missing_here: "Pembayaran atau pengembalian dana ini tidak ada di sini.",
+      missing_here:
+        "Pembayaran atau pengembalian dana ini tidak ada di sini. Jika ada di gateway, " +
+        "ambil alih.",
       missing_there:
         "Settlement pembayaran ini terjadi pada periode laporan, tetapi tidak ada di laporan.",
     },
@@ -108,6 +110,25 @@ export const REPORTS_IN_INDONESIAN: Pick<Words, "reportsPage" | "reconciliationP
     allDone: "Semua selesai",
     markDone: "Tandai selesai",
     reopen: "Buka lagi",
+    takeOver: "Ambil alih",
+    takeOverAll: "Ambil alih semua yang tidak ada di sini",
+    takeOverEffects: [
+      "Layanan menanyakan transaksi ini kepada gateway dan menyimpannya sebagai pembayaran, dengan " +
+      "status dari gateway. Peristiwanya dikirim ke webhook.",
+      "Jika gateway tidak memiliki transaksi ini, atau catatannya berbeda dari laporan, tidak ada " +
+      "yang disimpan.",
+      "Selisih ini ditandai selesai, dengan nama Anda.",
+    ],
+    takeOverAllEffects: [
+      "Sebuah pekerjaan menanyakan setiap transaksi yang tidak ada di sini kepada gateway, satu per " +
+      "satu, dan menyimpannya sebagai pembayaran, dengan status dari gateway. Peristiwanya dikirim " +
+      "ke webhook.",
+      "Selisih yang tidak dapat diambil alih tetap terbuka. Pekerjaan itu menyebutkan alasannya.",
+      "Selisih lainnya ditandai selesai, dengan nama Anda.",
+    ],
+    takenOver: (order) => `${order} diambil alih dan ditandai selesai.`,
+    takingOver: "Sebuah pekerjaan mengambil alih transaksi. Muat ulang halaman ini untuk melihat " +
+      "sisanya; halaman Pekerjaan menunjukkan hasilnya.",
     doneBy: "Diselesaikan oleh",
     resolved: (order) => `${order} ditandai selesai.`,
     reopened: (order) => `${order} dibuka lagi.`,

@@ -240,6 +240,12 @@ export interface Words extends OperationsWords {
     allDone: string;
     markDone: string;
     reopen: string;
+    takeOver: string;
+    takeOverAll: string;
+    takeOverEffects: string[];
+    takeOverAllEffects: string[];
+    takenOver(order: string): string;
+    takingOver: string;
     /** Followed by a user and a time. */
     doneBy: string;
     resolved(order: string): string;

@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
 import { type Browsing, formsOf, openTab, signInTo } from "../support/console/browsing.ts";
 import { compareReport } from "../support/console/reconciliations.ts";
 import { createDatabase, runSql } from "../support/database/database.ts";
+import { runDueJobs } from "../support/jobs/due_jobs.ts";
 import { openPayments } from "../support/payments/payments.ts";
 
 const EVIL = `<img src=x onerror=alert(1)>`;
@@ -143,6 +145,77 @@ Deno.test("console differences: viewers see who is done with them and mark none;
     assert.equal(sent.status, 404);
   }
   assert.match((await staff.open(path)).html, /Open \(2\)/);
+});
+
+Deno.test("console differences: staff take over one that is missing here, or all, after a confirmation", async () => {
+  await using payments = await openPayments({ databaseUrl: await createDatabase() });
+  const { app, sandbox } = payments;
+  const key = await app.createKey({ userId: "fina", isStaff: true });
+  const [first, second] = await Promise.all(
+    ["gopay", "gopay"].map(() =>
+      sandbox.paid("gopay", { transaction_details: { order_id: randomUUID() } })
+    ),
+  );
+  const orders = [first, second].map(({ order_id }) => `${order_id},44000\n`);
+  const uploaded = await app.as(key, "/reconciliations/", {
+    method: "POST",
+    body: `order_id,amount\nA-1,1000\n${orders.join("")}`,
+    headers: { "Content-Type": "text/csv" },
+  });
+  const { id } = await uploaded.json();
+  await compareReport(app, id);
+  const staff = await signInTo(app, key);
+  const path = `/console/reconciliations/${id}/`;
+  const { html } = await staff.open(path);
+  assert.match(html, new RegExp(`href="${path}take-over/"`));
+  assert.match(html, new RegExp(`href="${path}take-over/\\?difference=3"`));
+
+  const confirm = await staff.open(`${path}take-over/?difference=3`);
+  assert.match(confirm.html, new RegExp(first.order_id));
+  assert.match(confirm.html, /asks the gateway for the transaction/);
+  const taken = await staff.submit(/take-over/, {});
+  assert.match(taken.html, new RegExp(`${first.order_id} is taken over and marked as done`));
+  assert.match(taken.html, /Open \(2\)/);
+  const done = await staff.open(`${path}?state=done`);
+  assert.match(done.html, /Done by fina/);
+  assert.match(done.html, new RegExp(`/console/payments/[0-9a-f-]{36}/">${first.order_id}<`));
+  assert.doesNotMatch(done.html, /take-over/, "none that is done");
+
+  await staff.open(`${path}take-over/?difference=2`);
+  const refused = await staff.submit(/take-over/, {});
+  assert.equal(refused.status, 400);
+  assert.match(refused.html, /role="alert"[^>]*>[^<]*The gateway has no transaction A-1/);
+  const indonesian = await staff.post(
+    `${path}take-over/`,
+    formsOf(refused.html).find(({ action }) => action.endsWith("/take-over/"))!.fields,
+    { "accept-language": "id" },
+  );
+  assert.match(indonesian.html, /Gateway tidak memiliki transaksi A-1/);
+
+  await staff.open(`${path}take-over/`);
+  const queued = await staff.submit(/take-over/, {});
+  assert.match(queued.html, /A job takes over the transactions/);
+  await runDueJobs(app);
+  const { html: left } = await staff.open(path);
+  assert.match(left, /Open \(1\).*Done \(2\)/s);
+  assert.match(left, /A-1/);
+  await app.audit.flush();
+  const audit = await runSql(
+    payments.databaseUrl,
+    `select user_id from gateway.audit
+    where action = 'POST /console/reconciliations/{id}/take-over/' and status = 303 order by id`,
+  );
+  assert.deepEqual(audit.map(({ user_id }) => user_id), ["fina", "fina"]);
+
+  const viewer = await signInTo(app, await app.createKey({ userId: "vera", isViewer: true }));
+  assert.doesNotMatch((await viewer.open(path)).html, /take-over/);
+  assert.equal((await viewer.open(`${path}take-over/`)).status, 403);
+  const { token } = formsOf((await viewer.open(path)).html)[0]!.fields;
+  const forged = await viewer.post(`${path}take-over/`, { token: token!, difference: "2" });
+  assert.equal(forged.status, 403);
+  for (const wrong of ["99", "x"]) {
+    assert.equal((await staff.open(`${path}take-over/?difference=${wrong}`)).status, 404);
+  }
 });
 
 const DIFFERENCE_HEADER = "line,result,kind,order_id,transaction_id,amount,status,date," +
