@@ -99,6 +99,7 @@ const PACKAGES: Record<string, string> = {
   openssl: "openssl",
   pg_dump: "postgresql",
   "/usr/sbin/pgbouncer": "pgbouncer",
+  "PostgreSQL 15": "postgresql-15",
   php: "php-cli php-curl php-guzzlehttp-guzzle",
   promtool: "prometheus",
   python3: "python3 python3-urllib3 python3-dateutil python3-six python3-certifi",
@@ -145,7 +146,7 @@ export function createProgress(options: ProgressOptions): Progress {
           print(`FAILED after ${seconds.toFixed(1)} s. Repeat it with: ${command}\n`);
         }
       }
-      for (const [, program, what] of output.matchAll(/^\*\*\* NO (\S+): (.*?) SKIPPED/gm)) {
+      for (const [, program, what] of output.matchAll(/^\*\*\* NO (.+?): (.*?) SKIPPED/gm)) {
         skipped.set(`${program}: ${what} skipped`, program!);
       }
       showLine();

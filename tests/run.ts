@@ -31,6 +31,7 @@ import {
 import { createDatabase, runSql, TEMPLATE } from "./support/database/database.ts";
 import { findOldestPrograms, startDebianPostgres } from "./support/database/debian_postgres.ts";
 import { hasPgBouncer, startPgBouncer } from "./support/database/pgbouncer.ts";
+import { missingPrograms } from "./support/programs.ts";
 import { PROJECT } from "./support/project.ts";
 import { runTask } from "./support/service.ts";
 import { TOOLS } from "./support/tools.ts";
@@ -256,6 +257,8 @@ async function runGroups(groups: Group[], options: RunOptions = {}): Promise<boo
     }
   }
   await Promise.all(Array.from({ length: PROCESSES }, work));
+  // What this process itself could not start, such as PgBouncer.
+  progress.add([], missingPrograms.join(""));
   return !options.signal?.aborted && progress.end();
 }
 

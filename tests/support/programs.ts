@@ -14,8 +14,13 @@ export async function hasProgram(
   return isInstalled;
 }
 
+/** The messages of this process about missing programs. */
+export const missingPrograms: string[] = [];
+
 export function printMissing(program: string, skipped: string): void {
-  console.error(`\n*** NO ${program}: ${skipped} SKIPPED ***\n`);
+  const message = `\n*** NO ${program}: ${skipped} SKIPPED ***\n`;
+  missingPrograms.push(message);
+  console.error(message);
 }
 
 async function runs(program: string, args: string[]): Promise<boolean> {
