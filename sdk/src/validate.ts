@@ -14,7 +14,9 @@ export function requireKey(apiKey: string): string {
 export function requireIds(request: unknown): Promise<void> {
   const { path = {} } = request as { path?: Record<string, unknown> };
   for (const [name, id] of Object.entries(path)) {
-    if (typeof id !== "string" || /^\.*$/.test(id)) {
+    // Differences of a reconciliation have numbers as ids.
+    const isId = typeof id === "string" ? !/^\.*$/.test(id) : Number.isSafeInteger(id);
+    if (!isId) {
       throw new TypeError(`${name} must be an id, not ${JSON.stringify(id)}`);
     }
   }

@@ -4,13 +4,10 @@ import { findBrowser } from "../support/browser.ts";
 import { callService } from "../support/client.ts";
 import { openWebhookReceiver } from "../support/events/webhook_receiver.ts";
 import { PROJECT } from "../support/project.ts";
-import { createConsumer, joinCodeBlocks } from "../support/sdk.ts";
+import { createConsumer, joinCodeBlocks, NOT_IN_SDK } from "../support/sdk.ts";
 import { runInBrowser } from "../support/sdk_browser.ts";
 import { preparedFolder, type Service, startService } from "../support/service.ts";
 import { until } from "../support/until.ts";
-
-/** Operations for the gateway, load balancers and monitoring, which client programs do not need. */
-const NOT_IN_SDK = ["getLiveness", "getMetrics", "getReadiness", "receiveNotification"];
 
 /** Declares `process.env`, so that programs compile without Node's types. */
 const NODE_TYPES = "declare const process: { env: Record<string, string | undefined> };";
@@ -165,6 +162,21 @@ Deno.test("SDK: has every operation that clients need, with an idempotency key w
       acceptsKey,
       `${operationId}: must accept an Idempotency-Key if and only if the document does`,
     );
+  }
+});
+
+Deno.test("SDK: the README names every call, and every operation that has none", async () => {
+  const readme = await Deno.readTextFile(join(PROJECT, "sdk/README.md"));
+  const program = await Deno.readTextFile(join(PROJECT, "sdk/consumer/every_operation.ts"));
+  const calls = [...program.matchAll(/\bgateway\.(\w+)\.(\w+)\(/g)];
+  assert.ok(calls.length > 50);
+  const rows = readme.split("\n").filter((line) => line.startsWith("|"));
+  for (const [, resource, name] of calls) {
+    const row = rows.find((each) => each.startsWith(`| \`${resource}\` `));
+    assert.ok(row?.includes(`\`${name}\``), `${resource}.${name} is missing in the table`);
+  }
+  for (const operationId of NOT_IN_SDK) {
+    assert.ok(readme.includes(`\`${operationId}\``), `${operationId} must be explained`);
   }
 });
 

@@ -6,6 +6,9 @@ import { PROJECT } from "./project.ts";
 import { DOWNLOAD_ENV, environment, runTask } from "./service.ts";
 import { TYPESCRIPT } from "./tools.ts";
 
+/** Operations for the gateway, load balancers and monitoring, which client programs do not need. */
+export const NOT_IN_SDK = ["getLiveness", "getReadiness", "receiveNotification", "getMetrics"];
+
 export interface Consumer extends AsyncDisposable {
   path: string;
   /** The names of the files in the npm archive. */
