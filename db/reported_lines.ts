@@ -8,7 +8,9 @@ import type { ComparedLine, EarlierLine } from "./reconciliation_lines.ts";
 
 /**
  * Lines of other files that agree with these payments. Lines that only state a status are not among
- * them: a report of each day may repeat them.
+ * them: a report of each day may repeat them. `between` keeps the payment in the order, so that
+ * only the primary key fits. With `=`, a plan that was made while the table was empty may use the
+ * index of files, and reads all lines for each payment.
  */
 export async function listOfOtherFiles(
   sql: Sql,
@@ -20,7 +22,7 @@ export async function listOfOtherFiles(
     select line.* from unnest(${[...paymentIds]}::uuid[]) wanted (id) cross join lateral (
       select kind, transaction_id, status, amount, result, payment_id, refund_id
       from gateway.reported_lines
-      where payment_id = wanted.id and reconciliation_id <> ${id}
+      where payment_id between wanted.id and wanted.id and reconciliation_id <> ${id}
       order by payment_id, reconciliation_id, line limit ${limit}
     ) line`;
 }
@@ -35,7 +37,7 @@ export async function listReported(
   return await sql<EarlierLine[]>`
     select kind, transaction_id, status, amount, result, payment_id, refund_id
     from gateway.reported_lines
-    where payment_id = ${paymentId}
+    where payment_id between ${paymentId} and ${paymentId}
       and (reconciliation_id <> ${except.reconciliation_id} or line <> ${except.line})
     order by payment_id, reconciliation_id, line limit ${limit}`;
 }

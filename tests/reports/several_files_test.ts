@@ -1,4 +1,9 @@
 import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import { MAX_LINES_OF_PAYMENT } from "../../core/reports/compare_line.ts";
+import { listOfOtherFiles } from "../../db/reported_lines.ts";
+import { openForCounting, rowsReadBy } from "../support/database/rows_read.ts";
+import { createDatabase } from "../support/database/database.ts";
 import { deleteReconciliation } from "../../core/reports/reconciliations.ts";
 import { differencesOf, openReports, reconcile } from "../support/reports/reconciliations.ts";
 
@@ -65,4 +70,28 @@ Deno.test("reconciliation: a file that was deleted is not compared with later on
   await deleteReconciliation(reports.app.database, id);
   const { results } = await reconcile(reports, file("2026-03-06"));
   assert.deepEqual([results.matched, results.listed_twice], [1, 0]);
+});
+
+Deno.test("lines of other files: are found without reading the lines of the own file, although there are no statistics", async () => {
+  const databaseUrl = await createDatabase({ isNew: true });
+  const database = openForCounting(databaseUrl);
+  const [file, count] = [randomUUID(), 5_000];
+  const ids = Array.from({ length: 50 }, () => randomUUID());
+  const list = () =>
+    database.query((sql) => listOfOtherFiles(sql, file, ids, MAX_LINES_OF_PAYMENT));
+  try {
+    await database.query((sql) => sql`analyze gateway.reported_lines`);
+    // From the sixth execution on, PostgreSQL may keep the plan of a prepared statement.
+    for (let n = 0; n < 10; n++) await list();
+    await database.query((sql) =>
+      sql`insert into gateway.reported_lines
+          (payment_id, reconciliation_id, line, kind, amount, result)
+        select gen_random_uuid(), ${file}::uuid, n, 'settlement', 44000, 'matched'
+        from generate_series(1, ${count}::int) n`
+    );
+    const read = await rowsReadBy(database, list);
+    assert.ok(read < count, `${read} rows read`);
+  } finally {
+    await database.close();
+  }
 });
