@@ -62,9 +62,10 @@ export async function openJobs(config: JobsConfig, deps: JobsDeps, crons: Crons)
     maxRequests: MAX_RUNNING_ASYNC_REQUESTS,
   });
   const scheduleDeps = { ...taskDeps, runJob: worker.run };
-  const logFailure = (error: unknown) => deps.log.error("sweep_failed", error);
   const stopping = Promise.withResolvers<void>();
   let isStopped = false;
+  // A sweep that a stop cuts off has not failed: the next start sweeps again.
+  const logFailure = (error: unknown) => isStopped || deps.log.error("sweep_failed", error);
   crons.start(createScheduler(deps, createSchedule(scheduleDeps)));
   return {
     jobQueue,

@@ -150,7 +150,9 @@ Deno.test("service process: every line of its output is JSON if it is not printe
   const lines: Json[] = (stderr + stdout).split("\n").filter(Boolean).map((line) =>
     JSON.parse(line)
   );
-  for (const { time, level } of lines) assert.ok(Date.parse(time) > 0 && level === "info");
+  for (const line of lines) {
+    assert.ok(Date.parse(line.time) > 0 && line.level === "info", JSON.stringify(line));
+  }
   const messages = lines.filter(({ event }) => event === "start_up").map(({ message }) => message);
   assert.ok(messages.includes("Applied migration 0001_api_keys"), messages.join("\n"));
   const { version, build } = lines.find(({ event }) => event === "started");
