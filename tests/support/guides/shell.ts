@@ -1,6 +1,5 @@
 /** The shell for the blocks of a guide: variables and functions persist between blocks. */
 
-import assert from "node:assert/strict";
 import { join } from "node:path";
 import { PROJECT } from "../project.ts";
 import { environment, type Service } from "../service.ts";
@@ -65,7 +64,7 @@ export async function openShell(service: Service, dataDir: string): Promise<Shel
       await send(`{\n${text}\n} < /dev/null > ${file(".out")} 2> ${file(".err")}; echo done\n`);
       const hasFailed = await waitForBlock(where);
       const [output, errors] = [await read(".out"), await read(".err")];
-      assert.ok(!hasFailed, `${where} failed:\n${output}\n${errors}`);
+      if (hasFailed) throw new Error(`${where} failed:\n${output}\n${errors}`);
       return { output, errorStatuses: errors.match(/(?<=answered )[45]\d\d/g) ?? [] };
     },
     async runInBackground(text, where) {
