@@ -1,8 +1,10 @@
 /** The audit trail: what callers changed, tried to change, or exported. */
 
+import { NIL } from "uuid";
 import type { Batched } from "./batched.ts";
 import { columnNames, fixed, type RowOf, typesOf } from "./columns.ts";
 import type { Sql } from "./database.ts";
+import { idRange, newestInRange, ownerPrefix } from "./list_walk.ts";
 import type { GatewayPayment } from "./payments.ts";
 import type { OwnerFilter } from "./records.ts";
 import { Statement } from "./statement.ts";
@@ -72,7 +74,10 @@ export interface AuditFilter {
   limit: number;
 }
 
-/** Newest first. `newestInRange` in `list_walk.ts` explains the form of the conditions. */
+/**
+ * Newest first. `newestInRange` in `list_walk.ts` explains the form of the conditions. Entries
+ * before `first` match, and are left out after the limit, so that the limit ends the scan.
+ */
 export async function listAuditEntries(sql: Sql, filter: AuditFilter): Promise<AuditEntry[]> {
   const { actor, resourceId, action = null, outcome, first, end, limit } = filter;
   const [column, value] = actor !== null
@@ -86,12 +91,16 @@ export async function listAuditEntries(sql: Sql, filter: AuditFilter): Promise<A
     ? [sql``, sql``, sql``]
     : [sql`${sql(column!)},`, sql`${value}::text,`, sql`${sql(column!)} desc,`];
   return await sql<AuditEntry[]>`
-    select * from gateway.audit
-    where (${name} id) < (${prefix} ${end}::uuid) and (${name} id) >= (${prefix} ${first}::uuid)
-      and (${resourceId}::text is null or resource_id = ${resourceId})
-      and (${action}::text is null or action = ${action})
-      and (${outcome}::text is null or outcome = ${outcome})
-    order by ${order} id desc limit ${limit}`;
+    select * from (
+      select * from gateway.audit
+      where (${name} id) < (${prefix} ${end}::uuid) and (${name} id) >= (${prefix} ${NIL}::uuid)
+        and (id < ${first}::uuid or (
+          (${resourceId}::text is null or resource_id = ${resourceId})
+          and (${action}::text is null or action = ${action})
+          and (${outcome}::text is null or outcome = ${outcome})))
+      order by ${order} id desc limit ${limit}
+    ) newest
+    where id >= ${first}::uuid order by id desc`;
 }
 
 export type ChargeRow = Pick<
@@ -111,7 +120,8 @@ const MAX_SCANNED = 2_000;
 /**
  * The payments that callers created, newest first. There is no index by actor, because every charge
  * would have to update it. The caller passes the actor's user as `owner` instead, and at most
- * `MAX_SCANNED` payments of that user are read.
+ * `MAX_SCANNED` payments of that user are read. The limit is the number of payments in the range,
+ * because before version 18 PostgreSQL does not stop at `first` (see `newestInRange`).
  */
 export async function scanCharges(
   sql: Sql,
@@ -122,12 +132,15 @@ export async function scanCharges(
   const [ownerColumn, ownerValue, ownerOrder] = owner === null
     ? [sql``, sql``, sql``]
     : [sql`user_id,`, sql`${owner}::text,`, sql`user_id desc,`];
+  const bounds = { firstId: first, endId: end, after: null };
+  const range = idRange("payments", ownerPrefix(sql, owner), bounds);
   const [found] = await sql<[ScannedCharges]>`
     with scanned as materialized (
       select id, user_id, created_by, is_refused, created_at from gateway.payments
       where (${ownerColumn} id) < (${ownerValue} ${end}::uuid)
-        and (${ownerColumn} id) >= (${ownerValue} ${first}::uuid)
-      order by ${ownerOrder} id desc limit ${maxScanned}
+        and (${ownerColumn} id) >= (${ownerValue} ${NIL}::uuid)
+      order by ${ownerOrder} id desc
+      limit (select count(*) from (${newestInRange(sql, range, maxScanned)}) in_range)
     ), charge as (
       select * from scanned
       where created_by is not null and (${actor}::text is null or created_by = ${actor})

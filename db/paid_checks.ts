@@ -2,6 +2,7 @@
 
 import { MAX, NIL } from "uuid";
 import type { Sql } from "./database.ts";
+import { firstColumnIs } from "./list_walk.ts";
 import { paymentOf } from "./payment_statements.ts";
 import type { PaymentStatus } from "./payments.ts";
 
@@ -58,7 +59,10 @@ export async function listPaidPayments(
   range: PaidChecksRange,
 ): Promise<PaidPayment[]> {
   const starts = await findStarts(sql, cohorts, range);
-  // `payment_type || ''` is the expression in the index `payment_filters_by_paid_time`.
+  // `payment_type || ''` is the expression in the index `payment_filters_by_paid_time`. Before
+  // version 18, PostgreSQL would not stop at the end of the range if the type were part of a row
+  // value (see `newestInRange` in `list_walk.ts`).
+  const type = "filters.payment_type || ''";
   return await sql<PaidPayment[]>`
     select due.id as payment_id, due.paid_at::text as paid_at, cohort.payment_type,
       cohort.after_seconds, due.paid_at + make_interval(secs => cohort.after_seconds) as due_at
@@ -68,16 +72,15 @@ export async function listPaidPayments(
     cross join lateral (
       select payment.id, filters.paid_at
       from gateway.payment_filters filters cross join lateral ${paymentOf(sql, "filters")}
-      where (filters.payment_type || '', filters.paid_at, filters.payment_id)
-          > (cohort.payment_type, cohort.paid_at, cohort.payment_id)
-        and (filters.payment_type || '', filters.paid_at, filters.payment_id)
-          <= (cohort.payment_type,
-            ${range.now}::timestamptz - make_interval(secs => cohort.after_seconds), ${MAX}::uuid)
+      where ${firstColumnIs(sql, type, sql`cohort.payment_type`)}
+        and (filters.paid_at, filters.payment_id) > (cohort.paid_at, cohort.payment_id)
+        and filters.paid_at
+          <= ${range.now}::timestamptz - make_interval(secs => cohort.after_seconds)
         and filters.paid_at is not null
         and filters.transaction_status <> all(${sql.array([...UNCHECKED_STATUSES])})
         and (cohort.bank is null or payment.bank = cohort.bank)
         and (cohort.store is null or payment.store = cohort.store)
-      order by filters.payment_type || '', filters.paid_at, filters.payment_id
+      order by ${sql.unsafe(type)}, filters.paid_at, filters.payment_id
       limit ${range.limit}
     ) due
     order by cohort.is_urgent desc, due_at, due.id

@@ -33,7 +33,9 @@ export interface RefundFilter {
  * Newest first, by the time at which the service learned of the refund. Reads one range of an
  * index, in its order, and skips the refunds that do not match: few payments are refunded. A refund
  * that was made in the gateway's dashboard has the gateway's time as `created_at`, which is earlier
- * than the time in its id; so `createdFrom` limits the ids, and `createdTo` does not.
+ * than the time in its id; so `createdFrom` limits the ids, and `createdTo` does not. Refunds before
+ * `firstId` match, and are left out after the limit, so that the limit ends the scan (see
+ * `newestInRange` in `list_walk.ts`).
  */
 export async function listRefunds(sql: Sql, filter: RefundFilter): Promise<RefundDetails[]> {
   const { owner, paymentId, firstId, before, limit } = filter;
@@ -48,11 +50,12 @@ export async function listRefunds(sql: Sql, filter: RefundFilter): Promise<Refun
     ), refund as materialized (
       select * from ${source}
       where (${ownerColumn} id) < (${ownerValue} ${before ?? MAX}::uuid)
-        and (${ownerColumn} id) >= (${ownerValue} ${firstId ?? NIL}::uuid)
-        ${matches(sql, filter)}
+        and (${ownerColumn} id) >= (${ownerValue} ${NIL}::uuid)
+        and (id < ${firstId ?? NIL}::uuid or (true ${matches(sql, filter)}))
       order by ${ownerOrder} id desc limit ${limit}
     )
     select refund.*, payment.order_id from refund cross join lateral ${paymentOf(sql, "refund")}
+    where refund.id >= ${firstId ?? NIL}::uuid
     order by refund.id desc`;
 }
 

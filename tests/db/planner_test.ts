@@ -145,6 +145,12 @@ const STATEMENTS: Record<string, (sql: Sql) => Promise<unknown>> = {
   "list payments of an order": (sql) => listPayments(sql, { ...ANY, order_id: "o7" }),
   "list paid payments that are due for a check": (sql) =>
     listPaidPayments(sql, [PAID_COHORT], { now: NOW, lookBackSeconds: 86_400, limit: 10 }),
+  "list paid payments before one is due for a check": (sql) =>
+    listPaidPayments(sql, [PAID_COHORT], {
+      now: new Date("2026-03-04T00:00:00Z"),
+      lookBackSeconds: 86_400,
+      limit: 10,
+    }),
   "read events": (sql) =>
     readEventsAfter(sql, BEFORE_ALL, { names: null, resourceId: null, userId: null }, 10),
   "read events of a user": (sql) =>
@@ -185,6 +191,8 @@ const STATEMENTS: Record<string, (sql: Sql) => Promise<unknown>> = {
     listNotifications(sql, { after: null, limit: 10, order_id: "o7" }),
   "list refunds": (sql) => listRefunds(sql, ANY_REFUND),
   "list refunds of a user": (sql) => listRefunds(sql, { ...ANY_REFUND, owner: "u1" }),
+  "list refunds of a user since a time": (sql) =>
+    listRefunds(sql, { ...ANY_REFUND, owner: "u1", createdFrom: LAST_TIME, firstId: LAST }),
   "list refunds of a payment": (sql) => listRefunds(sql, { ...ANY_REFUND, paymentId: idOf(7) }),
   "read transitions of a timeline": (sql) => listTransitions(sql, [idOf(7), idOf(8)], 500),
   "read refunds of a timeline": (sql) => listRefundsOf(sql, [idOf(7), idOf(8)], 500),
@@ -200,7 +208,23 @@ const STATEMENTS: Record<string, (sql: Sql) => Promise<unknown>> = {
     listAuditEntries(sql, { ...ANY_AUDIT, resourceId: idOf(7) }),
   "list audit entries of an outcome": (sql) =>
     listAuditEntries(sql, { ...ANY_AUDIT, outcome: "changed" }),
+  "list audit entries of an actor since a time": (sql) =>
+    listAuditEntries(sql, { ...ANY_AUDIT, actor: "jwt:u", first: LAST }),
+  "list audit entries of an actor and a rare outcome between two times": (sql) =>
+    listAuditEntries(sql, {
+      ...ANY_AUDIT,
+      actor: "jwt:u",
+      outcome: "changed",
+      first: idOf(1_700),
+      end: idOf(1_710),
+    }),
+  "list audit entries of an action since a time": (sql) =>
+    listAuditEntries(sql, { ...ANY_AUDIT, action: "POST /keys/", first: LAST }),
+  "list audit entries of an outcome since a time": (sql) =>
+    listAuditEntries(sql, { ...ANY_AUDIT, outcome: "refused", first: LAST }),
   "scan charges of a user": (sql) => scanCharges(sql, ANY_AUDIT, "u1", 100),
+  "scan charges of a user since a time": (sql) =>
+    scanCharges(sql, { ...ANY_AUDIT, first: LAST }, "u1", 100),
   "scan charges": (sql) => scanCharges(sql, ANY_AUDIT, null, 100),
   "list reconciliations": (sql) =>
     reconciliations.listReconciliations(sql, { before: null, limit: 10 }),
