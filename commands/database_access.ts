@@ -29,8 +29,9 @@ const POLL_MS = 500;
 export async function reachDatabase(
   url: string,
   directUrl: string | null,
+  timeoutMs = CONNECT_TIMEOUT_MS,
 ): Promise<DatabaseAccess> {
-  const { pooling } = await waitForServer(url, "DATABASE_URL");
+  const { pooling } = await waitForServer(url, "DATABASE_URL", timeoutMs);
   if (pooling === "statement") {
     throw new Failure(
       `DATABASE_URL leads to a connection pooler in statement mode (${
@@ -41,7 +42,7 @@ export async function reachDatabase(
   }
   if (directUrl !== null) {
     const resolved = await resolveSslMode(directUrl);
-    await requireDirect(resolved, url);
+    await requireDirect(resolved, url, timeoutMs);
     return { url, pooling, directUrl: resolved };
   }
   if (pooling === "transaction") {
@@ -56,8 +57,8 @@ export async function reachDatabase(
   return { url, pooling, directUrl: url };
 }
 
-async function requireDirect(directUrl: string, url: string): Promise<void> {
-  const { pooling, version } = await waitForServer(directUrl, "DATABASE_DIRECT_URL");
+async function requireDirect(directUrl: string, url: string, timeoutMs: number): Promise<void> {
+  const { pooling, version } = await waitForServer(directUrl, "DATABASE_DIRECT_URL", timeoutMs);
   const address = withoutSecrets(directUrl);
   if (pooling === "transaction" || pooling === "statement") {
     throw new Failure(
@@ -78,8 +79,12 @@ async function requireDirect(directUrl: string, url: string): Promise<void> {
   );
 }
 
-async function waitForServer(url: string, setting: string): Promise<ServerInfo> {
-  const deadline = Date.now() + CONNECT_TIMEOUT_MS;
+async function waitForServer(
+  url: string,
+  setting: string,
+  timeoutMs: number,
+): Promise<ServerInfo> {
+  const deadline = Date.now() + timeoutMs;
   let announced = "";
   for (;;) {
     const found = await inspectServer(url).catch((error: Error) => error);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import postgres from "postgres";
-import { openPool } from "../../commands/database_access.ts";
+import { openPool, reachDatabase } from "../../commands/database_access.ts";
 import { migrateDatabase } from "../../commands/migrate.ts";
 import { loadMigrations } from "../../db/migrations.ts";
 import { createLimitedDatabase } from "../support/database/database.ts";
@@ -12,6 +12,8 @@ Deno.test("start: waits while the server allows no more connections", async () =
   await using _ = proxy;
   const migrations = await loadMigrations();
   const steps = {
+    // The wait for a server that starts has ended; the wait for a free connection has no end.
+    reachDatabase: () => reachDatabase(url, null, -1),
     migrate: () => migrateDatabase(url, migrations, null),
     async openPool() {
       await (await openPool({ url, poolSize: 1 })).close();

@@ -1,6 +1,9 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { readCommit } from "../../commands/read_commit.ts";
+import { createDatabase } from "../support/database/database.ts";
+import { copyProject, createDataFolder } from "../support/project.ts";
+import { START_TASK, startService } from "../support/service.ts";
 
 const COMMIT = "ee3612b0a1c0f7be2d3c5a6978e0b1c2d3e4f506";
 const OTHER = "4e336d95a1c0f7be2d3c5a6978e0b1c2d3e4f506";
@@ -37,3 +40,24 @@ for (const [what, [files, commit]] of Object.entries(CHECKOUTS)) {
     }
   });
 }
+
+Deno.test("status: shows the commit of the checkout from which the service was started", async () => {
+  const staffKey = "gk_" + "c".repeat(43);
+  await using folder = await createDataFolder();
+  await copyProject(folder.path);
+  await Deno.mkdir(join(folder.path, ".git"));
+  await Deno.writeTextFile(join(folder.path, ".git/HEAD"), `${COMMIT}\n`);
+  await using service = await startService({
+    cwd: folder.path,
+    command: START_TASK,
+    settings: {
+      HOST: "127.0.0.1",
+      DATABASE_URL: await createDatabase(),
+      GATEWAY_BASE_URL: "http://127.0.0.1:2",
+      GATEWAY_SERVER_KEY: "Mid-server-commit",
+      BOOTSTRAP_STAFF_KEY: staffKey,
+    },
+  });
+  const { text } = await service.get("/status/", staffKey);
+  assert.equal(JSON.parse(text).build, COMMIT);
+});

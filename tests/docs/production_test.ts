@@ -230,6 +230,10 @@ Deno.test("production guide: an older version serves a database with newer migra
 /** Variables that Deno itself reads. */
 const DENO_VARIABLES = ["DENO_CERT"];
 
+Deno.test("production guide: names the variables of Deno that errors name", () => {
+  for (const name of DENO_VARIABLES) assert.ok(guide.includes(`\`${name}=`), name);
+});
+
 Deno.test("guides: name only settings that exist", () => {
   const known: string[] = [...SETTING_NAMES, ...DENO_VARIABLES];
   for (const text of [guide, security]) {
