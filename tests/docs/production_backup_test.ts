@@ -69,13 +69,23 @@ Deno.test({
     await runSql(DATABASE_URL, "create role serving; grant usage on schema gateway to serving");
     await runBlock(blockWith(guide, "sh", "pg_dump --"), tools, dumps.path);
     await runSql(DATABASE_URL, "drop owned by serving; drop role serving");
-    // The backup does not contain the event of this payment.
-    let lostEvent: string;
+    // The backup contains neither the event of this payment, nor that the first one was paid.
+    let lostEvent: string, lostSettlement: Json;
+    const checkStatus = (service: Service) =>
+      call(service, "GET", `/payments/${payment.id}/check_status/`);
+    const eventAt = (index: number) => {
+      const { body, headers } = receiver.received[index]!;
+      return new Webhook(secret).verify(new TextDecoder().decode(body), headers) as Json;
+    };
     {
       await using service = await startService({ settings: { ...settings, DATABASE_URL } });
       await call(service, "POST", "/charge/", charge);
       await until("the webhook arrives", () => receiver.received.length === 2);
       lostEvent = receiver.received[1]!.headers["webhook-id"]!;
+      await sandbox.control(`transactions/${payment.transaction_id}/pay`);
+      await checkStatus(service);
+      await until("the webhook arrives", () => receiver.received.length === 3);
+      lostSettlement = eventAt(2);
     }
     await runBlock(blockWith(guide, "sh", "pg_restore --"), tools, dumps.path);
 
@@ -100,14 +110,23 @@ Deno.test({
     const resumed = await resume(keptEvent);
     assert.equal(resumed.status, 200);
     await resumed.body!.cancel();
-    await sandbox.control(`transactions/${payment.transaction_id}/pay`);
+    // The service learns again that the payment was paid, and sends a new event about it.
+    await checkStatus(service);
+    await until("the webhook arrives", () => receiver.received.length === 4);
+    const settlement = eventAt(3);
+    const change = ({ name, sequence, data }: Json) => [name, sequence, data.id];
+    assert.deepEqual(change(settlement), change(lostSettlement));
+    assert.equal(settlement.name, "payment_settled");
+    assert.notEqual(settlement.id, lostSettlement.id);
+    assert.ok(settlement.created_at > lostSettlement.created_at);
+
+    const other = await call(service, "POST", "/charge/", charge);
+    await sandbox.control(`transactions/${other.transaction_id}/pay`);
     await sandbox.waitForWebhooks();
-    const paid = await call(service, "GET", `/payments/${payment.id}/`);
+    const paid = await call(service, "GET", `/payments/${other.id}/`);
     assert.equal(paid.transaction_status, "settlement");
-    await until("the webhook arrives", () => receiver.received.length === 3);
-    const { body, headers } = receiver.received[2]!;
-    const event = new Webhook(secret).verify(new TextDecoder().decode(body), headers) as Json;
-    assert.equal(event.name, "payment_settled");
+    await until("the webhooks arrive", () => receiver.received.length === 6);
+    assert.deepEqual([4, 5].map((index) => eventAt(index).data.id), [other.id, other.id]);
 
     // The dump does not contain the job queue; the start creates it again.
     const { id } = await call(service, "POST", "/charge/", charge, { Prefer: "respond-async" });
