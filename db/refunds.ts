@@ -33,8 +33,8 @@ export interface RefundFilter {
  * Newest first, by the time at which the service learned of the refund. Reads one range of an
  * index, in its order, and skips the refunds that do not match: few payments are refunded. A refund
  * that was made in the gateway's dashboard has the gateway's time as `created_at`, which is earlier
- * than the time in its id; so `createdFrom` limits the ids, and `createdTo` does not. Refunds before
- * `firstId` match, and are left out after the limit, so that the limit ends the scan (see
+ * than the time in its id; so `createdFrom` limits the ids, and `createdTo` does not. Refunds
+ * before `firstId` match, and are left out after the limit, so that the limit ends the scan (see
  * `newestInRange` in `list_walk.ts`).
  */
 export async function listRefunds(sql: Sql, filter: RefundFilter): Promise<RefundDetails[]> {
