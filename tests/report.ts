@@ -92,7 +92,7 @@ const LINE_INTERVAL_MS = 30_000;
 
 /** The Debian packages of the programs that tests need. */
 const PACKAGES: Record<string, string> = {
-  chromium: "chromium",
+  chromium: "chromium chromium-headless-shell",
   curl: "curl",
   java: "default-jre-headless",
   npx: "npm",

@@ -98,7 +98,7 @@ Deno.test("test progress: the end says what was skipped, and the command that in
       "4 passed, 0 failed, 2 skipped",
       "Missing curl: its tests are skipped",
       "Missing chromium: the tests in a browser are skipped",
-      "To run them, install on Debian: apt-get install curl chromium\n",
+      "To run them, install on Debian: apt-get install curl chromium chromium-headless-shell\n",
     ].join("\n"),
   );
 });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
-import { BROWSER, openConsole, openLive, type Page } from "../support/console/browser.ts";
+import { browserTest, openConsole, openLive, type Page } from "../support/console/browser.ts";
 import { addOperations } from "../support/console/operations.ts";
 import { compareReport } from "../support/console/reconciliations.ts";
 import { until } from "../support/until.ts";
@@ -37,12 +37,9 @@ function cutOff({ status, headers }: Response): Response {
   return new Response(body, { status, headers });
 }
 
-Deno.test({
-  name:
-    "console in a browser: more tabs than the browser has connections work, because hidden ones use none; a shown one is up to date and live again",
-  ignore: BROWSER === null,
-  sanitizeResources: false,
-  async fn() {
+browserTest(
+  "more tabs than the browser has connections work, because hidden ones use none; a shown one is up to date and live again",
+  async () => {
     await using opened = await openConsole();
     const { payments, browser, url, signIn } = opened;
     // With HTTP/1.1 a browser opens six connections to a host.
@@ -71,14 +68,11 @@ Deno.test({
     await first.getByRole("link", { name: seen.order_id }).waitFor();
     await context.close();
   },
-});
+);
 
-Deno.test({
-  name:
-    "console in a browser: a page that was opened in the background is updated when it is shown, and follows from then on",
-  ignore: BROWSER === null,
-  sanitizeResources: false,
-  async fn() {
+browserTest(
+  "a page that was opened in the background is updated when it is shown, and follows from then on",
+  async () => {
     await using opened = await openConsole();
     const { payments, browser, url, signIn } = opened;
     const context = await browser.newContext();
@@ -100,77 +94,62 @@ Deno.test({
     assert.equal(streams, 1);
     await context.close();
   },
+);
+
+browserTest("a page shows a change that happened before it followed the events", async () => {
+  await using opened = await openConsole();
+  const { payments, browser, url, signIn } = opened;
+  const pending = await payments.charge("bca");
+  const page = await browser.newPage();
+  await signIn(page, await payments.app.createKey({ isStaff: true }));
+  const paid = Promise.withResolvers<void>();
+  await page.route(/\/live\//, async (route: Page) => {
+    await paid.promise;
+    await route.continue();
+  });
+  await page.goto(`${url}/payments/${pending.id}/`);
+  await page.getByText("Pending").first().waitFor();
+  await payments.sandbox.control(`transactions/${pending.transaction_id}/pay`);
+  await payments.refresh(pending.id);
+  paid.resolve();
+  await page.locator(".status.settlement").waitFor();
 });
 
-Deno.test({
-  name: "console in a browser: a page shows a change that happened before it followed the events",
-  ignore: BROWSER === null,
-  sanitizeResources: false,
-  async fn() {
-    await using opened = await openConsole();
-    const { payments, browser, url, signIn } = opened;
-    const pending = await payments.charge("bca");
-    const page = await browser.newPage();
-    await signIn(page, await payments.app.createKey({ isStaff: true }));
-    const paid = Promise.withResolvers<void>();
-    await page.route(/\/live\//, async (route: Page) => {
-      await paid.promise;
-      await route.continue();
-    });
-    await page.goto(`${url}/payments/${pending.id}/`);
-    await page.getByText("Pending").first().waitFor();
+browserTest("a refresh that is rejected is tried again without another event", async () => {
+  let rejected = 0;
+  await using opened = await openConsole({}, {
+    change: (response, request) =>
+      isRefresh(request) && ++rejected <= 2 ? new Response(null, { status: 503 }) : response,
+  });
+  const { payments, browser, url, signIn } = opened;
+  const pending = await payments.charge("bca");
+  const page = await browser.newPage();
+  await signIn(page, await payments.app.createKey({ isStaff: true }));
+  rejected = 0;
+  await page.route(/\/live\//, async (route: Page) => {
     await payments.sandbox.control(`transactions/${pending.transaction_id}/pay`);
     await payments.refresh(pending.id);
-    paid.resolve();
-    await page.locator(".status.settlement").waitFor();
-  },
+    await route.continue();
+  });
+  await page.goto(`${url}/payments/${pending.id}/`);
+  await page.locator(".status.settlement").waitFor();
 });
 
-Deno.test({
-  name: "console in a browser: a refresh that is rejected is tried again without another event",
-  ignore: BROWSER === null,
-  sanitizeResources: false,
-  async fn() {
-    let rejected = 0;
-    await using opened = await openConsole({}, {
-      change: (response, request) =>
-        isRefresh(request) && ++rejected <= 2 ? new Response(null, { status: 503 }) : response,
-    });
-    const { payments, browser, url, signIn } = opened;
-    const pending = await payments.charge("bca");
-    const page = await browser.newPage();
-    await signIn(page, await payments.app.createKey({ isStaff: true }));
-    rejected = 0;
-    await page.route(/\/live\//, async (route: Page) => {
-      await payments.sandbox.control(`transactions/${pending.transaction_id}/pay`);
-      await payments.refresh(pending.id);
-      await route.continue();
-    });
-    await page.goto(`${url}/payments/${pending.id}/`);
-    await page.locator(".status.settlement").waitFor();
-  },
-});
-
-Deno.test({
-  name: "console in a browser: an upload that a proxy refuses shows the status of the response",
-  ignore: BROWSER === null,
-  sanitizeResources: false,
-  async fn() {
-    await using opened = await openConsole({}, {
-      change: (response, { method, url }) =>
-        method === "POST" && url.endsWith("/reconciliations/")
-          ? new Response("<h1>Too large</h1>", { ...HTML, status: 413 })
-          : response,
-    });
-    const page = await opened.browser.newPage();
-    await opened.signIn(page, await opened.payments.app.createKey({ isStaff: true }));
-    await page.goto(`${opened.url}/reconciliations/`);
-    const buffer = Buffer.from("order_id,amount\nA,1000\n");
-    const file = { name: "report.csv", mimeType: "text/csv", buffer };
-    await page.getByLabel("Report (CSV)").setInputFiles(file);
-    await page.getByRole("button", { name: "Upload a report" }).click();
-    await page.getByRole("alert").getByText(/^413/).waitFor();
-  },
+browserTest("an upload that a proxy refuses shows the status of the response", async () => {
+  await using opened = await openConsole({}, {
+    change: (response, { method, url }) =>
+      method === "POST" && url.endsWith("/reconciliations/")
+        ? new Response("<h1>Too large</h1>", { ...HTML, status: 413 })
+        : response,
+  });
+  const page = await opened.browser.newPage();
+  await opened.signIn(page, await opened.payments.app.createKey({ isStaff: true }));
+  await page.goto(`${opened.url}/reconciliations/`);
+  const buffer = Buffer.from("order_id,amount\nA,1000\n");
+  const file = { name: "report.csv", mimeType: "text/csv", buffer };
+  await page.getByLabel("Report (CSV)").setInputFiles(file);
+  await page.getByRole("button", { name: "Upload a report" }).click();
+  await page.getByRole("alert").getByText(/^413/).waitFor();
 });
 
 /** Browsers may keep pages in spite of `no-store`. Chromium keeps live ones only without it. */
@@ -180,12 +159,9 @@ function allowKeeping(response: Response): Response {
   return new Response(response.body, { status: response.status, headers });
 }
 
-Deno.test({
-  name:
-    'console in a browser: a page that the browser has kept is loaded again after "back", and after signing out it shows no data',
-  ignore: BROWSER === null,
-  sanitizeResources: false,
-  async fn() {
+browserTest(
+  'a page that the browser has kept is loaded again after "back", with what was entered; after signing out it shows no data',
+  async () => {
     await using opened = await openConsole({}, { change: allowKeeping, keepsPages: true });
     const { payments, browser, url, signIn } = opened;
     const pending = await payments.charge("bca");
@@ -196,7 +172,6 @@ Deno.test({
     let kept = 0;
     page.on("console", (message: Page) => message.text() === "kept" && kept++);
     await signIn(page, await payments.app.createKey({ isStaff: true }));
-
     await openLive(page, `${url}/payments/${pending.id}/`);
     await page.getByText("Pending").first().waitFor();
     await page.goto(`${url}/jobs/`);
@@ -212,45 +187,32 @@ Deno.test({
     await until("the browser shows the page that it has kept", () => kept === 2);
     await page.getByRole("heading", { name: "Sign in" }).waitFor();
     assert.equal(await page.getByText(pending.order_id).count(), 0);
-  },
-});
 
-Deno.test({
-  name:
-    'console in a browser: after "back" a page that the browser has kept still has what was entered, unless the session has ended',
-  ignore: BROWSER === null,
-  sanitizeResources: false,
-  async fn() {
-    await using opened = await openConsole({}, { change: allowKeeping, keepsPages: true });
-    const { payments, browser, url, signIn } = opened;
-    const page = await browser.newPage();
-    await page.addInitScript(
+    const form = await browser.newPage();
+    await form.addInitScript(
       `addEventListener("pageshow", (event) => window.isKept = event.persisted);`,
     );
-    await signIn(page, await payments.app.createKey({ isStaff: true }));
-    await page.goto(`${url}/invoices/new/`);
-    await page.getByLabel("Name").fill("Siti Utami");
-    await page.goto(`${url}/jobs/`);
-    await page.evaluate("history.back()");
-    await page.getByLabel("Name").waitFor();
-    assert.ok(await page.evaluate("window.isKept"), "the browser has kept the page");
-    assert.equal(await page.getByLabel("Name").inputValue(), "Siti Utami");
+    await signIn(form, await payments.app.createKey({ isStaff: true }));
+    await form.goto(`${url}/invoices/new/`);
+    await form.getByLabel("Name").fill("Siti Utami");
+    await form.goto(`${url}/jobs/`);
+    await form.evaluate("history.back()");
+    await form.getByLabel("Name").waitFor();
+    assert.ok(await form.evaluate("window.isKept"), "the browser has kept the page");
+    assert.equal(await form.getByLabel("Name").inputValue(), "Siti Utami");
 
-    await page.getByRole("button", { name: "Sign out" }).click();
-    await page.getByRole("heading", { name: "Sign in" }).waitFor();
-    await page.evaluate("history.back()");
-    await page.waitForURL(`${url}/sign-in/`);
-    await page.getByRole("heading", { name: "Sign in" }).waitFor();
-    assert.equal(await page.getByLabel("Name").count(), 0);
+    await form.getByRole("button", { name: "Sign out" }).click();
+    await form.getByRole("heading", { name: "Sign in" }).waitFor();
+    await form.evaluate("history.back()");
+    await form.waitForURL(`${url}/sign-in/`);
+    await form.getByRole("heading", { name: "Sign in" }).waitFor();
+    assert.equal(await form.getByLabel("Name").count(), 0);
   },
-});
+);
 
-Deno.test({
-  name:
-    "console in a browser: rows do not move while the pointer is over a list with buttons; they do when it leaves",
-  ignore: BROWSER === null,
-  sanitizeResources: false,
-  async fn() {
+browserTest(
+  "rows do not move while the pointer is over a list with buttons; they do when it leaves",
+  async () => {
     await using opened = await openConsole();
     const { payments, browser, url, signIn } = opened;
     const [, endpointPath] = await addOperations(payments);
@@ -281,39 +243,34 @@ Deno.test({
     await payments.refresh(pending.id);
     await page.locator(".status.settlement").waitFor();
   },
-});
+);
 
-Deno.test({
-  name: "console in a browser: a refresh that breaks off does not end the live updates",
-  ignore: BROWSER === null,
-  sanitizeResources: false,
-  async fn() {
-    let streams = 0;
-    let broken = 0;
-    await using opened = await openConsole({}, {
-      change(response, request) {
-        // The page then loads itself, and connects again.
-        if (isPaymentStream(request) && streams++ === 0) return new Response(null, { status: 503 });
-        if (!isRefresh(request) || broken > 0) return response;
-        broken++;
-        return cutOff(response);
-      },
-    });
-    const { payments, browser, url, signIn } = opened;
-    const pending = await payments.charge("bca");
-    const page = await browser.newPage();
-    const problems: string[] = [];
-    page.on("pageerror", (error: Error) => problems.push(error.message));
-    await signIn(page, await payments.app.createKey({ isStaff: true }));
-    await page.goto(`${url}/payments/${pending.id}/`);
-    await until("a refresh breaks off and the page connects again", () => {
-      return broken === 1 && streams === 2;
-    });
-    await payments.sandbox.control(`transactions/${pending.transaction_id}/pay`);
-    await payments.refresh(pending.id);
-    await page.locator(".status.settlement").waitFor();
-    assert.deepEqual(problems, []);
-  },
+browserTest("a refresh that breaks off does not end the live updates", async () => {
+  let streams = 0;
+  let broken = 0;
+  await using opened = await openConsole({}, {
+    change(response, request) {
+      // The page then loads itself, and connects again.
+      if (isPaymentStream(request) && streams++ === 0) return new Response(null, { status: 503 });
+      if (!isRefresh(request) || broken > 0) return response;
+      broken++;
+      return cutOff(response);
+    },
+  });
+  const { payments, browser, url, signIn } = opened;
+  const pending = await payments.charge("bca");
+  const page = await browser.newPage();
+  const problems: string[] = [];
+  page.on("pageerror", (error: Error) => problems.push(error.message));
+  await signIn(page, await payments.app.createKey({ isStaff: true }));
+  await page.goto(`${url}/payments/${pending.id}/`);
+  await until("a refresh breaks off and the page connects again", () => {
+    return broken === 1 && streams === 2;
+  });
+  await payments.sandbox.control(`transactions/${pending.transaction_id}/pay`);
+  await payments.refresh(pending.id);
+  await page.locator(".status.settlement").waitFor();
+  assert.deepEqual(problems, []);
 });
 
 /** Whether a page of one resource connects to the events. */
@@ -321,12 +278,9 @@ function isPaymentStream({ url }: Request): boolean {
   return url.includes("/live/?resource=");
 }
 
-Deno.test({
-  name:
-    "console in a browser: the progress of a report goes on after a broken response, and leads to the sign-in when the session has ended",
-  ignore: BROWSER === null,
-  sanitizeResources: false,
-  async fn() {
+browserTest(
+  "the progress of a report goes on after a broken response, and leads to the sign-in when the session has ended",
+  async () => {
     const broken = [cutOff, () => new Response("<p>The proxy restarts.</p>", HTML)];
     await using opened = await openConsole({}, {
       change: (response, request) =>
@@ -360,6 +314,6 @@ Deno.test({
     await page.getByRole("heading", { name: "Sign in" }).waitFor();
     assert.deepEqual(problems, []);
   },
-});
+);
 
 const HTML = { headers: { "Content-Type": "text/html" } };

@@ -7,8 +7,8 @@ import { PLAYWRIGHT } from "./tools.ts";
 const PATHS = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
 
 /**
- * Chromium without its windows. Most tests use it where it is installed, because it takes less than
- * half of the processor time. It cannot keep a page that was left.
+ * Chromium without its windows. Most tests use it where it is installed, because it needs less
+ * processor time to load a page. It cannot keep a page that was left.
  */
 const HEADLESS = "/usr/bin/chromium-headless-shell";
 

@@ -2,6 +2,7 @@
 
 import { closePages, findBrowser, launchBrowser, launchSharedBrowser } from "../browser.ts";
 import { openPayments } from "../payments/payments.ts";
+import { signInTo } from "./browsing.ts";
 
 /** Null: no browser is installed. */
 export const BROWSER = findBrowser();
@@ -10,6 +11,13 @@ const sharedBrowser = BROWSER === null ? null : await launchSharedBrowser(BROWSE
 
 // deno-lint-ignore no-explicit-any -- a package that is imported by name has no types
 export type Page = any;
+
+/** A test that is skipped if no browser is installed. */
+export function browserTest(name: string, fn: () => Promise<void>): void {
+  // The browser outlives the test.
+  const options = { ignore: BROWSER === null, sanitizeResources: false };
+  Deno.test({ name: `console in a browser: ${name}`, ...options, fn });
+}
 
 interface BrowserOptions {
   /** Changes what the browser gets, such as a proxy does. */
@@ -35,7 +43,14 @@ export async function openConsole(
     browser,
     /** Without a slash at the end. */
     url,
-    signIn: (page: Page, key: string) => signInByPage(page, url, key),
+    /** Gives the page's context a session, without the pages of the sign-in. Opens no page. */
+    async signIn(page: Page, key: string) {
+      const { cookies } = await signInTo(payments.app, key);
+      const place = { domain: "127.0.0.1", path: "/console/" };
+      await page.context().addCookies(
+        Array.from(cookies, ([name, value]) => ({ name, value, ...place })),
+      );
+    },
     async [Symbol.asyncDispose]() {
       await closePages(browser);
       if (keepsPages) await browser.close();
