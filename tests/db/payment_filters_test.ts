@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
 import postgres from "postgres";
 import { migrateDatabase } from "../../commands/migrate.ts";
 import { postponeChecks, scheduleCheck } from "../../db/records.ts";
@@ -8,6 +9,7 @@ import { reportStatistics } from "../support/database/statistics.ts";
 import { untilEarlierTransactionsEnd } from "../support/database/transactions.ts";
 import { notify } from "../support/gateway/notifications.ts";
 import { openPayments, type Payment, type TestPayments } from "../support/payments/payments.ts";
+import { isPartial } from "../support/share.ts";
 import { until } from "../support/until.ts";
 
 const MIGRATION = "0018_payment_filters";
@@ -112,10 +114,19 @@ Deno.test("payment filters: equal the payments after every kind of change", asyn
   await expectEqual("a deletion by another program");
 });
 
+/** A database in which the migration of payment filters is pending; created once, then copied. */
+let previous: Promise<string> | null = null;
+
+async function createTemplate(): Promise<string> {
+  const name = `previous_${randomUUID().replaceAll("-", "")}`;
+  const url = await createDatabase({ template: null, name });
+  await migrateDatabase(url, await previousMigrations(), "kv");
+  return name;
+}
+
 /** A database with this many payments, in which the migration of payment filters is pending. */
 async function createPrevious(rows: number): Promise<string> {
-  const url = await createDatabase({ template: null });
-  await migrateDatabase(url, await previousMigrations(), "kv");
+  const url = await createDatabase({ template: await (previous ??= createTemplate()) });
   await runSql(
     url,
     `insert into gateway.payments (id, user_id, order_id, transaction_id, payment_type, gross_amount,
@@ -140,7 +151,7 @@ async function isApplied(url: string): Promise<boolean> {
 }
 
 Deno.test("migration of payment filters: copies all payments while charges and notifications change them, and no request fails", async () => {
-  const databaseUrl = await createPrevious(20_000);
+  const databaseUrl = await createPrevious(isPartial ? 5_000 : 20_000);
   await using payments = await openPayments({ databaseUrl });
   let isDone = false;
   const migrated = migrateDatabase(databaseUrl, await loadMigrations(), null)
