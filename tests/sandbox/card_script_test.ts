@@ -1,11 +1,14 @@
 /** A merchant's page that uses the card script, in a browser. */
 
 import assert from "node:assert/strict";
-import { findBrowser, launchBrowser } from "../support/browser.ts";
+import { closePages, findBrowser, launchSharedBrowser } from "../support/browser.ts";
 import { CLIENT_KEY, type Json, openSandbox } from "../support/gateway/sandbox.ts";
 import { until } from "../support/until.ts";
 
 const browserPath = findBrowser();
+
+/** Null: no browser is installed. */
+const browser = browserPath === null ? null : await launchSharedBrowser(browserPath);
 
 const CARD = {
   card_number: "4811 1111 1111 1114",
@@ -45,7 +48,7 @@ interface Shop {
 function shopTest(name: string, run: (shop: Shop) => Promise<void>) {
   Deno.test({
     name,
-    ignore: browserPath === null,
+    ignore: browser === null,
     async fn() {
       await using box = await openSandbox();
       const received: FormData[] = [];
@@ -53,7 +56,6 @@ function shopTest(name: string, run: (shop: Shop) => Promise<void>) {
         if (request.method === "POST") received.push(await request.formData());
         return new Response(merchantPage(box.url), { headers: { "Content-Type": "text/html" } });
       });
-      const browser = await launchBrowser(browserPath!);
       try {
         const page = await browser.newPage();
         const url = `http://127.0.0.1:${server.addr.port}/`;
@@ -73,7 +75,7 @@ function shopTest(name: string, run: (shop: Shop) => Promise<void>) {
           },
         });
       } finally {
-        await browser.close();
+        await closePages(browser);
       }
     },
   });
