@@ -6,6 +6,7 @@ import { runSql } from "../support/database/database.ts";
 import { fc } from "../support/fast_check.ts";
 import type { Json } from "../support/gateway/sandbox.ts";
 import { openPayments } from "../support/payments/payments.ts";
+import { isPartial } from "../support/share.ts";
 
 /** The clocks in New York go forward on 2031-03-09. */
 const BEGIN = Date.parse("2031-02-20T00:00:00Z");
@@ -210,13 +211,23 @@ Deno.test("stats: agree with the payments in every time zone, interval and group
         const where = `${parameters}`;
         assert.deepEqual(foundRows(rows, query), expectedRows(own, query), where);
       };
+      const ofAlice = planned.filter(({ user_id }) => user_id === "alice");
+      const turns = GROUPS.length + 1;
+      let number = 0;
       for (const timeZone of ZONES) {
         for (const interval of INTERVALS) {
           for (const [from, to] of RANGES as [string, string][]) {
             const query = { from, to, interval, timeZone };
-            const ofAlice = planned.filter(({ user_id }) => user_id === "alice");
+            // Without `--full`, each combination has one group. The second term moves the turns, so
+            // that each range gets each group.
+            const turn = (number + Math.floor(number / turns)) % turns;
+            number++;
+            for (const [index, groups] of GROUPS.entries()) {
+              if (isPartial && index !== turn) continue;
+              await assertAgree(planned, staff, { ...query, groups });
+            }
+            if (isPartial && turn < GROUPS.length) continue;
             await assertAgree(ofAlice, alice, { ...query, groups: ["bank"] });
-            for (const groups of GROUPS) await assertAgree(planned, staff, { ...query, groups });
           }
         }
       }
