@@ -7,7 +7,7 @@ import { createDataFolder, PROJECT } from "../support/project.ts";
 const PATH = join(PROJECT, "openapi/openapi.json");
 const text = await Deno.readTextFile(PATH);
 
-/** Mistakes, and the findings that each linter must report for them. */
+/** Mistakes, and a part of the findings that each linter must report for them. */
 const MISTAKES = [
   {
     what: "an operation without an id",
@@ -25,20 +25,14 @@ const MISTAKES = [
     what: "an example that its schema does not allow",
     make: (document: Json) => document.components.schemas.Caller.properties.is_staff.example = 7,
     redocly: "no-invalid-schema-examples #/components/schemas/Caller/properties/is_staff/example",
-    spectral:
-      'oas3-valid-schema-example components/schemas/Caller/properties/is_staff/example: "example"',
+    // Spectral reports it wherever the schema is used.
+    spectral: '/properties/is_staff/example: "example"',
   },
 ];
 
-Deno.test("document lint: Redocly reports nothing", async () => {
-  assert.deepEqual(await lintByRedocly(PATH), []);
-});
-
-Deno.test("document lint: Spectral reports nothing", async () => {
-  assert.deepEqual(await lintBySpectral(text), []);
-});
-
-Deno.test("document lint: both linters report each mistake", async () => {
+// One run of each linter, on a document with mistakes: a finding that is not one of the mistakes
+// is a finding about the project's own document.
+Deno.test("document lint: Redocly and Spectral report each mistake, and nothing else", async () => {
   await using folder = await createDataFolder();
   const broken = JSON.parse(text);
   for (const { make } of MISTAKES) make(broken);
@@ -48,12 +42,15 @@ Deno.test("document lint: both linters report each mistake", async () => {
     redocly: await lintByRedocly(path),
     spectral: await lintBySpectral(JSON.stringify(broken)),
   };
-  for (const { what, redocly, spectral } of MISTAKES) {
-    assert.ok(found.redocly.some((line) => line.startsWith(redocly)), `${what}: ${found.redocly}`);
-    assert.ok(
-      found.spectral.some((line) => line.startsWith(spectral)),
-      `${what}: ${found.spectral}`,
+  for (const linter of ["redocly", "spectral"] as const) {
+    for (const mistake of MISTAKES) {
+      const isFound = found[linter].some((line) => line.includes(mistake[linter]));
+      assert.ok(isFound, `${linter} must report ${mistake.what}: ${found[linter]}`);
+    }
+    const others = found[linter].filter((line) =>
+      !MISTAKES.some((mistake) => line.includes(mistake[linter]))
     );
+    assert.deepEqual(others, [], linter);
   }
 });
 
