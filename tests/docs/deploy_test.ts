@@ -145,15 +145,18 @@ Deno.test("Deno Deploy: readiness lists wrong settings without their values", as
   assert.doesNotMatch(text + service.output(), /secret.value/);
 });
 
-Deno.test("Deno Deploy: main.ts serves a charge, a notification and a job without files, programs and KV, on the platform's address", async () => {
+Deno.test("Deno Deploy: main.ts serves a charge, which waited for the database, a notification and a job without files, programs and KV, on the platform's address", async () => {
   await using sandbox = await openSandbox({ serverKey: SERVER_KEY });
+  const { proxy, url } = throughProxy(await createDatabase({ template: null }));
+  await using _proxy = proxy;
+  proxy.cut();
   // Listening on PORT would fail, because another program uses that port.
   using occupied = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   await using service = await deployment.start({
     ...SECRETS,
     HOST: "127.0.0.1",
     PORT: String(occupied.addr.port),
-    DATABASE_URL: await createDatabase({ template: null }),
+    DATABASE_URL: url,
     GATEWAY_BASE_URL: sandbox.url,
   });
   assert.notEqual(Number(new URL(service.url).port), occupied.addr.port);
@@ -165,8 +168,14 @@ Deno.test("Deno Deploy: main.ts serves a charge, a notification and a job withou
     });
   const read = async (path: string) => JSON.parse((await service.get(path, STAFF_KEY)).text);
 
-  const charged = await charge(service.url);
+  assert.equal((await service.get("/health/live/")).status, 200);
+  const { status, text } = await service.get("/health/ready/");
+  assert.deepEqual([status, JSON.parse(text).checks], [503, { start: "running" }]);
+  const charging = charge(service.url);
+  proxy.restore();
+  const charged = await charging;
   assert.equal(charged.status, 201);
+  await until("it is ready", async () => (await service.get("/health/ready/")).status === 200);
   const payment = PaymentSchema.parse(await charged.json());
   await sandbox.control(`transactions/${payment.transaction_id}/pay`);
   await sandbox.waitForWebhooks();
@@ -184,25 +193,6 @@ Deno.test("Deno Deploy: main.ts serves a charge, a notification and a job withou
   service.signal("SIGINT");
   assert.equal((await service.ended).code, 0, service.output());
   assert.doesNotMatch(service.output(), /"level":"error"/);
-});
-
-Deno.test("Deno Deploy: a request that arrives while the database is away waits, and is served when the database is back", async () => {
-  await using sandbox = await openSandbox({ serverKey: SERVER_KEY });
-  const { proxy, url } = throughProxy(await createDatabase());
-  await using _proxy = proxy;
-  proxy.cut();
-  await using service = await deployment.start({
-    ...SECRETS,
-    DATABASE_URL: url,
-    GATEWAY_BASE_URL: sandbox.url,
-  });
-  assert.equal((await service.get("/health/live/")).status, 200);
-  const { status, text } = await service.get("/health/ready/");
-  assert.deepEqual([status, JSON.parse(text).checks], [503, { start: "running" }]);
-  const charging = charge(service.url);
-  proxy.restore();
-  assert.equal((await charging).status, 201);
-  await until("it is ready", async () => (await service.get("/health/ready/")).status === 200);
 });
 
 Deno.test("Deno Deploy: an instance needs no more connections than the platform's database allows", async () => {
