@@ -1,10 +1,9 @@
 import assert from "node:assert/strict";
-import { run as runInProcess } from "../../commands/run_task.ts";
 import { createProgress } from "../../commands/terminal.ts";
-import { parseConfig } from "../../core/config/config.ts";
 import { createEvents } from "../../core/subscribers/subscribe.ts";
 import { openApp, REAL_INSTALLATION, type TestApp, type TestAppOptions } from "../support/app.ts";
 import { callService } from "../support/client.ts";
+import { runInProcess } from "../support/commands.ts";
 import { createDatabase, runSql } from "../support/database/database.ts";
 import { freePort } from "../support/free_port.ts";
 import { openSandbox, savedCard, type TestSandbox } from "../support/gateway/sandbox.ts";
@@ -12,7 +11,7 @@ import { jobsOf, runDueJobs } from "../support/jobs/due_jobs.ts";
 import { parsePayment, type Payment } from "../support/payments/payments.ts";
 import { invoiceDue, parseInvoice } from "../support/records/invoices.ts";
 import { parseSubscription } from "../support/records/subscriptions.ts";
-import { preparedFolder, runTask, startService } from "../support/service.ts";
+import { preparedFolder, runCommand, runTask, startService } from "../support/service.ts";
 
 const TASKS = [
   "check_payment_status",
@@ -26,21 +25,18 @@ const TASKS = [
 ];
 
 async function run(settings: Record<string, string>, ...args: string[]) {
-  return await runTask(["run", ...args], settings);
+  return await runInProcess(["run", ...args], settings);
 }
 
-/** Asserts the error of a command. Runs it in this process, which is faster than a new process. */
 async function assertRefused(settings: Record<string, string>, args: string[], message: RegExp) {
-  await assert.rejects(runInProcess(() => parseConfig(settings, "/nowhere"), args), {
-    name: "Failure",
-    message,
-  });
+  const { code, stdout, stderr } = await run(settings, ...args);
+  assert.deepEqual([code, stdout], [1, ""]);
+  assert.match(stderr.trimEnd(), message);
 }
 
 /** Runs the command in this process; returns the text on the terminal, and the summary. */
 async function runInTerminal(settings: Record<string, string>, ...args: string[]) {
   const { stderr } = Deno;
-  const { log } = console;
   const seen = { screen: "", summary: "" };
   Object.assign(stderr, {
     isTerminal: () => true,
@@ -49,11 +45,9 @@ async function runInTerminal(settings: Record<string, string>, ...args: string[]
       return bytes.length;
     },
   });
-  console.log = (line) => seen.summary += `${line}\n`;
   try {
-    await runInProcess(() => parseConfig(settings, "/nowhere"), args);
+    seen.summary = (await run(settings, ...args)).stdout;
   } finally {
-    console.log = log;
     // Restores the methods of the prototype.
     for (const name of ["isTerminal", "writeSync"]) Reflect.deleteProperty(stderr, name);
   }
@@ -120,7 +114,7 @@ Deno.test("run: a sweep runs the jobs that it enqueues and prints a summary", as
   await installation.sandbox.control(`transactions/${paid.transaction_id}/pay`);
   await installation.sandbox.control(`transactions/${denied.transaction_id}/deny`);
   await installation.makeDue();
-  const firstRun = await run(installation.settings, "check_pending_payments");
+  const firstRun = await runTask(["run", "check_pending_payments"], installation.settings);
   assert.deepEqual(firstRun, { code: 0, stdout: "3 processed, 2 changed, 0 failed\n", stderr: "" });
   const payments = await Promise.all(
     [paid, waiting, denied].map(({ id }) => installation.read(id)),
@@ -358,14 +352,14 @@ Deno.test("run: works with the embedded database, with and without a running ser
       const response = await post(`${sandbox}/${path}`, body);
       assert.ok(response.ok, await response.text());
     }
-    const duringService = await run(settings, "check_payment_status", id);
+    const duringService = await runCommand(["run", "check_payment_status", id], settings);
     assert.equal(duringService.code, 0, duringService.stderr);
     assert.equal(
       duringService.stdout,
       "1 processed, 1 changed, 0 failed\nPayment status: settlement\n",
     );
   }
-  const withoutService = await run(settings, "check_payment_status", id);
+  const withoutService = await runCommand(["run", "check_payment_status", id], settings);
   assert.equal(withoutService.code, 0, withoutService.stderr);
   assert.match(withoutService.stdout, /^1 processed, 0 changed, 0 failed\n.*settlement\n$/);
 });

@@ -3,7 +3,9 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { permissionFlags } from "../../commands/prepare.ts";
+import { FolderInUse } from "../../db/embedded/folder_lock.ts";
 import { install } from "../../db/embedded/install.ts";
+import { readLayout } from "../../db/embedded/layout.ts";
 import { callService } from "./client.ts";
 import { createDataFolder, PROJECT } from "./project.ts";
 
@@ -36,8 +38,27 @@ export async function runTask(
   settings: Record<string, string>,
   cwd = PROJECT,
 ): Promise<Outcome> {
-  const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
-    args: ["task", "-q", ...args],
+  return await runProcess([Deno.execPath(), "task", "-q", ...args], settings, cwd);
+}
+
+/**
+ * Runs a command of `main.ts`, by default the service, and waits until it ends. A task would start
+ * three processes instead of one.
+ */
+export async function runCommand(
+  args: string[],
+  settings: Record<string, string>,
+): Promise<Outcome> {
+  return await runProcess([...await mainCommand(settings), ...args], settings, PROJECT);
+}
+
+async function runProcess(
+  [program, ...args]: string[],
+  settings: Record<string, string>,
+  cwd: string,
+): Promise<Outcome> {
+  const { code, stdout, stderr } = await new Deno.Command(program!, {
+    args,
     env: environment(settings),
     clearEnv: true,
     cwd,
@@ -92,20 +113,30 @@ export interface StartOptions {
 export const START_TASK = [Deno.execPath(), "task", "start"];
 
 /** The command with which `deno task start` runs the service at its end. */
-async function serviceCommand({ DATABASE_URL, DATA_DIR, QUEUE }: Record<string, string>) {
+async function mainCommand({ DATABASE_URL, DATA_DIR, QUEUE }: Record<string, string>) {
   const isEmbedded = !DATABASE_URL;
   const dataDir = DATA_DIR ?? "/nowhere";
-  const layout = isEmbedded ? await install(dataDir, () => {}) : null;
+  const layout = isEmbedded ? await installDatabase(dataDir) : null;
   const queue = QUEUE ?? (isEmbedded ? "kv" : "postgres");
   const flags = permissionFlags({ dataDir, queue: queue as "kv" | "postgres" }, layout, PROJECT);
   const run = ["run", "--no-prompt", "--env-file=deploy/telemetry.env"];
   return [Deno.execPath(), ...run, ...flags, "main.ts"];
 }
 
+async function installDatabase(dataDir: string) {
+  try {
+    return await install(dataDir, () => {});
+  } catch (error) {
+    // A service runs in the folder, so the database is installed.
+    if (error instanceof FolderInUse) return await readLayout(dataDir);
+    throw error;
+  }
+}
+
 /** Starts the service and waits until it prints its URL. */
 export async function startService(options: StartOptions = {}): Promise<Service> {
   const { settings = {}, cwd = PROJECT } = options;
-  const [program, ...args] = options.command ?? await serviceCommand(settings);
+  const [program, ...args] = options.command ?? await mainCommand(settings);
   const process = new Deno.Command(program!, {
     args,
     env: environment({ PORT: "0", DRAIN_SECONDS: "0", ...sandboxPort(settings), ...settings }),
