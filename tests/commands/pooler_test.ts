@@ -3,12 +3,13 @@ import { randomUUID } from "node:crypto";
 import { type DatabaseAccess, reachDatabase } from "../../commands/database_access.ts";
 import { openApp, type TestApp } from "../support/app.ts";
 import { callService } from "../support/client.ts";
+import { runInProcess } from "../support/commands.ts";
 import { createDatabase, runSql } from "../support/database/database.ts";
-import { hasPgBouncer, type PoolMode, startPgBouncer } from "../support/database/pgbouncer.ts";
-import { throughProxy } from "../support/database/tcp_proxy.ts";
+import { hasPgBouncer, startPgBouncer } from "../support/database/pgbouncer.ts";
 import { openSandbox, type TestSandbox } from "../support/gateway/sandbox.ts";
 import { assertPaymentsMatchGateway } from "../support/payments/compare_with_gateway.ts";
-import { runTask, type Service, startError, startService } from "../support/service.ts";
+import { runCommand, type Service, startError, startService } from "../support/service.ts";
+import { shareOf } from "../support/share.ts";
 import { until } from "../support/until.ts";
 
 const ignore = !await hasPgBouncer();
@@ -35,7 +36,7 @@ Deno.test({
       HOST: "127.0.0.1",
       PORT: "0",
     };
-    const { code, stderr } = await runTask(["start"], settings);
+    const { code, stderr } = await runCommand([], settings);
     assert.equal(code, 1);
     assert.match(
       startError(stderr),
@@ -113,26 +114,6 @@ Deno.test({
   },
 });
 
-Deno.test("start: while the database cannot be reached, prints each new cause", async () => {
-  const { proxy, url } = throughProxy(await createDatabase());
-  await using _ = proxy;
-  proxy.cut();
-  await using service = await startService({
-    settings: { DATABASE_URL: url, GATEWAY_SERVER_KEY: SERVER_KEY, HOST: "127.0.0.1" },
-    onOutput(output) {
-      const causes = [...output.matchAll(/Waiting for the database at [^ ]+ \(([^)]*)\)/g)];
-      if (causes.length === 0) return;
-      // First nothing listens; then something accepts connections and closes them.
-      if (causes.length === 1) {
-        proxy.restore();
-        proxy.closeNewConnections();
-      } else proxy.restore();
-    },
-  });
-  assert.equal((await service.get("/health/ready/")).status, 200);
-  assert.match(service.output(), /ECONNREFUSED/);
-});
-
 interface PooledService extends AsyncDisposable {
   service: Service;
   /** Another instance, without a pooler, whose clock is past every lease. */
@@ -190,65 +171,65 @@ function chargeRequest(order_id: string, key: string): RequestInit {
   };
 }
 
-/** How the service reaches the database. */
-const ACCESS: Record<string, { mode: PoolMode; hasDirectUrl: boolean }> = {
-  "in transaction mode with DATABASE_DIRECT_URL": { mode: "transaction", hasDirectUrl: true },
-  "in session mode": { mode: "session", hasDirectUrl: false },
-};
+/** Applies the migrations with the command. */
+async function migrate(settings: Record<string, string>): Promise<void> {
+  const migrated = await runInProcess(["migrate"], { ...settings, GATEWAY_SERVER_KEY: SERVER_KEY });
+  assert.equal(migrated.code, 0, migrated.stderr);
+}
 
-for (const [name, { mode, hasDirectUrl }] of Object.entries(ACCESS)) {
-  Deno.test({
-    name:
-      `service: with a pooler ${name}, migrates, charges, settles, publishes events and stops cleanly`,
-    ignore,
-    async fn() {
-      const server = await createDatabase({ template: null });
-      await using pgbouncer = await startPgBouncer({ server, mode, sessions: 20 });
-      const direct: Record<string, string> = hasDirectUrl ? { DATABASE_DIRECT_URL: server } : {};
-      const settings = { DATABASE_URL: pgbouncer.through(server), ...direct };
-      const migrated = await runTask(["migrate"], {
-        ...settings,
-        GATEWAY_SERVER_KEY: SERVER_KEY,
-      });
-      assert.equal(migrated.code, 0, migrated.stderr);
-      await using installation = await openPooledService(server, settings);
-      const { service, sandbox, charge } = installation;
-      const orders = Array.from({ length: 5 }, () => `order-${randomUUID()}`);
-      for (const order of orders) {
-        const response = await charge(order);
-        assert.equal(response.status, 201, await response.clone().text());
-        const { transaction_id } = await response.json();
-        await sandbox.control(`transactions/${transaction_id}/pay`);
-      }
-      await until("the payments are settled, and their events are published", async () => {
-        const rows = await runSql(
-          server,
-          `select from gateway.payments payment
-           join gateway.events event on event.resource_id = payment.id
-           join gateway.published_events published on published.event_id = event.id
-           where transaction_status = 'settlement' and event.name = 'payment_settled'`,
-        );
-        return rows.length === orders.length;
-      });
-      service.signal("SIGTERM");
-      assert.equal((await service.ended).code, 0, service.output());
-      assert.doesNotMatch(service.output(), /"level":"error"|unhandled|uncaught/);
-    },
+/** Charges, pays, and waits until the service has published the events. */
+async function assertSettles(server: string, { sandbox, charge }: PooledService): Promise<void> {
+  const orders = Array.from({ length: 5 }, () => `order-${randomUUID()}`);
+  for (const order of orders) {
+    const response = await charge(order);
+    assert.equal(response.status, 201, await response.clone().text());
+    const { transaction_id } = await response.json();
+    await sandbox.control(`transactions/${transaction_id}/pay`);
+  }
+  await until("the payments are settled, and their events are published", async () => {
+    const rows = await runSql(
+      server,
+      `select from gateway.payments payment
+       join gateway.events event on event.resource_id = payment.id
+       join gateway.published_events published on published.event_id = event.id
+       where transaction_status = 'settlement' and event.name = 'payment_settled'`,
+    );
+    return rows.length === orders.length;
   });
 }
 
 Deno.test({
   name:
-    "service: if its pooler restarts under load, no charge is lost, and the service works again",
+    "service: with a pooler in session mode, migrates, charges, settles, publishes events and stops cleanly",
   ignore,
   async fn() {
-    const server = await createDatabase({ isNew: true });
-    await using pgbouncer = await startPgBouncer({ server, mode: "transaction" });
-    await using installation = await openPooledService(server, {
-      DATABASE_URL: pgbouncer.through(server),
-      DATABASE_DIRECT_URL: server,
-    });
+    const server = await createDatabase({ template: null });
+    await using pgbouncer = await startPgBouncer({ server, mode: "session", sessions: 20 });
+    const settings = { DATABASE_URL: pgbouncer.through(server) };
+    await migrate(settings);
+    await using installation = await openPooledService(server, settings);
+    const { service } = installation;
+    await assertSettles(server, installation);
+    service.signal("SIGTERM");
+    assert.equal((await service.ended).code, 0, service.output());
+    assert.doesNotMatch(service.output(), /"level":"error"|unhandled|uncaught/);
+  },
+});
+
+Deno.test({
+  name:
+    "service: with a pooler in transaction mode, migrates, charges, settles and publishes events; if the pooler restarts under load, no charge is lost, and the service works again",
+  ignore,
+  async fn() {
+    const server = await createDatabase({ template: null });
+    await using pgbouncer = await startPgBouncer({ server, mode: "transaction", sessions: 20 });
+    const settings = { DATABASE_URL: pgbouncer.through(server), DATABASE_DIRECT_URL: server };
+    await migrate(settings);
+    await using installation = await openPooledService(server, settings);
     const { service, otherInstance, sandbox, charge } = installation;
+    await assertSettles(server, installation);
+    assert.doesNotMatch(service.output(), /"level":"error"/);
+    const settled = await runSql(server, "select order_id from gateway.payments");
     /** By order id: the status of the response to the charge; 0 if there was no response. */
     const statuses = new Map<string, number>();
     let isDone = false;
@@ -263,7 +244,7 @@ Deno.test({
     const callers = Array.from({ length: 6 }, keepCharging);
     const count = (isWanted: (status: number) => boolean) =>
       [...statuses.values()].filter(isWanted).length;
-    for (let restart = 0; restart < 3; restart++) {
+    for (let restart = 0; restart < shareOf(3); restart++) {
       const [succeeded, failed] = [count((status) => status === 201), count((s) => s !== 201)];
       await until("charges succeed", () => count((status) => status === 201) > succeeded + 10);
       await pgbouncer.kill();
@@ -288,7 +269,8 @@ Deno.test({
       assert.equal(response.status, 201, await response.text());
     }
     const rows = await runSql(server, "select order_id from gateway.payments");
-    assert.deepEqual(rows.map(({ order_id }) => order_id).sort(), [...statuses.keys()].sort());
+    const expected = [...settled.map(({ order_id }) => order_id), ...statuses.keys()];
+    assert.deepEqual(rows.map(({ order_id }) => order_id).sort(), expected.sort());
     await assertPaymentsMatchGateway(otherInstance.database, sandbox);
     service.signal("SIGTERM");
     assert.equal((await service.ended).code, 0, service.output());
