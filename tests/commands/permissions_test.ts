@@ -91,8 +91,12 @@ const ONLY_SETTINGS = {
 
 Deno.test("permissions: with DATABASE_URL the service cannot write files or start programs", async () => {
   await using folder = await createDataFolder();
-  const settings = { DATABASE_URL: await createDatabase(), GATEWAY_SERVER_KEY: "Mid-server-x" };
-  const flags = await flagsFor(settings);
+  const flags = await flagsFor({
+    DATABASE_URL: await createDatabase(),
+    GATEWAY_SERVER_KEY: "Mid-server-x",
+    DATA_DIR: join(folder.path, "new"),
+  });
+  assert.deepEqual(await Array.fromAsync(Deno.readDir(folder.path)), []);
   assert.deepEqual(flags, [
     "--allow-net",
     `--allow-env=${SETTING_NAMES.join(",")}`,
