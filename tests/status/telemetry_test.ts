@@ -12,9 +12,11 @@ import { until } from "../support/until.ts";
 const SERVER_KEY = "SB-Mid-server-of-the-telemetry-test";
 const STAFF_KEY = `gk_${randomBytes(32).toString("base64url")}`;
 
+const ENV_FILE = "--env-file=deploy/telemetry.env";
+
 /** Not `deno task`, so that signals reach the service itself. */
 const COMMAND = [
-  ...[Deno.execPath(), "run", "-q", "--no-prompt"],
+  ...[Deno.execPath(), "run", ENV_FILE, "-q", "--no-prompt"],
   ...["--allow-net", "--allow-env", "--allow-sys=homedir"],
   ...["--allow-read=db/migrations", "--ignore-read", "main.ts"],
 ];
@@ -74,64 +76,63 @@ function charge(orderId: string): RequestInit {
   return { method: "POST", body: JSON.stringify({ ...body, order_id: orderId }) };
 }
 
-Deno.test("trace: a charge has spans of the database, the gateway, and the database again", async () => {
-  await using traced = await openTracedService();
-
-  const { status, children } = await trace(traced, "/charge/", charge("order-1"));
-
-  assert.equal(status, 201);
-  // The first span is the query for the API key.
-  const [keyQuery, before, gateway, after, ...more] = children;
-  assert.deepEqual(more, []);
-  assert.match(keyQuery!.name, /^db /);
-  for (const span of [before, after]) {
-    assert.equal(span!.attributes["db.system.name"], "postgresql");
-    assert.equal(span!.hasFailed, false);
-  }
-  assert.equal(gateway!.name, "gateway charge");
-  assert.deepEqual(gateway!.attributes, { "gateway.status_code": "201" });
-});
-
-Deno.test("metrics: the added latency of each charge is recorded", async () => {
+Deno.test("telemetry: of the service, with the defaults of OpenTelemetry", async (t) => {
   await using traced = await openTracedService();
   const { collector } = traced;
-  const metric = "payment_gateway.charge.added_latency";
-  const count = () => collector.countOf(metric, { payment_type: "bank_transfer" });
 
-  await trace(traced, "/charge/", charge("order-1"));
-  await trace(traced, "/charge/", charge("order-2"));
+  await t.step(
+    "a charge has spans of the database, the gateway, and the database again",
+    async () => {
+      const { status, children } = await trace(traced, "/charge/", charge("order-1"));
+      assert.equal(status, 201);
+      // The first span is the query for the API key.
+      const [keyQuery, before, gateway, after, ...more] = children;
+      assert.deepEqual(more, []);
+      assert.match(keyQuery!.name, /^db /);
+      for (const span of [before, after]) {
+        assert.equal(span!.attributes["db.system.name"], "postgresql");
+        assert.equal(span!.hasFailed, false);
+      }
+      assert.equal(gateway!.name, "gateway charge");
+      assert.deepEqual(gateway!.attributes, { "gateway.status_code": "201" });
+    },
+  );
 
-  await until("both charges have been counted", () => count() === 2);
-});
+  await t.step("the added latency of each charge is recorded", async () => {
+    await trace(traced, "/charge/", charge("order-2"));
+    const metric = "payment_gateway.charge.added_latency";
+    await until(
+      "both charges have been counted",
+      () => collector.countOf(metric, { payment_type: "bank_transfer" }) === 2,
+    );
+  });
 
-Deno.test("trace: the span of a failed gateway call has the failure and the outcome, but no error message", async () => {
-  await using traced = await openTracedService();
-  await traced.sandbox.fault("charge", "reset");
+  await t.step(
+    "the span of a failed gateway call has the failure and the outcome, but no error message",
+    async () => {
+      await traced.sandbox.fault("charge", "reset");
+      const { children } = await trace(traced, "/charge/", charge("order-3"));
+      const gateway = children.find(({ name }) => name === "gateway charge");
+      assert.equal(gateway?.hasFailed, true);
+      assert.deepEqual(gateway.attributes, {
+        "gateway.failure": "unreachable",
+        "gateway.outcome": "unknown",
+        "error.type": "GatewayAPIError",
+      });
+    },
+  );
 
-  const { children } = await trace(traced, "/charge/", charge("order-1"));
-
-  const gateway = children.find(({ name }) => name === "gateway charge");
-  assert.equal(gateway?.hasFailed, true);
-  assert.deepEqual(gateway.attributes, {
-    "gateway.failure": "unreachable",
-    "gateway.outcome": "unknown",
-    "error.type": "GatewayAPIError",
+  await t.step("spans and metrics have the name of the service, and no secrets", () => {
+    assert.deepEqual([...new Set(collector.services())], ["payment-gateway"]);
+    const text = collector.text();
+    assert.match(text, /gateway charge/);
+    for (const secret of [STAFF_KEY, SERVER_KEY, btoa(`${SERVER_KEY}:`)]) {
+      assert.ok(!text.includes(secret));
+    }
   });
 });
 
-Deno.test("telemetry: contains no secrets", async () => {
-  await using traced = await openTracedService();
-  await trace(traced, "/charge/", charge("order-1"));
-  await trace(traced, "/charge/", charge("order-1"));
-
-  const text = traced.collector.text();
-  assert.match(text, /gateway charge/);
-  assert.ok(!text.includes(STAFF_KEY));
-  assert.ok(!text.includes(SERVER_KEY));
-  assert.ok(!text.includes(btoa(`${SERVER_KEY}:`)));
-});
-
-Deno.test("telemetry: contains no card data from URLs", async () => {
+Deno.test("telemetry: contains no card data from URLs, and the service name in OTEL_SERVICE_NAME", async () => {
   await using collector = openCollector();
   await using sandbox = await openSandbox({ serverKey: SERVER_KEY });
   const keys = { baseUrl: sandbox.url, serverKey: SERVER_KEY, clientKey: CLIENT_KEY };
@@ -143,8 +144,12 @@ Deno.test("telemetry: contains no card data from URLs", async () => {
     console.log(body.token_id);
   `;
   const { stdout } = await new Deno.Command(Deno.execPath(), {
-    args: ["eval", "-q", "--ext=ts", program],
-    env: environment({ ...collector.settings, OTEL_DENO_CONSOLE: "ignore" }),
+    args: ["eval", ENV_FILE, "-q", "--ext=ts", program],
+    env: environment({
+      ...collector.settings,
+      OTEL_SERVICE_NAME: "shop",
+      OTEL_DENO_CONSOLE: "ignore",
+    }),
     clearEnv: true,
     cwd: PROJECT,
   }).output();
@@ -155,12 +160,11 @@ Deno.test("telemetry: contains no card data from URLs", async () => {
     "the span of the inquiry has arrived",
     () => collector.text().includes("gateway pointInquiry"),
   );
+  assert.deepEqual([...new Set(collector.services())], ["shop"]);
   for (const secret of ["4811111111111114", CLIENT_KEY, token]) {
     assert.ok(!collector.text().includes(secret));
   }
 });
-
-const ENV_FILE = "--env-file=deploy/telemetry.env";
 
 Deno.test("telemetry: the tasks that start the service read the defaults of OpenTelemetry", async () => {
   const { tasks } = JSON.parse(await Deno.readTextFile(join(PROJECT, "deno.json")));
@@ -173,31 +177,3 @@ Deno.test("telemetry: the container file sets the defaults of OpenTelemetry", as
   const instructions = (await Deno.readTextFile(join(PROJECT, "Containerfile"))).split("\n");
   assert.deepEqual(defaults.filter((line) => !instructions.includes(`ENV ${line}`)), []);
 });
-
-const SERVICE_NAMES = { "payment-gateway": {}, shop: { OTEL_SERVICE_NAME: "shop" } };
-
-for (const [name, settings] of Object.entries(SERVICE_NAMES)) {
-  Deno.test(`telemetry: metrics have the service name ${name} with ${JSON.stringify(settings)}`, async () => {
-    await using collector = openCollector();
-    const [program, ...args] = COMMAND;
-    const service = await startService({
-      settings: {
-        ...collector.settings,
-        HOST: "127.0.0.1",
-        DATABASE_URL: await createDatabase(),
-        GATEWAY_SERVER_KEY: SERVER_KEY,
-        GATEWAY_BASE_URL: "http://127.0.0.1:2",
-        ...settings,
-      },
-      // Not the task itself, so that the signal ends the service.
-      command: [program!, args[0]!, ENV_FILE, ...args.slice(1)],
-    });
-    try {
-      await until("metrics arrive", () => collector.services().includes(name));
-    } finally {
-      // At exit Deno waits for the last export, sometimes forever (denoland/deno#33157).
-      service.signal("SIGKILL");
-      await service.ended;
-    }
-  });
-}

@@ -21,18 +21,21 @@ export interface Collector extends AsyncDisposable {
   countOf(metric: string, attributes: Record<string, unknown>): number;
   /** The last value of a gauge with these attributes; undefined if there is none. */
   valueOf(metric: string, attributes: Record<string, unknown>): number | undefined;
-  /** The names of the services that exported metrics. */
+  /** The names of the services that exported spans or metrics. */
   services(): string[];
   /** The raw text of all requests. */
   text(): string;
 }
 
 interface Exported {
-  resourceSpans?: { scopeSpans: { scope: { name: string }; spans: ExportedSpan[] }[] }[];
-  resourceMetrics?: {
-    resource: { attributes: ExportedAttribute[] };
-    scopeMetrics: { metrics: ExportedMetric[] }[];
-  }[];
+  resourceSpans?: (Resource & {
+    scopeSpans: { scope: { name: string }; spans: ExportedSpan[] }[];
+  })[];
+  resourceMetrics?: (Resource & { scopeMetrics: { metrics: ExportedMetric[] }[] })[];
+}
+
+interface Resource {
+  resource: { attributes: ExportedAttribute[] };
 }
 
 interface ExportedSpan extends Pick<Span, "name" | "spanId" | "parentSpanId"> {
@@ -58,14 +61,16 @@ const ERROR = 2;
 
 export function openCollector(): Collector {
   const texts: string[] = [];
+  const exported: Exported[] = [];
   const options = { hostname: "127.0.0.1", port: 0, onListen: () => {} };
   const server = Deno.serve(options, async (request) => {
-    texts.push(await request.text());
+    const text = await request.text();
+    texts.push(text);
+    exported.push(JSON.parse(text));
     return Response.json({});
   });
-  const exported = () => texts.map((text): Exported => JSON.parse(text));
   const metricsOf = (metric: string) =>
-    exported()
+    exported
       .flatMap(({ resourceMetrics = [] }) => resourceMetrics)
       .flatMap(({ scopeMetrics }) => scopeMetrics)
       .flatMap(({ metrics }) => metrics)
@@ -80,7 +85,7 @@ export function openCollector(): Collector {
       OTEL_METRIC_EXPORT_INTERVAL: "50",
     },
     spansOf: (traceId) =>
-      exported()
+      exported
         .flatMap(({ resourceSpans = [] }) => resourceSpans)
         .flatMap(({ scopeSpans }) => scopeSpans)
         .flatMap(({ scope, spans }) => spans.map((span) => ({ ...span, scope: scope.name })))
@@ -104,7 +109,10 @@ export function openCollector(): Collector {
         .flatMap(({ gauge }) => gauge?.dataPoints ?? [])
         .findLast((point) => isDeepStrictEqual(read(point.attributes), attributes))?.asDouble,
     services: () =>
-      exported().flatMap(({ resourceMetrics = [] }) => resourceMetrics)
+      exported.flatMap(({ resourceSpans = [], resourceMetrics = [] }): Resource[] => [
+        ...resourceSpans,
+        ...resourceMetrics,
+      ])
         .map(({ resource }) => String(read(resource.attributes)["service.name"])),
     text: () => texts.join("\n"),
     [Symbol.asyncDispose]: () => server.shutdown(),
