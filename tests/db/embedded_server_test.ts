@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { setTimeout as delay } from "node:timers/promises";
 import { install } from "../../db/embedded/install.ts";
 import { type Layout, layoutIn } from "../../db/embedded/layout.ts";
 import { findServer, startServer } from "../../db/embedded/server.ts";
 import { freePort } from "../support/free_port.ts";
 import { createDataFolder } from "../support/project.ts";
-import { inTime } from "../support/until.ts";
+import { preparedFolder } from "../support/service.ts";
+import { inTime, until } from "../support/until.ts";
 
 const ignoreOutput = () => {};
 
@@ -25,7 +25,7 @@ function isAlive(pid: number): boolean {
 }
 
 Deno.test("embedded server: ends if the service ends before the server has started", async () => {
-  await using folder = await createDataFolder();
+  await using folder = await preparedFolder();
   const layout = await install(folder.path, ignoreOutput);
   await new Deno.Command(layout.serverScript, {
     args: [String(freePort()), "listen_addresses=127.0.0.1", "unix_socket_directories="],
@@ -59,7 +59,7 @@ Deno.test("embedded server: starts even if the new server has the pid of the kil
 });
 
 Deno.test("embedded server: after a crash, restarts are tried until one succeeds", async () => {
-  await using folder = await createDataFolder();
+  await using folder = await preparedFolder();
   const layout = await install(folder.path, ignoreOutput);
   const program = join(layout.programs, "bin/postgres");
   const reported: (string | undefined)[] = [];
@@ -73,9 +73,9 @@ Deno.test("embedded server: after a crash, restarts are tried until one succeeds
   try {
     await Deno.rename(program, `${program}.away`);
     Deno.kill(await readServerPid(layout), "SIGKILL");
-    await failed.promise;
+    await inTime("a restart fails", failed.promise);
     await Deno.rename(`${program}.away`, program);
-    while (await findServer(layout) !== server.url) await delay(50);
+    await until("the server runs", async () => await findServer(layout) === server.url);
     assert.equal(reported[0], undefined);
     assert.match(reported[1] ?? "", /did not start\. See /);
   } finally {
@@ -85,14 +85,14 @@ Deno.test("embedded server: after a crash, restarts are tried until one succeeds
 });
 
 Deno.test("embedded server: stop returns while the server is frozen", async () => {
-  await using folder = await createDataFolder();
+  await using folder = await preparedFolder();
   const layout = await install(folder.path, ignoreOutput);
   const server = await startServer(layout);
   const pid = await readServerPid(layout);
   Deno.kill(pid, "SIGSTOP");
   await server.stop();
   // `isAlive` sends SIGCONT, which resumes the server; the script `run_server.sh` then stops it.
-  while (isAlive(pid)) await delay(50);
+  await until("the server has ended", () => !isAlive(pid));
 });
 
 Deno.test("embedded server: concurrent installations in one folder create one cluster", async () => {
