@@ -87,7 +87,9 @@ async function runQuick(): Promise<boolean> {
 
 /**
  * Runs the check and the quick tests at the same time. If the check fails, the quick tests are
- * stopped, which is safe because they start no processes. The slow tests wait for the check.
+ * stopped, which is safe because they start no processes. The slow tests wait for the check. They
+ * start in turn with the quick tests: many of them wait for timeouts or other processes, while the
+ * quick tests use the processor.
  */
 async function runEverything(): Promise<boolean> {
   const files = await selectTests();
@@ -103,12 +105,14 @@ async function runEverything(): Promise<boolean> {
     return dataFolder === null ? null : { TEST_DATA_FOLDER: dataFolder, ...share };
   }
   const slow = files.slow.filter((path) => isFull || !FULL_ONLY.includes(path));
-  const groups = [
-    ...quickGroups(files, LONGEST, share),
-    ...await pooledGroups(),
-    ...await oldestGroups(),
-    ...slow.map((path) => ({ paths: [path], environment: slowEnvironment })),
-  ];
+  const groups = takeTurns<Group>(
+    [
+      ...await pooledGroups(),
+      ...await oldestGroups(),
+      ...quickGroups(files, LONGEST, share),
+    ],
+    slow.map((path) => ({ paths: [path], environment: slowEnvironment })),
+  );
   const hasPassed = await runGroups(groups, { signal: stop.signal });
   return await checking && hasPassed;
 }
@@ -215,11 +219,15 @@ function quickGroups(
     { length: count },
     (_, group) => shared.filter((_, index) => index % count === group),
   );
-  const inTurn = Array.from(
-    { length: Math.max(count, single.length) },
-    (_, index) => [groups[index] ?? [], single.slice(index, index + 1)],
-  );
-  return inTurn.flat().filter((paths) => paths.length > 0).map((paths) => ({ paths, environment }));
+  return takeTurns(groups, single.map((path) => [path]))
+    .map((paths) => ({ paths, environment }));
+}
+
+/** The first of each list, then the second of each, and so on. */
+function takeTurns<T>(...lists: T[][]): T[] {
+  const length = Math.max(...lists.map((list) => list.length));
+  return Array.from({ length }, (_, index) => lists.flatMap((list) => list.slice(index, index + 1)))
+    .flat();
 }
 
 /** Runs groups of files in this order, several at the same time. Returns whether all passed. */

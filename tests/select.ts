@@ -3,13 +3,16 @@
 import { dirname, join } from "node:path";
 import { PROJECT } from "./support/project.ts";
 
-/** The slowest files, slowest first: a slow file that started last would run alone at the end. */
+/**
+ * The slowest files, slowest first: a slow file that started last would run alone at the end. The
+ * first two wait for a minute of the schedule and for the grace period of a stop.
+ */
 export const LONGEST = [
+  "tests/jobs/service_test.ts",
+  "tests/commands/lifecycle_test.ts",
   "tests/payments/crash_test.ts",
   "tests/notifications/bad_input_test.ts",
-  "tests/commands/lifecycle_test.ts",
   "tests/console/screens_test.ts",
-  "tests/jobs/service_test.ts",
   "tests/simulation/simulation_test.ts",
   "tests/simulation/lost_notifications_test.ts",
   "tests/sandbox/lists_test.ts",
@@ -19,18 +22,18 @@ export const LONGEST = [
   "tests/commands/operating_system_users_test.ts",
   "tests/db/payment_search_test.ts",
   "tests/jobs/async_crash_test.ts",
-  "tests/commands/embedded_recovery_test.ts",
-  "tests/db/embedded_server_test.ts",
-  "tests/commands/keys_test.ts",
   "tests/records/lost_statements_test.ts",
   "tests/console/browser_test.ts",
   "tests/console/browser_live_test.ts",
-  "tests/commands/pooler_test.ts",
   "tests/sandbox/page_test.ts",
   "tests/docs/guides_test.ts",
   "tests/idempotency/takeover_test.ts",
   "tests/reports/reconciliation_test.ts",
   "tests/notifications/gateway_outage_test.ts",
+  "tests/db/embedded_server_test.ts",
+  "tests/commands/pooler_test.ts",
+  "tests/commands/keys_test.ts",
+  "tests/commands/embedded_recovery_test.ts",
   "tests/sandbox/task_test.ts",
   "tests/db/embedded_platforms_test.ts",
   "tests/sdk/languages_test.ts",
@@ -38,9 +41,9 @@ export const LONGEST = [
   "tests/payments/lost_statements_test.ts",
   "tests/console/outage_test.ts",
   "tests/jobs/postgres_test.ts",
-  "tests/commands/account_test.ts",
-  "tests/commands/run_task_test.ts",
   "tests/events/stream_resume_test.ts",
+  "tests/commands/run_task_test.ts",
+  "tests/commands/account_test.ts",
   "tests/document/lint_test.ts",
   "tests/jobs/takeover_test.ts",
   "tests/docs/deploy_test.ts",
@@ -75,7 +78,6 @@ export const LONGEST = [
   "tests/webhooks/order_test.ts",
   "tests/invoices/bad_input_test.ts",
   "tests/commands/npx_test.ts",
-  "tests/status/telemetry_test.ts",
   "tests/invoices/life_cycles_test.ts",
   "tests/idempotency/resume_test.ts",
 ];
