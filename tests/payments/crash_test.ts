@@ -4,23 +4,21 @@ import { PaymentSchema } from "../../core/payments/schema.ts";
 import { RefundedSchema } from "../../routes/payments/actions.ts";
 import { type Installation, openInstallation, type Reply } from "../support/crash/installation.ts";
 import {
-  BEFORE_CALL,
   crashAndRecover,
   createKillPoints,
-  DURING_CALL,
   type Operation,
+  planRounds,
   retryConcurrently,
   retryTwice,
+  runStep,
   sendUntilSuccess,
 } from "../support/crash/kill_points.ts";
+import type { Received } from "../support/gateway/gateway.ts";
 import { AMOUNT, type Json } from "../support/gateway/sandbox.ts";
 import { assertPaymentsMatchGateway } from "../support/payments/compare_with_gateway.ts";
 import { type ChargeKind, chargeRequest, type Payment } from "../support/payments/payments.ts";
 import { shareOf } from "../support/share.ts";
 import { until } from "../support/until.ts";
-
-/** At least one round for each recovery. */
-const ROUNDS = shareOf(20, 3);
 
 const KILL_POINTS = createKillPoints({ areRepliesStored, messages: 80, seed: 4 });
 
@@ -40,44 +38,65 @@ async function areRepliesStored(
   return rows.length === 0;
 }
 
-/** Background checks before, after and during the clients' retries. */
-const RECOVERIES = [
-  async (service: Installation, retry: () => Promise<Reply[]>) => {
-    await service.sync();
-    // This must hold even if no client retries.
-    await assertPaymentsMatchGateway(service.database, service.sandbox);
-    return await retry();
-  },
-  async (service: Installation, retry: () => Promise<Reply[]>) => {
-    const replies = await retry();
+interface RecoveryInput {
+  operations: Operation[];
+  retryAll(): Promise<Reply[]>;
+}
+
+type Recovery = (service: Installation, input: RecoveryInput) => Promise<Reply[]>;
+
+const RECOVERIES: Record<string, Recovery> = {
+  "ten clients retry each operation at the same time": async (
+    service,
+    { operations, retryAll },
+  ) => {
+    for (const operation of operations) await retryConcurrently(service, operation);
+    const replies = await retryAll();
     await service.sync();
     return replies;
   },
-  async (service: Installation, retry: () => Promise<Reply[]>) =>
-    (await Promise.all([retry(), service.sync()]))[0],
-];
+  "a check runs before the retries": async (service, { retryAll }) => {
+    await service.sync();
+    // This must hold even if no client retries.
+    await assertPaymentsMatchGateway(service.database, service.sandbox);
+    return await retryAll();
+  },
+  "a check runs during the retries": async (service, { retryAll }) =>
+    (await Promise.all([retryAll(), service.sync()]))[0],
+  "a check runs after the retries": async (service, { retryAll }) => {
+    const replies = await retryAll();
+    await service.sync();
+    return replies;
+  },
+};
 
-for (const [moment, killPoint] of Object.entries(KILL_POINTS)) {
-  Deno.test(`payments: the service is killed ${moment}; each operation happens once (${ROUNDS} rounds)`, async () => {
-    await using service = await openInstallation();
-    await service.start();
-    for (let round = 0; round < ROUNDS; round++) {
-      // Over the rounds, each recovery runs with and without metadata in the gateway's responses.
-      await service.sandbox.showMetadata(round % 2 === 1);
+/** A run of all tests tries every combination; otherwise each kill point has one round. */
+const ROUNDS = planRounds(KILL_POINTS, RECOVERIES).slice(0, shareOf(40, 5));
+
+Deno.test("payments: if the service is killed, each operation happens once", async (t) => {
+  await using service = await openInstallation();
+  await service.start();
+  for (const { moment, killPoint, recovery, recover, hasMetadata } of ROUNDS) {
+    await runStep(t, `killed ${moment}; ${recovery}`, async () => {
+      await service.sandbox.showMetadata(hasMetadata);
       const { operations, assertDone } = await prepare(service);
-      const recover = RECOVERIES[round % RECOVERIES.length]!;
       const replies = await crashAndRecover(service, {
         operations,
         killPoint,
         retry: (operation) => retryTwice(service, operation),
-        recover: (retryAll) => recover(service, retryAll),
+        recover: (retryAll) => recover(service, { operations, retryAll }),
       });
       await assertDone(replies);
       await assertPaymentsMatchGateway(service.database, service.sandbox);
       assertSentOnce(service);
-    }
-  });
-}
+    });
+  }
+  await runStep(
+    t,
+    "killed before the call; a check does not mark a charge as failed while a client retries it",
+    () => checkDuringRetry(service),
+  );
+});
 
 /** Two charges, three refunds of two payments and two captures, to be sent at the same time. */
 async function prepare(service: Installation) {
@@ -168,49 +187,18 @@ function assertSentOnce({ forwardedCalls }: Installation): void {
   assert.equal(new Set(captured).size, captured.length);
 }
 
-for (const moment of [BEFORE_CALL, DURING_CALL]) {
-  Deno.test(`payments: the service is killed ${moment}; a refund and a capture happen once although ten clients retry them at the same time`, async () => {
-    await using service = await openInstallation();
-    await service.start();
-    const [paidPayment, authorized] = await Promise.all([
-      createPaidPayment(service),
-      sendCharge(service, "card_auth"),
-    ]);
-    const operations = [
-      refund(paidPayment, { amount: 10_000 }),
-      capture(authorized, { amount: 30_000 }),
-    ];
-    const sent = operations.map(service.post);
-    await KILL_POINTS[moment]!(service, operations, Promise.all(sent));
-    await service.kill();
-    assert.deepEqual(await Promise.all(sent), [null, null]);
-
-    await service.start();
-    for (const operation of operations) {
-      await retryConcurrently(service, operation);
-      await retryTwice(service, operation);
-    }
-    await service.sync();
-    assert.deepEqual(await refundsOf(service, paidPayment), ["10000.00"]);
-    assert.deepEqual(await captureOf(service, authorized), ["capture", "30000.00"]);
-    await assertPaymentsMatchGateway(service.database, service.sandbox);
-    assertSentOnce(service);
-  });
-}
-
-Deno.test("payments: the service is killed before the call; a check of pending payments does not mark a charge as failed while a client retries it", async () => {
-  await using service = await openInstallation();
+async function checkDuringRetry(service: Installation): Promise<void> {
   const { calls, sandbox, database } = service;
-  await service.start();
   const operation = charge(await chargeRequest(sandbox, "bca"));
+  const isWrite = ({ method }: Received) => method === "POST";
+  calls.hold(isWrite);
   const sent = service.post(operation);
-  calls.hold();
   await until("the call is held", () => calls.held().length > 0);
   await service.kill();
   assert.equal(await sent, null);
 
   await service.start();
-  calls.hold(({ method }) => method === "POST");
+  calls.hold(isWrite);
   const again = service.post(operation);
   await until("the second call is held", () => calls.held().length > 0);
   await service.sync();
@@ -221,4 +209,4 @@ Deno.test("payments: the service is killed before the call; a check of pending p
   assert.ok(reply.body.va_number);
   await assertPaymentsMatchGateway(database, sandbox);
   assertSentOnce(service);
-});
+}
