@@ -5,14 +5,14 @@ import { SubscriptionSchema } from "../../routes/schemas/subscription.ts";
 import type { Reply } from "../support/crash/installation.ts";
 import {
   AT_ANY_MESSAGE,
-  BEFORE_CALL,
   crashAndRecover,
   createKillPoints,
-  DURING_CALL,
   holdResponses,
   type Operation,
+  planRounds,
   retryConcurrently,
   retryTwice,
+  runStep,
   sendUntilSuccess,
 } from "../support/crash/kill_points.ts";
 import {
@@ -26,8 +26,7 @@ import {
   subscriptionRequest,
 } from "../support/records/requests.ts";
 import { shareOf } from "../support/share.ts";
-
-const ROUNDS = shareOf(3);
+import { until } from "../support/until.ts";
 
 const MINUTE = 60_000;
 
@@ -66,11 +65,19 @@ interface RecoveryInput {
   retryAll(): Promise<Reply[]>;
 }
 
-/** Three recoveries: background checks run before, after or during the clients' retries. */
-const RECOVERIES = [
-  async (
-    service: RecordInstallation,
-    { operations, hasReachedCall, retryAll }: RecoveryInput,
+type Recovery = (service: RecordInstallation, input: RecoveryInput) => Promise<Reply[]>;
+
+const RECOVERIES: Record<string, Recovery> = {
+  "ten clients retry each operation at the same time": async (
+    service,
+    { operations, retryAll },
+  ) => {
+    for (const operation of operations) await retryConcurrently(service, operation);
+    return await retryAll();
+  },
+  "background checks run before the retries": async (
+    service,
+    { operations, hasReachedCall, retryAll },
   ) => {
     await service.sync(LATE);
     // This must hold even if no client retries.
@@ -79,23 +86,30 @@ const RECOVERIES = [
     }
     return await retryAll();
   },
-  async (service: RecordInstallation, { retryAll }: RecoveryInput) => {
+  "background checks run during the retries": async (service, { retryAll }) =>
+    (await Promise.all([retryAll(), service.sync(LATE)]))[0],
+  "background checks run after the retries": async (service, { retryAll }) => {
     const replies = await retryAll();
     await service.sync(LATE);
     return replies;
   },
-  async (service: RecordInstallation, { retryAll }: RecoveryInput) =>
-    (await Promise.all([retryAll(), service.sync(LATE)]))[0],
-];
+};
 
-for (const [moment, killPoint] of Object.entries(KILL_POINTS)) {
-  Deno.test(`invoices and subscriptions: the service is killed ${moment}; each operation happens once (${ROUNDS} rounds)`, async () => {
-    await using service = await openRecordInstallation();
-    await service.start();
-    for (let round = 0; round < ROUNDS; round++) {
+/** A run of all tests tries each kill point with each recovery. */
+const ROUNDS = planRounds(KILL_POINTS, RECOVERIES).slice(0, shareOf(20, 2));
+
+Deno.test("invoices and subscriptions: if the service is killed, each operation happens once", async (t) => {
+  await using service = await openRecordInstallation();
+  await service.start();
+  await runStep(
+    t,
+    "killed before and during the calls; each invoice is created once if a check runs before the gateway's idempotency key expires",
+    () => checkBeforeKeysExpire(service),
+  );
+  for (const { moment, killPoint, recovery, recover } of ROUNDS) {
+    await runStep(t, `killed ${moment}; ${recovery}`, async () => {
       const operations = await prepare(service);
       const hasReachedCall = moment !== AT_ANY_MESSAGE;
-      const recover = RECOVERIES[round % RECOVERIES.length]!;
       await crashAndRecover(service, {
         operations,
         killPoint,
@@ -104,9 +118,14 @@ for (const [moment, killPoint] of Object.entries(KILL_POINTS)) {
       });
       for (const operation of operations) await assertDone(service, operation);
       await assertCreatedOnce(service);
-    }
-  });
-}
+    });
+  }
+  await runStep(
+    t,
+    "killed during the call and no client retries; the service adopts both records when notifications arrive",
+    () => adoptAfterKill(service),
+  );
+});
 
 /** Two creations of each record type and one of each action, which are sent at the same time. */
 async function prepare(service: RecordInstallation): Promise<RecordOperation[]> {
@@ -281,46 +300,29 @@ async function assertCreatedOnce({ sandbox }: RecordInstallation): Promise<void>
   assert.equal(new Set(names).size, names.length);
 }
 
-for (const moment of [BEFORE_CALL, DURING_CALL]) {
-  Deno.test(`invoices: the service is killed ${moment}; the invoice is created once if a check runs before the gateway's idempotency key expires`, async () => {
-    await using service = await openRecordInstallation();
-    await service.start();
-    const operations = [invoiceCreation(), invoiceCreation()];
-    const sent = operations.map(service.post);
-    await KILL_POINTS[moment]!(service, operations, Promise.all(sent));
-    await service.kill();
-    assert.deepEqual(await Promise.all(sent), [null, null]);
+async function checkBeforeKeysExpire(service: RecordInstallation): Promise<void> {
+  const { calls, responses } = service;
+  const operations = [invoiceCreation(), invoiceCreation()];
+  const { order_id } = operations[0]!.body;
+  calls.hold(({ body }) => body.includes(order_id));
+  responses.hold();
+  const sent = operations.map(service.post);
+  await until(
+    "one call and the response to the other are held",
+    () => calls.held().length === 1 && responses.held().length === 1,
+  );
+  await service.kill();
+  assert.deepEqual(await Promise.all(sent), [null, null]);
 
-    await service.sync(SOON);
-    for (const operation of operations) await assertDone(service, operation);
-    await service.start();
-    for (const operation of operations) await retry(service, operation);
-    for (const operation of operations) await assertDone(service, operation);
-  });
-
-  Deno.test(`invoices and subscriptions: the service is killed ${moment}; each operation happens once although ten clients retry it at the same time`, async () => {
-    await using service = await openRecordInstallation();
-    await service.start();
-    const operations = await prepare(service);
-    const sent = operations.map(service.post);
-    await KILL_POINTS[moment]!(service, operations, Promise.all(sent));
-    await service.kill();
-    await Promise.all(sent);
-
-    await service.start();
-    for (const operation of operations) {
-      await retryConcurrently(service, operation);
-      await retry(service, operation);
-      await assertDone(service, operation);
-    }
-    await assertCreatedOnce(service);
-  });
+  await service.sync(SOON);
+  for (const operation of operations) await assertDone(service, operation);
+  await service.start();
+  for (const operation of operations) await retry(service, operation);
+  for (const operation of operations) await assertDone(service, operation);
 }
 
-Deno.test("invoices and subscriptions: the service is killed during the call and no client retries; the service adopts both records when notifications arrive", async () => {
-  await using service = await openRecordInstallation();
+async function adoptAfterKill(service: RecordInstallation): Promise<void> {
   const { sandbox } = service;
-  await service.start();
   const operations = [invoiceCreation(), subscriptionCreation(await subscriptionRequest(sandbox))];
   const sent = operations.map(service.post);
   await holdResponses(service, operations);
@@ -356,4 +358,4 @@ Deno.test("invoices and subscriptions: the service is killed during the call and
     events: ["invoice_created", "invoice_paid"],
   });
   await assertDone(service, subscription!);
-});
+}
