@@ -59,38 +59,40 @@ async function count(queue: TestQueue, from: string): Promise<number> {
   return row!.count;
 }
 
-for (const name of QUEUES) {
-  Deno.test(`${name} queue: the job of a killed process is finished once by another process`, async () => {
-    await using queue = await openQueueWithTables(name);
-    await using firstProcess = startProcess(queue, [{ hangs: true }]);
-    await firstProcess.untilPrinted("begun");
-    await firstProcess.kill();
-    assert.equal(await count(queue, "gateway.jobs where status = 'running'"), 1);
-    await using _second = startProcess(queue);
-    const done = "gateway.jobs where status = 'succeeded' and attempts = 2";
-    await until("the job has succeeded", async () => await count(queue, done) === 1);
-    assert.equal(await count(queue, "runs"), 2);
-    assert.equal(await count(queue, "effects"), 1);
-  });
+const JOBS = 300;
 
-  Deno.test(`${name} queue: after a crash during 1,000 jobs each job takes effect once, even if its first attempt failed`, async () => {
+/** On a busy machine so many jobs take long. */
+const TIMEOUT_MS = 10 * 60_000;
+
+for (const name of QUEUES) {
+  Deno.test(`${name} queue: after a crash during ${JOBS} jobs each job takes effect once, even if it was interrupted or its first attempt failed`, async () => {
     await using queue = await openQueueWithTables(name);
-    const payloads = Array.from({ length: 1_000 }, (_, i) => ({ fails: i % 20 === 0 }));
+    const payloads = Array.from(
+      { length: JOBS },
+      (_, i) => ({ fails: i % 20 === 1, hangs: i === 0 }),
+    );
     await using firstProcess = startProcess(queue, payloads);
-    await until("over 100 jobs are done", async () => await count(queue, "effects") > 100);
+    await firstProcess.untilPrinted("begun");
+    await until(
+      "over 100 jobs are done",
+      async () => await count(queue, "effects") > 100,
+      TIMEOUT_MS,
+    );
     await firstProcess.kill();
     const interrupted = await count(queue, "gateway.jobs where status = 'running'");
-    assert.ok(await count(queue, "effects") < 1_000);
+    assert.ok(interrupted > 0);
     await using _second = startProcess(queue);
     await until(
       "all jobs are done",
-      async () => await count(queue, "gateway.jobs where status = 'succeeded'") === 1_000,
+      async () => await count(queue, "gateway.jobs where status = 'succeeded'") === JOBS,
+      TIMEOUT_MS,
     );
-    assert.equal(await count(queue, "effects"), 1_000);
+    assert.equal(await count(queue, "effects"), JOBS);
     // Only jobs that failed, and those that the killed process was running, run twice.
     const runs = await count(queue, "runs");
+    const least = JOBS + JOBS / 20;
     assert.ok(
-      runs >= 1_050 && runs <= 1_050 + interrupted,
+      runs > least && runs <= least + interrupted,
       `${runs} runs, ${interrupted} interrupted`,
     );
   });

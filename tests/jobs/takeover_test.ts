@@ -1,18 +1,18 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
-import { permissionFlags } from "../../commands/prepare.ts";
 import type { Queue } from "../../core/config/config.ts";
 import type { GatewayJob } from "../../db/jobs.ts";
 import { openApp } from "../support/app.ts";
 import { callService } from "../support/client.ts";
+import { runStep } from "../support/crash/kill_points.ts";
+import { startUntilUp } from "../support/crash/start_until_up.ts";
 import { createDatabase } from "../support/database/database.ts";
 import { createGate } from "../support/database/gate.ts";
 import type { Received } from "../support/gateway/gateway.ts";
 import { openRelay } from "../support/gateway/relay.ts";
 import { openSandbox } from "../support/gateway/sandbox.ts";
-import { QUEUES } from "../support/jobs/queues.ts";
-import { createDataFolder, PROJECT } from "../support/project.ts";
-import { type Service, startService } from "../support/service.ts";
+import { createDataFolder } from "../support/project.ts";
+import type { Service } from "../support/service.ts";
 import { until } from "../support/until.ts";
 
 const SERVER_KEY = "Mid-server-takeover";
@@ -49,7 +49,6 @@ async function openServices(queue: Queue) {
     "Content-Type": "application/json",
     Prefer: "respond-async",
   };
-  const flags = permissionFlags({ queue, dataDir: folder.path }, null, PROJECT);
   const settings = {
     HOST: "127.0.0.1",
     DATABASE_URL: databaseUrl,
@@ -71,8 +70,7 @@ async function openServices(queue: Queue) {
     listJobs,
     countCharges: () => relay.times("POST /v2/charge"),
     async start(): Promise<Service> {
-      const command = [Deno.execPath(), "run", "--no-prompt", ...flags, "main.ts"];
-      const service = await startService({ command, settings });
+      const service = await startUntilUp(settings);
       started.push(service);
       return service;
     },
@@ -127,57 +125,70 @@ async function openServices(queue: Queue) {
   return services;
 }
 
-for (const queue of QUEUES) {
-  Deno.test(`${queue} queue: after kill -9 and a restart the service runs its jobs at once, although their leases have not expired`, async () => {
-    await using services = await openServices(queue);
-    const service = await services.start();
-    await services.startHangingJobs(service, 3);
-    await services.kill(service);
-    await services.extendLeases();
-    services.responses.release();
-    assert.equal((await services.listJobs("running")).length, 3);
-    await services.start();
-    await until(
-      "all jobs are done",
-      async () => (await services.listJobs("succeeded")).length === 3,
-    );
-    assert.equal(services.countCharges(), 3);
-  });
-}
+type Services = Awaited<ReturnType<typeof openServices>>;
 
-Deno.test("postgres queue: if one of two services is killed, the other runs its jobs at once, although their leases have not expired", async () => {
-  await using services = await openServices("postgres");
-  const killedService = await services.start();
-  const otherService = await services.startPaused();
-  await services.startHangingJobs(killedService, 12);
-  await services.extendLeases();
-  await services.kill(killedService);
-  services.responses.release();
-  otherService.signal("SIGCONT");
+/** Waits until this many jobs have succeeded in all; each of them has charged once. */
+async function untilDone(services: Services, count: number): Promise<void> {
   await until(
     "all jobs are done",
-    async () => (await services.listJobs("succeeded")).length === 12,
+    async () => (await services.listJobs("succeeded")).length === count,
   );
-  assert.equal(services.countCharges(), 12);
+  assert.equal(services.countCharges(), count);
+}
+
+/** Kills a service during three jobs, and starts another one, which runs them. */
+async function restart(services: Services): Promise<Service> {
+  const service = await services.start();
+  await services.startHangingJobs(service, 3);
+  await services.kill(service);
+  await services.extendLeases();
+  services.responses.release();
+  assert.equal((await services.listJobs("running")).length, 3);
+  const restarted = await services.start();
+  await untilDone(services, 3);
+  return restarted;
+}
+
+Deno.test("kv queue: after kill -9 and a restart the service runs its jobs at once, although their leases have not expired", async () => {
+  await using services = await openServices("kv");
+  await restart(services);
 });
 
-Deno.test("postgres queue: a service that was paused while another ran its job does not change the job", async () => {
+Deno.test("postgres queue: jobs of a killed or paused service run at once, although their leases have not expired", async (t) => {
   await using services = await openServices("postgres");
-  const paused = await services.start();
-  const otherService = await services.startPaused();
-  await services.startHangingJobs(paused, 1);
-  paused.signal("SIGSTOP");
-  otherService.signal("SIGCONT");
-  // The response waits in the connection of the paused service.
-  services.responses.release();
-  await until("the job is done", async () => (await services.listJobs("succeeded")).length === 1);
-  const before = await services.listJobs("succeeded");
-  assert.equal(before[0]!.attempts, 2);
-  paused.signal("SIGCONT");
-  await until(
-    "the paused service has lost its lease",
-    () => paused.output().includes('"job_lease_lost"'),
-  );
-  assert.deepEqual([...await services.listJobs("succeeded")], [...before]);
-  assert.equal(services.countCharges(), 1);
+  let service: Service;
+  await runStep(t, "after kill -9 and a restart", async () => {
+    service = await restart(services);
+  });
+
+  await runStep(t, "in another service, if one of two is killed", async () => {
+    const otherService = await services.startPaused();
+    await services.startHangingJobs(service, 12);
+    await services.extendLeases();
+    await services.kill(service);
+    services.responses.release();
+    otherService.signal("SIGCONT");
+    await untilDone(services, 3 + 12);
+    service = otherService;
+  });
+
+  await runStep(t, "in another service; the paused one does not change them later", async () => {
+    const otherService = await services.startPaused();
+    await services.startHangingJobs(service, 1);
+    const [running] = await services.listJobs("running");
+    service.signal("SIGSTOP");
+    otherService.signal("SIGCONT");
+    // The response waits in the connection of the paused service.
+    services.responses.release();
+    await untilDone(services, 3 + 12 + 1);
+    const before = await services.listJobs("succeeded");
+    assert.equal(before.find((job) => job.id === running!.id)!.attempts, 2);
+    service.signal("SIGCONT");
+    await until(
+      "the paused service has lost its lease",
+      () => service.output().includes('"job_lease_lost"'),
+    );
+    assert.deepEqual([...await services.listJobs("succeeded")], [...before]);
+    assert.equal(services.countCharges(), 3 + 12 + 1);
+  });
 });

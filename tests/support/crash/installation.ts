@@ -4,7 +4,6 @@
  */
 
 import assert from "node:assert/strict";
-import { permissionFlags } from "../../../commands/prepare.ts";
 import { sweepJobs } from "../../../core/jobs/schedule.ts";
 import { createWorker } from "../../../core/jobs/worker.ts";
 import { checkPendingPayments } from "../../../core/payments/check_pending_payments.ts";
@@ -18,9 +17,9 @@ import { openGatedDatabase, type Packet } from "../database/gated_database.ts";
 import type { Received } from "../gateway/gateway.ts";
 import { openRelay } from "../gateway/relay.ts";
 import { type Json, openSandbox, type TestSandbox } from "../gateway/sandbox.ts";
-import { PROJECT } from "../project.ts";
-import { type Service, startService } from "../service.ts";
+import type { Service } from "../service.ts";
 import { until } from "../until.ts";
+import { startUntilUp } from "./start_until_up.ts";
 
 export interface Installation extends AsyncDisposable {
   sandbox: TestSandbox;
@@ -47,6 +46,8 @@ export interface Installation extends AsyncDisposable {
   resume(): void;
   /** Waits until PostgreSQL has freed the lock of the killed service. */
   untilLockIsFree(): Promise<void>;
+  /** Waits until a resumed service has its lock again. */
+  untilLockIsHeld(): Promise<void>;
   /** Kills the service after this many more messages, in any direction, on either connection. */
   killAfter(messages: number): void;
   /** Repeats the request until it gets 200. */
@@ -135,14 +136,13 @@ export async function openInstallation(options: InstallationOptions = {}): Promi
       gatewayUrl: forwardsKeys ? sandbox.url : relay.url,
       serverKey: SERVER_KEY,
       now: () => Date.now() + aheadMs() + laterMs,
+      databaseDeadlineMs: 20_000,
     }),
   );
   const { database, deps, enqueued } = otherInstance;
   const worker = createWorker({ ...deps, tasks: createTasks(deps), maxRunning: 8 });
   const headers = { Authorization: `Bearer ${await otherInstance.createKey()}` };
 
-  const flags = permissionFlags({ queue: "postgres", dataDir: "/nowhere" }, null, PROJECT);
-  const command = ["run", "--no-prompt", ...flags, "main.ts"];
   const settings = {
     HOST: "127.0.0.1",
     DATABASE_URL: gatedDatabase.url,
@@ -162,6 +162,13 @@ export async function openInstallation(options: InstallationOptions = {}): Promi
     return unfinished;
   }
 
+  async function isLockHeld(): Promise<boolean> {
+    const held = await database.query((sql) =>
+      sql`select from gateway.instances where not pg_try_advisory_xact_lock_shared(holder)`
+    );
+    return held.length > 0;
+  }
+
   const installation: Installation = {
     sandbox,
     otherInstance,
@@ -172,7 +179,7 @@ export async function openInstallation(options: InstallationOptions = {}): Promi
     results,
     forwardedCalls,
     async start() {
-      service = await startService({ command: [Deno.execPath(), ...command], settings });
+      service = await startUntilUp(settings);
       isKilled = false;
     },
     async kill() {
@@ -184,14 +191,9 @@ export async function openInstallation(options: InstallationOptions = {}): Promi
     },
     pause: () => service?.signal("SIGSTOP"),
     resume: () => service?.signal("SIGCONT"),
-    async untilLockIsFree() {
-      await until("the lock of the service is free", async () => {
-        const held = await database.query((sql) =>
-          sql`select from gateway.instances where not pg_try_advisory_xact_lock_shared(holder)`
-        );
-        return held.length === 0;
-      });
-    },
+    untilLockIsFree: () =>
+      until("the lock of the service is free", async () => !await isLockHeld()),
+    untilLockIsHeld: () => until("the service has its lock", isLockHeld),
     killAfter: (messages) => messagesLeft = messages,
     async get(path) {
       let body: Json;

@@ -17,7 +17,7 @@ import { openTestQueue, startWorker } from "./queues.ts";
 const SWEEP_MS = 500;
 
 const [queue, databaseUrl, folder, payloads] = Deno.args as [Queue, string, string, string];
-const { database, log } = openInstance({ databaseUrl });
+const { database, log } = openInstance({ databaseUrl, deadlineMs: 20_000 });
 const leaseHolder = await openInstanceLock({
   url: databaseUrl,
   onLost: (error) => log.error("instance_lock_lost", error),

@@ -19,6 +19,8 @@ export interface InstanceOptions {
   limitMs?: number;
   leaseMs?: number;
   leaseHolder?: LeaseHolder;
+  /** How long a statement may take. */
+  deadlineMs?: number;
 }
 
 export interface Instance extends AsyncDisposable {
@@ -35,8 +37,8 @@ export interface Instance extends AsyncDisposable {
 }
 
 export function openInstance(options: InstanceOptions): Instance {
-  const { databaseUrl, tasks = {}, now = Date.now, maxRunning = 10 } = options;
-  const database = openPool({ url: databaseUrl, poolSize: 4 });
+  const { databaseUrl, tasks = {}, now = Date.now, maxRunning = 10, deadlineMs } = options;
+  const database = openPool({ url: databaseUrl, poolSize: 4, deadlineMs });
   let text = "";
   const log = createLog((lines) => text += lines);
   const enqueued: DueJob[] = [];

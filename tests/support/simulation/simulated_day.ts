@@ -29,7 +29,12 @@ export async function openSimulatedDay(
   let clock: Clock = systemClock;
   // The client's circuit breaker uses the simulated clock, too, and its retries are not delayed.
   const gatewayOptions = { wait: createWaits().wait, clock: () => clock() };
-  const subscriptions = await openSubscriptions({ gatewayOptions, ...options });
+  const subscriptions = await openSubscriptions({
+    gatewayOptions,
+    // On a busy machine a statement may take long, which is not the subject of these tests.
+    databaseDeadlineMs: 20_000,
+    ...options,
+  });
   const { app } = subscriptions;
   clock = app.deps.clock;
   const schedule = createTestSchedule(app);

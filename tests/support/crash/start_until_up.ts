@@ -1,0 +1,19 @@
+/** Starts a service process as a supervisor does. */
+
+import { type Service, startService } from "../service.ts";
+
+const MAX_STARTS = 10;
+
+/**
+ * Starts the service again if the database did not respond in time: on a busy machine, a statement
+ * of the start can take longer than the service waits.
+ */
+export async function startUntilUp(settings: Record<string, string>): Promise<Service> {
+  for (let starts = 1;; starts++) {
+    try {
+      return await startService({ settings });
+    } catch (error) {
+      if (starts === MAX_STARTS || !String(error).includes("DatabaseUnavailable")) throw error;
+    }
+  }
+}
