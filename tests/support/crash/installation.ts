@@ -46,8 +46,6 @@ export interface Installation extends AsyncDisposable {
   resume(): void;
   /** Waits until PostgreSQL has freed the lock of the killed service. */
   untilLockIsFree(): Promise<void>;
-  /** Waits until a resumed service has its lock again. */
-  untilLockIsHeld(): Promise<void>;
   /** Kills the service after this many more messages, in any direction, on either connection. */
   killAfter(messages: number): void;
   /** Repeats the request until it gets 200. */
@@ -162,13 +160,6 @@ export async function openInstallation(options: InstallationOptions = {}): Promi
     return unfinished;
   }
 
-  async function isLockHeld(): Promise<boolean> {
-    const held = await database.query((sql) =>
-      sql`select from gateway.instances where not pg_try_advisory_xact_lock_shared(holder)`
-    );
-    return held.length > 0;
-  }
-
   const installation: Installation = {
     sandbox,
     otherInstance,
@@ -191,9 +182,14 @@ export async function openInstallation(options: InstallationOptions = {}): Promi
     },
     pause: () => service?.signal("SIGSTOP"),
     resume: () => service?.signal("SIGCONT"),
-    untilLockIsFree: () =>
-      until("the lock of the service is free", async () => !await isLockHeld()),
-    untilLockIsHeld: () => until("the service has its lock", isLockHeld),
+    async untilLockIsFree() {
+      await until("the lock of the service is free", async () => {
+        const held = await database.query((sql) =>
+          sql`select from gateway.instances where not pg_try_advisory_xact_lock_shared(holder)`
+        );
+        return held.length === 0;
+      });
+    },
     killAfter: (messages) => messagesLeft = messages,
     async get(path) {
       let body: Json;
