@@ -165,7 +165,6 @@ function firstStatement(operation: Operation, loss: Loss): number {
 /** Runs the operation once for each of its statements, loses that statement, and calls `after`. */
 async function loseEach(
   operation: Operation,
-  fault: string | null,
   after: (service: LossyService, lost: LostStatement) => Promise<void>,
 ): Promise<void> {
   await using service = await openLossyService();
@@ -174,12 +173,10 @@ async function loseEach(
       const prepared = await operation.prepare(service);
       const headers = newKey();
       const send = () => service.post(prepared.path, prepared.body, headers);
-      if (fault) await service.sandbox.fault(operation.call, fault);
       const callsBefore = service.relay.received.length;
       service.losses.lose(number, loss);
       const response = await send();
       const wasLost = service.losses.stop();
-      await service.sandbox.control("faults", undefined, "DELETE");
       if (!wasLost) {
         assert.ok(number > 2 && number < MAX_STATEMENTS, "the operation runs a few statements");
         break;
@@ -280,66 +277,62 @@ async function assertAgrees(
 
 for (const operation of OPERATIONS) {
   const { name, table, finalStatus, events, status } = operation;
-  for (const fault of [null, "answer_lost"]) {
-    const also = fault ? " and the gateway's response too" : "";
-
-    Deno.test(`${name}: if one statement or its result is lost${also}, a retry with the same key completes the operation once`, async () => {
-      await loseEach(operation, fault, async (service, lost) => {
-        service.advance(AFTER_LEASES_MS);
-        const response = await lost.send();
-        const text = await response.text();
-        assert.equal(response.status, status, `${lost.which}: ${text}`);
-        assert.equal(JSON.parse(text).status, finalStatus, lost.which);
-        assert.equal(await assertAgrees(service, operation, lost), finalStatus, lost.which);
-        const { id } = (await rowOf(service, table, lost.prepared))!;
-        assert.deepEqual(
-          await assertConsistent(service.app.database, table, id),
-          events,
-          lost.which,
-        );
-        service.advance(10 * MINUTE_MS);
-        await service.runBackground();
-        assert.deepEqual(
-          await assertConsistent(service.app.database, table, id),
-          events,
-          lost.which,
-        );
-      });
+  Deno.test(`${name}: if one statement or its result is lost, a retry with the same key completes the operation once`, async () => {
+    await loseEach(operation, async (service, lost) => {
+      service.advance(AFTER_LEASES_MS);
+      const response = await lost.send();
+      const text = await response.text();
+      assert.equal(response.status, status, `${lost.which}: ${text}`);
+      assert.equal(JSON.parse(text).status, finalStatus, lost.which);
+      assert.equal(await assertAgrees(service, operation, lost), finalStatus, lost.which);
+      const { id } = (await rowOf(service, table, lost.prepared))!;
+      assert.deepEqual(
+        await assertConsistent(service.app.database, table, id),
+        events,
+        lost.which,
+      );
+      service.advance(10 * MINUTE_MS);
+      await service.runBackground();
+      assert.deepEqual(
+        await assertConsistent(service.app.database, table, id),
+        events,
+        lost.which,
+      );
     });
+  });
 
-    Deno.test(`${name}: if one statement or its result is lost${also}, background checks find the outcome`, async () => {
-      await loseEach(operation, fault, async (service, lost) => {
-        const { prepared, which } = lost;
-        const before = await rowOf(service, table, prepared);
-        if (!before) {
-          return assert.deepEqual(await creationNotifications(service, prepared), [], which);
-        }
-        service.advance(AFTER_LEASES_MS);
-        for (const body of await creationNotifications(service, prepared)) {
-          await notifyUntilAccepted(service, body);
-        }
-        await service.runBackground();
-        const names = await assertConsistent(service.app.database, table, before.id);
-        const { status, gateway_id } = (await rowOf(service, table, prepared))!;
-        if (gateway_id === null) {
-          // The service does not store the card token, so only the client can send it again.
-          assert.equal(operation.call, "subscription_create", which);
-          assert.deepEqual([status, names], ["pending", []], which);
-          assert.deepEqual(await creationNotifications(service, prepared), [], which);
-          return;
-        }
-        await assertAgrees(service, operation, lost);
-        assert.equal(new Set(names).size, names.length, `${which}: ${names}`);
-        if (before.intent) assert.equal(status, finalStatus, which);
-        if (status === finalStatus) assert.deepEqual(names, events, which);
-      });
+  Deno.test(`${name}: if one statement or its result is lost, background checks find the outcome`, async () => {
+    await loseEach(operation, async (service, lost) => {
+      const { prepared, which } = lost;
+      const before = await rowOf(service, table, prepared);
+      if (!before) {
+        return assert.deepEqual(await creationNotifications(service, prepared), [], which);
+      }
+      service.advance(AFTER_LEASES_MS);
+      for (const body of await creationNotifications(service, prepared)) {
+        await notifyUntilAccepted(service, body);
+      }
+      await service.runBackground();
+      const names = await assertConsistent(service.app.database, table, before.id);
+      const { status, gateway_id } = (await rowOf(service, table, prepared))!;
+      if (gateway_id === null) {
+        // The service does not store the card token, so only the client can send it again.
+        assert.equal(operation.call, "subscription_create", which);
+        assert.deepEqual([status, names], ["pending", []], which);
+        assert.deepEqual(await creationNotifications(service, prepared), [], which);
+        return;
+      }
+      await assertAgrees(service, operation, lost);
+      assert.equal(new Set(names).size, names.length, `${which}: ${names}`);
+      if (before.intent) assert.equal(status, finalStatus, which);
+      if (status === finalStatus) assert.deepEqual(names, events, which);
     });
-  }
+  });
 
   if (!operation.call.endsWith("_create")) continue;
 
   Deno.test(`${name}: if one statement or its result is lost, a retry after the gateway's idempotency key has expired does not repeat the request`, async () => {
-    await loseEach(operation, null, async (service, lost) => {
+    await loseEach(operation, async (service, lost) => {
       const { prepared, which } = lost;
       const before = await rowOf(service, table, prepared);
       if (!before) return;
