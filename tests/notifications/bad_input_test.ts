@@ -127,10 +127,10 @@ Deno.test("notification: random and mutated bodies cause no 5xx, and rejected on
     statuses[status] = (statuses[status] ?? 0) + 1;
     if (id !== null) stored++;
   });
-  await fc.assert(property, { numRuns: 10_000 });
+  await fc.assert(property, { numRuns: 5_000 });
   for (const status of [200, 400, 403]) {
     assert.ok(
-      statuses[status]! > (isPartial ? 0 : 200),
+      statuses[status]! > (isPartial ? 0 : 100),
       `${JSON.stringify(statuses)}: each status occurred`,
     );
   }
@@ -485,7 +485,10 @@ for (const name of ["a paid bank transfer", "a charge with a lost response"]) {
     const allowed = await findAllowedStates(payments, scenario, restore);
     const bytes = new TextEncoder().encode(JSON.stringify(scenario.body));
     const seenStatuses = new Set<number>();
-    for (const bit of someOf([...Array(bytes.length * 8).keys()])) {
+    // A share of the bits has at most one bit of each byte.
+    const bits = [...Array(bytes.length * 8).keys()]
+      .filter((bit) => !isPartial || bit % 8 === (bit >> 3) % 8);
+    for (const bit of someOf(bits)) {
       const mutated = bytes.slice();
       mutated[bit >> 3]! ^= 1 << (bit & 7);
       const message = `bit ${bit}: ${new TextDecoder().decode(mutated)}`;
