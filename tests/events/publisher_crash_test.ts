@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import postgres from "postgres";
-import { permissionFlags } from "../../commands/prepare.ts";
 import { openApp } from "../support/app.ts";
 import { callService } from "../support/client.ts";
+import { startUntilUp } from "../support/crash/start_until_up.ts";
 import { createDatabase, runSql } from "../support/database/database.ts";
 import { follow, type StreamMessage } from "../support/events/event_stream.ts";
 import { untilPublished } from "../support/events/publication.ts";
 import { openSandbox } from "../support/gateway/sandbox.ts";
-import { PROJECT } from "../support/project.ts";
-import { type Service, startService } from "../support/service.ts";
+import { shareOf } from "../support/share.ts";
+import type { Service } from "../support/service.ts";
 import { until } from "../support/until.ts";
 
 /** Not the sandbox's default key: that key is public, so the service refuses it. */
@@ -19,25 +19,17 @@ const CHARGE = { payment_type: "gopay", gross_amount: 7_000 };
 /** How long a stream may stay open: its process is killed only after another one has started. */
 const STREAM_TIMEOUT_MS = 10 * 60_000;
 
-/** How often the publishing process is killed. */
-const KILLS = 3;
+/** How often the publishing process is killed. The second kill also ends the reader's stream. */
+const KILLS = shareOf(3, 2);
 
 async function startInstance(databaseUrl: string, gatewayUrl: string): Promise<Service> {
-  return await startService({
-    settings: {
-      HOST: "127.0.0.1",
-      DATABASE_URL: databaseUrl,
-      GATEWAY_SERVER_KEY: SERVER_KEY,
-      GATEWAY_BASE_URL: gatewayUrl,
-      RATE_LIMIT_PER_SECOND: "1000000",
-      RATE_LIMIT_BURST: "1000000",
-    },
-    // Not `deno task`, so that the signal kills the service itself.
-    command: [
-      ...[Deno.execPath(), "run", "-q", "--no-prompt"],
-      ...permissionFlags({ queue: "postgres", dataDir: "/nowhere" }, null, PROJECT),
-      "main.ts",
-    ],
+  return await startUntilUp({
+    HOST: "127.0.0.1",
+    DATABASE_URL: databaseUrl,
+    GATEWAY_SERVER_KEY: SERVER_KEY,
+    GATEWAY_BASE_URL: gatewayUrl,
+    RATE_LIMIT_PER_SECOND: "1000000",
+    RATE_LIMIT_BURST: "1000000",
   });
 }
 
@@ -87,12 +79,15 @@ Deno.test("event publisher: if its process is killed under load, another process
   });
 
   let isSending = true;
+  let isStarting = false;
   let charged = 0;
   /** Sends charges to one of the two processes; requests to a killed process fail. */
   async function sendCharges(target: () => Service): Promise<void> {
     const headers = { Authorization: `Bearer ${key}`, "Content-Type": "application/json" };
     const init = { method: "POST", headers, body: JSON.stringify(CHARGE) };
     while (isSending) {
+      // A process starts faster if the others have nothing to do.
+      await until("no process starts", () => !isStarting, STREAM_TIMEOUT_MS);
       const response = await callService(`${target().url}/charge/`, init).catch(() => null);
       if (response?.status === 201) charged++;
       await response?.body?.cancel();
@@ -139,11 +134,15 @@ Deno.test("event publisher: if its process is killed under load, another process
       });
       const receivedBefore = received.length;
       await until("events arrive again", () => received.length > receivedBefore);
+      if (kill === KILLS - 1) break;
       publishing = waiting;
+      isStarting = true;
       waiting = await start();
+      isStarting = false;
     }
   } finally {
     isSending = false;
+    isStarting = false;
     await sending;
   }
   await untilPublished(app);
