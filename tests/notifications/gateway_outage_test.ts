@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { permissionFlags } from "../../commands/prepare.ts";
 import { checkPendingPayments } from "../../core/payments/check_pending_payments.ts";
 import { findNotification, type GatewayNotification } from "../../db/notifications.ts";
 import { StatusSchema } from "../../routes/status/schemas.ts";
@@ -11,8 +10,7 @@ import { openRelay, openRelayed, type RelayedPayments } from "../support/gateway
 import { type Json, openSandbox } from "../support/gateway/sandbox.ts";
 import { jobsOf, runDueJobs } from "../support/jobs/due_jobs.ts";
 import { chargeRequest, type Payment, type TestPayments } from "../support/payments/payments.ts";
-import { PROJECT } from "../support/project.ts";
-import { startService } from "../support/service.ts";
+import { startUntilUp } from "../support/crash/start_until_up.ts";
 import { until } from "../support/until.ts";
 
 const MINUTE = 60_000;
@@ -35,6 +33,8 @@ async function openOutage(response: () => Response): Promise<Outage> {
   const payments = await openRelayed({
     databaseUrl: await createDatabase(),
     now: () => now,
+    // On a busy machine a statement may take long; a failed one would change the pauses.
+    databaseDeadlineMs: 20_000,
     // Pauses between the retries of one call end at once.
     gatewayOptions: { wait: (ms) => ms < 1_000 ? Promise.resolve() : new Promise(() => {}) },
   });
@@ -171,7 +171,7 @@ Deno.test("notification: if the gateway does not know its transaction, is retrie
   assert.ok(outage.now() - startedAt < HOUR);
 });
 
-Deno.test("service process: if a chargeback notification is given up after days of gateway errors and a crash, a later check applies the chargeback", async () => {
+Deno.test("service process: if a chargeback notification is given up after days of gateway errors, a check after a crash applies the chargeback", async () => {
   const databaseUrl = await createDatabase();
   const serverKey = "Mid-server-outage-tests";
   await using sandbox = await openSandbox({ seed: undefined, serverKey });
@@ -180,16 +180,12 @@ Deno.test("service process: if a chargeback notification is given up after days 
   await using app = await openApp({ databaseUrl });
   const key = await app.createKey();
   const staff = await app.createKey({ userId: "ops", isStaff: true });
-  const flags = permissionFlags({ queue: "postgres", dataDir: "/nowhere" }, null, PROJECT);
   const start = () =>
-    startService({
-      command: [Deno.execPath(), "run", "--no-prompt", ...flags, "main.ts"],
-      settings: {
-        HOST: "127.0.0.1",
-        DATABASE_URL: databaseUrl,
-        GATEWAY_BASE_URL: relay.url,
-        GATEWAY_SERVER_KEY: serverKey,
-      },
+    startUntilUp({
+      HOST: "127.0.0.1",
+      DATABASE_URL: databaseUrl,
+      GATEWAY_BASE_URL: relay.url,
+      GATEWAY_SERVER_KEY: serverKey,
     });
   let service = await start();
   try {
@@ -247,9 +243,6 @@ Deno.test("service process: if a chargeback notification is given up after days 
       0,
     ]);
 
-    service.signal("SIGKILL");
-    await service.ended;
-    service = await start();
     let status = "received";
     for (let runs = 0; status === "received"; runs++) {
       assert.ok(runs < 10, "the number of retries after 7 days is limited");
