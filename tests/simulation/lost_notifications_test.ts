@@ -40,6 +40,9 @@ const MORNING_MS = HOUR_MINUTES * 60_000;
 /** How long after an action the schedule runs every minute; later it takes larger steps. */
 const BUSY_MINUTES = isPartial ? 3 : 30;
 
+/** The steps long after an action, in minutes, largest first. */
+const QUIET_STEPS = isPartial ? [30, 15, 5] : [5];
+
 const CHECK = "GET /v2/:id/status";
 
 /** A record and the name of its scenario. */
@@ -106,8 +109,8 @@ async function runDay(hasMetadata: boolean): Promise<void> {
     if (actions.length > 0) lastAction = minute;
     // Long after an action and before the next one, fewer ticks are enough.
     const next = Math.min(...[...actionsByMinute.keys()].filter((each) => each > minute));
-    const isQuiet = minute % 5 === 0 && minute - lastAction > BUSY_MINUTES && next - minute >= 5;
-    const step = isQuiet ? 5 : 1;
+    const fits = (step: number) => minute % step === 0 && next - minute >= step;
+    const step = minute - lastAction > BUSY_MINUTES ? QUIET_STEPS.find(fits) ?? 1 : 1;
     await day.tick(step);
     minute += step;
   }
