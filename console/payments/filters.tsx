@@ -5,7 +5,7 @@ import type { FC } from "hono/jsx";
 import { PAYMENT_TYPES } from "../../core/payments/charge_input.ts";
 import { PAYMENT_STATUSES } from "../../core/payments/states.ts";
 import { Boxes, Choice, Field } from "../shared/fields.tsx";
-import { methodName, paymentStatusName, rupiah } from "../shared/format.ts";
+import { fraudStatusName, methodName, paymentStatusName, rupiah } from "../shared/format.ts";
 import {
   COLUMNS,
   DEFAULT_COLUMNS,
@@ -74,10 +74,10 @@ const NO_FILTERS: Partial<PaymentQuery> = {
 
 /** A value of a filter as the page shows it. */
 function valueText({ words }: View, name: string, value: string): string {
-  const { fraudStatuses, outcomeUnknown, noOwner } = words.paymentsPage;
+  const { outcomeUnknown, noOwner } = words.paymentsPage;
   if (name === "status") return paymentStatusName(words, value);
   if (name === "payment_type") return methodName(words, value);
-  if (name === "fraud_status") return fraudStatuses[value] ?? value;
+  if (name === "fraud_status") return fraudStatusName(words, value);
   if (name === "outcome" && value === "unknown") return outcomeUnknown;
   if (name === "owner" && value === "none") return noOwner;
   return name.endsWith("amount") && /^\d+$/.test(value) ? rupiah(value) : value;

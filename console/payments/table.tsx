@@ -3,7 +3,7 @@
 import type { Child, FC } from "hono/jsx";
 import type { PaymentSummary } from "../../core/payments/views.ts";
 import { Table, Time } from "../shared/elements.tsx";
-import { methodName, rupiah } from "../shared/format.ts";
+import { fraudStatusName, methodName, rupiah } from "../shared/format.ts";
 import type { Column } from "./query.ts";
 import type { SignedInView, View } from "../shared/session.ts";
 
@@ -46,8 +46,7 @@ const CELLS: Record<Column, (view: SignedInView, payment: PaymentSummary) => Chi
   refunded: (_, { refund_amount }) => rupiah(refund_amount),
   net: (_, { net_amount }) => rupiah(net_amount),
   status: (view, payment) => <PaymentStatusLabel view={view} payment={payment} />,
-  fraud: ({ words }, { fraud_status }) =>
-    fraud_status ? words.paymentsPage.fraudStatuses[fraud_status] ?? fraud_status : "–",
+  fraud: ({ words }, { fraud_status }) => fraud_status ? fraudStatusName(words, fraud_status) : "–",
   settled: (view, { settlement_time }) => <Time view={view} at={settlement_time} />,
   user: (_, { user_id }) => user_id ?? "–",
   id: (_, { id }) => <code>{id}</code>,

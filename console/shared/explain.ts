@@ -4,7 +4,7 @@
  */
 
 import type { z } from "@hono/zod-openapi";
-import { ERROR_CODES, type FieldError, ServiceError } from "../../core/errors.ts";
+import { ERROR_CODES, type ErrorCode, type FieldError, ServiceError } from "../../core/errors.ts";
 import { WITH_DETAIL } from "../words/problems.ts";
 import type { Words } from "../words/words.ts";
 
@@ -34,7 +34,8 @@ export function explain(
     return (members.errors as FieldError[]).map((each) => explainField(page, each, labels))
       .join("; ");
   }
-  const text = words.problems.texts[code];
+  const texts: Partial<Record<ErrorCode, string>> = words.problems.texts;
+  const text = texts[code];
   if (text === undefined) return detail ?? ERROR_CODES[code].title;
   return detail !== null && WITH_DETAIL.has(code) ? `${text} ${words.message(detail)}` : text;
 }

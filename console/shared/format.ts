@@ -54,7 +54,8 @@ export function utcTime(iso: string): string {
  */
 export function methodName(words: Words, type: string, bank: string | null = null): string {
   if (type === "bank_transfer") return words.virtualAccountOf(bank?.toUpperCase() ?? "Bank");
-  return words.methods[type] ?? BRANDS[type] ?? type.replaceAll("_", " ");
+  return (words.methods as Record<string, string>)[type] ?? BRANDS[type] ??
+    type.replaceAll("_", " ");
 }
 
 /** Methods whose name is the same in all languages. */
@@ -71,4 +72,8 @@ const BRANDS: Record<string, string> = {
 /** A status of a payment; one that the service does not know stays as the gateway sent it. */
 export function paymentStatusName({ statuses }: Words, status: string): string {
   return (statuses as Record<string, string>)[status] ?? status;
+}
+
+export function fraudStatusName({ paymentsPage }: Words, status: string): string {
+  return (paymentsPage.fraudStatuses as Record<string, string>)[status] ?? status;
 }

@@ -2,67 +2,7 @@
 
 import type { InvoiceStatus } from "../../core/invoices/states.ts";
 
-export interface InvoiceWords {
-  title: string;
-  statuses: Record<InvoiceStatus, string>;
-  none: string;
-  noneOnPage: string;
-  number: string;
-  orderId: string;
-  due: string;
-  dueFrom: string;
-  dueTo: string;
-  createdFrom: string;
-  createdTo: string;
-  paid: string;
-  notes: string;
-  total: string;
-  gatewayId: string;
-  customerId: string;
-  voidReason: string;
-  pdf: string;
-  link: string;
-  linkHelp: string;
-  copy: string;
-  copied: string;
-  open: string;
-  payments: string;
-  noPayments: string;
-  unconfirmed: string;
-  failed: string;
-  noActions: string;
-  checked: string;
-  notCheckedYet: string;
-  void: string;
-  voidEffects(amount: string, customer: string): string[];
-  voidReasonHelp: string;
-  voided: string;
-  voidUnknown: string;
-  create: string;
-  customer: string;
-  phoneHelp: string;
-  dueHelp: string;
-  numberHelp: string;
-  orderHelp: string;
-  notesHelp: string;
-  priceHelp: string;
-  optional: string;
-  line(number: number): string;
-  moreLines: string;
-  noMoreLines(most: number): string;
-  review: string;
-  reviewTitle: string;
-  createEffects(amount: string): string[];
-  change: string;
-  created: string;
-  createUnknown: string;
-  keyUsed: string;
-  amountChanged: string;
-  fixErrors: string;
-  openInvoice: string;
-}
-
-export const INVOICES_IN_ENGLISH: InvoiceWords = {
+export const INVOICES_IN_ENGLISH = {
   title: "Invoices",
   statuses: {
     pending: "Not confirmed",
@@ -73,7 +13,7 @@ export const INVOICES_IN_ENGLISH: InvoiceWords = {
     paid: "Paid",
     void: "Void",
     failed: "Failed",
-  },
+  } satisfies Record<InvoiceStatus, string>,
   none: "No invoices were found.",
   noneOnPage: "No invoices match on this page. Continue with the next page.",
   number: "Invoice number",
@@ -106,7 +46,7 @@ export const INVOICES_IN_ENGLISH: InvoiceWords = {
   checked: "The invoice was checked at the gateway.",
   notCheckedYet: "The gateway has not confirmed this invoice yet, so it could not be checked.",
   void: "Void the invoice",
-  voidEffects: (amount, customer) => [
+  voidEffects: (amount: string, customer: string) => [
     `The payment link stops working: ${customer} can no longer pay ${amount}.`,
     "A payment that the customer has already started can still arrive, usually within 24 hours. " +
     "The invoice is then paid.",
@@ -127,12 +67,13 @@ export const INVOICES_IN_ENGLISH: InvoiceWords = {
   notesHelp: "The customer sees this text below the items.",
   priceHelp: "Price for one, in whole rupiah, such as 75000 or 75.000",
   optional: "optional",
-  line: (number) => `Line ${number}`,
+  line: (number: number) => `Line ${number}`,
   moreLines: "Add lines",
-  noMoreLines: (most) => `This form has at most ${most} lines. Use the API for longer invoices.`,
+  noMoreLines: (most: number) =>
+    `This form has at most ${most} lines. Use the API for longer invoices.`,
   review: "Continue",
   reviewTitle: "Check the invoice",
-  createEffects: (amount) => [
+  createEffects: (amount: string) => [
     `The gateway creates an invoice of ${amount} and a payment link for it.`,
     "The customer gets no message. Copy the link on the next page and send it.",
     "You can void the invoice, but not change it.",
@@ -148,7 +89,7 @@ export const INVOICES_IN_ENGLISH: InvoiceWords = {
   openInvoice: "Open the invoice",
 };
 
-export const INVOICES_IN_INDONESIAN: InvoiceWords = {
+export const INVOICES_IN_INDONESIAN: typeof INVOICES_IN_ENGLISH = {
   title: "Invoice",
   statuses: {
     pending: "Belum dikonfirmasi",

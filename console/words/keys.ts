@@ -1,21 +1,12 @@
 /** The texts of the page of API keys. */
 
-export interface KeysWords {
+export const KEYS_IN_ENGLISH = {
   /** What the user's order ids begin with. */
-  orderPrefix: string;
-  /** The title of the page after a form that was sent before. */
-  alreadyCreated: string;
-  /** The key that this form has created, without its secret part. */
-  created(prefix: string): string;
-  secretGone: string;
-  revokeIt: string;
-  formUsed: string;
-}
-
-export const KEYS_IN_ENGLISH: KeysWords = {
   orderPrefix: "Order id prefix",
+  /** The title of the page after a form that was sent before. */
   alreadyCreated: "This key was already created",
-  created: (prefix) =>
+  /** The prefix is the part of the key that is not secret. */
+  created: (prefix: string) =>
     `This form was sent before and created the key ${prefix}…. No second key was created.`,
   secretGone:
     "The key itself was shown only once and is not stored. If you do not have it, revoke it and create " +
@@ -26,7 +17,7 @@ export const KEYS_IN_ENGLISH: KeysWords = {
     "is entered here and send it again.",
 };
 
-export const KEYS_IN_INDONESIAN: KeysWords = {
+export const KEYS_IN_INDONESIAN: typeof KEYS_IN_ENGLISH = {
   orderPrefix: "Awalan ID pesanan",
   alreadyCreated: "Key ini sudah dibuat",
   created: (prefix) =>

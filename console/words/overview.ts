@@ -1,50 +1,13 @@
 /** The texts of the overview. */
 
-/** What can need attention. */
-export type AttentionKind =
-  | "gatewayDown"
-  | "challenged"
-  | "unansweredPayments"
-  | "ownerlessPayments"
-  | "pendingRefunds"
-  | "differences"
-  | "failingEndpoints"
-  | "failedNotifications"
-  | "failedJobs";
-
-export interface OverviewWords {
-  title: string;
-  today: string;
-  yesterday: string;
-  lastWeek: string;
-  /** Followed by a time of day. */
-  comparison: string;
-  /** Followed by a time. */
-  asOf: string;
-  paid: string;
-  paidCount: string;
-  successRate: string;
-  chargebacks: string;
-  computing: string;
-  chart: string;
-  nothingPaid: string;
-  otherMethods: string;
-  day: string;
-  newest: string;
-  allPayments: string;
-  attention: string;
-  nothing: string;
-  /** After a number. */
-  orMore: string;
-  kinds: Record<AttentionKind, string>;
-}
-
-export const OVERVIEW_IN_ENGLISH: OverviewWords = {
+export const OVERVIEW_IN_ENGLISH = {
   title: "Overview",
   today: "Today",
   yesterday: "Yesterday",
   lastWeek: "A week ago",
+  /** Followed by a time of day. */
   comparison: "Each day from midnight to",
+  /** Followed by a time. */
   asOf: "As of",
   paid: "Paid",
   paidCount: "Paid payments",
@@ -59,6 +22,7 @@ export const OVERVIEW_IN_ENGLISH: OverviewWords = {
   allPayments: "All payments",
   attention: "Needs attention",
   nothing: "Nothing needs attention.",
+  /** After a number. */
   orMore: "or more",
   kinds: {
     gatewayDown: "The gateway does not respond",
@@ -73,7 +37,10 @@ export const OVERVIEW_IN_ENGLISH: OverviewWords = {
   },
 };
 
-export const OVERVIEW_IN_INDONESIAN: OverviewWords = {
+/** What can need attention. */
+export type AttentionKind = keyof typeof OVERVIEW_IN_ENGLISH.kinds;
+
+export const OVERVIEW_IN_INDONESIAN: typeof OVERVIEW_IN_ENGLISH = {
   title: "Ringkasan",
   today: "Hari ini",
   yesterday: "Kemarin",

@@ -2,13 +2,6 @@
 
 import type { ErrorCode } from "../../core/errors.ts";
 
-export interface ProblemWords {
-  /** Codes without a text are shown with the core's own text, which is English. */
-  texts: Partial<Record<ErrorCode, string>>;
-  foreignForm: string;
-  overloaded: string;
-}
-
 /** The core says more about these problems: its detail follows the text. */
 export const WITH_DETAIL: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   "validation_error",
@@ -22,7 +15,8 @@ export const WITH_DETAIL: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   "unavailable",
 ]);
 
-export const PROBLEMS_IN_ENGLISH: ProblemWords = {
+export const PROBLEMS_IN_ENGLISH = {
+  /** Codes without a text are shown with the core's own text, which is English. */
   texts: {
     validation_error: "Something in the form is not valid.",
     invalid_state: "This is not possible now.",
@@ -55,12 +49,12 @@ export const PROBLEMS_IN_ENGLISH: ProblemWords = {
       "An unexpected error occurred. Check whether the action was done before you try again. If it " +
       "happens again, give your operators the request id below.",
     unavailable: "The service is temporarily unavailable. Try again in a few seconds.",
-  },
+  } satisfies Partial<Record<ErrorCode, string>>,
   overloaded: "The service is overloaded. Nothing was done. Try again in a few seconds.",
   foreignForm: "The form is too old or comes from another site. Load the page again.",
 };
 
-export const PROBLEMS_IN_INDONESIAN: ProblemWords = {
+export const PROBLEMS_IN_INDONESIAN: typeof PROBLEMS_IN_ENGLISH = {
   texts: {
     validation_error: "Ada isian formulir yang tidak valid.",
     invalid_state: "Ini tidak dapat dilakukan sekarang.",

@@ -2,36 +2,7 @@
 
 import type { SubscriptionAction, SubscriptionStatus } from "../../core/subscriptions/states.ts";
 
-export type IntervalUnit = "day" | "week" | "month";
-
-export interface SubscriptionWords {
-  title: string;
-  statuses: Record<SubscriptionStatus, string>;
-  none: string;
-  noneOnPage: string;
-  plan: string;
-  /** Such as "every 3 months". */
-  every(interval: number, unit: IntervalUnit): string;
-  cycles: string;
-  cycleOf(current: number, last: number | null): string;
-  start: string;
-  next: string;
-  gatewayId: string;
-  charges: string;
-  noCharges: string;
-  unconfirmed: string;
-  failed: string;
-  ended: string;
-  noActions: string;
-  checked: string;
-  notCheckedYet: string;
-  actionNames: Record<SubscriptionAction, string>;
-  effects: Record<SubscriptionAction, (plan: string, next: string | null) => string[]>;
-  done: Record<SubscriptionAction, string>;
-  outcomeUnknown: string;
-}
-
-export const SUBSCRIPTIONS_IN_ENGLISH: SubscriptionWords = {
+export const SUBSCRIPTIONS_IN_ENGLISH = {
   title: "Subscriptions",
   statuses: {
     pending: "Not confirmed",
@@ -40,13 +11,15 @@ export const SUBSCRIPTIONS_IN_ENGLISH: SubscriptionWords = {
     disabled: "Paused",
     cancelled: "Cancelled",
     failed: "Failed",
-  },
+  } satisfies Record<SubscriptionStatus, string>,
   none: "No subscriptions were found.",
   noneOnPage: "No subscriptions match on this page. Continue with the next page.",
   plan: "Plan",
-  every: (interval, unit) => interval === 1 ? `every ${unit}` : `every ${interval} ${unit}s`,
+  every: (interval: number, unit: "day" | "week" | "month") =>
+    interval === 1 ? `every ${unit}` : `every ${interval} ${unit}s`,
   cycles: "Charges so far",
-  cycleOf: (current, last) => last === null ? `${current}, no end` : `${current} of ${last}`,
+  cycleOf: (current: number, last: number | null) =>
+    last === null ? `${current}, no end` : `${current} of ${last}`,
   start: "Starts",
   next: "Next charge",
   gatewayId: "Id at the gateway",
@@ -65,7 +38,7 @@ export const SUBSCRIPTIONS_IN_ENGLISH: SubscriptionWords = {
     disable: "Pause",
     enable: "Resume",
     cancel: "Cancel the subscription",
-  },
+  } satisfies Record<SubscriptionAction, string>,
   effects: {
     disable: (plan, next) => [
       next === null
@@ -85,18 +58,18 @@ export const SUBSCRIPTIONS_IN_ENGLISH: SubscriptionWords = {
       "The gateway also stops retrying a failed charge. Earlier charges are not refunded.",
       "A cancelled subscription cannot be resumed.",
     ],
-  },
+  } satisfies Record<SubscriptionAction, (plan: string, next: string | null) => string[]>,
   done: {
     disable: "The subscription is paused.",
     enable: "The subscription is active again.",
     cancel: "The subscription is cancelled.",
-  },
+  } satisfies Record<SubscriptionAction, string>,
   outcomeUnknown:
     "The gateway did not confirm the result. The service repeats the request until the gateway " +
     "answers; the subscription shows the result when it is known. You do not have to do anything.",
 };
 
-export const SUBSCRIPTIONS_IN_INDONESIAN: SubscriptionWords = {
+export const SUBSCRIPTIONS_IN_INDONESIAN: typeof SUBSCRIPTIONS_IN_ENGLISH = {
   title: "Langganan",
   statuses: {
     pending: "Belum dikonfirmasi",

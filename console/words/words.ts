@@ -10,14 +10,13 @@ import type {
 import type { ReportColumn } from "../../core/reports/report_file.ts";
 import type { StatsView } from "../../core/reports/stats.ts";
 import type { TimelineEntry } from "../../core/timelines.ts";
-import type { InvoiceWords } from "./invoices.ts";
-import type { KeysWords } from "./keys.ts";
+import type { INVOICES_IN_ENGLISH } from "./invoices.ts";
+import type { KEYS_IN_ENGLISH } from "./keys.ts";
 import type { OperationsWords } from "./operations.ts";
-import type { OverviewWords } from "./overview.ts";
-import type { PaymentWords } from "./payment_page.ts";
-import type { PaymentsWords } from "./payment_list.ts";
-import type { ProblemWords } from "./problems.ts";
-import type { SubscriptionWords } from "./subscriptions.ts";
+import type { OVERVIEW_IN_ENGLISH } from "./overview.ts";
+import type { PAYMENT_IN_ENGLISH, PAYMENTS_IN_ENGLISH } from "./payments.ts";
+import type { PROBLEMS_IN_ENGLISH } from "./problems.ts";
+import type { SUBSCRIPTIONS_IN_ENGLISH } from "./subscriptions.ts";
 
 export interface Words extends OperationsWords {
   language: string;
@@ -113,7 +112,7 @@ export interface Words extends OperationsWords {
   notFound: string;
   /** Followed by the id of a request. */
   request: string;
-  problems: ProblemWords;
+  problems: typeof PROBLEMS_IN_ENGLISH;
   /** A message of the core, in the language of the page if it is known. */
   message(english: string): string;
   signedIn: string;
@@ -122,11 +121,11 @@ export interface Words extends OperationsWords {
   key: string;
   thisSession: string;
   end: string;
-  paymentPage: PaymentWords;
+  paymentPage: typeof PAYMENT_IN_ENGLISH;
   refundsPage: string;
-  invoicesPage: InvoiceWords;
+  invoicesPage: typeof INVOICES_IN_ENGLISH;
   filters: string;
-  subscriptionsPage: SubscriptionWords;
+  subscriptionsPage: typeof SUBSCRIPTIONS_IN_ENGLISH;
   notifications: string;
   webhooks: string;
   jobs: string;
@@ -168,9 +167,9 @@ export interface Words extends OperationsWords {
   userRole: string;
   never: string;
   exportCsv: string;
-  keysPage: KeysWords;
-  overviewPage: OverviewWords;
-  paymentsPage: PaymentsWords;
+  keysPage: typeof KEYS_IN_ENGLISH;
+  overviewPage: typeof OVERVIEW_IN_ENGLISH;
+  paymentsPage: typeof PAYMENTS_IN_ENGLISH;
   reportsPage: {
     title: string;
     empty: string;

@@ -2,8 +2,6 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import { MESSAGES_IN_INDONESIAN, translateToIndonesian } from "../../console/words/messages.ts";
-import { ERROR_CODES } from "../../core/errors.ts";
-import { PROBLEMS_IN_ENGLISH, PROBLEMS_IN_INDONESIAN } from "../../console/words/problems.ts";
 import { type Browsing, type ConsolePage, formsOf, signInTo } from "../support/console/browsing.ts";
 import { createDatabase } from "../support/database/database.ts";
 import { openPayments, type TestPayments } from "../support/payments/payments.ts";
@@ -240,9 +238,3 @@ async function readCode(folder: string, found: string[]): Promise<void> {
     }
   }
 }
-
-Deno.test("messages: both languages explain the same problems, and only existing ones", () => {
-  const codes = Object.keys(PROBLEMS_IN_ENGLISH.texts);
-  assert.deepEqual(Object.keys(PROBLEMS_IN_INDONESIAN.texts), codes);
-  for (const code of codes) assert.ok(code in ERROR_CODES, code);
-});

@@ -1,43 +1,98 @@
-/** The texts of the page of a payment that other pages do not have. */
+/** The texts of the list of payments and of the page of a payment. */
 
-export interface PaymentWords {
-  amounts: string;
-  chargedBack: string;
-  unknownChargeback: string;
-  store: string;
-  paid: string;
-  invoice: string;
-  subscription: string;
-  metadata: string;
-  /** The charge was not confirmed. */
-  chargeUnknown: string;
-  /** A refund was not confirmed. */
-  refundUnknown(amount: string): string;
-  /** What an action does; for the confirmation. */
-  effects: {
-    cancelPending(amount: string): string[];
-    cancelAuthorized(amount: string): string[];
-    cancelCaptured(amount: string): string[];
-    expire(amount: string, expiry: string | null): string[];
-    refund(limit: string, method: string): string[];
-    capture(limit: string): string[];
-    approve(amount: string): string[];
-    deny(amount: string): string[];
-    markDenied(amount: string): string[];
-  };
-  markDenied: string;
-  markedDenied: string;
-  answers: string;
-  showAnswers: string;
-  answersHelp: string;
-  currentAnswer: string;
-  askGateway: string;
-  noTransaction: string;
-  notificationsHere: string;
-  noNotifications: string;
-}
+export const PAYMENTS_IN_ENGLISH = {
+  filters: "Filters and columns",
+  columns: "Columns",
+  amountHelp: "To filter by amount, also choose a period of at most 31 days, or a customer.",
+  outcomeUnknown: "Not known",
+  noOwner: "None, paid in the last 30 days",
+  labels: {
+    q: "Search",
+    from: "Created from",
+    to: "Created until",
+    settled_from: "Settled from",
+    settled_to: "Settled until",
+    min_amount: "Amount from (Rp)",
+    max_amount: "Amount to (Rp)",
+    order_id: "Order id",
+    transaction_id: "Transaction id",
+    va_number: "Virtual account",
+    customer_email: "Email",
+    customer_phone: "Phone",
+    fraud_status: "Fraud check",
+    user_id: "User",
+    invoice_id: "Invoice id",
+    subscription_id: "Subscription id",
+    outcome: "Outcome",
+    owner: "Owner",
+    status: "Status",
+    payment_type: "Method",
+  },
+  columnNames: {
+    amount: "Amount",
+    refunded: "Refunded",
+    net: "Net",
+    status: "Status",
+    fraud: "Fraud check",
+    order: "Order",
+    customer: "Customer",
+    name: "Name",
+    method: "Method",
+    created: "Created",
+    settled: "Settled",
+    user: "User",
+    id: "ID",
+  },
+  fraudStatuses: { accept: "Accepted", challenge: "Challenged", deny: "Denied" },
+};
 
-export const PAYMENT_IN_ENGLISH: PaymentWords = {
+export const PAYMENTS_IN_INDONESIAN: typeof PAYMENTS_IN_ENGLISH = {
+  filters: "Filter dan kolom",
+  columns: "Kolom",
+  amountHelp: "Untuk memfilter jumlah, pilih juga periode maksimal 31 hari, atau satu pelanggan.",
+  outcomeUnknown: "Belum diketahui",
+  noOwner: "Tidak ada, lunas dalam 30 hari terakhir",
+  labels: {
+    q: "Cari",
+    from: "Dibuat dari",
+    to: "Dibuat sampai",
+    settled_from: "Settlement dari",
+    settled_to: "Settlement sampai",
+    min_amount: "Jumlah dari (Rp)",
+    max_amount: "Jumlah sampai (Rp)",
+    order_id: "ID pesanan",
+    transaction_id: "ID transaksi",
+    va_number: "Virtual account",
+    customer_email: "Email",
+    customer_phone: "Telepon",
+    fraud_status: "Deteksi penipuan",
+    user_id: "Pengguna",
+    invoice_id: "ID invoice",
+    subscription_id: "ID langganan",
+    outcome: "Hasil",
+    owner: "Pemilik",
+    status: "Status",
+    payment_type: "Metode",
+  },
+  columnNames: {
+    amount: "Jumlah",
+    refunded: "Dikembalikan",
+    net: "Neto",
+    status: "Status",
+    fraud: "Deteksi penipuan",
+    order: "Pesanan",
+    customer: "Pelanggan",
+    name: "Nama",
+    method: "Metode",
+    created: "Dibuat",
+    settled: "Settlement",
+    user: "Pengguna",
+    id: "ID",
+  },
+  fraudStatuses: { accept: "Diterima", challenge: "Dicurigai", deny: "Ditolak" },
+};
+
+export const PAYMENT_IN_ENGLISH = {
   amounts: "Amounts",
   chargedBack: "Charged back",
   unknownChargeback: "The gateway has not reported the amount yet",
@@ -50,47 +105,48 @@ export const PAYMENT_IN_ENGLISH: PaymentWords = {
     "The gateway has not confirmed this charge, so it is not known whether the customer can pay. " +
     "The service asks the gateway automatically, the first time after one minute, and shows the " +
     "result here. Do not charge the customer again before that.",
-  refundUnknown: (amount) =>
+  refundUnknown: (amount: string) =>
     `The gateway has not confirmed a refund of ${amount}. The service asks the gateway ` +
     "automatically and shows the result here. Do not refund this amount again before that.",
+  /** What an action does; for the confirmation. */
   effects: {
-    cancelPending: (amount) => [
+    cancelPending: (amount: string) => [
       `The customer can no longer pay ${amount}.`,
       "A cancelled payment cannot be opened again. Create a new one instead.",
     ],
-    cancelAuthorized: (amount) => [
+    cancelAuthorized: (amount: string) => [
       `The bank releases the reserved ${amount}. The card is not charged.`,
       "This cannot be undone.",
     ],
-    cancelCaptured: (amount) => [
+    cancelCaptured: (amount: string) => [
       `The card payment of ${amount} is reversed before it is settled. The customer pays nothing, ` +
       "and you get nothing.",
       "This cannot be undone.",
     ],
-    expire: (amount, expiry) => [
+    expire: (amount: string, expiry: string | null) => [
       expiry === null
         ? `The customer can no longer pay ${amount}. The payment expires now.`
         : `The customer can no longer pay ${amount}. The payment expires now instead of on ${expiry}.`,
       "An expired payment cannot be opened again. Create a new one instead.",
     ],
-    refund: (limit, method) => [
+    refund: (limit: string, method: string) => [
       `The amount below goes back to the customer (${method}). You can refund ${limit} or a part ` +
       "of it.",
       "A refund cannot be undone.",
     ],
-    capture: (limit) => [
+    capture: (limit: string) => [
       `The card is charged the amount below. You can capture ${limit} or a part of it.`,
       "The rest of the authorization is released and cannot be captured later.",
     ],
-    approve: (amount) => [
+    approve: (amount: string) => [
       `The card payment of ${amount} is accepted, although the fraud detection has challenged it.`,
       "If it is fraud, the bank can take the amount back from you.",
     ],
-    deny: (amount) => [
+    deny: (amount: string) => [
       `The card payment of ${amount} is rejected. The card is not charged.`,
       "This cannot be undone.",
     ],
-    markDenied: (amount) => [
+    markDenied: (amount: string) => [
       `The refund of ${amount} ends as refused by the bank, and the amount can be refunded again.`,
       "The service asks the gateway first. If the gateway lists the refund, nothing is done.",
       "The gateway does not report the refusal. If the bank makes the refund after all and you have " +
@@ -109,7 +165,7 @@ export const PAYMENT_IN_ENGLISH: PaymentWords = {
   noNotifications: "The gateway has sent no notification for this order, or it was deleted.",
 };
 
-export const PAYMENT_IN_INDONESIAN: PaymentWords = {
+export const PAYMENT_IN_INDONESIAN: typeof PAYMENT_IN_ENGLISH = {
   amounts: "Jumlah",
   chargedBack: "Chargeback",
   unknownChargeback: "Gateway belum melaporkan jumlahnya",
