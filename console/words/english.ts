@@ -2,11 +2,11 @@
 
 import { INVOICES_IN_ENGLISH } from "./invoices.ts";
 import { KEYS_IN_ENGLISH } from "./keys.ts";
-import { OPERATIONS_IN_ENGLISH } from "./operations_english.ts";
+import { OPERATIONS_IN_ENGLISH } from "./operations.ts";
 import { OVERVIEW_IN_ENGLISH } from "./overview.ts";
 import { PAYMENT_IN_ENGLISH, PAYMENTS_IN_ENGLISH } from "./payments.ts";
 import { PROBLEMS_IN_ENGLISH } from "./problems.ts";
-import { REPORTS_IN_ENGLISH } from "./reports_english.ts";
+import { REPORTS_IN_ENGLISH } from "./reports.ts";
 import { SUBSCRIPTIONS_IN_ENGLISH } from "./subscriptions.ts";
 import type { Words } from "./words.ts";
 

@@ -3,11 +3,11 @@
 import { INVOICES_IN_INDONESIAN } from "./invoices.ts";
 import { KEYS_IN_INDONESIAN } from "./keys.ts";
 import { translateToIndonesian } from "./messages.ts";
-import { OPERATIONS_IN_INDONESIAN } from "./operations_indonesian.ts";
+import { OPERATIONS_IN_INDONESIAN } from "./operations.ts";
 import { OVERVIEW_IN_INDONESIAN } from "./overview.ts";
 import { PAYMENT_IN_INDONESIAN, PAYMENTS_IN_INDONESIAN } from "./payments.ts";
 import { PROBLEMS_IN_INDONESIAN } from "./problems.ts";
-import { REPORTS_IN_INDONESIAN } from "./reports_indonesian.ts";
+import { REPORTS_IN_INDONESIAN } from "./reports.ts";
 import { SUBSCRIPTIONS_IN_INDONESIAN } from "./subscriptions.ts";
 import type { Words } from "./words.ts";
 

@@ -6,130 +6,341 @@ import type { NotificationView } from "../../core/notifications/read.ts";
 import type { PlannedTask } from "../../core/status/status.ts";
 import type { DeliveryView } from "../../core/webhooks/views.ts";
 
-export interface OperationsWords {
+export const OPERATIONS_IN_ENGLISH = {
   /** On an error page that the browser loads again. */
-  retriedByItself: string;
+  retriedByItself: "The service recovers by itself. This page is loaded again every few seconds.",
   eventsPage: {
-    title: string;
-    resource: string;
-    resourceId: string;
-    number: string;
-    cause: string;
-    notification: string;
-    noNotification: string;
-    payment: string;
-    data: string;
-    dataHelp: string;
-    noDeliveries: string;
-    all: string;
-  };
+    title: "Events",
+    resource: "Resource",
+    resourceId: "Resource id",
+    number: "Number",
+    cause: "Caused by",
+    notification: "A notification of the gateway",
+    noNotification: "An action or a background task",
+    payment: "Payment",
+    data: "Data",
+    dataHelp: "The resource right after the change, as webhooks send it",
+    noDeliveries: "No webhook endpoint receives this event.",
+    all: "All events of this resource",
+  },
   webhooksPage: {
-    add: string;
-    edit: string;
-    save: string;
-    enable: string;
-    disable: string;
-    remove: string;
-    removeEffect: string;
-    url: string;
-    urlHelp: string;
-    description: string;
-    events: string;
-    eventsHelp: string;
-    everyEvent: string;
-    noEndpoints: string;
-    failing: string;
-    oldSecretUntil: string;
-    reasons: Record<"requested" | "gone" | "failing", string>;
-    statuses: Record<DeliveryView["status"], string>;
-    response: string;
-    answer: string;
-    duration: string;
-    nextAttempt: string;
-    testResult: string;
-    done: Record<"saved" | "enabled" | "disabled" | "removed" | "existed", string>;
-  };
+    add: "Add an endpoint",
+    edit: "Edit",
+    save: "Save",
+    enable: "Enable",
+    disable: "Disable",
+    remove: "Delete",
+    removeEffect:
+      "The endpoint and its waiting deliveries are deleted. To keep the deliveries, disable it instead.",
+    url: "URL",
+    urlHelp: "A public https:// address of your server",
+    description: "Description",
+    events: "Events",
+    eventsHelp: "If you select none, the endpoint receives every event.",
+    everyEvent: "Every event",
+    noEndpoints: "There are no endpoints yet. An endpoint is an address that receives your events.",
+    failing: "Failing or disabled",
+    oldSecretUntil: "Old secret valid until",
+    reasons: {
+      requested: "Disabled by staff",
+      gone: "The endpoint answered 410 (gone)",
+      failing: "Every delivery failed for 24 hours",
+    },
+    statuses: {
+      pending: "Waiting",
+      delivered: "Delivered",
+      failed: "Failed",
+    } satisfies Record<DeliveryView["status"], string>,
+    response: "Response",
+    answer: "Response body",
+    duration: "Duration",
+    nextAttempt: "Next attempt",
+    testResult: "Test result",
+    done: {
+      saved: "The endpoint is saved.",
+      enabled: "The endpoint is enabled. Waiting deliveries are sent now.",
+      disabled: "The endpoint is disabled. Its deliveries wait until you enable it.",
+      removed: "The endpoint is deleted.",
+      existed: "This form was already sent, and the endpoint was created once. If you have not " +
+        "copied its secret, replace it.",
+    },
+  },
   notificationsPage: {
-    reported: string;
-    payment: string;
-    noPayment: string;
-    statusCode: string;
-    sameOrder: string;
-    replayHelp: string;
-    payload: string;
-    payloadHelp: string;
-    statuses: Record<NotificationView["status"], string>;
-    meanings: Record<NotificationView["status"], string>;
-  };
+    reported: "Reported status",
+    payment: "Payment",
+    noPayment: "No payment matches",
+    statusCode: "Status code",
+    sameOrder: "All notifications of this order",
+    replayHelp: "Processing again asks the gateway for the current state. It is safe to repeat.",
+    payload: "What the gateway sent",
+    payloadHelp: "Without signature, tokens, card numbers and customer data",
+    statuses: {
+      received: "Waiting",
+      processed: "Applied",
+      duplicate: "Nothing new",
+      stale: "Out of date",
+      unmatched: "Unknown transaction",
+      failed: "Not confirmed",
+    } satisfies Record<NotificationView["status"], string>,
+    meanings: {
+      received: "It is still to be checked at the gateway.",
+      processed: "It changed a payment, an invoice or a subscription.",
+      duplicate: "It reported what was already known.",
+      stale: "It reported an earlier state, so it changed nothing.",
+      unmatched: "The gateway does not know this transaction.",
+      failed: "The gateway did not confirm it, and the service gave up.",
+    } satisfies Record<NotificationView["status"], string>,
+  },
   jobsPage: {
-    updated: string;
-    statuses: Record<JobView["status"], string>;
-    schedule: string;
-    runs: string;
-    every: (minutes: number) => string;
-    lastRun: string;
-    nextRun: string;
-    runStatuses: Record<PlannedTask["status"], string>;
-    overdue: string;
-    overdueHelp: string;
-  };
+    updated: "Updated",
+    statuses: {
+      queued: "Waiting",
+      running: "Running",
+      succeeded: "Succeeded",
+      failed: "Failed",
+    } satisfies Record<JobView["status"], string>,
+    schedule: "Schedule",
+    runs: "Runs",
+    every: (minutes: number) => minutes === 1 ? "every minute" : `every ${minutes} minutes`,
+    lastRun: "Last run",
+    nextRun: "Next run",
+    runStatuses: {
+      never_run: "Has not run yet",
+      running: "Running",
+      succeeded: "Succeeded",
+      failed: "Failed",
+    } satisfies Record<PlannedTask["status"], string>,
+    overdue: "Overdue",
+    overdueHelp: "Tasks are overdue: they missed two runs in a row. No instance runs the schedule.",
+  },
   statusPage: {
-    title: string;
-    service: string;
-    version: string;
-    started: string;
-    clock: string;
-    accurate: string;
-    inaccurate: string;
-    clockOffset: string;
-    loopDelay: string;
-    rejected: string;
-    takeover: string;
-    leases: Record<"lock" | "time", string>;
-    gateway: string;
-    gatewayStates: Record<"ok" | "recovering" | "down", string>;
-    reads: string;
-    writes: string;
-    environment: string;
-    address: string;
-    database: string;
-    schema: string;
-    pendingMigrations: string;
-    connections: string;
-    poolUse: (used: number, size: number) => string;
-    queue: string;
-    transport: string;
-    onTime: string;
-    what: string;
-    count: string;
-    oldest: string;
-    age: (seconds: number) => string;
+    title: "Status",
+    service: "Service",
+    version: "Version",
+    started: "Started",
+    clock: "Clock",
+    accurate: "Accurate",
+    inaccurate: "Wrong",
+    clockOffset: "Clock difference",
+    loopDelay: "Event loop delay",
+    rejected: "Requests rejected under load",
+    takeover: "If this instance crashes",
+    leases: {
+      lock: "others take over at once",
+      time: "others take over after up to 90 seconds",
+    },
+    gateway: "Gateway",
+    gatewayStates: { ok: "OK", recovering: "Recovering", down: "Down" },
+    reads: "Status requests",
+    writes: "Charges and changes",
+    environment: "Environment",
+    address: "Address",
+    database: "Database",
+    schema: "Newest migration",
+    pendingMigrations: "Migrations to apply",
+    connections: "Connections",
+    poolUse: (used: number, size: number) => `${used} of ${size} in use`,
+    queue: "Jobs",
+    transport: "Queue",
+    onTime: "On time",
+    what: "What",
+    count: "Count",
+    oldest: "Oldest",
+    age: (seconds: number) => seconds < 120 ? `${seconds} s` : `${Math.round(seconds / 60)} min`,
     backlog: {
-      title: string;
-      jobs: string;
-      events: string;
-      subscribers: string;
-      webhooks: string;
-      disabledEndpoints: string;
-      notifications: string;
-      failedNotifications: string;
-      unknownPayments: string;
-      unknownInvoices: string;
-      unknownSubscriptions: string;
-      ownerlessPayments: string;
-      unrecognized: string;
-    };
-    failures: string;
-    settings: string;
-    settingsHelp: string;
-  };
+      title: "Waiting or unresolved",
+      jobs: "Jobs that wait for a worker",
+      events: "Events that lists do not show yet",
+      subscribers: "Events for subscribers in the process",
+      webhooks: "Webhook deliveries",
+      disabledEndpoints: "Disabled webhook endpoints",
+      notifications: "Notifications to be checked",
+      failedNotifications: "Notifications that were not confirmed",
+      unknownPayments: "Payments with unknown outcome",
+      unknownInvoices: "Invoices with unknown outcome",
+      unknownSubscriptions: "Subscriptions with unknown outcome",
+      ownerlessPayments: "Paid payments without an owner",
+      unrecognized: "Payments with an unknown gateway status",
+    },
+    failures: "Last failed jobs",
+    settings: "Settings",
+    settingsHelp: "Secrets are not shown. The guide on settings describes each of them.",
+  },
   auditPage: {
-    title: string;
-    actor: string;
-    action: string;
-    resource: string;
-    resourceId: string;
-    outcomes: Record<AuditView["outcome"], string>;
-    noneOnPage: string;
-  };
-}
+    title: "Audit",
+    actor: "Actor",
+    action: "Action",
+    resource: "Changed",
+    resourceId: "Resource id or key",
+    outcomes: {
+      changed: "Done",
+      refused: "Refused",
+      exported: "Exported",
+    } satisfies Record<AuditView["outcome"], string>,
+    noneOnPage: "No entries match on this page. Continue with the next page.",
+  },
+};
+
+export const OPERATIONS_IN_INDONESIAN: typeof OPERATIONS_IN_ENGLISH = {
+  retriedByItself:
+    "Layanan pulih dengan sendirinya. Halaman ini dimuat ulang setiap beberapa detik.",
+  eventsPage: {
+    title: "Event",
+    resource: "Objek",
+    resourceId: "ID objek",
+    number: "Nomor",
+    cause: "Disebabkan oleh",
+    notification: "Notifikasi dari gateway",
+    noNotification: "Tindakan atau tugas latar belakang",
+    payment: "Pembayaran",
+    data: "Data",
+    dataHelp: "Objek tepat setelah perubahan, seperti yang dikirim webhook",
+    noDeliveries: "Tidak ada endpoint webhook yang menerima event ini.",
+    all: "Semua event objek ini",
+  },
+  webhooksPage: {
+    add: "Tambah endpoint",
+    edit: "Ubah",
+    save: "Simpan",
+    enable: "Aktifkan",
+    disable: "Nonaktifkan",
+    remove: "Hapus",
+    removeEffect: "Endpoint dan pengirimannya yang menunggu akan dihapus. Untuk mempertahankan " +
+      "pengirimannya, nonaktifkan saja endpoint ini.",
+    url: "URL",
+    urlHelp: "Alamat https:// publik di server Anda",
+    description: "Keterangan",
+    events: "Event",
+    eventsHelp: "Jika tidak ada yang dipilih, endpoint menerima semua event.",
+    everyEvent: "Semua event",
+    noEndpoints: "Belum ada endpoint. Endpoint adalah alamat yang menerima event Anda.",
+    failing: "Gagal atau nonaktif",
+    oldSecretUntil: "Secret lama berlaku sampai",
+    reasons: {
+      requested: "Dinonaktifkan oleh staf",
+      gone: "Endpoint menjawab 410 (gone)",
+      failing: "Semua pengiriman gagal selama 24 jam",
+    },
+    statuses: { pending: "Menunggu", delivered: "Terkirim", failed: "Gagal" },
+    response: "Respons",
+    answer: "Isi respons",
+    duration: "Durasi",
+    nextAttempt: "Percobaan berikutnya",
+    testResult: "Hasil uji coba",
+    done: {
+      saved: "Endpoint telah disimpan.",
+      enabled: "Endpoint aktif. Pengiriman yang menunggu dikirim sekarang.",
+      disabled: "Endpoint nonaktif. Pengirimannya menunggu sampai Anda mengaktifkannya.",
+      removed: "Endpoint telah dihapus.",
+      existed:
+        "Formulir ini sudah dikirim, dan endpoint dibuat satu kali. Jika Anda belum menyalin " +
+        "secret-nya, gantilah.",
+    },
+  },
+  notificationsPage: {
+    reported: "Status yang dilaporkan",
+    payment: "Pembayaran",
+    noPayment: "Tidak ada pembayaran yang cocok",
+    statusCode: "Kode status",
+    sameOrder: "Semua notifikasi pesanan ini",
+    replayHelp: "Saat diproses lagi, status terkini ditanyakan ke gateway. Aman untuk diulang.",
+    payload: "Yang dikirim gateway",
+    payloadHelp: "Tanpa tanda tangan, token, nomor kartu, dan data pelanggan",
+    statuses: {
+      received: "Menunggu",
+      processed: "Diterapkan",
+      duplicate: "Tidak ada yang baru",
+      stale: "Usang",
+      unmatched: "Transaksi tidak dikenal",
+      failed: "Tidak dikonfirmasi",
+    },
+    meanings: {
+      received: "Masih harus diperiksa di gateway.",
+      processed: "Mengubah pembayaran, invoice, atau langganan.",
+      duplicate: "Melaporkan yang sudah diketahui.",
+      stale: "Melaporkan status sebelumnya, jadi tidak mengubah apa pun.",
+      unmatched: "Gateway tidak mengenal transaksi ini.",
+      failed: "Gateway tidak mengonfirmasinya, dan layanan berhenti mencoba.",
+    },
+  },
+  jobsPage: {
+    updated: "Diperbarui",
+    statuses: { queued: "Menunggu", running: "Berjalan", succeeded: "Berhasil", failed: "Gagal" },
+    schedule: "Jadwal",
+    runs: "Dijalankan",
+    every: (minutes) => minutes === 1 ? "setiap menit" : `setiap ${minutes} menit`,
+    lastRun: "Terakhir dijalankan",
+    nextRun: "Berikutnya",
+    runStatuses: {
+      never_run: "Belum pernah dijalankan",
+      running: "Berjalan",
+      succeeded: "Berhasil",
+      failed: "Gagal",
+    },
+    overdue: "Terlambat",
+    overdueHelp: "Ada tugas yang terlambat: dua kali berturut-turut tidak dijalankan. Tidak ada " +
+      "instance yang menjalankan jadwal.",
+  },
+  statusPage: {
+    title: "Status layanan",
+    service: "Layanan",
+    version: "Versi",
+    started: "Dimulai",
+    clock: "Jam",
+    accurate: "Tepat",
+    inaccurate: "Salah",
+    clockOffset: "Selisih jam",
+    loopDelay: "Keterlambatan event loop",
+    rejected: "Permintaan yang ditolak saat beban tinggi",
+    takeover: "Jika instance ini berhenti mendadak",
+    leases: {
+      lock: "instance lain langsung mengambil alih",
+      time: "instance lain mengambil alih setelah paling lama 90 detik",
+    },
+    gateway: "Gateway",
+    gatewayStates: { ok: "Normal", recovering: "Sedang pulih", down: "Tidak tersedia" },
+    reads: "Permintaan status",
+    writes: "Penagihan dan perubahan",
+    environment: "Lingkungan",
+    address: "Alamat",
+    database: "Basis data",
+    schema: "Migrasi terbaru",
+    pendingMigrations: "Migrasi yang belum diterapkan",
+    connections: "Koneksi",
+    poolUse: (used, size) => `${used} dari ${size} dipakai`,
+    queue: "Pekerjaan",
+    transport: "Antrean",
+    onTime: "Tepat waktu",
+    what: "Jenis",
+    count: "Jumlah",
+    oldest: "Tertua",
+    age: (seconds) => seconds < 120 ? `${seconds} dtk` : `${Math.round(seconds / 60)} mnt`,
+    backlog: {
+      title: "Menunggu atau belum selesai",
+      jobs: "Pekerjaan yang menunggu",
+      events: "Event yang belum tampil di daftar",
+      subscribers: "Event untuk subscriber di dalam proses",
+      webhooks: "Pengiriman webhook",
+      disabledEndpoints: "Endpoint webhook nonaktif",
+      notifications: "Notifikasi yang harus diperiksa",
+      failedNotifications: "Notifikasi yang tidak dikonfirmasi",
+      unknownPayments: "Pembayaran dengan hasil belum diketahui",
+      unknownInvoices: "Invoice dengan hasil belum diketahui",
+      unknownSubscriptions: "Langganan dengan hasil belum diketahui",
+      ownerlessPayments: "Pembayaran lunas tanpa pemilik",
+      unrecognized: "Pembayaran dengan status gateway yang tidak dikenal",
+    },
+    failures: "Pekerjaan terakhir yang gagal",
+    settings: "Pengaturan",
+    settingsHelp: "Secret tidak ditampilkan. Panduan pengaturan menjelaskan masing-masing.",
+  },
+  auditPage: {
+    title: "Audit",
+    actor: "Pelaku",
+    action: "Tindakan",
+    resource: "Yang diubah",
+    resourceId: "ID objek atau key",
+    outcomes: { changed: "Dilakukan", refused: "Ditolak", exported: "Diekspor" },
+    noneOnPage: "Tidak ada entri yang cocok di halaman ini. Lanjutkan ke halaman berikutnya.",
+  },
+};

@@ -2,23 +2,20 @@
 
 import type { Role } from "../../core/auth/caller.ts";
 import type { PaymentAction, PaymentStatus } from "../../core/payments/states.ts";
-import type {
-  DifferenceResult,
-  DifferenceView,
-  ReconciliationView,
-} from "../../core/reports/reconciliations.ts";
-import type { ReportColumn } from "../../core/reports/report_file.ts";
-import type { StatsView } from "../../core/reports/stats.ts";
 import type { TimelineEntry } from "../../core/timelines.ts";
 import type { INVOICES_IN_ENGLISH } from "./invoices.ts";
 import type { KEYS_IN_ENGLISH } from "./keys.ts";
-import type { OperationsWords } from "./operations.ts";
+import type { OPERATIONS_IN_ENGLISH } from "./operations.ts";
 import type { OVERVIEW_IN_ENGLISH } from "./overview.ts";
 import type { PAYMENT_IN_ENGLISH, PAYMENTS_IN_ENGLISH } from "./payments.ts";
 import type { PROBLEMS_IN_ENGLISH } from "./problems.ts";
+import type { REPORTS_IN_ENGLISH } from "./reports.ts";
 import type { SUBSCRIPTIONS_IN_ENGLISH } from "./subscriptions.ts";
 
-export interface Words extends OperationsWords {
+type Operations = typeof OPERATIONS_IN_ENGLISH;
+type Reports = typeof REPORTS_IN_ENGLISH;
+
+export interface Words extends Operations, Reports {
   language: string;
   locale: string;
   console: string;
@@ -170,103 +167,4 @@ export interface Words extends OperationsWords {
   keysPage: typeof KEYS_IN_ENGLISH;
   overviewPage: typeof OVERVIEW_IN_ENGLISH;
   paymentsPage: typeof PAYMENTS_IN_ENGLISH;
-  reportsPage: {
-    title: string;
-    empty: string;
-    interval: string;
-    intervals: Record<StatsView["interval"], string>;
-    byInterval: Record<StatsView["interval"], string>;
-    groupBy: string;
-    groups: Record<StatsView["group_by"][number] | "none", string>;
-    zone: string;
-    show: string;
-    /** When an interval begins. */
-    begin: string;
-    payments: string;
-    paid: string;
-    successRate: string;
-    gross: string;
-    refunded: string;
-    chargedBack: string;
-    net: string;
-    noBank: string;
-    noUser: string;
-    other: string;
-    download: string;
-    noChart: string;
-    totals: string;
-    moreGroups: string;
-    asOf: string;
-    explanation: string;
-  };
-  reconciliationPage: {
-    title: string;
-    purpose: string;
-    empty: string;
-    upload: string;
-    uploading: string;
-    file: string;
-    fileHelp: string;
-    options: string;
-    columnsHelp: string;
-    columns: Record<ReportColumn, string>;
-    confirmChecks: string;
-    tooLarge: string;
-    interrupted: string;
-    nothingUsed: string;
-    known: string;
-    period: string;
-    noDays: string;
-    lines: string;
-    differences: string;
-    by: string;
-    statuses: Record<ReconciliationView["status"], string>;
-    agrees: string;
-    differs: string;
-    report: string;
-    comparing: string;
-    comparedLines: string;
-    reload: string;
-    comparisonFailed: string;
-    results: Record<DifferenceResult | "matched", string>;
-    meanings: Record<DifferenceResult, string>;
-    queuedChecks: string;
-    noDifferences: string;
-    /** The label of the choice between `states`. */
-    show: string;
-    states: Record<"open" | "done" | "all", string>;
-    noneOf: Record<"open" | "done", string>;
-    allDone: string;
-    markDone: string;
-    reopen: string;
-    takeOver: string;
-    takeOverAll: string;
-    takeOverEffects: string[];
-    takeOverAllEffects: string[];
-    takenOver(order: string): string;
-    takingOver: string;
-    /** Followed by a user and a time. */
-    doneBy: string;
-    resolved(order: string): string;
-    reopened(order: string): string;
-    alreadyDone(order: string, user: string, time: string): string;
-    alreadyOpen(order: string): string;
-    line: string;
-    kind: string;
-    kinds: Record<DifferenceView["kind"], string>;
-    inFile: string;
-    here: string;
-    check: string;
-    checked: string;
-    byDay: string;
-    day: string;
-    noDay: string;
-    gross: string;
-    fee: string;
-    net: string;
-    /** Followed by the names of columns. */
-    notInReport: string;
-    download: string;
-    moreDays: string;
-  };
 }
