@@ -1,8 +1,6 @@
 /** The languages of the console. */
 
-import { ENGLISH } from "./english.ts";
-import { INDONESIAN } from "./indonesian.ts";
-import type { Words } from "./words.ts";
+import { ENGLISH, INDONESIAN, type Words } from "./words.ts";
 
 const WORDS = { en: ENGLISH, id: INDONESIAN };
 

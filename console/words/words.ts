@@ -1,170 +1,44 @@
-/** The texts of the console. */
+/** The texts of the console in each language. The English ones define the type of the others. */
 
-import type { Role } from "../../core/auth/caller.ts";
-import type { PaymentAction, PaymentStatus } from "../../core/payments/states.ts";
-import type { TimelineEntry } from "../../core/timelines.ts";
-import type { INVOICES_IN_ENGLISH } from "./invoices.ts";
-import type { KEYS_IN_ENGLISH } from "./keys.ts";
-import type { OPERATIONS_IN_ENGLISH } from "./operations.ts";
-import type { OVERVIEW_IN_ENGLISH } from "./overview.ts";
-import type { PAYMENT_IN_ENGLISH, PAYMENTS_IN_ENGLISH } from "./payments.ts";
-import type { PROBLEMS_IN_ENGLISH } from "./problems.ts";
-import type { REPORTS_IN_ENGLISH } from "./reports.ts";
-import type { SUBSCRIPTIONS_IN_ENGLISH } from "./subscriptions.ts";
+import { COMMON_IN_ENGLISH, COMMON_IN_INDONESIAN } from "./common.ts";
+import { INVOICES_IN_ENGLISH, INVOICES_IN_INDONESIAN } from "./invoices.ts";
+import { KEYS_IN_ENGLISH, KEYS_IN_INDONESIAN } from "./keys.ts";
+import { OPERATIONS_IN_ENGLISH, OPERATIONS_IN_INDONESIAN } from "./operations.ts";
+import { OVERVIEW_IN_ENGLISH, OVERVIEW_IN_INDONESIAN } from "./overview.ts";
+import {
+  PAYMENT_IN_ENGLISH,
+  PAYMENT_IN_INDONESIAN,
+  PAYMENTS_IN_ENGLISH,
+  PAYMENTS_IN_INDONESIAN,
+} from "./payments.ts";
+import { PROBLEMS_IN_ENGLISH, PROBLEMS_IN_INDONESIAN } from "./problems.ts";
+import { REPORTS_IN_ENGLISH, REPORTS_IN_INDONESIAN } from "./reports.ts";
+import { SUBSCRIPTIONS_IN_ENGLISH, SUBSCRIPTIONS_IN_INDONESIAN } from "./subscriptions.ts";
 
-type Operations = typeof OPERATIONS_IN_ENGLISH;
-type Reports = typeof REPORTS_IN_ENGLISH;
+export const ENGLISH = {
+  ...COMMON_IN_ENGLISH,
+  ...OPERATIONS_IN_ENGLISH,
+  ...REPORTS_IN_ENGLISH,
+  problems: PROBLEMS_IN_ENGLISH,
+  paymentsPage: PAYMENTS_IN_ENGLISH,
+  paymentPage: PAYMENT_IN_ENGLISH,
+  invoicesPage: INVOICES_IN_ENGLISH,
+  subscriptionsPage: SUBSCRIPTIONS_IN_ENGLISH,
+  keysPage: KEYS_IN_ENGLISH,
+  overviewPage: OVERVIEW_IN_ENGLISH,
+};
 
-export interface Words extends Operations, Reports {
-  language: string;
-  locale: string;
-  console: string;
-  menu: string;
-  /** A link that skips the navigation. */
-  skip: string;
-  payments: string;
-  sessions: string;
-  signIn: string;
-  signOut: string;
-  signInHelp: string;
-  credential: string;
-  wrongCredential: string;
-  signInForDevelopment: string;
-  roles: Record<Exclude<Role, "user">, string>;
-  themes: { auto: string; light: string; dark: string };
-  search: string;
-  searchHelp: string;
-  filter: string;
-  reset: string;
-  status: string;
-  method: string;
-  email: string;
-  from: string;
-  to: string;
-  any: string;
-  order: string;
-  customer: string;
-  amount: string;
-  created: string;
-  filtersInUse: string;
-  /** Before the filter that a link removes. */
-  removeFilter: string;
-  apply: string;
-  total: string;
-  showTable: string;
-  /** Below JSON that is not shown as a whole. */
-  shortened: string;
-  nextPage: string;
-  noPayments: string;
-  noPaymentsOnPage: string;
-  invalidFilter: string;
-  statuses: Record<PaymentStatus, string>;
-  challenged: string;
-  /** The names of methods that are not brands, by `payment_type`. */
-  methods: Record<string, string>;
-  virtualAccountOf(bank: string): string;
-  details: string;
-  requested: string;
-  captured: string;
-  refunded: string;
-  net: string;
-  transaction: string;
-  name: string;
-  phone: string;
-  expires: string;
-  settled: string;
-  user: string;
-  gatewayMessage: string;
-  customerSees: string;
-  account: string;
-  billKey: string;
-  billerCode: string;
-  paymentCode: string;
-  paymentLink: string;
-  qrCode: string;
-  items: string;
-  item: string;
-  price: string;
-  quantity: string;
-  subtotal: string;
-  refunds: string;
-  reason: string;
-  refundStatuses: Record<"pending" | "succeeded" | "denied" | "failed", string>;
-  actions: string;
-  noActions: string;
-  checkStatus: string;
-  checked: string;
-  actionNames: Record<PaymentAction, string>;
-  /** After an action. */
-  done: Record<PaymentAction, string>;
-  amountToRefund: string;
-  amountToCapture: string;
-  atMost: string;
-  reasonHelp: string;
-  back: string;
-  viewersCannotAct: string;
-  outcomeUnknown: string;
-  recordChanged: string;
-  failed: string;
-  notFound: string;
-  /** Followed by the id of a request. */
-  request: string;
-  problems: typeof PROBLEMS_IN_ENGLISH;
-  /** A message of the core, in the language of the page if it is known. */
-  message(english: string): string;
-  signedIn: string;
-  lastUsed: string;
-  ends: string;
-  key: string;
-  thisSession: string;
-  end: string;
-  paymentPage: typeof PAYMENT_IN_ENGLISH;
-  refundsPage: string;
-  invoicesPage: typeof INVOICES_IN_ENGLISH;
-  filters: string;
-  subscriptionsPage: typeof SUBSCRIPTIONS_IN_ENGLISH;
-  notifications: string;
-  webhooks: string;
-  jobs: string;
-  keys: string;
-  nothing: string;
-  timeline: string;
-  incomplete: string;
-  by: string;
-  entryTypes: Record<TimelineEntry["type"], string>;
-  deliveries: string;
-  result: string;
-  error: string;
-  replay: string;
-  replayed: string;
-  task: string;
-  attempts: string;
-  retry: string;
-  retried: string;
-  endpoint: string;
-  enabled: string;
-  disabled: string;
-  failingSince: string;
-  event: string;
-  resend: string;
-  resent: string;
-  test: string;
-  testSucceeded: string;
-  testFailed: string;
-  rotate: string;
-  rotateEffect: string;
-  newSecret: string;
-  newKey: string;
-  create: string;
-  createKey: string;
-  revoke: string;
-  revokeEffect: string;
-  revoked: string;
-  role: string;
-  userRole: string;
-  never: string;
-  exportCsv: string;
-  keysPage: typeof KEYS_IN_ENGLISH;
-  overviewPage: typeof OVERVIEW_IN_ENGLISH;
-  paymentsPage: typeof PAYMENTS_IN_ENGLISH;
-}
+export type Words = typeof ENGLISH;
+
+export const INDONESIAN: Words = {
+  ...COMMON_IN_INDONESIAN,
+  ...OPERATIONS_IN_INDONESIAN,
+  ...REPORTS_IN_INDONESIAN,
+  problems: PROBLEMS_IN_INDONESIAN,
+  paymentsPage: PAYMENTS_IN_INDONESIAN,
+  paymentPage: PAYMENT_IN_INDONESIAN,
+  invoicesPage: INVOICES_IN_INDONESIAN,
+  subscriptionsPage: SUBSCRIPTIONS_IN_INDONESIAN,
+  keysPage: KEYS_IN_INDONESIAN,
+  overviewPage: OVERVIEW_IN_INDONESIAN,
+};
