@@ -7,14 +7,7 @@
  */
 
 import { context, ROOT_CONTEXT } from "@opentelemetry/api";
-import {
-  codeOf,
-  type Database,
-  DatabaseUnavailable,
-  DEADLINE_MS,
-  LOCK_TIMEOUT,
-  type Sql,
-} from "./database.ts";
+import { codeOf, type Database, DatabaseUnavailable, LOCK_TIMEOUT, type Sql } from "./database.ts";
 import { inDatabaseSpan } from "./span.ts";
 
 export interface Batched<Item, Result> {
@@ -92,7 +85,7 @@ function createBatcher<Item, Result>(
     running++;
     const keys = batch.flatMap(({ item }) => conflictKeys(item));
     for (const key of keys) runningKeys.add(key);
-    const deadline = performance.now() + DEADLINE_MS;
+    const deadline = performance.now() + database.deadlineMs;
     const error = await runBatch(batch);
     running--;
     for (const key of keys) runningKeys.delete(key);
@@ -174,12 +167,11 @@ function createBatcher<Item, Result>(
   ): Promise<void> {
     const unfinished = new Set(batch);
     const timer = setTimeout(() => {
-      const expiry = new DatabaseUnavailable(`Not written within ${DEADLINE_MS} ms`, {
-        cause: error,
-      });
+      const message = `Not written within ${database.deadlineMs} ms`;
+      const expiry = new DatabaseUnavailable(message, { cause: error });
       for (const each of unfinished) rejectWithFollowers(each, expiry);
       unfinished.clear();
-    }, deadline - performance.now());
+    }, Math.max(deadline - performance.now(), 0));
     for (let [each] = unfinished; each; [each] = unfinished) {
       const keys = conflictKeys(each.item);
       if (keys.some((key) => (aloneByKey.get(key) ?? each) !== each)) {

@@ -32,15 +32,25 @@ export const PLANNER_SETTINGS = {
   jit: "off",
 } as const;
 
-/** Below `DEADLINE_MS`, so that the server cancels a slow statement before its caller gives up. */
-const STATEMENT_TIMEOUT_MS = 1_500;
+/** Callers get "unavailable" within 2 s; the remaining 200 ms are for the rest of the request. */
+export const DEADLINE_MS = 1_800;
+
+/** The server cancels a slow statement this long before its caller gives up. */
+const CANCEL_MS = 300;
 
 /** After this time the server ends the transaction of a frozen instance and releases its locks. */
 const IDLE_IN_TRANSACTION_MS = 10_000;
 
-/** The settings of each connection of the pool; through a pooler, of each transaction. */
-export const POOL_SETTINGS = {
-  statement_timeout: STATEMENT_TIMEOUT_MS,
-  idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
-  ...PLANNER_SETTINGS,
-};
+/**
+ * The settings of each connection of the pool; through a pooler, of each transaction. `deadlineMs`
+ * is the deadline of the pool's calls.
+ */
+export function poolSettings(deadlineMs: number) {
+  return {
+    statement_timeout: deadlineMs - CANCEL_MS,
+    idle_in_transaction_session_timeout: Math.max(IDLE_IN_TRANSACTION_MS, deadlineMs),
+    ...PLANNER_SETTINGS,
+  };
+}
+
+export const POOL_SETTINGS = poolSettings(DEADLINE_MS);

@@ -5,7 +5,7 @@
 
 import postgres from "postgres";
 import { codeOf, meansLostConnection } from "./connection_errors.ts";
-import { POOL_SETTINGS } from "./connection_settings.ts";
+import { DEADLINE_MS, poolSettings } from "./connection_settings.ts";
 import { pooledSql, setLocal } from "./pooled_statements.ts";
 import type { Pooling } from "./pooling.ts";
 import { inDatabaseSpan } from "./span.ts";
@@ -17,6 +17,8 @@ export type Sql = postgres.ISql;
 
 /** The parameter `name`, such as `insert payment`, is the name of the call in traces. */
 export interface Database {
+  /** How long a call may take. */
+  readonly deadlineMs: number;
   /** Runs statements, each in its own transaction. */
   query<T>(work: (sql: Sql) => Promise<T>, name?: string): Promise<T>;
   /** Runs statements in one transaction. */
@@ -31,12 +33,6 @@ export interface Database {
 export class DatabaseUnavailable extends Error {
   override name = "DatabaseUnavailable";
 }
-
-/** Callers get "unavailable" within 2 s; the remaining 200 ms are for the rest of the request. */
-export const DEADLINE_MS = 1_800;
-
-/** How long running statements may take to finish when a pool is closed: more than the deadline. */
-const GRACE_SECONDS = 2;
 
 /**
  * A new pool is kept at least this long, even if it is read-only, so that reads do not have to
@@ -60,7 +56,10 @@ export interface DatabaseOptions {
 export function openDatabase(options: DatabaseOptions): Database {
   const { deadlineMs = DEADLINE_MS } = options;
   const isPooled = isPooler(options);
-  let pool = openPool(options);
+  const settings = poolSettings(deadlineMs);
+  /** How long running statements may finish when a pool is closed: longer than the deadline. */
+  const graceSeconds = Math.ceil(deadlineMs / 1_000);
+  let pool = openPool(options, deadlineMs);
   let openedAt = performance.now();
   let lastResponse = 0;
   const ending = new Set<Promise<void>>();
@@ -69,11 +68,11 @@ export function openDatabase(options: DatabaseOptions): Database {
    * Replaces the pool after a connection error: the driver can put a broken connection back into
    * the pool in a state in which it never works again. Statements on other connections may finish.
    */
-  function replacePool(broken: postgres.Sql, graceSeconds: number) {
+  function replacePool(broken: postgres.Sql, timeout: number) {
     if (broken !== pool) return;
-    pool = openPool(options);
+    pool = openPool(options, deadlineMs);
     openedAt = performance.now();
-    const end = broken.end({ timeout: graceSeconds }).finally(() => ending.delete(end));
+    const end = broken.end({ timeout }).finally(() => ending.delete(end));
     ending.add(end);
   }
 
@@ -108,7 +107,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     } catch (error) {
       if (error instanceof postgres.PostgresError) lastResponse = performance.now();
       if (!meansUnavailable(error)) throw error;
-      if (needsNewPool(error, isPooled) || mayBeDemoted(error)) replacePool(used, GRACE_SECONDS);
+      if (needsNewPool(error, isPooled) || mayBeDemoted(error)) replacePool(used, graceSeconds);
       throw new DatabaseUnavailable("The database is not available", { cause: error });
     } finally {
       clearTimeout(timer);
@@ -117,21 +116,22 @@ export function openDatabase(options: DatabaseOptions): Database {
   }
 
   const database: Database = {
+    deadlineMs,
     query: (work, name = "query") =>
       inDatabaseSpan(
         name,
-        () => withDeadline(isPooled ? (pool) => work(pooledSql(pool, POOL_SETTINGS)) : work),
+        () => withDeadline(isPooled ? (pool) => work(pooledSql(pool, settings)) : work),
       ),
     transaction: (work, name = "transaction") =>
       inDatabaseSpan(
         name,
         () =>
           withDeadline((pool, isExpired) =>
-            runTransaction(pool, isPooled ? withSettings(work) : work, isExpired)
+            runTransaction(pool, isPooled ? withSettings(work, settings) : work, isExpired)
           ),
       ),
     async close() {
-      await Promise.all([...ending, pool.end({ timeout: GRACE_SECONDS })]);
+      await Promise.all([...ending, pool.end({ timeout: graceSeconds })]);
     },
   };
   poolUses.set(database, use);
@@ -157,9 +157,12 @@ type Work<T> = (pool: postgres.Sql, isExpired: () => boolean) => Promise<T>;
 /**
  * The driver sends the settings together with the first statement. If they fail, so does the rest.
  */
-function withSettings<T>(work: (sql: Sql) => Promise<T>): (sql: Sql) => Promise<T> {
+function withSettings<T>(
+  work: (sql: Sql) => Promise<T>,
+  settings: ReturnType<typeof poolSettings>,
+): (sql: Sql) => Promise<T> {
   return (sql) => {
-    sql.unsafe(setLocal(POOL_SETTINGS)).catch(() => {});
+    sql.unsafe(setLocal(settings)).catch(() => {});
     return work(sql);
   };
 }
@@ -240,18 +243,21 @@ function isPooler({ pooling = "none" }: DatabaseOptions): boolean {
   return pooling !== "none";
 }
 
-function openPool(options: DatabaseOptions): postgres.Sql {
+function openPool(options: DatabaseOptions, deadlineMs: number): postgres.Sql {
   const { url, poolSize, pooling } = options;
   return postgres(url, {
     max: poolSize,
-    connect_timeout: 2,
+    connect_timeout: Math.ceil(deadlineMs / 1_000),
     // The default backoff waits up to 20 s; this one reconnects soon after the database is back.
     backoff: () => 0.2,
     onnotice: () => {},
     // Amounts are whole rupiah with at most 13 digits, which a number holds exactly.
     types: { bigint: { to: 20, from: [20], parse: Number, serialize: String } },
     prepare: pooling !== "transaction",
-    connection: { application_name: "payment-gateway", ...isPooler(options) ? {} : POOL_SETTINGS },
+    connection: {
+      application_name: "payment-gateway",
+      ...isPooler(options) ? {} : poolSettings(deadlineMs),
+    },
   });
 }
 

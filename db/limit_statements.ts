@@ -18,6 +18,7 @@ export function limitStatements(database: Database, max: number): Database {
     }
   }
   return {
+    deadlineMs: database.deadlineMs,
     query: (work, name) => inTurn(() => database.query(work, name)),
     transaction: (work, name) => inTurn(() => database.transaction(work, name)),
     close: () => database.close(),

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { newId } from "../../core/ids.ts";
 import { newPayment } from "../../core/payments/new_payment.ts";
-import { openDatabase } from "../../db/database.ts";
 import type { NewEvent } from "../../db/events.ts";
 import type { GatewayNotification } from "../../db/notifications.ts";
 import { findPayment } from "../../db/payment_statements.ts";
@@ -9,6 +8,7 @@ import { paymentInserts, paymentWrites } from "../../db/payment_writes.ts";
 import type { GatewayPayment } from "../../db/payments.ts";
 import type { RecordWrite } from "../../db/record_writes.ts";
 import type { NewHistory } from "../../db/records.ts";
+import { openPool } from "../support/database/pools.ts";
 import { createDatabase } from "../support/database/database.ts";
 
 const NOW = new Date("2026-03-05T04:15:40.852Z");
@@ -22,7 +22,7 @@ const ODD_TEXTS = [
 const oddText = (index: number) => ODD_TEXTS[index % ODD_TEXTS.length]!;
 
 async function openWithPayments(count: number) {
-  const database = openDatabase({ url: await createDatabase(), poolSize: 1 });
+  const database = openPool({ url: await createDatabase(), poolSize: 1 });
   const payments = Array.from({ length: count }, (_, index): GatewayPayment => ({
     ...newPayment(
       { payment_type: "qris", gross_amount: 1_000 + index },

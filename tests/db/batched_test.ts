@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { PaymentSchema } from "../../core/payments/schema.ts";
 import { type Batched, batched } from "../../db/batched.ts";
-import { openDatabase, type Sql } from "../../db/database.ts";
+import type { Sql } from "../../db/database.ts";
 import { createDatabase } from "../support/database/database.ts";
 import { createHeldDatabase } from "../support/database/held_database.ts";
+import { openPool } from "../support/database/pools.ts";
 import { newKey } from "../support/idempotency.ts";
 import { chargeRequest, openPayments } from "../support/payments/payments.ts";
 import { assertProblem } from "../support/problem.ts";
@@ -36,11 +37,15 @@ function raise(sqlState: string): string {
   return `do $$ begin raise exception sqlstate '${sqlState}'; end $$`;
 }
 
-async function openCounter(...args: Parameters<typeof createCountingStatement>) {
-  const database = openDatabase({ url: await createDatabase({ template: null }), poolSize: 4 });
+async function openCounter(
+  run?: Parameters<typeof createCountingStatement>[0],
+  deadlineMs?: number,
+) {
+  const url = await createDatabase({ template: null });
+  const database = openPool({ url, poolSize: 4, deadlineMs });
   // Connects now: a first batch that waits for a connection could run after the next batch.
   await database.query((sql) => sql`select 1`);
-  const { batches, running, statement } = createCountingStatement(...args);
+  const { batches, running, statement } = createCountingStatement(run);
   return {
     batches,
     count: (item: number) => batched(database, statement, item),
@@ -159,7 +164,7 @@ Deno.test("batched: an item joins no batch while an earlier item with the same k
 Deno.test("batched: rejects an item and those with the same key if the row stays locked", async () => {
   await using counter = await openCounter(async (sql, items) => {
     if (items.includes(1)) await sql.unsafe(raise("55P03"));
-  });
+  }, 5_000);
   const lockedItem = counter.count(1);
   await until("the item runs again", () => counter.batches.length >= 2);
   const results = await Promise.allSettled([lockedItem, counter.count(1), counter.count(2)]);

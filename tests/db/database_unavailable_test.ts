@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { DEADLINE_MS } from "../../db/database.ts";
+import { DEADLINE_MS } from "../../db/connection_settings.ts";
+import type { Sql } from "../../db/database.ts";
 import { openApp, type TestApp } from "../support/app.ts";
 import { createDatabase, runSql } from "../support/database/database.ts";
 import { throughProxy } from "../support/database/tcp_proxy.ts";
@@ -62,40 +63,58 @@ Deno.test("transaction: changes nothing if the connection is cut before its comm
   assert.equal(row!.table, null);
 });
 
-Deno.test("transaction: changes nothing if it ends after its deadline", async () => {
-  await using app = await openApp({ databaseUrl });
-  const statementEnded = Promise.withResolvers<unknown>();
+/**
+ * Runs a statement in a transaction, and `work` after the deadline. The caller gets the error
+ * before that.
+ */
+async function outlastDeadline(
+  app: TestApp,
+  statement: string,
+  work: (sql: Sql) => Promise<void>,
+): Promise<void> {
+  const expired = Promise.withResolvers<void>();
+  const ended = Promise.withResolvers<void>();
   const attempt = app.database.transaction(async (sql) => {
-    await sql`create table too_late (id int)`;
-    await sql`select pg_sleep(1)`;
-    await queryOnce(app);
-    // The caller gets the error before this statement ends.
-    await sql`select pg_sleep(1)`.finally(() => statementEnded.resolve(null));
+    await sql.unsafe(NO_IDLE_TIMEOUT);
+    await sql.unsafe(statement);
+    // Because this query succeeds, the database counts as slow, not as unreachable.
+    await app.database.query((sql) => sql`select 1`);
+    await expired.promise;
+    await work(sql).finally(ended.resolve);
   });
   await assert.rejects(attempt, { name: "DatabaseUnavailable" });
-  await statementEnded.promise;
+  expired.resolve();
+  await ended.promise;
   await untilNoTransaction();
+}
+
+/** So that the server itself does not end the transactions that a test waits for. */
+const NO_IDLE_TIMEOUT = "set local idle_in_transaction_session_timeout = 0";
+
+const SHORT_DEADLINE = { databaseDeadlineMs: 5_000 };
+
+Deno.test("transaction: changes nothing if it ends after its deadline", async () => {
+  await using app = await openApp({ databaseUrl, ...SHORT_DEADLINE });
+  await outlastDeadline(app, "create table too_late (id int)", () => Promise.resolve());
   const [row] = await runSql(databaseUrl, "select to_regclass('too_late') as table");
   assert.equal(row!.table, null);
 });
 
 Deno.test("transaction: rejects statements after its deadline", async () => {
-  await using app = await openApp({ databaseUrl });
-  const refused = Promise.withResolvers<Error>();
-  const attempt = app.database.transaction(async (sql) => {
-    await sql`select pg_sleep(1)`;
-    await queryOnce(app);
-    await sql`select pg_sleep(1)`;
-    await Promise.resolve(sql`create table never ${sql({ id: 1 })}`).catch(refused.resolve);
+  await using app = await openApp({ databaseUrl, ...SHORT_DEADLINE });
+  await outlastDeadline(app, "select 1", async (sql) => {
+    const refused = Promise.resolve(sql`create table never ${sql({ id: 1 })}`);
+    await assert.rejects(refused, { name: "DatabaseUnavailable" });
   });
-  await assert.rejects(attempt, { name: "DatabaseUnavailable" });
-  assert.equal((await refused.promise).name, "DatabaseUnavailable");
-  await untilNoTransaction();
 });
 
 Deno.test("transaction: releases its connection when a statement times out", async () => {
   await using app = await openApp({ databaseUrl });
-  const slowTransaction = app.database.transaction((sql) => sql`select pg_sleep(60)`);
+  const slowTransaction = app.database.transaction(async (sql) => {
+    await sql.unsafe(NO_IDLE_TIMEOUT);
+    await sql`set local statement_timeout = '100ms'`;
+    await sql`select pg_sleep(600)`;
+  });
   await assert.rejects(slowTransaction, (error: Error) => {
     assert.equal(error.name, "DatabaseUnavailable");
     assert.equal((error.cause as { code?: string }).code, "57014");
@@ -108,12 +127,6 @@ Deno.test("database: the deadline is below 2 seconds, so that callers get an err
   assert.ok(DEADLINE_MS < 2_000);
 });
 
-/** Runs a query that succeeds, so that the database counts as slow, not as unreachable. */
-async function queryOnce(app: TestApp): Promise<void> {
-  await app.database.query((sql) => sql`select 1`);
-}
-
-/** Waits at most 5 s, because after 10 s the server itself ends an idle transaction. */
 function untilNoTransaction(): Promise<void> {
   return until("no transaction is open", async () => {
     const open = await runSql(
@@ -122,5 +135,5 @@ function untilNoTransaction(): Promise<void> {
        and pid <> pg_backend_pid() and state like '%in transaction%'`,
     );
     return open.length === 0;
-  }, 5_000);
+  });
 }

@@ -13,25 +13,42 @@ function migration(name: string, sql: string): Migration {
   return { name, sql, checksum: `checksum of ${sql}` };
 }
 
-/** Longer than the statement timeout of the service. */
-const BUILD_SECONDS = 3;
-
-/** Building this index takes long, but only for payments that exist before the migration. */
+/**
+ * Building this index waits while a test holds `BUILD_LOCK`, but only for payments that exist
+ * before the migration.
+ */
 const SLOW_INDEX = migration(
   "9001_slow_index",
   `alter table gateway.payments add column colour text;
    create index payments_slow on gateway.payments (public.slow(id), colour)`,
 );
 
-async function makeIndexesSlow({ databaseUrl }: TestPayments): Promise<void> {
+/** The key of an advisory lock. */
+const BUILD_LOCK = 7;
+
+/** Returns a function that ends the wait of builds. */
+async function makeIndexesSlow({ databaseUrl }: TestPayments): Promise<() => Promise<void>> {
   await runSql(
     databaseUrl,
     `create function public.slow(id uuid) returns uuid immutable language plpgsql as $$
      begin
-       if id <= '${newestId()}' then perform pg_sleep(${BUILD_SECONDS}); end if;
+       if id <= '${newestId()}' then perform pg_advisory_xact_lock_shared(${BUILD_LOCK}); end if;
        return id;
      end $$`,
   );
+  const sql = postgres(databaseUrl, { max: 1 });
+  await sql`select pg_advisory_lock(${BUILD_LOCK})`;
+  return () => sql.end();
+}
+
+/** Whether an index is being built and waits for `BUILD_LOCK`. */
+async function isBuilding({ databaseUrl }: TestPayments): Promise<boolean> {
+  const waiting = await runSql(
+    databaseUrl,
+    `select from pg_stat_activity where datname = current_database()
+     and query like 'create index concurrently%' and wait_event = 'advisory'`,
+  );
+  return waiting.length > 0;
 }
 
 /** An id that sorts after all ids of this moment, which begin with the time in milliseconds. */
@@ -40,28 +57,42 @@ function newestId(): string {
   return `${time.slice(0, 8)}-${time.slice(8)}-7fff-bfff-ffffffffffff`;
 }
 
+const CONCURRENT_CHARGES = 4;
+
 /** The pause between two charges of a caller: more of them would only use processor time. */
 const PACE_MS = 20;
 
-/** Charges until `isDone`; returns the statuses. */
-async function chargeUntil(payments: TestPayments, isDone: () => boolean): Promise<number[]> {
+/**
+ * Charges until the migration ends. Calls `release`, for which the migration waits, only after
+ * charges that began after `isWaiting` returned true have ended.
+ */
+async function chargeDuring<T>(
+  payments: TestPayments,
+  migration: Promise<T>,
+  isWaiting: () => Promise<boolean>,
+  release: () => Promise<unknown>,
+): Promise<T> {
   const body = await chargeRequest(payments.sandbox, "bca");
   const statuses: number[] = [];
+  let isDone = false;
   async function chargeAll() {
-    while (!isDone()) {
+    while (!isDone) {
       statuses.push((await payments.post("/charge/", body, newKey())).status);
       await delay(PACE_MS);
     }
   }
-  await Promise.all(Array.from({ length: 4 }, chargeAll));
-  return statuses;
-}
-
-async function chargeDuring<T>(payments: TestPayments, work: Promise<T>): Promise<T> {
-  let isDone = false;
-  const ended = work.finally(() => isDone = true);
-  const [result, statuses] = await Promise.all([ended, chargeUntil(payments, () => isDone)]);
-  assert.ok(statuses.length > 0);
+  async function releaseAfterCharges() {
+    await until("the migration waits", isWaiting);
+    const before = statuses.length;
+    await until("charges succeed meanwhile", () => {
+      return statuses.length >= before + 2 * CONCURRENT_CHARGES;
+    });
+  }
+  const [result] = await Promise.all([
+    migration.finally(() => isDone = true),
+    releaseAfterCharges().finally(release),
+    ...Array.from({ length: CONCURRENT_CHARGES }, chargeAll),
+  ]);
   assert.deepEqual(statuses.filter((status) => status !== 201), []);
   return result;
 }
@@ -77,8 +108,9 @@ async function isIndexValid(databaseUrl: string, name: string): Promise<boolean 
 Deno.test("migrate: no request fails while an index of a non-empty table is built", async () => {
   await using payments = await openPayments();
   await payments.charge();
-  await makeIndexesSlow(payments);
-  const applied = await chargeDuring(payments, migrate(payments.databaseUrl, [SLOW_INDEX]));
+  const endWait = await makeIndexesSlow(payments);
+  const migrated = migrate(payments.databaseUrl, [SLOW_INDEX]);
+  const applied = await chargeDuring(payments, migrated, () => isBuilding(payments), endWait);
   assert.deepEqual(applied, ["9001_slow_index"]);
   assert.equal(await isIndexValid(payments.databaseUrl, "payments_slow"), true);
 });
@@ -91,17 +123,15 @@ Deno.test("migrate: no request fails while a migration waits for the lock of a t
   await session`select from gateway.payments`;
   const column = migration("9001_column", "alter table gateway.payments add column colour text");
   const migrated = migrate(payments.databaseUrl, [column]);
-  let attempts = 0;
-  const released = until("the migration has waited several times", async () => {
+  async function isWaiting() {
     const waitingLocks = await runSql(
       payments.databaseUrl,
       "select from pg_locks where mode = 'AccessExclusiveLock' and not granted",
     );
-    attempts += waitingLocks.length;
-    return attempts >= 20;
-  }).then(() => session`rollback`);
-  assert.deepEqual(await chargeDuring(payments, migrated), ["9001_column"]);
-  await released;
+    return waitingLocks.length > 0;
+  }
+  const applied = await chargeDuring(payments, migrated, isWaiting, () => session`rollback`);
+  assert.deepEqual(applied, ["9001_column"]);
   session.release();
   await blockingClient.end();
 });
@@ -110,18 +140,16 @@ Deno.test("migrate: drops and rebuilds an index whose build was interrupted", as
   await using payments = await openPayments();
   const { databaseUrl } = payments;
   await payments.charge();
-  await makeIndexesSlow(payments);
+  const endWait = await makeIndexesSlow(payments);
   const interrupted = migrate(databaseUrl, [SLOW_INDEX]).catch(() => "interrupted");
-  await until("the index is being built", async () => {
-    const endedSessions = await runSql(
-      databaseUrl,
-      `select pg_terminate_backend(pid) from pg_stat_activity
-       where datname = current_database() and query like 'create index concurrently%'
-         and state = 'active' and wait_event = 'PgSleep'`,
-    );
-    return endedSessions.length > 0;
-  });
+  await until("the index is being built", () => isBuilding(payments));
+  await runSql(
+    databaseUrl,
+    `select pg_terminate_backend(pid) from pg_stat_activity
+     where datname = current_database() and query like 'create index concurrently%'`,
+  );
   assert.equal(await interrupted, "interrupted");
+  await endWait();
   assert.equal(await isIndexValid(databaseUrl, "payments_slow"), false);
   assert.deepEqual(await migrate(databaseUrl, [SLOW_INDEX]), ["9001_slow_index"]);
   assert.equal(await isIndexValid(databaseUrl, "payments_slow"), true);

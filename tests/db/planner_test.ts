@@ -42,6 +42,7 @@ import {
 } from "../../db/timelines.ts";
 import { listDeliveries, takeDue } from "../../db/webhook_deliveries.ts";
 import { createDatabase, runSql } from "../support/database/database.ts";
+import { PATIENT_DEADLINE_MS } from "../support/database/pools.ts";
 import { publishAll } from "../support/events/publication.ts";
 import { newJob } from "../support/jobs/jobs.ts";
 
@@ -548,8 +549,8 @@ Deno.test("planner settings: statements that were planned on small tables read f
   }
   await runSql(url, insertRows(1, 10));
   await runSql(url, "analyze");
-  const plannedEarly = openDatabase({ url, poolSize: 1 });
-  const plannedLate = openDatabase({ url, poolSize: 1 });
+  const open = () => openDatabase({ url, poolSize: 1, deadlineMs: PATIENT_DEADLINE_MS });
+  const [plannedEarly, plannedLate] = [open(), open()];
   try {
     for (const run of Object.values(STATEMENTS)) await plannedEarly.query(run);
     const connections = Object.entries({ early: plannedEarly, late: plannedLate });

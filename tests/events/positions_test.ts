@@ -4,12 +4,12 @@ import { migrateDatabase } from "../../commands/migrate.ts";
 import type { Caller } from "../../core/auth/caller.ts";
 import { startPositionPublisher } from "../../core/events/position_publisher.ts";
 import { listEvents } from "../../core/events/read.ts";
-import { openDatabase } from "../../db/database.ts";
 import { publishBatch } from "../../db/event_publication.ts";
 import type { EventOrder } from "../../db/events.ts";
 import { loadMigrations, migrate } from "../../db/migrations.ts";
 import { StatusSchema } from "../../routes/status/schemas.ts";
 import { openApp, type TestApp } from "../support/app.ts";
+import { openPool } from "../support/database/pools.ts";
 import { createDatabase, runSql } from "../support/database/database.ts";
 import { throughProxy } from "../support/database/tcp_proxy.ts";
 import { untilEarlierTransactionsEnd } from "../support/database/transactions.ts";
@@ -104,7 +104,7 @@ Deno.test("event publisher: the status shows how many events wait for a position
 
 Deno.test("event publisher: batches of any size give each committed event one position, without gaps", async () => {
   const url = await createDatabase();
-  const database = openDatabase({ url, poolSize: 1 });
+  const database = openPool({ url, poolSize: 1 });
   const writers = postgres(url, { max: 8, onnotice: () => {} });
   let seed = 11;
   const random = (below: number) => (seed = seed * 48_271 % 2_147_483_647) % below;
@@ -160,7 +160,7 @@ Deno.test("event publisher: batches of any size give each committed event one po
 
 Deno.test("event publisher: several sessions at the same time publish each event once", async () => {
   const url = await createDatabase();
-  const databases = [1, 2, 3].map(() => openDatabase({ url, poolSize: 1 }));
+  const databases = [1, 2, 3].map(() => openPool({ url, poolSize: 1 }));
   const writers = postgres(url, { max: 1, onnotice: () => {} });
   try {
     for (let round = 0; round < 20; round++) {

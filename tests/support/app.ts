@@ -52,7 +52,7 @@ export interface TestAppOptions {
   /** Whether calls are refused if the database belongs to another gateway account. */
   bindsAccount?: boolean;
   poolSize?: number;
-  /** How long a call of the database may take, for tests that keep a busy machine waiting. */
+  /** How long a call of the database may take; by default far longer than in the service. */
   databaseDeadlineMs?: number;
   /** The subscribers of events. */
   events?: Events;

@@ -356,7 +356,7 @@ Deno.test("secret rotation: of two at the same moment, both new secrets sign", a
 });
 
 Deno.test("endpoint test: returns the result at once and stores nothing", async () => {
-  await using webhooks = await openWebhooks({ posting: { timeoutMs: 1_000 } });
+  await using webhooks = await openWebhooks({ posting: { timeoutMs: 5_000 } });
   const { receiver } = webhooks;
   const { id, secret } = await webhooks.endpoint({ event_names: ["invoice_paid"] });
   const before = await readRows(webhooks);

@@ -63,7 +63,7 @@ const FAILURES: Record<string, [ReceiverAnswer | "down", number | null]> = {
 
 Deno.test("webhook delivery: a status other than 2xx or an error is a failure, and the event is sent again once the endpoint works", async () => {
   const clock = manualClock();
-  await using webhooks = await openWebhooks({ now: clock.now, posting: { timeoutMs: 1_000 } });
+  await using webhooks = await openWebhooks({ now: clock.now, posting: { timeoutMs: 5_000 } });
   const { id, secret } = await webhooks.endpoint();
   const payments: string[] = [];
   for (const [name, [answer, code]] of Object.entries(FAILURES)) {

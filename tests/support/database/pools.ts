@@ -10,6 +10,15 @@ import {
   openDatabase,
 } from "../../../db/database.ts";
 
+/**
+ * How long a call of the database may take: far above the service's own deadline, which statements
+ * exceed on a busy machine. A test of the deadline sets it.
+ */
+export const PATIENT_DEADLINE_MS = 60_000;
+
+/** The deadline if a test has its own proxy: after a fault some calls fail only at the deadline. */
+const OUTAGE_DEADLINE_MS = 5_000;
+
 /** Few are enough: a process runs one test at a time, and a test has few instances. */
 const MAX_IDLE = 4;
 
@@ -26,9 +35,12 @@ export function keepPools(url: string): void {
 type PoolOptions = Pick<DatabaseOptions, "url" | "poolSize" | "deadlineMs">;
 
 /** Like `openDatabase`, but `close` keeps the pool if other tests use the database, too. */
-export function openPool(options: PoolOptions): Database {
-  if (!kept.has(options.url)) return openThroughPooler(options);
-  const key = `${options.url} ${options.poolSize} ${options.deadlineMs}`;
+export function openPool({ url, poolSize, ...rest }: PoolOptions): Database {
+  const defaultDeadlineMs = isDirect(url) ? PATIENT_DEADLINE_MS : OUTAGE_DEADLINE_MS;
+  const { deadlineMs = defaultDeadlineMs } = rest;
+  const options = { url, poolSize, deadlineMs };
+  if (!kept.has(url)) return openThroughPooler(options);
+  const key = `${url} ${poolSize} ${deadlineMs}`;
   const index = idle.findLastIndex((pool) => pool.key === key);
   const database = index < 0 ? openKept(options) : idle.splice(index, 1)[0]!.database;
   const running = new Set<Promise<unknown>>();
@@ -42,6 +54,7 @@ export function openPool(options: PoolOptions): Database {
   }
 
   return {
+    deadlineMs,
     query: (work, name) => track(() => database.query(work, name)),
     transaction: (work, name) => track(() => database.transaction(work, name)),
     async close() {

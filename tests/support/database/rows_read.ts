@@ -3,6 +3,7 @@
  */
 
 import { type Database, openDatabase } from "../../../db/database.ts";
+import { PATIENT_DEADLINE_MS } from "./pools.ts";
 
 /** Counts index entries and rows of all tables. Only `work` may use the database meanwhile. */
 export async function rowsRead(
@@ -19,7 +20,7 @@ export async function rowsRead(
 
 /** Opens one connection, because each one keeps its own statistics until it flushes them. */
 export function openForCounting(databaseUrl: string): Database {
-  return openDatabase({ url: databaseUrl, poolSize: 1 });
+  return openDatabase({ url: databaseUrl, poolSize: 1, deadlineMs: PATIENT_DEADLINE_MS });
 }
 
 /** Like `rowsRead`, over the connection of `openForCounting`. */

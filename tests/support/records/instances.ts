@@ -1,8 +1,8 @@
 /** Two instances on one database, which receive the notifications of one emulated gateway. */
 
 import assert from "node:assert/strict";
-import { openDatabase } from "../../../db/database.ts";
 import { openApp, REAL_INSTALLATION, type TestApp } from "../app.ts";
+import { openPool } from "../database/pools.ts";
 import { createDatabase } from "../database/database.ts";
 import { runDueJobs } from "../jobs/due_jobs.ts";
 import { notify } from "../gateway/notifications.ts";
@@ -63,7 +63,7 @@ async function run(databaseUrl: string, work: (instances: Instances) => Promise<
 async function openInstances(databaseUrl: string): Promise<Instances> {
   let now = Date.now();
   let turn = 0;
-  const common = { databaseUrl, now: () => now, poolSize: 8, databaseDeadlineMs: 20_000 };
+  const common = { databaseUrl, now: () => now, poolSize: 8 };
   const payments = await openRelayed(common);
   const second = await openApp({
     ...common,
@@ -143,7 +143,7 @@ async function openInstances(databaseUrl: string): Promise<Instances> {
  * this after all connections are closed: sessions may report their statistics only when they end.
  */
 async function assertNoDeadlock(url: string): Promise<void> {
-  const database = openDatabase({ url, poolSize: 1 });
+  const database = openPool({ url, poolSize: 1 });
   try {
     const [{ deadlocks }] = await database.query((sql) =>
       sql<[{ deadlocks: number }]>`

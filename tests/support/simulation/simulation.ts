@@ -79,7 +79,6 @@ export async function openSimulation(
       serverKey: SERVER_KEY,
       env: ENV,
       now: clock,
-      databaseDeadlineMs: 20_000,
     });
   const [a, b] = await Promise.all([open(sandbox.url), open(relay.url)]);
   const apps = { a, b };
