@@ -57,7 +57,7 @@ Deno.test("load: while the event loop stays delayed, most requests get 503 with 
       rejected_requests: rejected.length,
     });
   }
-  const errors = payments.app.logged().filter(({ level }) => level === "error");
+  const errors = payments.app.logged().filter(({ event }) => event === "unavailable");
   assert.deepEqual(errors, [], "rejected requests are not logged as errors");
 
   recordMany(load, 0);

@@ -34,6 +34,7 @@ import { type LeaseHolder, NO_LOCK } from "../../db/instance_lock.ts";
 import type { DueJob } from "../../db/jobs.ts";
 import { loadMigrations, type Migration } from "../../db/migrations.ts";
 import { type App, createApp } from "../../app.ts";
+import { sleep } from "../../concurrency/deadlines.ts";
 import type { Router } from "../../routes/shared/router.ts";
 import { openPool } from "./database/pools.ts";
 import { checkResponse } from "./document/contract.ts";
@@ -47,7 +48,7 @@ export interface TestAppOptions {
   gatewayUrl?: string;
   /** The gateway's server key; by default the one in `env`. */
   serverKey?: string;
-  /** Options of the gateway client, such as timeouts. */
+  /** Options of the gateway client, such as the clock; by default its deadlines are longer. */
   gatewayOptions?: Partial<GatewayClientOptions>;
   /** Whether calls are refused if the database belongs to another gateway account. */
   bindsAccount?: boolean;
@@ -135,6 +136,7 @@ export async function openApp(options: TestAppOptions): Promise<TestApp> {
     baseUrl: options.gatewayUrl ?? NOWHERE,
     onExchange: config.logGateway ? logExchanges(log) : undefined,
     account: options.bindsAccount ? await openAccountGuard(opened, config, log) : undefined,
+    wait: waitPatiently,
     ...options.gatewayOptions,
   });
   const enqueued: DueJob[] = [];
@@ -245,6 +247,14 @@ export async function openApp(options: TestAppOptions): Promise<TestApp> {
       await opened.close();
     },
   };
+}
+
+/**
+ * Extends the deadlines of gateway calls (at least 3 s), which calls exceed on a busy machine.
+ * Pauses between retries are shorter than 3 s and do not change.
+ */
+async function waitPatiently(ms: number, signal: AbortSignal): Promise<void> {
+  await sleep(ms < 3_000 ? ms : 6 * ms, signal);
 }
 
 interface LatePublisher extends PositionPublisher {
