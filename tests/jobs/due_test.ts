@@ -206,14 +206,13 @@ for (const offMs of [-3_600_000, -40_000, 20_000, 3_600_000]) {
     const hanging = Promise.withResolvers<void>();
     await using holder = openInstance({
       databaseUrl,
-      // The worker renews its lease after a third of this time, when the test has ended.
-      leaseMs: 3_600_000,
       tasks: { greet: task(() => hanging.promise) },
     });
     await using other = openWithClock(databaseUrl, offMs);
     const id = await holder.insert({ run_at: new Date(Date.now() - 7_200_000) });
     const run = holder.worker.run(id);
     await until("the job runs", async () => (await holder.find(id)).status === "running");
+    // From then on the worker cannot renew its lease, because it holds another one.
     const moveLease = (seconds: number) =>
       runSql(databaseUrl, `update gateway.jobs set lease_until = now() + interval '${seconds} s'`);
     await moveLease(15);

@@ -67,7 +67,7 @@ export interface TestAppOptions {
   isDraining?: () => boolean;
   /** By default the load is not measured, so that a slow test machine does not reject requests. */
   load?: Load;
-  /** Options of the client that sends webhooks. */
+  /** Options of the client that sends webhooks; by default its timeout is longer. */
   posting?: Partial<PosterOptions>;
   /**
    * Whether this app may assign positions to events. By default it may, but it opens a connection
@@ -150,7 +150,11 @@ export async function openApp(options: TestAppOptions): Promise<TestApp> {
     : unmeasured(Date.now);
   const clock = options.now ?? serviceClock.now;
   const publisher = createEventPublisher({ database: opened, jobQueue, clock, log });
-  const poster = createPoster({ allowPrivate: config.webhookAllowPrivate, ...options.posting });
+  const poster = createPoster({
+    allowPrivate: config.webhookAllowPrivate,
+    timeoutMs: 60_000,
+    ...options.posting,
+  });
   const keyReleases = createKeyReleases({ database, clock });
   const deps: TaskDeps = {
     database,
