@@ -26,7 +26,7 @@ async function write(
   return written.map(({ id }) => id);
 }
 
-/** Starts the queue; returns the ids of the jobs that it delivers, in order. None of them is run. */
+/** Starts the queue; returns the jobs that it delivers, in order. None of them is run. */
 function collect(jobQueue: OpenJobQueue): string[] {
   const delivered: string[] = [];
   jobQueue.start((id) => Promise.resolve(void delivered.push(id)));
