@@ -19,15 +19,7 @@ import { install } from "../db/embedded/install.ts";
 import { startServer } from "../db/embedded/server.ts";
 import { loadMigrations, migrate } from "../db/migrations.ts";
 import { createProgress, readResults, type Result } from "./report.ts";
-import {
-  findTests,
-  FULL_ONLY,
-  LONGEST,
-  OLDEST,
-  POOLED,
-  selectTests,
-  type TestFiles,
-} from "./select.ts";
+import { findTests, FULL_ONLY, OLDEST, POOLED, selectTests, type TestFiles } from "./select.ts";
 import { createDatabase, runSql, TEMPLATE } from "./support/database/database.ts";
 import { findOldestPrograms, startDebianPostgres } from "./support/database/debian_postgres.ts";
 import { hasPgBouncer, startPgBouncer } from "./support/database/pgbouncer.ts";
@@ -42,8 +34,11 @@ const QUICK = "--quick";
 /** More processes than cores, because many tests wait for a timeout or for another process. */
 const PROCESSES = 2 * navigator.hardwareConcurrency;
 
-/** How many quick files run in one process, one after the other. */
-const GROUP_SIZE = 16;
+/**
+ * How many files run in one process, one after the other: loading the service takes longer than
+ * most quick files.
+ */
+const GROUP_SIZES = { quick: 16, slow: 3 };
 
 /** The share of random inputs and kill rounds that a run tries. */
 const SHARES = { quick: "0.05", default: "0.1", full: "1" };
@@ -82,7 +77,7 @@ if (!hasPassed) Deno.exitCode = 1;
 
 async function runQuick(): Promise<boolean> {
   const environment = { TEST_SHARE: SHARES.quick };
-  return await runGroups(quickGroups(await selectTests(), [], environment));
+  return await runGroups(quickGroups(await selectTests(), environment));
 }
 
 /**
@@ -109,9 +104,9 @@ async function runEverything(): Promise<boolean> {
     [
       ...await pooledGroups(),
       ...await oldestGroups(),
-      ...quickGroups(files, LONGEST, share),
+      ...quickGroups(files, share),
     ],
-    slow.map((path) => ({ paths: [path], environment: slowEnvironment })),
+    divide(slow, GROUP_SIZES.slow).map((paths) => ({ paths, environment: slowEnvironment })),
   );
   const hasPassed = await runGroups(groups, { signal: stop.signal });
   return await checking && hasPassed;
@@ -121,7 +116,7 @@ async function runEverything(): Promise<boolean> {
 async function pooledGroups(): Promise<Group[]> {
   const pooler = await startPooler();
   if (pooler === null) return [];
-  const groups = quickGroups({ quick: POOLED, isolated: [], slow: [] }, [], {
+  const groups = quickGroups({ quick: POOLED, isolated: [] }, {
     TEST_POOLER: pooler,
     ...share,
   });
@@ -137,7 +132,7 @@ async function oldestGroups(): Promise<Group[]> {
   const server = await startDebianPostgres(programs, path, { settings: SERVER_SETTINGS });
   cleanup.use(server);
   await createTemplate(server.url);
-  const groups = quickGroups({ quick: OLDEST, isolated: [], slow: [] }, [], {
+  const groups = quickGroups({ quick: OLDEST, isolated: [] }, {
     TEST_SERVER_URL: server.url,
     ...share,
   });
@@ -202,25 +197,26 @@ interface RunOptions {
 }
 
 /**
- * Divides the quick files into groups, one for each process, because loading the service takes
- * longer than most files. The isolated files and those in `alone` get processes of their own. They
- * start in turn with the groups: many of them wait for timeouts, while the groups use the
- * processor. The longest of the other files go to different groups.
+ * Divides the quick files into groups, one for each process. The isolated files get processes of
+ * their own. They start in turn with the groups: many of them wait for timeouts, while the groups
+ * use the processor.
  */
 function quickGroups(
-  { quick, isolated }: TestFiles,
-  alone: string[],
+  { quick, isolated }: Pick<TestFiles, "quick" | "isolated">,
   environment?: Environment,
 ): Group[] {
-  const single = quick.filter((path) => alone.includes(path) || isolated.includes(path));
-  const shared = quick.filter((path) => !single.includes(path));
-  const count = Math.ceil(shared.length / GROUP_SIZE);
-  const groups = Array.from(
-    { length: count },
-    (_, group) => shared.filter((_, index) => index % count === group),
-  );
-  return takeTurns(groups, single.map((path) => [path]))
+  const shared = quick.filter((path) => !isolated.includes(path));
+  return takeTurns(divide(shared, GROUP_SIZES.quick), divide(isolated, 1))
     .map((paths) => ({ paths, environment }));
+}
+
+/** Groups of at most this size. Neighbours in the list, such as the longest files, are apart. */
+function divide(paths: string[], size: number): string[][] {
+  const count = Math.ceil(paths.length / size);
+  return Array.from(
+    { length: count },
+    (_, group) => paths.filter((_, index) => index % count === group),
+  );
 }
 
 /** The first of each list, then the second of each, and so on. */
