@@ -9,7 +9,7 @@ import { adoptTransaction, canAdopt } from "../payments/adopt.ts";
 import { stopChecks } from "../records/change.ts";
 import { inOneMinute, PROPAGATION_MS } from "../records/check_times.ts";
 import { checkAtGateway } from "./check_at_gateway.ts";
-import { canResendInvoice, sendInvoice } from "./create.ts";
+import { resendInvoice } from "./create.ts";
 import { type InvoiceDeps, invoiceKind } from "./invoice_record.ts";
 import { gatewayInvoiceId, linkToInvoice } from "./link.ts";
 import { canBecome } from "./states.ts";
@@ -77,11 +77,8 @@ async function finishCreation(
   invoice: GatewayInvoice,
 ): Promise<GatewayInvoice> {
   if (invoice.status !== "pending") return invoice;
-  if (canResendInvoice(invoice, deps.clock())) {
-    return await sendInvoice(deps, { key: null }, invoice, true);
-  }
-  // From now on, only a notification can show that the gateway created the invoice.
-  return await stopChecks(deps, invoiceKind, invoice);
+  // Without a resend, only a notification can show that the gateway created the invoice.
+  return await resendInvoice(deps, invoice) ?? await stopChecks(deps, invoiceKind, invoice);
 }
 
 /**

@@ -6,37 +6,24 @@ import { type GatewayInvoice, INVOICE_NUMBER_INDEX } from "../../db/invoices.ts"
 import type { Caller } from "../auth/caller.ts";
 import { requireOrderPrefix } from "../auth/order_prefix.ts";
 import { invalidField } from "../errors.ts";
-import type { Permit } from "../gateway/circuit_breaker.ts";
-import { GatewayError } from "../gateway/errors.ts";
-import type { GatewayResponse, Invoice } from "../gateway/responses.ts";
+import type { Invoice } from "../gateway/responses.ts";
 import { dayInWib, endOfDayInWib, formatWib } from "../gateway/times.ts";
 import { isKeyUsed, type RequestKey, type RequestResult } from "../idempotency/keys.ts";
 import { newId } from "../ids.ts";
 import { UNANSWERED_CHECK_MS } from "../records/check_times.ts";
 import {
   canResend,
-  canStillSend,
-  classifyFailure,
-  type EarlierRecord,
-  endWithoutAnswer,
-  type Insertion,
-  insertRecord,
+  claimRecord,
+  create,
+  type Creation,
   type RecordClaim,
-  type RecordCreation,
+  sendCreation,
 } from "../records/create.ts";
-import {
-  endCreation,
-  endWithUnknownOutcome,
-  type KeyedRequest,
-  keyWithError,
-  keyWithReply,
-  replyFromRecord,
-} from "../records/keyed_request.ts";
 import { actAs } from "../records/record.ts";
 import { applyRefusal, applyReport, matchesInvoice } from "./apply_report.ts";
 import { type InvoiceInput, totalOf } from "./invoice_input.ts";
 import { type InvoiceDeps, invoiceKind, problems } from "./invoice_record.ts";
-import { type InvoiceView, viewInvoice } from "./views.ts";
+import type { InvoiceView } from "./views.ts";
 
 /** For how long the gateway remembers the idempotency key of a creation. */
 const RESEND_WINDOW_MS = 5 * 60_000;
@@ -51,26 +38,38 @@ export async function createInvoice(
   requireOrderPrefix(caller, input);
   await requireDueDate(deps, caller, input, requestKey);
   const claim = await claimInvoice(deps, caller, input, requestKey);
-  if (claim.kind === "replay") return { body: claim.body, isReplayed: true };
-  const { record: invoice, request } = claim;
-  using probe = claim.kind === "new" ? claim.probe : null;
-  const isResumed = claim.kind === "resume";
-  try {
-    if (isResumed && invoice.status !== "pending") {
-      const body = await replyFromRecord(deps, invoiceKind, request, invoice);
-      return { body, isReplayed: false };
-    }
-    const canSend = isResumed ? canResend : canStillSend;
-    if (!canSend(invoice, RESEND_WINDOW_MS, deps.clock())) {
-      throw await endWithoutAnswer(deps, invoiceKind, request, invoice);
-    }
-    // From the first check on, a task may have sent the creation.
-    const isChecked = deps.clock() >= invoice.sent_at.getTime() + UNANSWERED_CHECK_MS;
-    const sent = await sendInvoice(deps, request, invoice, isResumed || isChecked, probe);
-    return { body: viewInvoice(sent), isReplayed: false };
-  } catch (error) {
-    throw endCreation(deps, invoiceKind, request, invoice, error);
-  }
+  return await create(deps, invoiceKind, claim, invoiceCreation(deps));
+}
+
+function invoiceCreation(deps: InvoiceDeps): Creation<GatewayInvoice, Invoice> {
+  return {
+    resendWindowMs: RESEND_WINDOW_MS,
+    isResentByTask: true,
+    call: (invoice, options) =>
+      deps.gateway.createInvoice(invoicePayload(invoice, deps.invoicePayments), options),
+    answers: matchesInvoice,
+    refusal: (invoice, error) =>
+      error.statusCode === "409" ? problems.orderIdInUse(invoice, error) : null,
+    applyRefusal: (invoice, key) => applyRefusal(deps, invoice, key),
+    async apply(invoice, answer, key) {
+      const report = { answer, source: "create", askedAtVersion: invoice.version, key } as const;
+      return (await applyReport(deps, invoice, report)).invoice;
+    },
+  };
+}
+
+export function canResendInvoice(invoice: GatewayInvoice, now: number): boolean {
+  return canResend(invoice, RESEND_WINDOW_MS, now);
+}
+
+/** Sends the creation of a pending invoice again. Null: that is no longer safe. */
+export async function resendInvoice(
+  deps: InvoiceDeps,
+  invoice: GatewayInvoice,
+): Promise<GatewayInvoice | null> {
+  if (!canResendInvoice(invoice, deps.clock())) return null;
+  const sent = { wasSentBefore: true };
+  return await sendCreation(deps, invoiceKind, { key: null }, invoice, invoiceCreation(deps), sent);
 }
 
 /** Rejects a past date, except in a retry with a used key: the retry gets the stored reply. */
@@ -94,87 +93,31 @@ async function claimInvoice(
   input: InvoiceInput,
   requestKey: RequestKey | null,
 ): Promise<RecordClaim<GatewayInvoice, InvoiceView>> {
-  let replaces: EarlierRecord<GatewayInvoice> | null = null;
-  let hasNumberConflict = false;
-  for (;;) {
-    // A new invoice that replaces a failed one gets the same order id and number. The gateway
-    // accepts only one invoice for each order id and each number, so it cannot create both.
-    const earlierRecord: GatewayInvoice | null = replaces?.record ?? null;
-    const order_id = input.order_id ?? earlierRecord?.order_id;
-    const invoice_number = input.invoice_number ?? earlierRecord?.invoice_number;
-    const now = new Date(deps.clock());
-    const record = newInvoice({ ...input, order_id, invoice_number }, caller, now);
-    try {
-      const insert: RecordCreation<GatewayInvoice> = { caller, requestKey, record, replaces };
-      const inserted: Insertion<GatewayInvoice, InvoiceView> = await insertRecord(
-        deps,
-        invoiceKind,
-        insert,
-      );
-      if (inserted.kind !== "resume") return inserted;
-      const { earlier, request } = inserted;
-      if (earlier?.record && earlier.record.status !== "failed") {
-        return { kind: "resume", record: earlier.record, request };
-      }
-      replaces = earlier;
-    } catch (error) {
-      const isNumberTaken = codeOf(error) === UNIQUE_VIOLATION &&
-        constraintOf(error) === INVOICE_NUMBER_INDEX;
-      if (!isNumberTaken) throw error;
-      if (input.invoice_number !== undefined) {
-        throw invalidField(
-          "invoice_number",
-          "is already used by another invoice; send another number, or omit it",
-        );
-      }
-      // A generated number is random: try another one, once.
-      if (hasNumberConflict) throw error;
-      hasNumberConflict = true;
-      replaces = null;
-    }
-  }
-}
-
-export function canResendInvoice(invoice: GatewayInvoice, now: number): boolean {
-  return canResend(invoice, RESEND_WINDOW_MS, now);
-}
-
-/** Calls the gateway, classifies its response and applies it. */
-export async function sendInvoice(
-  deps: InvoiceDeps,
-  request: KeyedRequest,
-  invoice: GatewayInvoice,
-  wasSentBefore: boolean,
-  permit: Permit | null = null,
-): Promise<GatewayInvoice> {
-  let answer: GatewayResponse<Invoice>;
+  // A new invoice that replaces a failed one gets the same order id and number. The gateway accepts
+  // only one invoice for each order id and each number, so it cannot create both.
+  const claim = () =>
+    claimRecord(deps, invoiceKind, { caller, requestKey }, (failed) => {
+      const order_id = input.order_id ?? failed?.order_id;
+      const invoice_number = input.invoice_number ?? failed?.invoice_number;
+      return newInvoice({ ...input, order_id, invoice_number }, caller, new Date(deps.clock()));
+    });
   try {
-    const payload = invoicePayload(invoice, deps.invoicePayments);
-    answer = await deps.gateway.createInvoice(payload, { idempotencyKey: invoice.id, permit });
+    return await claim();
   } catch (error) {
-    if (!(error instanceof GatewayError)) throw error;
-    const failure = classifyFailure(invoiceKind, invoice, error, wasSentBefore);
-    if (failure.kind === "unknown") {
-      throw await endWithUnknownOutcome(deps, invoiceKind, request, invoice, failure.problem);
+    if (!isNumberTaken(error)) throw error;
+    if (input.invoice_number === undefined) {
+      // A generated number is random: try another one, once.
+      return await claim();
     }
-    const problem = error.statusCode === "409"
-      ? problems.orderIdInUse(invoice, error)
-      : failure.problem;
-    await applyRefusal(deps, invoice, keyWithError(request, problem, new Date(deps.clock())));
-    throw problem;
+    throw invalidField(
+      "invoice_number",
+      "is already used by another invoice; send another number, or omit it",
+    );
   }
-  if (!matchesInvoice(invoice, answer.body)) {
-    const problem = problems.unclearAnswer(invoice, answer.statusCode);
-    throw await endWithUnknownOutcome(deps, invoiceKind, request, invoice, problem);
-  }
-  const key = keyWithReply(request, viewInvoice, new Date(deps.clock()));
-  const report = {
-    answer: answer.body,
-    source: "create",
-    askedAtVersion: invoice.version,
-    key,
-  } as const;
-  return (await applyReport(deps, invoice, report)).invoice;
+}
+
+function isNumberTaken(error: unknown): boolean {
+  return codeOf(error) === UNIQUE_VIOLATION && constraintOf(error) === INVOICE_NUMBER_INDEX;
 }
 
 export function newInvoice(

@@ -4,37 +4,20 @@ import type { GatewayPayment } from "../../db/payments.ts";
 import { type Caller, requireStaff } from "../auth/caller.ts";
 import type { ServiceError } from "../errors.ts";
 import type { GatewayClient } from "../gateway/client.ts";
-import { GatewayError } from "../gateway/errors.ts";
 import { type GatewayResponse, isDenied, type Transaction } from "../gateway/responses.ts";
 import type { RequestKey, RequestResult } from "../idempotency/keys.ts";
 import { parseMoney } from "../money.ts";
-import {
-  beginAction,
-  checkTimeAfterCall,
-  classifyActionFailure,
-  endWithError,
-  requireAsShown,
-} from "../records/act.ts";
-import {
-  endWithUnknownOutcome,
-  type KeyedRequest,
-  keyStillHeld,
-  keyWithReply,
-  replyFromRecord,
-} from "../records/keyed_request.ts";
-import { gatewayDownProblem } from "../records/problems.ts";
-import { actAs } from "../records/record.ts";
+import { act, type Action, type ActionRequest } from "../records/act.ts";
+import type { KeyChange } from "../records/record.ts";
 import { applyReport } from "./apply_report.ts";
 import { checkForAction, requireTransaction } from "./check_at_gateway.ts";
 import {
   amountTooHigh,
   changePayment,
-  gatewayProblem,
   invalidState,
   type PaymentDeps,
   paymentKind,
   problemAbout,
-  unclearAnswer,
 } from "./payment_record.ts";
 import { allowsAction, REFUNDABLE } from "./states.ts";
 import { callOptions, matchesPayment } from "./transaction.ts";
@@ -55,7 +38,7 @@ export async function cancelPayment(
   id: string,
   requestKey: RequestKey | null,
 ): Promise<RequestResult<PaymentView>> {
-  return await act(deps, caller, id, requestKey, { name: "cancel" });
+  return await actOn(deps, { caller, id, requestKey }, { name: "cancel" });
 }
 
 export async function expirePayment(
@@ -64,7 +47,7 @@ export async function expirePayment(
   id: string,
   requestKey: RequestKey | null,
 ): Promise<RequestResult<PaymentView>> {
-  return await act(deps, caller, id, requestKey, { name: "expire" });
+  return await actOn(deps, { caller, id, requestKey }, { name: "expire" });
 }
 
 export async function capturePayment(
@@ -74,7 +57,7 @@ export async function capturePayment(
   { amount }: CaptureInput,
   requestKey: RequestKey | null,
 ): Promise<RequestResult<PaymentView>> {
-  return await act(deps, caller, id, requestKey, { name: "capture", amount });
+  return await actOn(deps, { caller, id, requestKey }, { name: "capture", amount });
 }
 
 /** Accepts a payment that the gateway's fraud detection has challenged. Only for staff. */
@@ -85,7 +68,7 @@ export async function approvePayment(
   requestKey: RequestKey | null,
 ): Promise<RequestResult<PaymentView>> {
   requireStaff(caller);
-  return await act(deps, caller, id, requestKey, { name: "approve" });
+  return await actOn(deps, { caller, id, requestKey }, { name: "approve" });
 }
 
 /** Rejects a payment that the gateway's fraud detection has challenged. Only for staff. */
@@ -96,94 +79,40 @@ export async function denyPayment(
   requestKey: RequestKey | null,
 ): Promise<RequestResult<PaymentView>> {
   requireStaff(caller);
-  return await act(deps, caller, id, requestKey, { name: "deny" });
+  return await actOn(deps, { caller, id, requestKey }, { name: "deny" });
 }
 
-/**
- * Claims the key, checks the state, calls the gateway, classifies its response, applies it,
- * replies.
- */
-async function act(
+async function actOn(
   service: PaymentDeps,
-  caller: Caller,
-  id: string,
-  requestKey: RequestKey | null,
+  request: ActionRequest,
   action: PaymentAction,
 ): Promise<RequestResult<PaymentView>> {
-  const deps = actAs(service, caller);
-  const begun = await beginAction(deps, paymentKind, caller, id, requestKey);
-  if (begun.kind === "replay") return { body: begun.body as PaymentView, isReplayed: true };
-  const { request } = begun;
-  const isResumed = begun.kind === "resume";
-  try {
-    let payment = begun.record;
-    if (isResumed) payment = await checkForAction(deps, payment, action.name, "unknown");
-    const wasDone = (current: GatewayPayment) => isResumed && isDone(action, current);
-    if (!wasDone(payment)) {
-      requireAllowed(action, payment);
-      if (deps.gateway.breakerState("write") === "open") {
-        throw gatewayDownProblem(isResumed ? "unknown" : "refused");
-      }
-      payment = await requireTransaction(deps, payment, action.name);
-      payment = await changePayment(deps, payment, (current) => {
-        if (wasDone(current)) return null;
-        requireAsShown(paymentKind, request, current);
-        requireAllowed(action, current);
-        const check_at = checkTimeAfterCall(current, deps.clock());
-        return { set: { check_at }, key: keyStillHeld(request) };
-      });
-    }
-    if (wasDone(payment)) {
-      const body = await replyFromRecord(deps, paymentKind, request, payment);
-      return { body, isReplayed: false };
-    }
-    let answer: GatewayResponse<Transaction>;
-    try {
-      answer = await callGateway(deps.gateway, payment, action);
-    } catch (error) {
-      if (!(error instanceof GatewayError)) throw error;
-      const body = await resolveFailure(deps, request, payment, action, error, isResumed);
-      return { body, isReplayed: false };
-    }
-    const isAnswer = matchesPayment(payment, answer.body);
-    if (isAnswer && action.name === "capture" && isDenied(answer)) {
-      throw await captureDenied(deps, request, payment, answer);
-    }
-    if (!isAnswer || !confirms(answer.body, action, payment)) {
-      const problem = unclearAnswer(payment, answer.statusCode);
-      throw await endWithUnknownOutcome(deps, paymentKind, request, payment, problem);
-    }
-    const key = keyWithReply(request, viewPayment, new Date(deps.clock()));
-    const report = { answer: answer.body, source: action.name, askedAtVersion: null, key };
-    const applied = await applyReport(deps, payment, report);
-    return { body: viewPayment(applied.payment), isReplayed: false };
-  } catch (error) {
-    throw await endWithError(deps, paymentKind, request, begun.record, error);
-  }
+  return await act(service, paymentKind, request, (deps) => actionWith(deps, action));
 }
 
-/** Returns the reply if the action was done by an earlier attempt; otherwise throws. */
-async function resolveFailure(
+function actionWith(
   deps: PaymentDeps,
-  request: KeyedRequest,
-  payment: GatewayPayment,
   action: PaymentAction,
-  error: GatewayError,
-  isResumed: boolean,
-): Promise<PaymentView> {
-  const isWrongState = error.statusCode === "412";
-  const failure = classifyActionFailure(error, { isResumed, isWrongState });
-  if (failure === "unknown") {
-    const problem = gatewayProblem(error, payment, "unknown");
-    throw await endWithUnknownOutcome(deps, paymentKind, request, payment, problem);
-  }
-  if (failure === "refused") throw gatewayProblem(error, payment);
-  const outcome = isResumed ? "unknown" : "refused";
-  const current = await checkForAction(deps, payment, action.name, outcome);
-  if (isResumed && isDone(action, current)) {
-    return await replyFromRecord(deps, paymentKind, request, current);
-  }
-  throw invalidState(current, `The gateway rejected the request: ${error.message}`);
+): Action<GatewayPayment, Transaction> {
+  return {
+    requireAllowed: (payment) => requireAllowed(action, payment),
+    isDone: (payment) => isDone(action, payment),
+    check: (payment, outcome) => checkForAction(deps, payment, action.name, outcome),
+    prepare: (payment) => requireTransaction(deps, payment, action.name),
+    call: (payment) => callGateway(deps.gateway, payment, action),
+    isWrongState: ({ statusCode }) => statusCode === "412",
+    async denial(payment, answer, key) {
+      const isCaptureDenied = action.name === "capture" && isDenied(answer) &&
+        matchesPayment(payment, answer.body);
+      return isCaptureDenied ? await captureDenied(deps, payment, answer, key) : null;
+    },
+    confirms: ({ body }, payment) =>
+      matchesPayment(payment, body) && confirms(body, action, payment),
+    async apply(payment, answer, key) {
+      const report = { answer, source: action.name, askedAtVersion: null, key };
+      return (await applyReport(deps, payment, report)).payment;
+    },
+  };
 }
 
 /** Throws if the payment's state does not allow the action. */
@@ -303,13 +232,13 @@ function captureAmount({ amount }: CaptureInput, { gross_amount }: GatewayPaymen
  */
 async function captureDenied(
   deps: PaymentDeps,
-  request: KeyedRequest,
   known: GatewayPayment,
   { body }: GatewayResponse<Transaction>,
+  key: KeyChange<GatewayPayment> | null,
 ): Promise<ServiceError> {
   const payment = await changePayment(deps, known, ({ denied_captures }) => ({
     set: { denied_captures: denied_captures + 1 },
-    key: keyStillHeld(request),
+    key,
   }));
   return problemAbout("capture_denied", payment, "refused", {
     detail: body.status_message ?? undefined,

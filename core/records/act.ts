@@ -1,14 +1,181 @@
-/** The steps that every action on an existing record shares: begin, classify a failed call, end. */
+/**
+ * `act`: one action on an existing record, such as a cancellation or a void, from the request to
+ * the reply. Refunds have a sequence of their own and share its first and its last step.
+ */
 
 import type { Caller } from "../auth/caller.ts";
 import { ServiceError } from "../errors.ts";
-import type { GatewayError } from "../gateway/errors.ts";
+import { GatewayError, type GatewayOutcome } from "../gateway/errors.ts";
+import type { GatewayResponse } from "../gateway/responses.ts";
 import * as keys from "../idempotency/keys.ts";
 import { replyFor } from "../idempotency/reply.ts";
+import { changeRecord } from "./change.ts";
 import { UNANSWERED_CHECK_MS } from "./check_times.ts";
-import type { KeyedRequest } from "./keyed_request.ts";
+import {
+  endWithUnknownOutcome,
+  type KeyedRequest,
+  keyStillHeld,
+  keyWithReply,
+  replyFromRecord,
+} from "./keyed_request.ts";
+import { gatewayDownProblem } from "./problems.ts";
 import { findOwn } from "./read.ts";
-import type { GatewayRecord, RecordDeps, RecordKind } from "./record.ts";
+import {
+  actAs,
+  type GatewayRecord,
+  type KeyChange,
+  type RecordDeps,
+  type RecordKind,
+} from "./record.ts";
+
+/** What differs between the actions. */
+export interface Action<R extends GatewayRecord, Answer> {
+  /** Throws if the record's state does not allow the action. */
+  requireAllowed(record: R): void;
+  /** Whether the record has the state that the action leads to. */
+  isDone(record: R): boolean;
+  /** Checks the record at the gateway. If that fails, the error has the action's `outcome`. */
+  check(record: R, outcome: GatewayOutcome): Promise<R>;
+  /** Makes sure that the gateway can be called for this record. By default it can. */
+  prepare?(record: R, isResumed: boolean): Promise<R>;
+  /** What is stored before the call, in addition to the time of the next check. */
+  intent?: Partial<R>;
+  /** Whether an earlier request, which stored this record, may have done the same action. */
+  mayHaveBeenSent?(before: R): boolean;
+  call(record: R): Promise<GatewayResponse<Answer>>;
+  /** Whether the gateway refused because the object's state there does not allow the action. */
+  isWrongState(error: GatewayError): boolean;
+  /** Stores that the gateway refused, and returns the record. By default nothing is stored. */
+  storeRefusal?(record: R, before: R, key: KeyChange<R> | null): Promise<R>;
+  /** The error to throw if the answer is a final denial; null: it is none. */
+  denial?(
+    record: R,
+    answer: GatewayResponse<Answer>,
+    key: KeyChange<R> | null,
+  ): Promise<ServiceError | null>;
+  /** Whether the answer says that the action was done. */
+  confirms(answer: GatewayResponse<Answer>, record: R): boolean;
+  /** Stores the result, together with the reply for the key. */
+  apply(record: R, answer: Answer, key: KeyChange<R> | null): Promise<R>;
+  /** Members to change if the outcome is unknown, in addition to the time of the next check. */
+  whenUnknown?(current: R): Partial<R>;
+}
+
+export interface ActionRequest {
+  caller: Caller;
+  id: string;
+  requestKey: keys.RequestKey | null;
+}
+
+/**
+ * Claims the key, checks the state, calls the gateway, classifies its response, applies it,
+ * replies. `actionWith` gets the dependencies of this caller.
+ */
+export async function act<
+  Deps extends RecordDeps,
+  R extends GatewayRecord,
+  View extends object,
+  Answer,
+>(
+  service: Deps,
+  kind: RecordKind<R, View>,
+  { caller, id, requestKey }: ActionRequest,
+  actionWith: (deps: Deps) => Action<R, Answer>,
+): Promise<keys.RequestResult<View>> {
+  const deps = actAs(service, caller);
+  const action = actionWith(deps);
+  const begun = await beginAction(deps, kind, caller, id, requestKey);
+  if (begun.kind === "replay") return { body: begun.body as View, isReplayed: true };
+  const { request } = begun;
+  const isResumed = begun.kind === "resume";
+  const wasDone = (current: R) => isResumed && action.isDone(current);
+  try {
+    let record = isResumed ? await action.check(begun.record, "unknown") : begun.record;
+    let before = record;
+    if (!wasDone(record)) {
+      action.requireAllowed(record);
+      if (deps.gateway.breakerState("write") === "open") {
+        throw gatewayDownProblem(isResumed ? "unknown" : "refused");
+      }
+      if (action.prepare) record = await action.prepare(record, isResumed);
+      record = await changeRecord(deps, kind, record, (current) => {
+        if (wasDone(current)) return null;
+        requireAsShown(kind, request, current);
+        action.requireAllowed(current);
+        before = current;
+        const check_at = checkTimeAfterCall(current, deps.clock());
+        const set = { check_at, ...action.intent } as Partial<R>;
+        return { set, key: keyStillHeld(request) };
+      });
+    }
+    const wasSentBefore = isResumed || (action.mayHaveBeenSent?.(before) ?? false);
+    const body = wasDone(record)
+      ? await replyFromRecord(deps, kind, request, record)
+      : await send(deps, kind, action, request, record, { before, wasSentBefore });
+    return { body, isReplayed: false };
+  } catch (error) {
+    throw await endWithError(deps, kind, request, begun.record, error);
+  }
+}
+
+interface Earlier<R> {
+  /** The record before this request changed it. */
+  before: R;
+  /** An earlier call may have done the same action. */
+  wasSentBefore: boolean;
+}
+
+/** Calls the gateway and applies its answer. */
+async function send<R extends GatewayRecord, View extends object, Answer>(
+  deps: RecordDeps,
+  kind: RecordKind<R, View>,
+  action: Action<R, Answer>,
+  request: KeyedRequest,
+  record: R,
+  earlier: Earlier<R>,
+): Promise<View> {
+  let answer: GatewayResponse<Answer>;
+  try {
+    answer = await action.call(record);
+  } catch (error) {
+    if (!(error instanceof GatewayError)) throw error;
+    return await resolveFailure(deps, kind, action, request, record, earlier, error);
+  }
+  const denial = await action.denial?.(record, answer, keyStillHeld(request));
+  if (denial) throw denial;
+  if (!action.confirms(answer, record)) {
+    const problem = kind.problems.unclearAnswer(record, answer.statusCode);
+    throw await endWithUnknownOutcome(deps, kind, request, record, problem, action.whenUnknown);
+  }
+  const key = keyWithReply(request, kind.view, new Date(deps.clock()));
+  return kind.view(await action.apply(record, answer.body, key));
+}
+
+/** Returns the reply if the action was done by an earlier attempt; otherwise throws. */
+async function resolveFailure<R extends GatewayRecord, View extends object, Answer>(
+  deps: RecordDeps,
+  kind: RecordKind<R, View>,
+  action: Action<R, Answer>,
+  request: KeyedRequest,
+  record: R,
+  { before, wasSentBefore }: Earlier<R>,
+  error: GatewayError,
+): Promise<View> {
+  const { problems } = kind;
+  const isWrongState = action.isWrongState(error);
+  const isCertain = error.outcome === "refused" && (!wasSentBefore || isWrongState);
+  if (!isCertain) {
+    const problem = problems.gatewayProblem(error, record, "unknown");
+    throw await endWithUnknownOutcome(deps, kind, request, record, problem, action.whenUnknown);
+  }
+  const refused = await action.storeRefusal?.(record, before, keyStillHeld(request)) ?? record;
+  if (!isWrongState) throw problems.gatewayProblem(error, refused);
+  const current = await action.check(refused, wasSentBefore ? "unknown" : "refused");
+  if (wasSentBefore && action.isDone(current)) {
+    return await replyFromRecord(deps, kind, request, current);
+  }
+  throw problems.invalidState(current, `The gateway rejected the request: ${error.message}`);
+}
 
 export type BegunAction<R> =
   | { kind: "new"; record: R; request: KeyedRequest }
@@ -55,22 +222,6 @@ export function requireAsShown<R extends GatewayRecord>(
 export function checkTimeAfterCall({ check_at }: GatewayRecord, now: number): Date {
   const checkAt = new Date(now + UNANSWERED_CHECK_MS);
   return check_at !== null && check_at < checkAt ? check_at : checkAt;
-}
-
-export type ActionFailure =
-  /** This call, or an earlier attempt of the same request, may have succeeded. */
-  | "unknown"
-  | "refused"
-  /** The gateway refused because the object's state at the gateway does not allow the action. */
-  | "wrong_state";
-
-export function classifyActionFailure(
-  error: GatewayError,
-  { isResumed, isWrongState }: { isResumed: boolean; isWrongState: boolean },
-): ActionFailure {
-  const isCertain = error.outcome === "refused" && (!isResumed || isWrongState);
-  if (!isCertain) return "unknown";
-  return isWrongState ? "wrong_state" : "refused";
 }
 
 /**

@@ -1,6 +1,6 @@
 /**
- * The steps that creating a payment, an invoice and a subscription share: claim the idempotency key
- * and insert the record, and classify a failed call.
+ * `create`: creates an invoice or a subscription, from the request to the reply. Charges have a
+ * sequence of their own and share its first step: claim the idempotency key and insert the record.
  */
 
 import { batched } from "../../db/batched.ts";
@@ -8,12 +8,21 @@ import type { HeldKey } from "../../db/idempotency_keys.ts";
 import { actorOf, type Caller } from "../auth/caller.ts";
 import { ServiceError } from "../errors.ts";
 import type { Permit } from "../gateway/circuit_breaker.ts";
-import type { GatewayError } from "../gateway/errors.ts";
+import { GatewayError } from "../gateway/errors.ts";
+import type { GatewayResponse } from "../gateway/responses.ts";
 import * as keys from "../idempotency/keys.ts";
 import { replyFor } from "../idempotency/reply.ts";
-import type { KeyedRequest } from "./keyed_request.ts";
+import { UNANSWERED_CHECK_MS } from "./check_times.ts";
+import {
+  endCreation,
+  endWithUnknownOutcome,
+  type KeyedRequest,
+  keyWithError,
+  keyWithReply,
+  replyFromRecord,
+} from "./keyed_request.ts";
 import { gatewayDownProblem } from "./problems.ts";
-import type { GatewayRecord, RecordDeps, RecordKind } from "./record.ts";
+import type { GatewayRecord, KeyChange, RecordDeps, RecordKind } from "./record.ts";
 
 /** The record of an earlier request with the same key. */
 export interface EarlierRecord<R> {
@@ -52,6 +61,112 @@ export interface RecordCreation<R> {
   record: R;
   /** A failed record of an earlier request with the same key, which the new record replaces. */
   replaces: EarlierRecord<R> | null;
+}
+
+/** What differs between an invoice and a subscription. */
+export interface Creation<R extends SentRecord, Answer> {
+  /** For how long the gateway remembers the idempotency key of a creation. */
+  resendWindowMs: number;
+  /** Whether the check of a record that the gateway has not answered sends its creation again. */
+  isResentByTask: boolean;
+  call(record: R, options: CreationOptions): Promise<GatewayResponse<Answer>>;
+  /** Whether the answer is about this record. */
+  answers(record: R, answer: Answer): boolean;
+  /** The error for a refused creation; by default, the gateway's error. */
+  refusal?(record: R, error: GatewayError): ServiceError | null;
+  applyRefusal(record: R, key: KeyChange<R> | null): Promise<R>;
+  apply(record: R, answer: Answer, key: KeyChange<R> | null): Promise<R>;
+}
+
+export interface CreationOptions {
+  idempotencyKey: string;
+  permit: Permit | null;
+}
+
+/**
+ * Sends the creation of a claimed record to the gateway, unless an earlier request was answered, and
+ * replies.
+ */
+export async function create<R extends SentRecord, View extends object, Answer>(
+  deps: RecordDeps,
+  kind: RecordKind<R, View>,
+  claim: RecordClaim<R, View>,
+  creation: Creation<R, Answer>,
+): Promise<keys.RequestResult<View>> {
+  if (claim.kind === "replay") return { body: claim.body, isReplayed: true };
+  const { record, request } = claim;
+  using permit = claim.kind === "new" ? claim.probe : null;
+  const isResumed = claim.kind === "resume";
+  try {
+    if (isResumed && record.status !== "pending") {
+      return { body: await replyFromRecord(deps, kind, request, record), isReplayed: false };
+    }
+    const canSend = isResumed ? canResend : canStillSend;
+    if (!canSend(record, creation.resendWindowMs, deps.clock())) {
+      throw await endWithoutAnswer(deps, kind, request, record);
+    }
+    const isChecked = deps.clock() >= record.sent_at.getTime() + UNANSWERED_CHECK_MS;
+    const wasSentBefore = isResumed || (isChecked && creation.isResentByTask);
+    const sent = { wasSentBefore, permit };
+    const created = await sendCreation(deps, kind, request, record, creation, sent);
+    return { body: kind.view(created), isReplayed: false };
+  } catch (error) {
+    throw endCreation(deps, kind, request, record, error);
+  }
+}
+
+/** Inserts the record, or finds the one that an earlier request with the same key inserted. */
+export async function claimRecord<R extends SentRecord, View extends object>(
+  deps: RecordDeps,
+  kind: RecordKind<R, View>,
+  { caller, requestKey }: Pick<RecordCreation<R>, "caller" | "requestKey">,
+  /** `failed`: the failed record of an earlier request, which the new one replaces. */
+  newRecord: (failed: R | null) => R,
+): Promise<RecordClaim<R, View>> {
+  let replaces: EarlierRecord<R> | null = null;
+  for (;;) {
+    const record = newRecord(replaces?.record ?? null);
+    const insert: RecordCreation<R> = { caller, requestKey, record, replaces };
+    const inserted: Insertion<R, View> = await insertRecord(deps, kind, insert);
+    if (inserted.kind !== "resume") return inserted;
+    const { earlier, request } = inserted;
+    if (earlier?.record && earlier.record.status !== "failed") {
+      return { kind: "resume", record: earlier.record, request };
+    }
+    replaces = earlier;
+  }
+}
+
+/** Calls the gateway, classifies its response and applies it. */
+export async function sendCreation<R extends SentRecord, View extends object, Answer>(
+  deps: RecordDeps,
+  kind: RecordKind<R, View>,
+  request: KeyedRequest,
+  record: R,
+  creation: Creation<R, Answer>,
+  { wasSentBefore, permit = null }: { wasSentBefore: boolean; permit?: Permit | null },
+): Promise<R> {
+  let answer: GatewayResponse<Answer>;
+  try {
+    answer = await creation.call(record, { idempotencyKey: record.id, permit });
+  } catch (error) {
+    if (!(error instanceof GatewayError)) throw error;
+    // Refused only if it is certain that no attempt created the object.
+    if (error.outcome !== "refused" || wasSentBefore) {
+      const problem = kind.problems.gatewayProblem(error, record, "unknown");
+      throw await endWithUnknownOutcome(deps, kind, request, record, problem);
+    }
+    const problem = creation.refusal?.(record, error) ??
+      kind.problems.gatewayProblem(error, record);
+    await creation.applyRefusal(record, keyWithError(request, problem, new Date(deps.clock())));
+    throw problem;
+  }
+  if (!creation.answers(record, answer.body)) {
+    const problem = kind.problems.unclearAnswer(record, answer.statusCode);
+    throw await endWithUnknownOutcome(deps, kind, request, record, problem);
+  }
+  const key = keyWithReply(request, kind.view, new Date(deps.clock()));
+  return await creation.apply(record, answer.body, key);
 }
 
 /**
@@ -157,7 +272,7 @@ const CALL_MS = 20_000;
  * inserted the record, another instance may have sent the creation, and the gateway may have
  * forgotten its idempotency key since.
  */
-export function canStillSend({ sent_at }: SentRecord, windowMs: number, now: number): boolean {
+function canStillSend({ sent_at }: SentRecord, windowMs: number, now: number): boolean {
   return now - sent_at.getTime() < windowMs - CALL_MS;
 }
 
@@ -169,29 +284,11 @@ export function canResend(record: SentRecord, windowMs: number, now: number): bo
   return now >= record.sent_at.getTime() && canStillSend(record, windowMs, now);
 }
 
-export interface CreationFailure {
-  kind: "refused" | "unknown";
-  problem: ServiceError;
-}
-
-/** Refused only if it is certain that no attempt created the object; otherwise unknown. */
-export function classifyFailure<R extends GatewayRecord>(
-  { problems }: RecordKind<R>,
-  record: R,
-  error: GatewayError,
-  wasSentBefore: boolean,
-): CreationFailure {
-  if (error.outcome === "refused" && !wasSentBefore) {
-    return { kind: "refused", problem: problems.gatewayProblem(error, record) };
-  }
-  return { kind: "unknown", problem: problems.gatewayProblem(error, record, "unknown") };
-}
-
 /**
  * Ends a request if it stays unknown whether the gateway created the object: the gateway did not
  * respond, the creation cannot be sent again, and an object cannot be looked up without its id.
  */
-export async function endWithoutAnswer<R extends GatewayRecord>(
+async function endWithoutAnswer<R extends GatewayRecord>(
   deps: RecordDeps,
   { problems }: RecordKind<R>,
   { key }: KeyedRequest,

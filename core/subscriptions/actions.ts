@@ -3,34 +3,20 @@
 import type { GatewaySubscription } from "../../db/subscriptions.ts";
 import type { Caller } from "../auth/caller.ts";
 import type { GatewayClient } from "../gateway/client.ts";
-import { GatewayError, type GatewayOutcome } from "../gateway/errors.ts";
+import type { GatewayOutcome } from "../gateway/errors.ts";
 import type { GatewayResponse, Message } from "../gateway/responses.ts";
 import type { RequestKey, RequestResult } from "../idempotency/keys.ts";
-import {
-  beginAction,
-  checkTimeAfterCall,
-  classifyActionFailure,
-  endWithError,
-  requireAsShown,
-} from "../records/act.ts";
+import { act, type Action, type ActionRequest } from "../records/act.ts";
 import { changeRecord } from "../records/change.ts";
-import {
-  endWithUnknownOutcome,
-  type KeyedRequest,
-  keyStillHeld,
-  keyWithReply,
-  replyFromRecord,
-} from "../records/keyed_request.ts";
-import { gatewayDownProblem } from "../records/problems.ts";
-import { actAs, type KeyChange, type RecordDeps } from "../records/record.ts";
+import type { KeyChange, RecordDeps } from "../records/record.ts";
 import { applyAction } from "./apply_report.ts";
 import { checkAtGateway } from "./check_at_gateway.ts";
 import { allows, stateAfter, type SubscriptionAction } from "./states.ts";
 import type { SubscriptionUpdate } from "./subscription_input.ts";
 import { gatewayMetadata, problems, subscriptionKind } from "./subscription_record.ts";
-import { type SubscriptionView, viewSubscription } from "./views.ts";
+import type { SubscriptionView } from "./views.ts";
 
-type Action =
+type RequestedAction =
   | { name: SubscriptionAction }
   | { name: "update"; update: SubscriptionUpdate };
 
@@ -40,7 +26,7 @@ export async function disableSubscription(
   id: string,
   requestKey: RequestKey | null,
 ): Promise<RequestResult<SubscriptionView>> {
-  return await act(deps, caller, id, requestKey, { name: "disable" });
+  return await actOn(deps, { caller, id, requestKey }, { name: "disable" });
 }
 
 export async function enableSubscription(
@@ -49,7 +35,7 @@ export async function enableSubscription(
   id: string,
   requestKey: RequestKey | null,
 ): Promise<RequestResult<SubscriptionView>> {
-  return await act(deps, caller, id, requestKey, { name: "enable" });
+  return await actOn(deps, { caller, id, requestKey }, { name: "enable" });
 }
 
 export async function cancelSubscription(
@@ -58,7 +44,7 @@ export async function cancelSubscription(
   id: string,
   requestKey: RequestKey | null,
 ): Promise<RequestResult<SubscriptionView>> {
-  return await act(deps, caller, id, requestKey, { name: "cancel" });
+  return await actOn(deps, { caller, id, requestKey }, { name: "cancel" });
 }
 
 /** Changes the name, amount, interval, token, retries or GoPay account for later cycles. */
@@ -69,119 +55,58 @@ export async function updateSubscription(
   update: SubscriptionUpdate,
   requestKey: RequestKey | null,
 ): Promise<RequestResult<SubscriptionView>> {
-  return await act(deps, caller, id, requestKey, { name: "update", update });
+  return await actOn(deps, { caller, id, requestKey }, { name: "update", update });
+}
+
+async function actOn(
+  service: RecordDeps,
+  request: ActionRequest,
+  action: RequestedAction,
+): Promise<RequestResult<SubscriptionView>> {
+  return await act(service, subscriptionKind, request, (deps) => actionWith(deps, action));
 }
 
 /**
- * Claims the key, checks the state, calls the gateway, classifies its response, applies it,
- * replies. Any action except an update is stored before the call, and a task repeats it until the
- * gateway answers.
+ * Any action except an update is stored before the call, as the subscription's intent, and a task
+ * repeats it until the gateway answers.
  */
-async function act(
-  service: RecordDeps,
-  caller: Caller,
-  id: string,
-  requestKey: RequestKey | null,
-  action: Action,
-): Promise<RequestResult<SubscriptionView>> {
-  const deps = actAs(service, caller);
-  const begun = await beginAction(deps, subscriptionKind, caller, id, requestKey);
-  if (begun.kind === "replay") return { body: begun.body as SubscriptionView, isReplayed: true };
-  const { request } = begun;
-  const isResumed = begun.kind === "resume";
-  try {
-    let subscription = begun.record;
-    let unanswered = null as SubscriptionAction | null;
-    if (isResumed) subscription = await checkForAction(deps, subscription, action, "unknown");
-    const wasDone = (current: GatewaySubscription) => isResumed && isDone(action, current);
-    if (!wasDone(subscription)) {
-      requireAllowed(action, subscription);
-      if (deps.gateway.breakerState("write") === "open") {
-        throw gatewayDownProblem(isResumed ? "unknown" : "refused");
-      }
+function actionWith(
+  deps: RecordDeps,
+  action: RequestedAction,
+): Action<GatewaySubscription, Message> {
+  const { name } = action;
+  return {
+    requireAllowed: (subscription) => requireAllowed(action, subscription),
+    isDone: (subscription) => isDone(action, subscription),
+    check: (subscription, outcome) => checkForAction(deps, subscription, action, outcome),
+    async prepare(subscription, isResumed) {
       if (subscription.gateway_subscription_id === null) {
         const detail = "The gateway has not confirmed this subscription yet. Retry later.";
         throw problems.notAtGatewayYet(subscription, detail);
       }
-      if (!isResumed && omitsSentFields(action)) {
-        subscription = await checkForAction(deps, subscription, action, "refused");
-      }
-      subscription = await changeRecord(deps, subscriptionKind, subscription, (current) => {
-        if (wasDone(current)) return null;
-        requireAsShown(subscriptionKind, request, current);
-        requireAllowed(action, current);
-        unanswered = current.intent;
-        const check_at = checkTimeAfterCall(current, deps.clock());
-        const set = action.name === "update" ? { check_at } : { intent: action.name, check_at };
-        return { set, key: keyStillHeld(request) };
-      });
-    }
-    if (wasDone(subscription)) {
-      const body = await replyFromRecord(deps, subscriptionKind, request, subscription);
-      return { body, isReplayed: false };
-    }
-    let answer: GatewayResponse<Message>;
-    try {
-      answer = await callGateway(deps.gateway, action, subscription);
-    } catch (error) {
-      if (!(error instanceof GatewayError)) throw error;
-      const wasSentBefore = isResumed || unanswered === action.name;
-      const earlier = { wasSentBefore, unanswered };
-      const body = await resolveFailure(deps, request, subscription, action, error, earlier);
-      return { body, isReplayed: false };
-    }
-    if (!confirmsAction(answer)) {
-      const problem = problems.unclearAnswer(subscription, answer.statusCode);
-      throw await endWithUnknownOutcome(deps, subscriptionKind, request, subscription, problem);
-    }
-    const key = keyWithReply(request, viewSubscription, new Date(deps.clock()));
-    const changed = action.name === "update"
-      ? await applyUpdate(deps, subscription, action.update, key)
-      : await applyAction(deps, subscription, action.name, key);
-    return { body: viewSubscription(changed), isReplayed: false };
-  } catch (error) {
-    throw await endWithError(deps, subscriptionKind, request, begun.record, error);
-  }
-}
-
-interface EarlierAttempts {
-  /** The same action may have been done by an earlier call. */
-  wasSentBefore: boolean;
-  /** The action that this one replaced before the gateway had answered it. */
-  unanswered: SubscriptionAction | null;
-}
-
-/** Returns the reply if the action was done by an earlier attempt; otherwise throws. */
-async function resolveFailure(
-  deps: RecordDeps,
-  request: KeyedRequest,
-  subscription: GatewaySubscription,
-  action: Action,
-  error: GatewayError,
-  { wasSentBefore, unanswered }: EarlierAttempts,
-): Promise<SubscriptionView> {
-  // For an update, 400 means that the input is invalid; for any other action, that the state does
-  // not allow it.
-  const isWrongState = error.statusCode === "400" && action.name !== "update";
-  const failure = classifyActionFailure(error, { isResumed: wasSentBefore, isWrongState });
-  if (failure === "unknown") {
-    const problem = problems.gatewayProblem(error, subscription, "unknown");
-    throw await endWithUnknownOutcome(deps, subscriptionKind, request, subscription, problem);
-  }
-  const withoutIntent = action.name === "update"
-    ? subscription
-    : await removeIntent(deps, subscription, action.name, unanswered, keyStillHeld(request));
-  if (failure === "refused") throw problems.gatewayProblem(error, withoutIntent);
-  const outcome = wasSentBefore ? "unknown" : "refused";
-  const current = await checkForAction(deps, withoutIntent, action, outcome);
-  if (wasSentBefore && isDone(action, current)) {
-    return await replyFromRecord(deps, subscriptionKind, request, current);
-  }
-  throw problems.invalidState(current, `The gateway rejected the request: ${error.message}`);
+      if (isResumed || !omitsSentFields(action)) return subscription;
+      return await checkForAction(deps, subscription, action, "refused");
+    },
+    intent: name === "update" ? {} : { intent: name },
+    mayHaveBeenSent: ({ intent }) => intent === name,
+    call: (subscription) => callGateway(deps.gateway, action, subscription),
+    // For an update, 400 means that the input is invalid; for any other action, that the state does
+    // not allow it.
+    isWrongState: ({ statusCode }) => statusCode === "400" && name !== "update",
+    async storeRefusal(subscription, before, key) {
+      if (name === "update") return subscription;
+      return await removeIntent(deps, subscription, name, before.intent, key);
+    },
+    confirms: confirmsAction,
+    apply: (subscription, _answer, key) =>
+      name === "update"
+        ? applyUpdate(deps, subscription, action.update, key)
+        : applyAction(deps, subscription, name, key),
+  };
 }
 
 /** Throws if the subscription's state does not allow the action. */
-function requireAllowed(action: Action, subscription: GatewaySubscription): void {
+function requireAllowed(action: RequestedAction, subscription: GatewaySubscription): void {
   const { status, intent, gateway_subscription_id } = subscription;
   if (action.name === "update") {
     if (gateway_subscription_id !== null && status !== "cancelled") return;
@@ -206,7 +131,7 @@ const PAST_TENSE: Record<SubscriptionAction, string> = {
 
 async function callGateway(
   gateway: GatewayClient,
-  action: Action,
+  action: RequestedAction,
   subscription: GatewaySubscription,
 ): Promise<GatewayResponse<Message>> {
   if (action.name !== "update") return await callForAction(gateway, action.name, subscription);
@@ -234,7 +159,7 @@ export function confirmsAction({ statusCode, body }: GatewayResponse<Message>): 
 }
 
 /** Whether the subscription already is in the state that the action leads to. */
-function isDone(action: Action, { status }: GatewaySubscription): boolean {
+function isDone(action: RequestedAction, { status }: GatewaySubscription): boolean {
   // The gateway does not show whether the token was updated, so an update is sent again.
   return action.name !== "update" && status === stateAfter(action.name);
 }
@@ -243,7 +168,7 @@ function isDone(action: Action, { status }: GatewaySubscription): boolean {
 async function checkForAction(
   deps: RecordDeps,
   subscription: GatewaySubscription,
-  { name }: Action,
+  { name }: RequestedAction,
   outcome: GatewayOutcome,
 ): Promise<GatewaySubscription> {
   try {
@@ -277,7 +202,7 @@ export async function removeIntent(
  * Whether the update leaves out a field that the gateway requires. The gateway's current value is
  * then sent: the stored one may be outdated, for example after an unanswered update.
  */
-function omitsSentFields(action: Action): boolean {
+function omitsSentFields(action: RequestedAction): boolean {
   if (action.name !== "update") return false;
   return action.update.name === undefined || action.update.amount === undefined;
 }

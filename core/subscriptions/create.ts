@@ -3,40 +3,18 @@
 import type { GatewaySubscription } from "../../db/subscriptions.ts";
 import type { Caller } from "../auth/caller.ts";
 import { invalidField } from "../errors.ts";
-import type { Permit } from "../gateway/circuit_breaker.ts";
-import { GatewayError } from "../gateway/errors.ts";
-import type { GatewayResponse, Subscription } from "../gateway/responses.ts";
+import type { Subscription } from "../gateway/responses.ts";
 import { formatWib } from "../gateway/times.ts";
 import { isKeyUsed, type RequestKey, type RequestResult } from "../idempotency/keys.ts";
 import { newId } from "../ids.ts";
 import { YEARS_RULE } from "../input_fields.ts";
 import { UNANSWERED_CHECK_MS } from "../records/check_times.ts";
-import {
-  canResend,
-  canStillSend,
-  classifyFailure,
-  type EarlierRecord,
-  endWithoutAnswer,
-  insertRecord,
-  type RecordClaim,
-  type RecordCreation,
-} from "../records/create.ts";
-import {
-  endCreation,
-  endWithUnknownOutcome,
-  type KeyedRequest,
-  keyWithError,
-  keyWithReply,
-  replyFromRecord,
-} from "../records/keyed_request.ts";
+import { claimRecord, create, type Creation } from "../records/create.ts";
 import { actAs, type RecordDeps } from "../records/record.ts";
 import { answersCreation, applyRefusal, applyReport } from "./apply_report.ts";
 import type { SubscriptionInput } from "./subscription_input.ts";
-import { gatewayMetadata, problems, subscriptionKind } from "./subscription_record.ts";
-import { type SubscriptionView, viewSubscription } from "./views.ts";
-
-/** For how long the gateway remembers the idempotency key of a creation. */
-const RESEND_WINDOW_MS = 3 * 60_000;
+import { gatewayMetadata, subscriptionKind } from "./subscription_record.ts";
+import type { SubscriptionView } from "./views.ts";
 
 export async function createSubscription(
   service: RecordDeps,
@@ -46,28 +24,32 @@ export async function createSubscription(
 ): Promise<RequestResult<SubscriptionView>> {
   const deps = actAs(service, caller);
   await requireStartTime(deps, caller, input, requestKey);
-  const claim = await claimSubscription(deps, caller, input, requestKey);
-  if (claim.kind === "replay") return { body: claim.body, isReplayed: true };
-  const { record: subscription, request } = claim;
-  using probe = claim.kind === "new" ? claim.probe : null;
-  const wasSentBefore = claim.kind === "resume";
-  try {
-    if (wasSentBefore && subscription.status !== "pending") {
-      const body = await replyFromRecord(deps, subscriptionKind, request, subscription);
-      return { body, isReplayed: false };
-    }
-    const canSend = wasSentBefore ? canResend : canStillSend;
-    if (!canSend(subscription, RESEND_WINDOW_MS, deps.clock())) {
-      throw await endWithoutAnswer(deps, subscriptionKind, request, subscription);
-    }
-    const sent = await sendSubscription(deps, input, request, subscription, {
-      wasSentBefore,
-      permit: probe,
-    });
-    return { body: viewSubscription(sent), isReplayed: false };
-  } catch (error) {
-    throw endCreation(deps, subscriptionKind, request, subscription, error);
-  }
+  const claim = await claimRecord(
+    deps,
+    subscriptionKind,
+    { caller, requestKey },
+    () => newSubscription(input, caller.userId, new Date(deps.clock())),
+  );
+  return await create(deps, subscriptionKind, claim, subscriptionCreation(deps, input));
+}
+
+function subscriptionCreation(
+  deps: RecordDeps,
+  input: SubscriptionInput,
+): Creation<GatewaySubscription, Subscription> {
+  return {
+    resendWindowMs: 3 * 60_000,
+    isResentByTask: false,
+    call: (subscription, options) =>
+      deps.gateway.createSubscription(subscriptionPayload(input, subscription), options),
+    answers: answersCreation,
+    applyRefusal: (subscription, key) => applyRefusal(deps, subscription, key),
+    async apply(subscription, answer, key) {
+      const askedAtVersion = subscription.version;
+      const report = { answer, source: "create", askedAtVersion, key } as const;
+      return (await applyReport(deps, subscription, report)).subscription;
+    },
+  };
 }
 
 /**
@@ -88,61 +70,6 @@ async function requireStartTime(
   if (start_time.getTime() > deps.clock()) return;
   if (requestKey && await isKeyUsed(deps, caller, requestKey)) return;
   throw invalidField("start_time", "must be in the future");
-}
-
-/**
- * Inserts the subscription, or finds the one that an earlier request with the same key inserted.
- */
-async function claimSubscription(
-  deps: RecordDeps,
-  caller: Caller,
-  input: SubscriptionInput,
-  requestKey: RequestKey | null,
-): Promise<RecordClaim<GatewaySubscription, SubscriptionView>> {
-  let replaces: EarlierRecord<GatewaySubscription> | null = null;
-  for (;;) {
-    const record = newSubscription(input, caller.userId, new Date(deps.clock()));
-    const insert: RecordCreation<GatewaySubscription> = { caller, requestKey, record, replaces };
-    const inserted = await insertRecord(deps, subscriptionKind, insert);
-    if (inserted.kind !== "resume") return inserted;
-    const earlier: EarlierRecord<GatewaySubscription> | null = inserted.earlier;
-    if (earlier?.record && earlier.record.status !== "failed") {
-      return { kind: "resume", record: earlier.record, request: inserted.request };
-    }
-    replaces = earlier;
-  }
-}
-
-/** Calls the gateway, classifies its response and applies it. */
-async function sendSubscription(
-  deps: RecordDeps,
-  input: SubscriptionInput,
-  request: KeyedRequest,
-  subscription: GatewaySubscription,
-  { wasSentBefore, permit }: { wasSentBefore: boolean; permit: Permit | null },
-): Promise<GatewaySubscription> {
-  let answer: GatewayResponse<Subscription>;
-  try {
-    const payload = subscriptionPayload(input, subscription);
-    const options = { idempotencyKey: subscription.id, permit };
-    answer = await deps.gateway.createSubscription(payload, options);
-  } catch (error) {
-    if (!(error instanceof GatewayError)) throw error;
-    const { kind, problem } = classifyFailure(subscriptionKind, subscription, error, wasSentBefore);
-    if (kind === "unknown") {
-      throw await endWithUnknownOutcome(deps, subscriptionKind, request, subscription, problem);
-    }
-    await applyRefusal(deps, subscription, keyWithError(request, problem, new Date(deps.clock())));
-    throw problem;
-  }
-  if (!answersCreation(subscription, answer.body)) {
-    const problem = problems.unclearAnswer(subscription, answer.statusCode);
-    throw await endWithUnknownOutcome(deps, subscriptionKind, request, subscription, problem);
-  }
-  const key = keyWithReply(request, viewSubscription, new Date(deps.clock()));
-  const askedAtVersion = subscription.version;
-  const report = { answer: answer.body, source: "create", askedAtVersion, key } as const;
-  return (await applyReport(deps, subscription, report)).subscription;
 }
 
 /** The card or account token is not part of the record. */
