@@ -101,7 +101,7 @@ export function addInvoice(base: ConsoleBase): void {
         view,
         form,
         { scope, input: parsed.data, current },
-        (requestKey) => voidInvoice(deps, caller, id, parsed.data.reason, requestKey),
+        (request) => voidInvoice(deps, { ...request, id }, parsed.data.reason),
       );
       return redirectAfter(c, `${root}${PATH}${id}/?done=voided`, isReplayed);
     } catch (thrown) {

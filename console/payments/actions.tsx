@@ -1,9 +1,8 @@
 /** `/console/payments/{id}/{action}/`: asks to confirm an action on a payment, and performs it. */
 
 import type { FC } from "hono/jsx";
-import type { Caller } from "../../core/auth/caller.ts";
 import { invalidField } from "../../core/errors.ts";
-import type { RequestKey, RequestResult } from "../../core/idempotency/keys.ts";
+import type { RequestResult } from "../../core/idempotency/keys.ts";
 import {
   approvePayment,
   cancelPayment,
@@ -15,6 +14,7 @@ import type { PaymentDeps } from "../../core/payments/payment_record.ts";
 import { refundPayment } from "../../core/payments/refund.ts";
 import { PAYMENT_ACTIONS, type PaymentAction } from "../../core/payments/states.ts";
 import { type PaymentView, shownOf } from "../../core/payments/views.ts";
+import type { ActionRequest } from "../../core/records/act.ts";
 import { scopeOf } from "../../routes/shared/action.ts";
 import { parsePathId } from "../../routes/shared/paths.ts";
 import { type ConsoleBase, requireActor } from "../shared/base.tsx";
@@ -71,7 +71,7 @@ export function addPaymentActions(base: ConsoleBase): void {
           view,
           form,
           { scope, input, current },
-          (requestKey) => act(deps, view.session.caller, id, action, input, requestKey),
+          (request) => act(deps, { ...request, id }, action, input),
         );
         return redirectAfter(c, `${root}/payments/${id}/?done=${action}`, isReplayed);
       } catch (thrown) {
@@ -94,25 +94,23 @@ function labelsOf({ words }: View, action: PaymentAction): FieldLabels {
 /** Does what the API does for the same action. */
 async function act(
   deps: PaymentDeps,
-  caller: Caller,
-  id: string,
+  request: ActionRequest,
   action: PaymentAction,
   input: ActionInput,
-  requestKey: RequestKey,
 ): Promise<RequestResult<unknown>> {
   switch (action) {
     case "cancel":
-      return await cancelPayment(deps, caller, id, requestKey);
+      return await cancelPayment(deps, request);
     case "expire":
-      return await expirePayment(deps, caller, id, requestKey);
+      return await expirePayment(deps, request);
     case "approve":
-      return await approvePayment(deps, caller, id, requestKey);
+      return await approvePayment(deps, request);
     case "deny":
-      return await denyPayment(deps, caller, id, requestKey);
+      return await denyPayment(deps, request);
     case "capture":
-      return await capturePayment(deps, caller, id, input, requestKey);
+      return await capturePayment(deps, request, input);
     case "refund":
-      return await refundPayment(deps, caller, id, { ...input, direct: false }, requestKey);
+      return await refundPayment(deps, request, { ...input, direct: false });
   }
 }
 

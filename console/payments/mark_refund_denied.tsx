@@ -53,7 +53,7 @@ export function addMarkRefundDenied(base: ConsoleBase): void {
         view,
         form,
         { scope, input: {}, current: shownOf(before) },
-        (requestKey) => markRefundDenied(deps, view.session.caller, refund.id, requestKey),
+        (request) => markRefundDenied(deps, { ...request, id: refund.id }),
       );
       return redirectAfter(c, `${root}/payments/${id}/?done=mark-denied`, isReplayed);
     } catch (thrown) {

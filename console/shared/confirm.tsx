@@ -4,6 +4,7 @@ import type { Child, FC } from "hono/jsx";
 import { setTimeout as delay } from "node:timers/promises";
 import { invalidField, ServiceError } from "../../core/errors.ts";
 import { isRunningOrDone, type KeyDeps, type RequestKey } from "../../core/idempotency/keys.ts";
+import type { ActionRequest } from "../../core/records/act.ts";
 import { fingerprintRequest, replayHeader } from "../../routes/shared/idempotency.ts";
 import { recordError } from "../../routes/shared/problem.ts";
 import type { ConsoleContext, Form } from "./base.tsx";
@@ -88,11 +89,12 @@ export async function submitOnce(
   view: SignedInView,
   { idempotencyKey: key, shown }: ActionForm,
   { scope, input, current }: FormAction,
-  act: (requestKey: RequestKey) => Promise<{ isReplayed: boolean }>,
+  act: (request: Omit<ActionRequest, "id">) => Promise<{ isReplayed: boolean }>,
 ): Promise<boolean> {
-  const requestKey = { key, ...fingerprintRequest(scope, input), shown };
+  const requestKey = { key, ...fingerprintRequest(scope, input) };
   await requireUnchanged(deps, view, requestKey, { shown, current });
-  const { isReplayed } = await actOnce(() => act(requestKey));
+  const request = { caller: view.session.caller, requestKey, shown };
+  const { isReplayed } = await actOnce(() => act(request));
   return isReplayed;
 }
 

@@ -97,7 +97,7 @@ export function addSubscription(base: ConsoleBase): void {
           view,
           form,
           { scope, input: {}, current },
-          (requestKey) => SUBSCRIPTION_VERBS[action](deps, caller, id, requestKey),
+          (request) => SUBSCRIPTION_VERBS[action](deps, { ...request, id }),
         );
         return redirectAfter(c, `${root}${PATH}${id}/?done=${action}`, isReplayed);
       } catch (thrown) {

@@ -33,8 +33,6 @@ export interface RequestKey {
   bodyHash: Uint8Array;
   /** A job retries the request after a temporary failure, so such a failure is not final. */
   isRetriedByJob?: boolean;
-  /** For an action of a form: what the form showed of the record (`RecordKind.shownOf`). */
-  shown?: string;
 }
 
 export interface RequestResult<T> {

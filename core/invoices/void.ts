@@ -1,10 +1,9 @@
 /** `voidInvoice`: voids an invoice with the status `sent` or `overdue`. */
 
 import type { GatewayInvoice } from "../../db/invoices.ts";
-import type { Caller } from "../auth/caller.ts";
 import type { Voided } from "../gateway/responses.ts";
-import type { RequestKey, RequestResult } from "../idempotency/keys.ts";
-import { act, type Action } from "../records/act.ts";
+import type { RequestResult } from "../idempotency/keys.ts";
+import { act, type Action, type ActionRequest } from "../records/act.ts";
 import type { RecordDeps } from "../records/record.ts";
 import { applyVoid } from "./apply_report.ts";
 import { checkAtGateway } from "./check_at_gateway.ts";
@@ -14,12 +13,9 @@ import type { InvoiceView } from "./views.ts";
 
 export async function voidInvoice(
   service: RecordDeps,
-  caller: Caller,
-  id: string,
+  request: ActionRequest,
   reason: string | undefined,
-  requestKey: RequestKey | null,
 ): Promise<RequestResult<InvoiceView>> {
-  const request = { caller, id, requestKey };
   return await act(service, invoiceKind, request, (deps) => voidAction(deps, reason));
 }
 

@@ -1,11 +1,11 @@
 /** `cancelPayment`, `expirePayment`, `capturePayment`, `approvePayment` and `denyPayment`. */
 
 import type { GatewayPayment } from "../../db/payments.ts";
-import { type Caller, requireStaff } from "../auth/caller.ts";
+import { requireStaff } from "../auth/caller.ts";
 import type { ServiceError } from "../errors.ts";
 import type { GatewayClient } from "../gateway/client.ts";
 import { type GatewayResponse, isDenied, type Transaction } from "../gateway/responses.ts";
-import type { RequestKey, RequestResult } from "../idempotency/keys.ts";
+import type { RequestResult } from "../idempotency/keys.ts";
 import { parseMoney } from "../money.ts";
 import { act, type Action, type ActionRequest } from "../records/act.ts";
 import type { KeyChange } from "../records/record.ts";
@@ -34,52 +34,42 @@ export interface CaptureInput {
 
 export async function cancelPayment(
   deps: PaymentDeps,
-  caller: Caller,
-  id: string,
-  requestKey: RequestKey | null,
+  request: ActionRequest,
 ): Promise<RequestResult<PaymentView>> {
-  return await actOn(deps, { caller, id, requestKey }, { name: "cancel" });
+  return await actOn(deps, request, { name: "cancel" });
 }
 
 export async function expirePayment(
   deps: PaymentDeps,
-  caller: Caller,
-  id: string,
-  requestKey: RequestKey | null,
+  request: ActionRequest,
 ): Promise<RequestResult<PaymentView>> {
-  return await actOn(deps, { caller, id, requestKey }, { name: "expire" });
+  return await actOn(deps, request, { name: "expire" });
 }
 
 export async function capturePayment(
   deps: PaymentDeps,
-  caller: Caller,
-  id: string,
+  request: ActionRequest,
   { amount }: CaptureInput,
-  requestKey: RequestKey | null,
 ): Promise<RequestResult<PaymentView>> {
-  return await actOn(deps, { caller, id, requestKey }, { name: "capture", amount });
+  return await actOn(deps, request, { name: "capture", amount });
 }
 
 /** Accepts a payment that the gateway's fraud detection has challenged. Only for staff. */
 export async function approvePayment(
   deps: PaymentDeps,
-  caller: Caller,
-  id: string,
-  requestKey: RequestKey | null,
+  request: ActionRequest,
 ): Promise<RequestResult<PaymentView>> {
-  requireStaff(caller);
-  return await actOn(deps, { caller, id, requestKey }, { name: "approve" });
+  requireStaff(request.caller);
+  return await actOn(deps, request, { name: "approve" });
 }
 
 /** Rejects a payment that the gateway's fraud detection has challenged. Only for staff. */
 export async function denyPayment(
   deps: PaymentDeps,
-  caller: Caller,
-  id: string,
-  requestKey: RequestKey | null,
+  request: ActionRequest,
 ): Promise<RequestResult<PaymentView>> {
-  requireStaff(caller);
-  return await actOn(deps, { caller, id, requestKey }, { name: "deny" });
+  requireStaff(request.caller);
+  return await actOn(deps, request, { name: "deny" });
 }
 
 async function actOn(

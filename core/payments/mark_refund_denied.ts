@@ -2,10 +2,10 @@
 
 import { findRefund } from "../../db/refunds.ts";
 import type { GatewayPayment, GatewayRefund } from "../../db/payments.ts";
-import { type Caller, requireStaff } from "../auth/caller.ts";
+import { requireStaff } from "../auth/caller.ts";
 import { ServiceError } from "../errors.ts";
-import type { RequestKey, RequestResult } from "../idempotency/keys.ts";
-import { beginAction, endWithError, requireAsShown } from "../records/act.ts";
+import type { RequestResult } from "../idempotency/keys.ts";
+import { type ActionRequest, beginAction, endWithError, requireAsShown } from "../records/act.ts";
 import { keyWithReply } from "../records/keyed_request.ts";
 import { actAs } from "../records/record.ts";
 import { checkForAction } from "./check_at_gateway.ts";
@@ -22,24 +22,23 @@ const MARKED = "Marked as refused by the bank";
  */
 export async function markRefundDenied(
   service: PaymentDeps,
-  caller: Caller,
-  refundId: string,
-  requestKey: RequestKey | null,
+  { id: refundId, ...request }: ActionRequest,
 ): Promise<RequestResult<RefundDetailsView>> {
+  const { caller } = request;
   requireStaff(caller);
   const deps = actAs(service, caller);
   const known = await deps.database.query((sql) => findRefund(sql, refundId, null), "find refund");
   if (!known) throw new ServiceError("not_found");
-  const begun = await beginAction(deps, paymentKind, caller, known.payment_id, requestKey);
+  const begun = await beginAction(deps, paymentKind, { ...request, id: known.payment_id });
   if (begun.kind === "replay") return { body: begun.body as RefundDetailsView, isReplayed: true };
-  const { request, record } = begun;
+  const { record } = begun;
   const view = (payment: GatewayPayment) =>
     viewRefundDetails(caller, { ...refundOf(payment, refundId), order_id: payment.order_id });
   try {
     const checked = await checkForAction(deps, record, "refund", "refused");
     const payment = await changePayment(deps, checked, (current) => {
       const now = new Date(deps.clock());
-      const key = keyWithReply(request, view, now);
+      const key = keyWithReply(begun.request, view, now);
       const refund = refundOf(current, refundId);
       if (refund.status === "denied") return key && { key };
       requireAsShown(paymentKind, request, current);
@@ -54,7 +53,7 @@ export async function markRefundDenied(
     });
     return { body: view(payment), isReplayed: false };
   } catch (error) {
-    throw await endWithError(deps, paymentKind, request, record, error);
+    throw await endWithError(deps, paymentKind, begun.request, record, error);
   }
 }
 

@@ -49,5 +49,5 @@ export async function processRefundAsync(
   deps: PaymentDeps,
   { caller, input: { payment_id, ...input }, requestKey }: DeferredRequest<StoredRefund>,
 ): Promise<RefundedPayment> {
-  return (await refundPayment(deps, caller, payment_id, input, requestKey)).body;
+  return (await refundPayment(deps, { caller, id: payment_id, requestKey }, input)).body;
 }

@@ -2,7 +2,6 @@
 
 import { v7 as uuidv7 } from "uuid";
 import type { GatewayPayment, GatewayRefund } from "../../db/payments.ts";
-import type { Caller } from "../auth/caller.ts";
 import type { ServiceError } from "../errors.ts";
 import {
   GatewayDuplicateOrderError,
@@ -15,8 +14,8 @@ import {
   isEarlierCallInProgress,
   type Transaction,
 } from "../gateway/responses.ts";
-import { finishKey, type RequestKey, type RequestResult } from "../idempotency/keys.ts";
-import { beginAction, endWithError } from "../records/act.ts";
+import { finishKey, type RequestResult } from "../idempotency/keys.ts";
+import { type ActionRequest, beginAction, endWithError } from "../records/act.ts";
 import { nextCheck, UNANSWERED_CHECK_MS } from "../records/check_times.ts";
 import {
   endWithUnknownOutcome,
@@ -60,13 +59,12 @@ export interface RefundedPayment {
 
 export async function refundPayment(
   service: PaymentDeps,
-  caller: Caller,
-  id: string,
+  actionRequest: ActionRequest,
   input: RefundInput,
-  requestKey: RequestKey | null,
 ): Promise<RequestResult<RefundedPayment>> {
+  const { caller, id, shown } = actionRequest;
   const deps = actAs(service, caller);
-  const begun = await beginAction(deps, paymentKind, caller, id, requestKey);
+  const begun = await beginAction(deps, paymentKind, actionRequest);
   if (begun.kind === "replay") return { body: begun.body as RefundedPayment, isReplayed: true };
   const { request } = begun;
   try {
@@ -78,7 +76,7 @@ export async function refundPayment(
     const earlier = known.refunds.find((refund) => refund.id === request.refundId);
     const body = earlier && earlier.status !== "failed"
       ? await resumeRefund(deps, request, known, earlier)
-      : await startRefund(deps, request, known, input);
+      : await startRefund(deps, request, known, { ...input, shown });
     return { body, isReplayed: false };
   } catch (error) {
     throw await endWithError(deps, paymentKind, request, begun.record, error);
@@ -89,7 +87,7 @@ async function startRefund(
   deps: PaymentDeps,
   request: KeyedRequest,
   known: GatewayPayment,
-  input: RefundInput,
+  input: RefundInput & Pick<ActionRequest, "shown">,
 ): Promise<RefundedPayment> {
   // The notification about the payment may be late or lost.
   const current = canBecomeSettled(known.transaction_status)

@@ -1,7 +1,7 @@
 /** Reserves the amount of a refund before the gateway is asked for it. */
 
 import type { GatewayPayment, GatewayRefund } from "../../db/payments.ts";
-import { requireAsShown } from "../records/act.ts";
+import { type ActionRequest, requireAsShown } from "../records/act.ts";
 import { UNANSWERED_CHECK_MS } from "../records/check_times.ts";
 import { type KeyedRequest, keyStillHeld } from "../records/keyed_request.ts";
 import {
@@ -30,10 +30,10 @@ export async function reserveAmount(
   deps: PaymentDeps,
   request: KeyedRequest & { refundId: string },
   known: GatewayPayment,
-  { amount, reason, direct }: RefundInput,
+  { amount, reason, direct, shown }: RefundInput & Pick<ActionRequest, "shown">,
 ): Promise<GatewayPayment> {
   return await changePayment(deps, known, (payment) => {
-    requireAsShown(paymentKind, request, payment);
+    requireAsShown(paymentKind, { shown }, payment);
     requireRefundable(payment);
     const now = new Date(deps.clock());
     const { captured_amount, refunded_amount, reserved_amount } = payment;

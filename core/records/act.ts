@@ -65,6 +65,8 @@ export interface ActionRequest {
   caller: Caller;
   id: string;
   requestKey: keys.RequestKey | null;
+  /** For the action of a form: what the form showed of the record (`RecordKind.shownOf`). */
+  shown?: string;
 }
 
 /**
@@ -79,12 +81,12 @@ export async function act<
 >(
   service: Deps,
   kind: RecordKind<R, View>,
-  { caller, id, requestKey }: ActionRequest,
+  actionRequest: ActionRequest,
   actionWith: (deps: Deps) => Action<R, Answer>,
 ): Promise<keys.RequestResult<View>> {
-  const deps = actAs(service, caller);
+  const deps = actAs(service, actionRequest.caller);
   const action = actionWith(deps);
-  const begun = await beginAction(deps, kind, caller, id, requestKey);
+  const begun = await beginAction(deps, kind, actionRequest);
   if (begun.kind === "replay") return { body: begun.body as View, isReplayed: true };
   const { request } = begun;
   const isResumed = begun.kind === "resume";
@@ -100,7 +102,7 @@ export async function act<
       if (action.prepare) record = await action.prepare(record, isResumed);
       record = await changeRecord(deps, kind, record, (current) => {
         if (wasDone(current)) return null;
-        requireAsShown(kind, request, current);
+        requireAsShown(kind, actionRequest, current);
         action.requireAllowed(current);
         before = current;
         const check_at = checkTimeAfterCall(current, deps.clock());
@@ -187,17 +189,15 @@ export type BegunAction<R> =
 export async function beginAction<R extends GatewayRecord>(
   deps: RecordDeps,
   kind: RecordKind<R>,
-  caller: Caller,
-  id: string,
-  requestKey: keys.RequestKey | null,
+  { caller, id, requestKey }: ActionRequest,
 ): Promise<BegunAction<R>> {
   const record = await findOwn(deps, kind, caller, id);
   if (!requestKey) return { kind: "new", record, request: { key: null } };
   const claim = await keys.claimOrResume(deps, caller, requestKey, id);
   if (claim.kind === "replay") return claim;
   const { key, earlier } = claim;
-  const { isRetriedByJob, shown } = requestKey;
-  const request = { key, refundId: earlier?.refundId ?? undefined, isRetriedByJob, shown };
+  const { isRetriedByJob } = requestKey;
+  const request = { key, refundId: earlier?.refundId ?? undefined, isRetriedByJob };
   return { kind: earlier ? "resume" : "new", record, request };
 }
 
@@ -209,7 +209,7 @@ export async function beginAction<R extends GatewayRecord>(
  */
 export function requireAsShown<R extends GatewayRecord>(
   { shownOf, view, problems }: RecordKind<R>,
-  { shown }: KeyedRequest,
+  { shown }: Pick<ActionRequest, "shown">,
   current: R,
 ): void {
   if (shown !== undefined && shown !== shownOf(view(current))) throw problems.changed(current);

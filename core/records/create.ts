@@ -84,8 +84,8 @@ export interface CreationOptions {
 }
 
 /**
- * Sends the creation of a claimed record to the gateway, unless an earlier request was answered, and
- * replies.
+ * Sends the creation of a claimed record to the gateway, unless an earlier request was answered,
+ * and replies.
  */
 export async function create<R extends SentRecord, View extends object, Answer>(
   deps: RecordDeps,

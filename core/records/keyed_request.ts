@@ -14,8 +14,6 @@ export interface KeyedRequest {
   refundId?: string;
   /** A job repeats the request, so a temporary failure does not end the payment or refund. */
   isRetriedByJob?: boolean;
-  /** What the form of the request showed of the record; missing: the request has no form. */
-  shown?: string;
 }
 
 /**

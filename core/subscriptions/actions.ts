@@ -1,11 +1,10 @@
 /** `disableSubscription`, `enableSubscription`, `cancelSubscription` and `updateSubscription`. */
 
 import type { GatewaySubscription } from "../../db/subscriptions.ts";
-import type { Caller } from "../auth/caller.ts";
 import type { GatewayClient } from "../gateway/client.ts";
 import type { GatewayOutcome } from "../gateway/errors.ts";
 import type { GatewayResponse, Message } from "../gateway/responses.ts";
-import type { RequestKey, RequestResult } from "../idempotency/keys.ts";
+import type { RequestResult } from "../idempotency/keys.ts";
 import { act, type Action, type ActionRequest } from "../records/act.ts";
 import { changeRecord } from "../records/change.ts";
 import type { KeyChange, RecordDeps } from "../records/record.ts";
@@ -22,40 +21,32 @@ type RequestedAction =
 
 export async function disableSubscription(
   deps: RecordDeps,
-  caller: Caller,
-  id: string,
-  requestKey: RequestKey | null,
+  request: ActionRequest,
 ): Promise<RequestResult<SubscriptionView>> {
-  return await actOn(deps, { caller, id, requestKey }, { name: "disable" });
+  return await actOn(deps, request, { name: "disable" });
 }
 
 export async function enableSubscription(
   deps: RecordDeps,
-  caller: Caller,
-  id: string,
-  requestKey: RequestKey | null,
+  request: ActionRequest,
 ): Promise<RequestResult<SubscriptionView>> {
-  return await actOn(deps, { caller, id, requestKey }, { name: "enable" });
+  return await actOn(deps, request, { name: "enable" });
 }
 
 export async function cancelSubscription(
   deps: RecordDeps,
-  caller: Caller,
-  id: string,
-  requestKey: RequestKey | null,
+  request: ActionRequest,
 ): Promise<RequestResult<SubscriptionView>> {
-  return await actOn(deps, { caller, id, requestKey }, { name: "cancel" });
+  return await actOn(deps, request, { name: "cancel" });
 }
 
 /** Changes the name, amount, interval, token, retries or GoPay account for later cycles. */
 export async function updateSubscription(
   deps: RecordDeps,
-  caller: Caller,
-  id: string,
+  request: ActionRequest,
   update: SubscriptionUpdate,
-  requestKey: RequestKey | null,
 ): Promise<RequestResult<SubscriptionView>> {
-  return await actOn(deps, { caller, id, requestKey }, { name: "update", update });
+  return await actOn(deps, request, { name: "update", update });
 }
 
 async function actOn(

@@ -246,7 +246,8 @@ export function createInvoiceRoutes(deps: InvoiceDeps): Router {
     const id = parsePathId(c.req.valid("param").pk);
     const input = c.req.valid("json");
     const requestKey = requestKeyOf(c.req.valid("header"), scopeOf(voidRoute.path, id), input);
-    const { body, isReplayed } = await voidInvoice(deps, callerOf(c), id, input.reason, requestKey);
+    const request = { caller: callerOf(c), id, requestKey };
+    const { body, isReplayed } = await voidInvoice(deps, request, input.reason);
     return c.json(body, 200, replayHeader(isReplayed));
   });
   return router;

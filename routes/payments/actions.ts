@@ -196,14 +196,14 @@ export function addPaymentActions(router: Router, deps: PaymentDeps): void {
     const id = paymentIdOf(c.req.valid("param"));
     const scope = scopeOf(cancelRoute.path, id);
     const requestKey = requestKeyOf(c.req.valid("header"), scope, c.req.valid("json"));
-    const { body, isReplayed } = await cancelPayment(deps, callerOf(c), id, requestKey);
+    const { body, isReplayed } = await cancelPayment(deps, { caller: callerOf(c), id, requestKey });
     return c.json(forCaller(callerOf(c), body), 200, replayHeader(isReplayed));
   });
   router.openapi(expireRoute, async (c) => {
     const id = paymentIdOf(c.req.valid("param"));
     const scope = scopeOf(expireRoute.path, id);
     const requestKey = requestKeyOf(c.req.valid("header"), scope, c.req.valid("json"));
-    const { body, isReplayed } = await expirePayment(deps, callerOf(c), id, requestKey);
+    const { body, isReplayed } = await expirePayment(deps, { caller: callerOf(c), id, requestKey });
     return c.json(forCaller(callerOf(c), body), 200, replayHeader(isReplayed));
   });
   router.openapi(refundRoute, async (c) => {
@@ -218,7 +218,11 @@ export function addPaymentActions(router: Router, deps: PaymentDeps): void {
       return accepted(c, refundRoute.getRoutingPath(), enqueued);
     }
     const requestKey = requestKeyOf(headers, scope, input);
-    const { body, isReplayed } = await refundPayment(deps, callerOf(c), id, input, requestKey);
+    const { body, isReplayed } = await refundPayment(
+      deps,
+      { caller: callerOf(c), id, requestKey },
+      input,
+    );
     const payment = forCaller(callerOf(c), body.payment);
     return c.json({ ...body, payment }, 200, replayHeader(isReplayed));
   });
@@ -226,7 +230,11 @@ export function addPaymentActions(router: Router, deps: PaymentDeps): void {
     const id = paymentIdOf(c.req.valid("param"));
     const input = c.req.valid("json");
     const requestKey = requestKeyOf(c.req.valid("header"), scopeOf(captureRoute.path, id), input);
-    const { body, isReplayed } = await capturePayment(deps, callerOf(c), id, input, requestKey);
+    const { body, isReplayed } = await capturePayment(
+      deps,
+      { caller: callerOf(c), id, requestKey },
+      input,
+    );
     return c.json(forCaller(callerOf(c), body), 200, replayHeader(isReplayed));
   });
 }

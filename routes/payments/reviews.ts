@@ -80,14 +80,18 @@ export function createReviewRoutes(deps: PaymentDeps): Router {
     const id = paymentIdOf(c.req.valid("param"));
     const scope = scopeOf(approveRoute.path, id);
     const requestKey = requestKeyOf(c.req.valid("header"), scope, c.req.valid("json"));
-    const { body, isReplayed } = await approvePayment(deps, callerOf(c), id, requestKey);
+    const { body, isReplayed } = await approvePayment(deps, {
+      caller: callerOf(c),
+      id,
+      requestKey,
+    });
     return c.json(forCaller(callerOf(c), body), 200, replayHeader(isReplayed));
   });
   router.openapi(denyRoute, async (c) => {
     const id = paymentIdOf(c.req.valid("param"));
     const scope = scopeOf(denyRoute.path, id);
     const requestKey = requestKeyOf(c.req.valid("header"), scope, c.req.valid("json"));
-    const { body, isReplayed } = await denyPayment(deps, callerOf(c), id, requestKey);
+    const { body, isReplayed } = await denyPayment(deps, { caller: callerOf(c), id, requestKey });
     return c.json(forCaller(callerOf(c), body), 200, replayHeader(isReplayed));
   });
   return router;

@@ -159,7 +159,11 @@ export function createRefundRoutes(deps: PaymentDeps): Router {
     const id = parsePathId(c.req.valid("param").pk);
     const scope = scopeOf(markDeniedRoute.path, id);
     const requestKey = requestKeyOf(c.req.valid("header"), scope, c.req.valid("json"));
-    const { body, isReplayed } = await markRefundDenied(deps, callerOf(c), id, requestKey);
+    const { body, isReplayed } = await markRefundDenied(deps, {
+      caller: callerOf(c),
+      id,
+      requestKey,
+    });
     return c.json(body, 200, replayHeader(isReplayed));
   });
   return router;

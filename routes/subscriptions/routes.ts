@@ -311,7 +311,8 @@ export function createSubscriptionRoutes(deps: RecordDeps): Router {
     const input = c.req.valid("json");
     const scope = scopeOf(updateRoute.path, id, "PATCH");
     const requestKey = requestKeyOf(c.req.valid("header"), scope, input);
-    const result = await updateSubscription(deps, callerOf(c), id, input, requestKey);
+    const request = { caller: callerOf(c), id, requestKey };
+    const result = await updateSubscription(deps, request, input);
     return c.json(result.body, 200, replayHeader(result.isReplayed));
   });
   router.openapi(actionRoute, async (c) => {
@@ -319,12 +320,8 @@ export function createSubscriptionRoutes(deps: RecordDeps): Router {
     const id = parsePathId(pk);
     const scope = scopeOf(actionPath, id).replace("{action_name}", action_name);
     const requestKey = requestKeyOf(c.req.valid("header"), scope, c.req.valid("json"));
-    const { body, isReplayed } = await SUBSCRIPTION_VERBS[action_name](
-      deps,
-      callerOf(c),
-      id,
-      requestKey,
-    );
+    const request = { caller: callerOf(c), id, requestKey };
+    const { body, isReplayed } = await SUBSCRIPTION_VERBS[action_name](deps, request);
     return c.json(body, 200, replayHeader(isReplayed));
   });
   return router;

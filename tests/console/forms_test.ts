@@ -174,9 +174,10 @@ Deno.test("core: a viewer's change is refused, no matter where the call comes fr
   const { deps } = payments.app;
   const asked = payments.relay.asked().length;
   const refused = { code: "forbidden" };
-  await assert.rejects(cancelPayment(deps, viewer, records.payment.id, null), refused);
-  await assert.rejects(voidInvoice(deps, viewer, records.invoice.id, undefined, null), refused);
-  await assert.rejects(cancelSubscription(deps, viewer, records.subscription.id, null), refused);
+  const requestFor = ({ id }: { id: string }) => ({ caller: viewer, id, requestKey: null });
+  await assert.rejects(cancelPayment(deps, requestFor(records.payment)), refused);
+  await assert.rejects(voidInvoice(deps, requestFor(records.invoice), undefined), refused);
+  await assert.rejects(cancelSubscription(deps, requestFor(records.subscription)), refused);
   await assertUnchanged(payments, records, asked);
 });
 

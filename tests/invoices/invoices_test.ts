@@ -447,7 +447,7 @@ Deno.test("createInvoice, getInvoiceStatus and voidInvoice: work for the owner, 
   const unpaid = await getInvoiceStatus(app.deps, caller, id);
   assert.deepEqual(unpaid.invoice, await invoices.find(id));
 
-  const { body: voided } = await voidInvoice(app.deps, caller, id, "wrong", null);
+  const { body: voided } = await voidInvoice(app.deps, { caller, id, requestKey: null }, "wrong");
   assert.deepEqual([voided.status, voided.void_reason], ["void", "wrong"]);
 
   const paid = await invoices.create();
@@ -462,7 +462,8 @@ Deno.test("createInvoice, getInvoiceStatus and voidInvoice: work for the owner, 
   ]);
   const bob = { ...caller, userId: "bob" };
   await assert.rejects(getInvoiceStatus(app.deps, bob, id), { code: "not_found" });
-  await assert.rejects(voidInvoice(app.deps, bob, paid.id, undefined, null), { code: "not_found" });
+  const bobsRequest = { caller: bob, id: paid.id, requestKey: null };
+  await assert.rejects(voidInvoice(app.deps, bobsRequest, undefined), { code: "not_found" });
 });
 
 const Page = z.array(z.strictObject(InvoiceSchema.shape));

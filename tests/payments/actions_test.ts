@@ -28,6 +28,10 @@ const ALICE: Caller = { userId: "alice", isStaff: false, credential: "api_key", 
 const BOB: Caller = { ...ALICE, userId: "bob" };
 const STAFF: Caller = { ...ALICE, userId: "carol", isStaff: true };
 
+function requestOf(id: string, caller = STAFF) {
+  return { caller, id, requestKey: null };
+}
+
 /** How to bring a payment into each state, and which actions the state allows. */
 const STATES: Record<string, { make(payments: TestPayments): Promise<string>; allowed: string[] }> =
   {
@@ -301,7 +305,7 @@ Deno.test("approve: makes a challenged card payment paid", async () => {
     is_pending: true,
   });
   const { id } = challenged;
-  const { body } = await approvePayment(payments.app.deps, STAFF, id, null);
+  const { body } = await approvePayment(payments.app.deps, requestOf(id));
   assertMembers(body, {
     transaction_status: "capture",
     fraud_status: "accept",
@@ -325,7 +329,7 @@ for (
     await using payments = await openPayments({ databaseUrl });
     await payments.sandbox.control("settings", { denied_review_status: status }, "PATCH");
     const { id, transaction_id } = await chargeCard(payments, CHALLENGED_CARD);
-    const { body } = await denyPayment(payments.app.deps, STAFF, id, null);
+    const { body } = await denyPayment(payments.app.deps, requestOf(id));
     assertMembers(body, { transaction_status: status, fraud_status: "deny", is_failed: true });
     const transaction = await payments.sandbox.status(transaction_id!);
     assert.deepEqual([transaction.transaction_status, transaction.fraud_status], [status, "deny"]);
@@ -337,7 +341,7 @@ for (
 Deno.test("approve: a challenged authorization stays an authorization, which can be captured", async () => {
   await using payments = await openPayments({ databaseUrl });
   const { id } = await chargeCard(payments, CHALLENGED_CARD, "card_auth");
-  const { body } = await approvePayment(payments.app.deps, STAFF, id, null);
+  const { body } = await approvePayment(payments.app.deps, requestOf(id));
   assertMembers(body, {
     transaction_status: "authorize",
     fraud_status: "accept",
@@ -355,7 +359,7 @@ Deno.test("approve and deny: are allowed only for staff, and not for the owner",
   for (const review of [approvePayment, denyPayment]) {
     for (const caller of [ALICE, BOB]) {
       await assert.rejects(
-        review(payments.app.deps, caller, id, null),
+        review(payments.app.deps, requestOf(id, caller)),
         (error) => error instanceof ServiceError && error.code === "forbidden",
       );
     }
@@ -365,7 +369,7 @@ Deno.test("approve and deny: are allowed only for staff, and not for the owner",
     await assertProblem(await payments.post(`/payments/${id}/${action}/`), 404, "not_found");
   }
   assert.equal((await payments.read(id)).fraud_status, "challenge");
-  const { body } = await approvePayment(payments.app.deps, STAFF, id, null);
+  const { body } = await approvePayment(payments.app.deps, requestOf(id));
   assert.equal(body.fraud_status, "accept");
 });
 
@@ -414,7 +418,7 @@ Deno.test("approve and deny: store the earlier decision and reject the request i
     const { id, transaction_id } = await chargeCard(payments, CHALLENGED_CARD);
     await payments.sandbox.post(`/v2/${transaction_id}/approve`);
     await assert.rejects(
-      review(payments.app.deps, STAFF, id, null),
+      review(payments.app.deps, requestOf(id)),
       (error) => error instanceof ServiceError && error.code === "invalid_state",
     );
     const payment = await payments.read(id);

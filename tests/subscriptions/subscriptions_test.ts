@@ -36,6 +36,10 @@ const ALICE: Caller = {
   keyPrefix: null,
 };
 
+function requestOf(id: string) {
+  return { caller: ALICE, id, requestKey: null };
+}
+
 async function readPage(subscriptions: TestSubscriptions, path: string, key?: string) {
   const response = await subscriptions.get(path, key);
   assert.equal(response.status, 200);
@@ -478,7 +482,7 @@ Deno.test("subscription functions: do the same as the routes", async (t) => {
   });
   await t.step("updateSubscription changes name, amount and interval", async () => {
     const update = { token, name: "new-club", amount: 30_000, interval: 2 };
-    const { body } = await updateSubscription(deps, ALICE, id, update, null);
+    const { body } = await updateSubscription(deps, requestOf(id), update);
     assert.deepEqual([body.name, body.amount, body.interval], ["new-club", "30000.00", 2]);
     const { name, amount, schedule } = await subscriptions.atGateway(subscription);
     assert.deepEqual([name, amount, schedule.interval], ["new-club", "30000", 2]);
@@ -492,7 +496,7 @@ Deno.test("subscription functions: do the same as the routes", async (t) => {
   });
   await t.step("an update whose response is lost is found by a check", async () => {
     await sandbox.fault("subscription_update", "answer_lost");
-    const update = updateSubscription(deps, ALICE, id, { token, amount: 40_000 }, null);
+    const update = updateSubscription(deps, requestOf(id), { token, amount: 40_000 });
     await assert.rejects(update, { code: "gateway_unreachable" });
     await subscriptions.advance(2 * MINUTE);
     await subscriptions.runJobs();
@@ -507,9 +511,9 @@ Deno.test("subscription functions: do the same as the routes", async (t) => {
         [actions.cancelSubscription, "cancelled"],
       ] as const;
       for (const [call, status] of functions) {
-        assert.equal((await call(deps, ALICE, id, null)).body.status, status);
+        assert.equal((await call(deps, requestOf(id))).body.status, status);
       }
-      const update = updateSubscription(deps, ALICE, id, { token }, null);
+      const update = updateSubscription(deps, requestOf(id), { token });
       await assert.rejects(update, { code: "invalid_state" });
     },
   );
@@ -552,7 +556,7 @@ Deno.test("subscription token: is sent to the gateway and neither stored, logged
         await subscriptions.advanceToNextCycle(await subscriptions.stored(id));
         await subscriptions.runJobs();
         await collect(await subscriptions.act(id, "disable"));
-        await updateSubscription(app.deps, ALICE, id, { token, amount: 1 }, null);
+        await updateSubscription(app.deps, requestOf(id), { token, amount: 1 });
         assert.equal((await subscriptions.payments(await subscriptions.stored(id))).length, 1);
       }
       await subscriptions.advance(2 * MINUTE);
