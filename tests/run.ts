@@ -40,12 +40,12 @@ const PROCESSES = 2 * navigator.hardwareConcurrency;
  */
 const GROUP_SIZES = { quick: 16, slow: 3 };
 
-/** The share of random inputs and kill rounds that a run tries. */
-const SHARES = { quick: "0.05", default: "0.1", full: "1" };
+/** The share of random inputs and kill rounds that a run without `--full` tries. */
+const SHARE = "0.05";
 
 const isFull = Deno.args.includes(FULL);
 const args = Deno.args.filter((arg) => arg !== FULL);
-const share = { TEST_SHARE: isFull ? SHARES.full : SHARES.default };
+const share = { TEST_SHARE: isFull ? "1" : SHARE };
 
 const SERVER_SETTINGS = [
   "fsync=off",
@@ -76,8 +76,7 @@ const hasPassed = args.length === 0
 if (!hasPassed) Deno.exitCode = 1;
 
 async function runQuick(): Promise<boolean> {
-  const environment = { TEST_SHARE: SHARES.quick };
-  return await runGroups(quickGroups(await selectTests(), environment));
+  return await runGroups(quickGroups(await selectTests(), share));
 }
 
 /**
