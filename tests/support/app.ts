@@ -247,8 +247,9 @@ export async function openApp(options: TestAppOptions): Promise<TestApp> {
       await positions?.[Symbol.asyncDispose]();
       await registration[Symbol.asyncDispose]();
       await publisher[Symbol.asyncDispose]();
-      log.flush();
       await opened.close();
+      // Last, because closing can log, too: a line that waits to be written has a timer.
+      log.flush();
     },
   };
 }
