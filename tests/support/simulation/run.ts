@@ -201,7 +201,7 @@ export async function runPlan(
 
   async function review({ at, action }: Extract<Step, { do: "review" }>): Promise<void> {
     const decide = action === "approve" ? approvePayment : denyPayment;
-    await decide(apps[at].deps, STAFF, id, null).catch(ignoreRefusal);
+    await decide(apps[at].deps, { caller: STAFF, id, requestKey: null }).catch(ignoreRefusal);
   }
 
   async function check(at: Instance, clock: () => number): Promise<void> {
