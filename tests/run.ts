@@ -99,14 +99,16 @@ async function runEverything(): Promise<boolean> {
     return dataFolder === null ? null : { TEST_DATA_FOLDER: dataFolder, ...share };
   }
   const slow = files.slow.filter((path) => isFull || !FULL_ONLY.includes(path));
-  const groups = takeTurns<Group>(
-    [
-      ...await pooledGroups(),
-      ...await oldestGroups(),
-      ...quickGroups(files, share),
-    ],
-    divide(slow, GROUP_SIZES.slow).map((paths) => ({ paths, environment: slowEnvironment })),
-  );
+  const quick = [
+    ...await pooledGroups(),
+    ...await oldestGroups(),
+    ...quickGroups(files, share),
+  ];
+  const slowGroups = divide(slow, GROUP_SIZES.slow)
+    .map((paths): Group => ({ paths, environment: slowEnvironment }));
+  // No process waits for the check: the first groups take longer than it does.
+  const first = quick.splice(0, PROCESSES);
+  const groups = [...first, ...takeTurns(slowGroups, quick)];
   const hasPassed = await runGroups(groups, { signal: stop.signal });
   return await checking && hasPassed;
 }
