@@ -131,6 +131,24 @@ Deno.test("check_paid_payments: checks cards weekly for 120 days and after the r
   assert.equal((await paid.read(undisputed.id)).transaction_status, "settlement");
 });
 
+Deno.test("check_paid_payments: makes no call for payments that are fully refunded, charged back or reversed", async () => {
+  await using paid = await openPaid();
+  const refunded = await paid.paid("gopay");
+  await paid.sandbox.post(`/v2/${refunded.transaction_id}/refund`, {});
+  const disputed = await paid.paid("card");
+  await paid.change(disputed, "chargeback");
+  const reversed = await paid.paid("permata");
+  await paid.change(reversed, "reverse");
+  const states = [];
+  for (const { id } of [refunded, disputed, reversed]) {
+    states.push((await paid.refresh(id)).transaction_status);
+  }
+  assert.deepEqual(states, ["refund", "chargeback", "deny"]);
+  await paid.advance(10 * MINUTE);
+  assert.equal(await paid.sweep(), 0);
+  assert.deepEqual(await checkedDays(paid, 8), []);
+});
+
 Deno.test("check_paid_payments: uses the times in the settings, and RECHECK_PER_MINUTE=0 turns it off", async () => {
   const env = { RECHECK_MINUTES: "30", RECHECK_DAYS: "2", RECHECK_CARD_DAYS: "0" };
   await using paid = await openPaid({ env });
