@@ -1,12 +1,13 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { adoptTransaction } from "../../core/payments/adopt.ts";
+import { findNotification } from "../../db/notifications.ts";
 import { createDatabase } from "../support/database/database.ts";
 import { findSentNotification, notifyAndRead, sign } from "../support/gateway/notifications.ts";
 import { openRelayed, type RelayedPayments } from "../support/gateway/relay.ts";
 import type { Json } from "../support/gateway/sandbox.ts";
 import { newKey } from "../support/idempotency.ts";
-import { runDueJobs } from "../support/jobs/due_jobs.ts";
+import { jobsOf, runDueJobs } from "../support/jobs/due_jobs.ts";
 import { type ChargeKind, chargeRequest, parsePayment } from "../support/payments/payments.ts";
 import { assertProblem } from "../support/problem.ts";
 
@@ -270,6 +271,43 @@ for (const [name, change] of Object.entries(UNCLEAR)) {
     await assertPaidOnce(payments, payment_id);
   });
 }
+
+Deno.test("notification: while the owner of its transaction is unclear, is processed again for 7 days, at first soon and later every hour", async () => {
+  let now = Date.now();
+  await using payments = await openRelayed({
+    databaseUrl: await createDatabase(),
+    now: () => now,
+    // On a busy machine a statement may take long; a failed one would change the pauses.
+    databaseDeadlineMs: 20_000,
+  });
+  const { app, relay, sandbox } = payments;
+  const order_id = randomUUID();
+  await sandbox.fault("charge", "answer_lost");
+  const request = { ...await chargeRequest(sandbox, "dana" satisfies ChargeKind), order_id };
+  await (await payments.post("/charge/", request)).body?.cancel();
+  const sent = withoutMetadata(await payAndFindNotification(payments, order_id));
+  relay.intercept = async ({ method }, pass) => {
+    const answer = await pass();
+    if (method !== "GET") return answer;
+    return Response.json({ ...await answer.json(), ...UNCLEAR["with a fee in the amount"] });
+  };
+  const { id, created_at } = await notifyAndRead(payments, sent);
+  const pauses: number[] = [];
+  const read = async () => (await app.database.query((sql) => findNotification(sql, id)))!;
+  while ((await read()).status === "received") {
+    const [job] = await jobsOf(app, id);
+    pauses.push(Math.round((job!.run_at.getTime() - now) / MINUTE_MS));
+    now = Math.max(now, job!.run_at.getTime());
+    await runDueJobs(app);
+  }
+  assert.deepEqual(pauses.slice(0, 8), [0, 1, 1, 2, 4, 8, 16, 32]);
+  // After 64 minutes, until the notification is 7 days old.
+  assert.deepEqual(pauses.slice(8, 175), Array(167).fill(60));
+  const { status, error_message } = await read();
+  assert.equal(status, "failed");
+  assert.match(error_message!, /not clear whether/);
+  assert.ok(now - created_at.getTime() >= 7 * 24 * 60 * MINUTE_MS);
+});
 
 Deno.test("notification: adopts a transaction that certainly belongs to another payment, although a charge of its order is not answered", async (t) => {
   await using payments = await openRelayed({ databaseUrl });
