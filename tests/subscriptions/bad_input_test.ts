@@ -253,6 +253,21 @@ Deno.test("subscription list: names the invalid query parameter", async () => {
   }
 });
 
+Deno.test("subscription creation: is stored as failed, without an event, if the gateway rejects it", async () => {
+  await using subscriptions = await openSubscriptions();
+  subscriptions.relay.intercept = () =>
+    Response.json({ status_message: "Invalid parameter." }, { status: 400 });
+  const request = await subscriptions.request({ token: "t" });
+  const response = await subscriptions.post("/subscriptions/", request);
+  const { subscription_id } = await assertProblem(response, 400, "gateway_validation");
+  assert.equal((await subscriptions.stored(subscription_id!)).status, "failed");
+  assert.deepEqual(await subscriptions.transitions(subscription_id!), [
+    ">pending create",
+    "pending>failed create",
+  ]);
+  assert.deepEqual(await subscriptions.readEvents(subscription_id!), []);
+});
+
 Deno.test("subscription: rejects an invalid Idempotency-Key", async () => {
   await using subscriptions = await openSubscriptions();
   const request = await subscriptions.request({ token: "t" });
