@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
-import { firstIdAt } from "../../core/ids.ts";
+import { firstIdAt, newId } from "../../core/ids.ts";
 import { nextRun } from "../../core/jobs/cron_times.ts";
 import { SCHEDULE } from "../../core/schedule.ts";
 import { REAL_INSTALLATION } from "../support/app.ts";
@@ -16,7 +16,8 @@ async function insertNotification(
   { databaseUrl }: TestPayments,
   row: { order_id: string; status: string; payment_id?: string; raw_payload?: object },
 ): Promise<string> {
-  const id = randomUUID();
+  // The id contains the time by which lists are filtered.
+  const id = newId(new Date());
   await runSql(
     databaseUrl,
     `insert into gateway.notifications (id, order_id, transaction_id, transaction_status, status_code,
