@@ -19,6 +19,7 @@ import { install } from "../db/embedded/install.ts";
 import { startServer } from "../db/embedded/server.ts";
 import { loadMigrations, migrate } from "../db/migrations.ts";
 import { createProgress, readResults, type Result } from "./report.ts";
+import { watchProcess } from "./watch.ts";
 import { findTests, FULL_ONLY, OLDEST, POOLED, selectTests, type TestFiles } from "./select.ts";
 import { createDatabase, runSql, TEMPLATE } from "./support/database/database.ts";
 import { findOldestPrograms, startDebianPostgres } from "./support/database/debian_postgres.ts";
@@ -46,6 +47,9 @@ const SHARE = "0.05";
 const isFull = Deno.args.includes(FULL);
 const args = Deno.args.filter((arg) => arg !== FULL);
 const share = { TEST_SHARE: isFull ? "1" : SHARE };
+
+/** A process that prints nothing for so long hangs: no test takes half of it on a busy machine. */
+const SILENCE_MS = (isFull ? 30 : 8) * 60_000;
 
 const SERVER_SETTINGS = [
   "fsync=off",
@@ -246,8 +250,8 @@ async function runGroups(groups: Group[], options: RunOptions = {}): Promise<boo
       if (variables === null) return;
       const { output, files } = await runGroup(group, variables, options, isAlone);
       if (options.signal?.aborted) return;
-      // An error outside of tests ends the process. Files that did not run because of it are queued
-      // again, each in its own process.
+      // An error outside of tests ends the process, and so does a test that hangs. Files that did not
+      // run because of it are queued again, each in its own process.
       const cancelled = paths.length > 1
         ? files.filter(({ path, isCancelled }) => isCancelled && paths.includes(path))
         : [];
@@ -283,32 +287,31 @@ async function runGroup(
   await Deno.copyFile(join(PROJECT, "deno.lock"), `${name}.lock`);
   const imports = paths.map((path) => `import "${pathToFileURL(path)}";\n`);
   await Deno.writeTextFile(`${name}_test.ts`, imports.join(""));
-  const output = isAlone ? "inherit" : "piped";
-  const ended = await new Deno.Command(Deno.execPath(), {
+  const command = new Deno.Command(Deno.execPath(), {
     args: [
       ...["test", "-P=test", "--no-check", "--sanitize-ops", "--sanitize-resources"],
       ...[`--lock=${name}.lock`, `--junit-path=${name}.xml`, ...options, `${name}_test.ts`],
     ],
     env: { TEST_SERVER_URL: serverUrl, ...environment },
     stdin: "null",
-    stdout: output,
-    stderr: output,
+    stdout: isAlone ? "inherit" : "piped",
+    stderr: isAlone ? "inherit" : "piped",
     signal,
-  }).output();
+  });
+  const { success, output, isHung } = isAlone
+    ? { ...await command.output(), output: "", isHung: false }
+    : await watchProcess(command.spawn(), SILENCE_MS);
   const report = await Deno.readTextFile(`${name}.xml`).catch(() => "");
   const files = readResults(paths, report);
   // After an error outside of tests, such as an import that fails, tests are missing in the report.
   const hasFailed = files.some(({ counts }) => counts.failed > 0);
-  for (const { counts } of ended.success ? [] : files) {
+  for (const file of success ? [] : files) {
+    const { counts } = file;
     const isMissing = counts.passed + counts.failed + counts.skipped === 0 && options.length === 0;
     if (isMissing || !hasFailed) counts.failed = 1;
+    if (isHung) file.isCancelled = true;
   }
-  return {
-    output: isAlone
-      ? ""
-      : new TextDecoder().decode(ended.stdout) + new TextDecoder().decode(ended.stderr),
-    files,
-  };
+  return { output, files };
 }
 
 /** Starts PostgreSQL and creates the database that tests copy. */

@@ -1,0 +1,37 @@
+import assert from "node:assert/strict";
+import { watchProcess } from "./watch.ts";
+
+function startScript(script: string): Deno.ChildProcess {
+  return new Deno.Command("sh", {
+    args: ["-c", script],
+    stdin: "null",
+    stdout: "piped",
+    stderr: "piped",
+  }).spawn();
+}
+
+Deno.test("watchProcess: returns the output and the success of a process", async () => {
+  const watched = await watchProcess(startScript("echo one; echo two >&2"), 60_000);
+  assert(watched.success);
+  assert.deepEqual(watched.isHung, false);
+  assert.deepEqual(watched.output.split("\n").sort(), ["", "one", "two"]);
+});
+
+Deno.test("watchProcess: says that a process has failed", async () => {
+  const watched = await watchProcess(startScript("echo no; exit 3"), 60_000);
+  assert.deepEqual(watched, { success: false, output: "no\n", isHung: false });
+});
+
+Deno.test("watchProcess: ends a process that prints nothing and lists the processes", async () => {
+  const watched = await watchProcess(startScript("echo name of a test; exec sleep 3600"), 500);
+  assert.deepEqual([watched.success, watched.isHung], [false, true]);
+  assert.match(watched.output, /^name of a test\n\n\*\*\* No output for 0\.5 s\./);
+  assert.match(watched.output, /sleep 3600/);
+});
+
+Deno.test("watchProcess: does not wait for a child that keeps the outputs open", async () => {
+  const process = startScript("sleep 3600 & echo $!");
+  const watched = await watchProcess(process, 60_000);
+  Deno.kill(Number(watched.output), "SIGKILL");
+  assert.deepEqual([watched.success, watched.isHung], [true, false]);
+});
