@@ -13,7 +13,6 @@ import { newJob } from "../core/outbox.ts";
 import { type Database, openDatabase } from "../db/database.ts";
 import { claimJob, insertJobs, type NewJob, releaseJob } from "../db/jobs.ts";
 import { loadMigrations, migrate } from "../db/migrations.ts";
-import { setUpQueue } from "../db/queue.ts";
 import { createDataFolder } from "../tests/support/project.ts";
 import { timed } from "./support/caller.ts";
 import { median, milliseconds, perSecond, ratio, requiredGoal, row } from "./support/figures.ts";
@@ -96,14 +95,15 @@ console.log(row("relative to no queue", names.map((name) => ratio(writes[name], 
 async function open(queue: Queue | null): Promise<Bench> {
   const url = await server.createDatabase(`jobs_${queue ?? "plain"}`);
   await migrate(url, await loadMigrations());
-  await setUpQueue(url, queue ?? "kv");
   const database = openDatabase({ url, poolSize: POOL_SIZE });
-  const jobQueue = queue && await openQueue(queue, url);
+  const jobQueue = queue && await openQueue(queue, url, database);
+  let stopWorker = () => Promise.resolve();
   const bench: Bench = {
     database,
     jobQueue,
     onRun: () => {},
     async [Symbol.asyncDispose]() {
+      await stopWorker();
       await jobQueue?.[Symbol.asyncDispose]();
       await database.close();
     },
@@ -125,14 +125,21 @@ async function open(queue: Queue | null): Promise<Bench> {
       log,
       maxRunning: MAX_RUNNING_JOBS,
     });
-    jobQueue.start(worker.run);
+    worker.start();
+    jobQueue.start(worker.wake);
+    stopWorker = () => worker.close(0);
   }
   return bench;
 }
 
-async function openQueue(queue: Queue, databaseUrl: string): Promise<OpenJobQueue> {
-  if (queue === "postgres") return openPostgresQueue({ databaseUrl, log });
-  return await openKvQueue({ path: join(folder.path, JOBS_FILE), clock: systemClock, log });
+async function openQueue(
+  queue: Queue,
+  listenUrl: string,
+  database: Database,
+): Promise<OpenJobQueue> {
+  const deps = { clock: systemClock, log };
+  if (queue === "postgres") return openPostgresQueue({ ...deps, database, listenUrl });
+  return await openKvQueue({ ...deps, path: join(folder.path, JOBS_FILE) });
 }
 
 /** Jobs per second, from the first insert until the last job is finished. */
@@ -174,8 +181,8 @@ async function runStatements(bench: Bench): Promise<void> {
 
 async function claimAndFinish({ database, onRun }: Bench, id: string): Promise<void> {
   const now = new Date();
-  const times = { now, dueBy: now, leaseMs: 30_000 };
-  const job = await database.query((sql) => claimJob(sql, id, times));
+  const claim = { now, leaseMs: 30_000 };
+  const job = await database.query((sql) => claimJob(sql, id, claim));
   if (!job) throw new Error(`Job ${id} cannot be claimed`);
   onRun(id);
   const finished = { ...job, status: "succeeded", result: null, error: null } as const;

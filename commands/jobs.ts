@@ -7,7 +7,7 @@ import { checkOverdueInvoices } from "../core/invoices/check_overdue_invoices.ts
 import { JOBS_FILE, openKvQueue } from "../core/jobs/kv_queue.ts";
 import { openPostgresQueue } from "../core/jobs/postgres_queue.ts";
 import type { OpenJobQueue } from "../core/jobs/queue.ts";
-import { createScheduler, sweepJobs } from "../core/jobs/schedule.ts";
+import { createScheduler } from "../core/jobs/schedule.ts";
 import { createWorker } from "../core/jobs/worker.ts";
 import type { EventPublisher, JobQueue } from "../core/outbox.ts";
 import { checkPendingPayments } from "../core/payments/check_pending_payments.ts";
@@ -34,7 +34,7 @@ export interface Jobs extends AsyncDisposable {
   /** Starts running jobs, including those that an earlier process did not finish. */
   start(): void;
   /**
-   * Runs the jobs and deliveries of instances that have ended. False: `stop` was called meanwhile.
+   * Runs the deliveries of instances that have ended. False: `stop` was called meanwhile.
    */
   recover: Recover;
   /** Starts no more jobs, and waits up to `graceMs` for running ones. */
@@ -61,7 +61,7 @@ export async function openJobs(config: JobsConfig, deps: JobsDeps, crons: Crons)
     maxRunning: MAX_RUNNING_JOBS,
     maxRequests: MAX_RUNNING_ASYNC_REQUESTS,
   });
-  const scheduleDeps = { ...taskDeps, runJob: worker.run };
+  const scheduleDeps = { ...taskDeps, worker };
   const stopping = Promise.withResolvers<void>();
   let isStopped = false;
   // A sweep that a stop cuts off has not failed: the next start sweeps again.
@@ -72,23 +72,22 @@ export async function openJobs(config: JobsConfig, deps: JobsDeps, crons: Crons)
     publisher,
     poster,
     start() {
-      jobQueue.start(worker.run);
+      worker.start();
+      jobQueue.start(worker.wake);
       // Finds work that an earlier process did not finish, such as a charge during which it
       // crashed.
-      const sweeps = [sweepJobs, checkPendingPayments, checkOverdueInvoices, sweepDeliveries];
+      const sweeps = [checkPendingPayments, checkOverdueInvoices, sweepDeliveries];
       Promise.all(sweeps.map((sweep) => sweep(scheduleDeps))).catch(logFailure);
     },
     async recover() {
       if (isStopped) return false;
-      const sweeps = Promise.all([sweepJobs, sweepDeliveries].map((sweep) => sweep(scheduleDeps)));
-      await Promise.race([sweeps.catch(logFailure), stopping.promise]);
+      await Promise.race([sweepDeliveries(scheduleDeps).catch(logFailure), stopping.promise]);
       return !isStopped;
     },
     async stop(graceMs) {
       isStopped = true;
       stopping.resolve();
       crons.stop();
-      jobQueue.stop();
       await worker.close(graceMs);
     },
     async [Symbol.asyncDispose]() {
@@ -103,7 +102,9 @@ async function openJobQueue(
   { queue, databaseUrl, dataDir, isDenoDeploy }: JobsConfig,
   deps: JobsDeps,
 ): Promise<OpenJobQueue> {
-  if (queue === "postgres") return openPostgresQueue({ ...deps, databaseUrl, isDenoDeploy });
+  // A database of Deno Deploy allows few connections, so no session listens.
+  const listenUrl = isDenoDeploy ? null : databaseUrl;
+  if (queue === "postgres") return openPostgresQueue({ ...deps, listenUrl });
   const path = join(dataDir, JOBS_FILE);
   return await openKvQueue({ ...deps, path }).catch((error) => {
     throw new Failure(

@@ -1,6 +1,6 @@
 /** `deno task migrate`: updates the database schema. Commands that use the database do the same. */
 
-import type { Config, Queue } from "../core/config/config.ts";
+import type { Config } from "../core/config/config.ts";
 import { codeOf, type Database, openDatabase } from "../db/database.ts";
 import { beginGeneration, hasEventsOfOtherServer } from "../db/events.ts";
 import {
@@ -10,7 +10,6 @@ import {
   type MigrationProgress,
   MigrationRefused,
 } from "../db/migrations.ts";
-import { QueueRefused, setUpQueue } from "../db/queue.ts";
 import { analyzeNewTables } from "../db/table_statistics.ts";
 import { reachDatabase, waitAtConnectionLimit } from "./database_access.ts";
 import { joinServer } from "./database_server.ts";
@@ -21,7 +20,7 @@ export async function run(readConfig: () => Config): Promise<void> {
   await using server = await joinServer(config);
   const { directUrl } = await reachDatabase(await server.start(), config.databaseDirectUrl);
   const migrations = await loadMigrations();
-  const applied = await migrateDatabase(directUrl, migrations, config.queue, console.log);
+  const applied = await migrateDatabase(directUrl, migrations, console.log);
   if (applied.length === 0) console.log("The database is up to date.");
 }
 
@@ -34,7 +33,7 @@ export async function openCommandDatabase(config: Config): Promise<CommandDataba
   await using resources = new AsyncDisposableStack();
   const server = resources.use(await joinServer(config));
   const access = await reachDatabase(await server.start(), config.databaseDirectUrl);
-  await migrateDatabase(access.directUrl, await loadMigrations(), null);
+  await migrateDatabase(access.directUrl, await loadMigrations());
   const database = openDatabase({ ...access, poolSize: 1 });
   resources.defer(() => database.close());
   const owned = resources.move();
@@ -72,13 +71,12 @@ export function printProgress(
 }
 
 /**
- * Applies migrations, prints their progress, and returns their names. Sets up `queue` for all
- * instances; null leaves the queue as it is. The URL must not lead to a pooler in transaction mode.
+ * Applies migrations, prints their progress, and returns their names. The URL must not lead to a
+ * pooler in transaction mode.
  */
 export async function migrateDatabase(
   url: string,
   migrations: Migration[],
-  queue: Queue | null,
   print: (line: string) => void = printStatus,
 ): Promise<string[]> {
   using progress = printProgress(print);
@@ -86,13 +84,6 @@ export async function migrateDatabase(
     "Migrations are pending, and this database role is not allowed to apply them",
     () => migrate(url, migrations, progress),
   );
-  if (queue) {
-    const isSwitched = await explainRefusals(
-      "The job queue is not set up, and this database role is not allowed to set it up",
-      () => setUpQueue(url, queue),
-    );
-    if (isSwitched) printStatus(`Job queue backend is now ${queue}`);
-  }
   await explainRefusals(
     "The database was copied from another server, and this database role is not allowed to update it",
     () => adaptIfCopied(url),
@@ -106,8 +97,7 @@ async function explainRefusals<T>(explanation: string, change: () => Promise<T>)
   try {
     return await waitAtConnectionLimit(change);
   } catch (error) {
-    const isRefused = error instanceof MigrationRefused || error instanceof QueueRefused;
-    if (isRefused) throw new Failure(error.message);
+    if (error instanceof MigrationRefused) throw new Failure(error.message);
     if (codeOf(error) !== INSUFFICIENT_PRIVILEGE) throw error;
     const { message } = error as Error;
     throw new Failure(

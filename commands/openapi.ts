@@ -25,7 +25,7 @@ export async function run(readConfig: () => Config): Promise<void> {
   const log = createLog(() => {});
   const gateway = createGatewayClient(config.gateway);
   const database = openDatabase({ url: databaseUrl, poolSize: 1 });
-  const jobQueue = openPostgresQueue({ databaseUrl, log });
+  const jobQueue = openPostgresQueue({ database, listenUrl: null, clock: systemClock, log });
   const app = createApp({
     config,
     database,

@@ -115,7 +115,7 @@ async function openTaskDeps(
   resources.defer(() => log.flush());
   const server = resources.use(await joinServer(config));
   const access = await reachDatabase(await server.start(), config.databaseDirectUrl);
-  await migrateDatabase(access.directUrl, await loadMigrations(), null);
+  await migrateDatabase(access.directUrl, await loadMigrations());
   const database = openDatabase({ ...access, poolSize: CONNECTIONS });
   resources.defer(() => database.close());
   const serviceClock = resources.use(await openServiceClock({ database, log }));
@@ -134,7 +134,7 @@ async function openTaskDeps(
     clock,
     log,
     // The service delivers the events to webhooks and streams.
-    jobQueue: { enqueue() {}, [Symbol.asyncDispose]: () => Promise.resolve() },
+    jobQueue: { enqueue() {}, callOthers() {}, [Symbol.asyncDispose]: () => Promise.resolve() },
   }));
   return {
     database,
@@ -153,6 +153,7 @@ async function openTaskDeps(
     secrets: createSecretBox(config.gateway.serverKey),
     jobQueue: {
       enqueue: ({ id, run_at }) => void (run_at.getTime() <= clock() && queued.add(id)),
+      callOthers() {},
       [Symbol.asyncDispose]: () => Promise.resolve(),
     },
   };
@@ -224,10 +225,14 @@ async function runQueued(deps: TaskDeps, task: string, queued: Set<string>): Pro
     const ids = [...queued];
     queued.clear();
     for (const id of ids) all.add(id);
-    await Promise.all(ids.map(async (id) => {
-      await worker.run(id);
-      progress.show(++done, all.size + queued.size);
-    }));
+    let next = 0;
+    async function runNext(): Promise<void> {
+      while (next < ids.length) {
+        await worker.run(ids[next++]!);
+        progress.show(++done, all.size + queued.size);
+      }
+    }
+    await Promise.all(Array.from({ length: MAX_RUNNING_JOBS }, runNext));
   }
   progress.end();
   return [...all];

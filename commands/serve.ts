@@ -138,7 +138,7 @@ async function runService(config: Config, options: RunOptions): Promise<void> {
   const access = await reachDatabase(serverUrl, config.databaseDirectUrl);
   const databaseUrl = access.directUrl;
   const migrations = await loadMigrations();
-  await migrateDatabase(databaseUrl, migrations, config.queue);
+  await migrateDatabase(databaseUrl, migrations);
   const database = await openPool({ ...access, poolSize: config.databasePoolSize });
   resources.defer(() => database.close());
   const serviceClock = resources.use(await openServiceClock({ database, log }));

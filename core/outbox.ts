@@ -4,13 +4,12 @@ import type { SubscribedEvent } from "../db/event_publication.ts";
 import type { DueJob, NewJob } from "../db/jobs.ts";
 import { newId } from "./ids.ts";
 
-/**
- * Passes jobs to a worker. Call it after the job's row is committed, never before. If a message is
- * lost, `sweepJobs` finds the row within a minute of its `run_at`.
- */
+/** Wakes workers. If a message is lost, they find the job within a second of its `run_at`. */
 export interface JobQueue extends AsyncDisposable {
-  /** Never throws. */
+  /** Call it after the job's row is committed, never before. Never throws. */
   enqueue(job: DueJob): void;
+  /** More jobs are due than this instance has places for. Never throws. */
+  callOthers(): void;
 }
 
 /** Notifies the position publisher of committed events, and delivery jobs of due deliveries. */

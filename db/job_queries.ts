@@ -3,40 +3,11 @@
 import { MAX, NIL } from "uuid";
 import type { Sql } from "./database.ts";
 import { firstColumnIs } from "./list_walk.ts";
-import {
-  type DueJob,
-  type GatewayJob,
-  isAbandoned,
-  JOB_RANKS,
-  JOB_STATUSES,
-  type JobRank,
-  type JobStatus,
-  MAX_TURN,
-} from "./jobs.ts";
+import { type GatewayJob, JOB_STATUSES, type JobStatus } from "./jobs.ts";
 
 export async function findJob(sql: Sql, id: string): Promise<GatewayJob | null> {
   const [job] = await sql<[GatewayJob?]>`select * from gateway.jobs where id = ${id}`;
   return job ?? null;
-}
-
-/**
- * The members that decide in which order and within which limits a job runs. `turn` and `user_id`
- * are missing in messages of the previous release.
- */
-export interface JobKind {
-  task: string;
-  rank: JobRank;
-  /** 1 or higher for requests of callers, 0 for other jobs. */
-  turn?: number;
-  user_id?: string | null;
-}
-
-const KIND = "task, rank, turn, user_id";
-
-export async function findKindOf(sql: Sql, id: string): Promise<JobKind | null> {
-  const [kind] = await sql<[JobKind?]>`
-    select ${sql.unsafe(KIND)} from gateway.jobs where id = ${id}`;
-  return kind ?? null;
 }
 
 export interface JobFilter {
@@ -78,35 +49,41 @@ export async function listJobs(
     order by ${statusOrder} id desc limit ${limit}`;
 }
 
-/** The due and the abandoned jobs of a rank, without requests of callers; longest due first. */
-export async function listDueJobs(
-  sql: Sql,
-  rank: JobRank,
-  now: Date,
-  limit: number,
-): Promise<(DueJob & JobKind)[]> {
-  // So that only the index by turn fits (see `newestInRange` in `list_walk.ts`).
-  return await sql<(DueJob & JobKind)[]>`
-    select id, run_at, ${sql.unsafe(KIND)} from gateway.jobs
-    where status in ('queued', 'running') and (status = 'queued' or ${isAbandoned(sql)})
-      and ${firstColumnIs(sql, "rank", sql`${rank}::smallint`)}
-      and turn = 0 and (run_at) <= (${now}::timestamptz)
-    order by rank, turn, run_at limit ${limit}`;
+/** Whether a job of this lane, which has no turns, has been due since this time. */
+export async function hasDueJob(sql: Sql, lane: string, since: Date): Promise<boolean> {
+  const rows = await sql`
+    select from gateway.jobs
+    where status = 'queued' and ${firstColumnIs(sql, "lane", sql`${lane}::text`)}
+      and turn = 0 and (run_at) <= (${since}::timestamptz)
+    order by lane, turn, run_at limit 1`;
+  return rows.length > 0;
 }
 
-/** The due and the abandoned requests of callers, by turn. */
-export async function listDueRequests(
+const MAX_IN_OTHER_LANES = 100;
+
+/** The jobs that have been due since this time in lanes other than these. */
+export async function listJobsInOtherLanes(
   sql: Sql,
-  now: Date,
-  limit: number,
-): Promise<(DueJob & JobKind)[]> {
-  const rank = JOB_RANKS.awaited;
-  return await sql<(DueJob & JobKind)[]>`
-    select id, run_at, ${sql.unsafe(KIND)} from gateway.jobs
-    where status in ('queued', 'running') and (status = 'queued' or ${isAbandoned(sql)})
-      and (rank, turn) >= (${rank}::smallint, 1) and (rank, turn) <= (${rank}::smallint, ${MAX_TURN})
-      and run_at <= ${now}
-    order by rank, turn, run_at limit ${limit}`;
+  lanes: readonly string[],
+  since: Date,
+): Promise<string[]> {
+  // Reads one entry of the index for each lane, instead of all jobs.
+  const rows = await sql<{ id: string }[]>`
+    with recursive waiting as (
+      (select lane from gateway.jobs where status = 'queued' order by lane, turn, run_at limit 1)
+      union all
+      select (select lane from gateway.jobs where status = 'queued' and (lane) > (waiting.lane)
+        order by lane, turn, run_at limit 1)
+      from waiting where waiting.lane is not null
+    )
+    select job.id from waiting cross join lateral (
+      select id from gateway.jobs
+      where status = 'queued' and ${firstColumnIs(sql, "lane", sql`waiting.lane`)}
+        and turn = 0 and (run_at) <= (${since}::timestamptz)
+      order by lane, turn, run_at limit ${MAX_IN_OTHER_LANES}
+    ) job
+    where waiting.lane <> all(${[...lanes]}::text[])`;
+  return rows.map(({ id }) => id);
 }
 
 /** How many jobs of a task are due; counting stops at `limit`. */

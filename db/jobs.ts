@@ -2,6 +2,7 @@
 
 import type { Sql } from "./database.ts";
 import { type ClaimedKey, claimKeysSql } from "./idempotency_keys.ts";
+import { firstColumnIs, type Fragment } from "./list_walk.ts";
 import { Statement } from "./statement.ts";
 
 export interface GatewayJob {
@@ -13,6 +14,7 @@ export interface GatewayJob {
   /** Encrypted data for the job, such as a card token. Empty: erased. Null: the job needs none. */
   secret: string | null;
   user_id: string | null;
+  lane: string;
   status: JobStatus;
   /** Attempts since it was created or, after it failed, requeued; postponed runs do not count. */
   attempts: number;
@@ -38,19 +40,24 @@ export interface NewJob {
   payload: object;
   secret?: string | null;
   user_id: string | null;
-  /** Default: `awaited`. */
-  rank?: JobRank;
+  /** Default: `recovery`. */
+  lane?: string;
   run_at: Date;
   created_at: Date;
 }
 
 /**
- * Due jobs run in this order: jobs that callers wait for, deliveries, checks queued by sweeps and
- * reconciliations.
+ * Where due jobs wait. A worker has places for each lane, so that the jobs of one lane never delay
+ * those of another. A task with its own limit has its own lane, which has the task's name.
  */
-export const JOB_RANKS = { awaited: 0, delivery: 1, check: 2 } as const;
-
-export type JobRank = (typeof JOB_RANKS)[keyof typeof JOB_RANKS];
+export const LANES = {
+  /** Asynchronous requests of callers. The users take turns. */
+  requests: "requests",
+  /** Jobs that find out what happened, such as those for notifications and interrupted calls. */
+  recovery: "recovery",
+  /** Checks queued by sweeps and reconciliations, often by the thousand. */
+  checks: "checks",
+} as const;
 
 /** The highest value of the column `turn`. */
 export const MAX_TURN = 2 ** 31 - 1;
@@ -64,9 +71,9 @@ export const MAX_TURN = 2 ** 31 - 1;
  */
 const NEXT_TURN = `greatest(1,
         (select turn from gateway.jobs
-          where status = 'queued' and (rank, turn) >= (${JOB_RANKS.awaited}::smallint, 1)
-            and (rank, turn) <= (${JOB_RANKS.awaited}::smallint, ${MAX_TURN})
-          order by rank, turn, run_at limit 1),
+          where status = 'queued' and (lane, turn) >= ('${LANES.requests}', 1)
+            and (lane, turn) <= ('${LANES.requests}', ${MAX_TURN})
+          order by lane, turn, run_at limit 1),
         (select turn + 1 from gateway.jobs
           where status = 'queued' and turn > 0 and (user_id, turn) >= (new_job.user_id, 1)
             and (user_id, turn) <= (new_job.user_id, ${MAX_TURN})
@@ -75,7 +82,7 @@ const NEXT_TURN = `greatest(1,
 /** The part of a job that a queue needs. */
 export type DueJob = Pick<GatewayJob, "id" | "run_at">;
 
-const JOB_COLUMNS = "id, task, subject_id, payload, secret, user_id, rank, run_at, created_at";
+const JOB_COLUMNS = "id, task, subject_id, payload, secret, user_id, lane, run_at, created_at";
 
 /** The names of tasks that deliver events to in-process subscribers begin with this. */
 export const DELIVER = "deliver ";
@@ -96,10 +103,14 @@ function mergedPayloadSql(older: string, newer: string): string {
           else (${older}.payload::jsonb - '${SKIPPED}')::json end`;
 }
 
+function mergedLaneSql(older: string, newer: string): string {
+  return `case ${older}.lane when '${LANES.checks}' then ${newer}.lane else ${older}.lane end`;
+}
+
 /**
  * Inserts jobs and returns them. If a job of the same task and subject is queued already, the new
- * one is merged into it, with the earlier `run_at` and the rank that runs first, and the queued job
- * is returned.
+ * one is merged into it, with the earlier `run_at`, and the queued job is returned. A merged check
+ * leaves the lane of checks if one of the two jobs is more urgent.
  */
 export function insertJobsSql(
   statement: Statement,
@@ -107,15 +118,15 @@ export function insertJobsSql(
   where = "true",
   turn = "0",
 ): string {
-  const ranked = jobs.map((job) => ({ ...job, rank: job.rank ?? JOB_RANKS.awaited }));
+  const rows = jobs.map((job) => ({ ...job, lane: job.lane ?? LANES.recovery }));
   return `
       insert into gateway.jobs as waiting (${JOB_COLUMNS}, updated_at, turn)
-      select ${JOB_COLUMNS}, created_at, ${turn} from ${statement.rows("jobs", ranked)} new_job
+      select ${JOB_COLUMNS}, created_at, ${turn} from ${statement.rows("jobs", rows)} new_job
       where ${where}
       order by task, subject_id
       on conflict (task, subject_id) where status = 'queued' do update set
         run_at = least(waiting.run_at, excluded.run_at), updated_at = excluded.updated_at,
-        rank = least(waiting.rank, excluded.rank),
+        lane = ${mergedLaneSql("waiting", "excluded")},
         payload = ${mergedPayloadSql("waiting", "excluded")}
       returning id, run_at, subject_id`;
 }
@@ -129,7 +140,7 @@ export async function insertJobs(sql: Sql, jobs: NewJob[]): Promise<DueJob[]> {
 /** Inserts the job of a caller's request: the requests of all users take turns. */
 export async function insertRequest(sql: Sql, job: NewJob): Promise<void> {
   const statement = new Statement();
-  await statement.run(sql, insertJobsSql(statement, [job], "true", NEXT_TURN));
+  await statement.run(sql, insertJobsSql(statement, [asRequest(job)], "true", NEXT_TURN));
 }
 
 /** Like `insertRequest`. Returns false, and inserts nothing, if the idempotency key is in use. */
@@ -140,38 +151,111 @@ export async function insertKeyedRequest(
 ): Promise<boolean> {
   const statement = new Statement();
   const claim = claimKeysSql(statement, [key], { keysSince, replaced: [] });
-  const insert = insertJobsSql(statement, [job], "exists (select from claimed)", NEXT_TURN);
+  const hasKey = "exists (select from claimed)";
+  const insert = insertJobsSql(statement, [asRequest(job)], hasKey, NEXT_TURN);
   const rows = await statement.run(sql, `with claimed as (${claim}) ${insert}`);
   return rows.length > 0;
 }
 
+function asRequest(job: NewJob): NewJob {
+  return { ...job, lane: LANES.requests };
+}
+
 export interface Claim {
   now: Date;
-  /** Jobs with a `run_at` up to this time are due. */
-  dueBy: Date;
   leaseMs: number;
   /** The token of the worker's instance. */
   holder?: number | null;
 }
 
+/** How many jobs of a lane a worker can run now. */
+export interface FreePlaces {
+  lane: string;
+  count: number;
+}
+
 /**
- * Claims a job that is due or abandoned; null: it is neither. Of several workers that try at the
- * same time one gets it: the others wait for the row lock and then find it running. A job is also
- * due if it is due by the database's clock, because the PostgreSQL queue uses that clock.
+ * Claims jobs that are due, as many of each lane as it has free places: requests by turn, others
+ * by time. Workers that claim at the same time get different jobs.
  */
-export async function claimJob(
+export async function claimDueJobs(
   sql: Sql,
-  id: string,
-  { now, dueBy, leaseMs, holder = null }: Claim,
-): Promise<HeldJob | null> {
-  const [job] = await sql<[HeldJob?]>`
+  free: readonly FreePlaces[],
+  claim: Claim,
+): Promise<HeldJob[]> {
+  const requests = free.find(({ lane }) => lane === LANES.requests)?.count ?? 0;
+  const others = free.filter(({ lane }) => lane !== LANES.requests);
+  const order = sql`order by lane, turn, run_at`;
+  return await claimIn(
+    sql,
+    sql`
+      select id from (
+        select id from gateway.jobs
+        where status = 'queued' and run_at <= ${claim.now}
+          and (lane, turn) >= (${LANES.requests}, 1) and (lane, turn) <= (${LANES.requests}, ${MAX_TURN})
+        ${order} limit ${requests} for update skip locked
+      ) request
+      union all
+      select due.id from ${freePlaces(sql, others)} cross join lateral (
+        select id from gateway.jobs
+        where status = 'queued' and ${firstColumnIs(sql, "lane", sql`free.lane`)}
+          and turn = 0 and (run_at) <= (${claim.now}::timestamptz)
+        ${order} limit free.count for update skip locked
+      ) due`,
+    claim,
+  );
+}
+
+/** Claims running jobs whose worker is gone, as many of each lane as it has free places. */
+export async function claimAbandonedJobs(
+  sql: Sql,
+  free: readonly FreePlaces[],
+  claim: Claim,
+): Promise<HeldJob[]> {
+  return await claimIn(
+    sql,
+    sql`
+      select abandoned.id from ${freePlaces(sql, free)} cross join lateral (
+        select id from gateway.jobs
+        where status = 'running' and lane = free.lane and ${isAbandoned(sql)}
+        limit free.count for update skip locked
+      ) abandoned`,
+    claim,
+  );
+}
+
+function freePlaces(sql: Sql, free: readonly FreePlaces[]): Fragment {
+  const lanes = free.map(({ lane }) => lane);
+  const counts = free.map(({ count }) => count);
+  return sql`unnest(${lanes}::text[], ${counts}::integer[]) free (lane, count)`;
+}
+
+async function claimIn(
+  sql: Sql,
+  ids: Fragment,
+  { now, leaseMs, holder = null }: Claim,
+): Promise<HeldJob[]> {
+  return await sql<HeldJob[]>`
+    with claimed as materialized (${ids})
     update gateway.jobs
     set status = 'running', attempts = attempts + 1, lease_until = ${leaseEnd(sql, leaseMs)},
       holder = ${holder}, updated_at = ${now}
-    where id = ${id} and (
-      (status = 'queued' and (run_at <= ${dueBy} or run_at <= now())) or
-      (status = 'running' and ${isAbandoned(sql)}))
-    returning *`;
+    from claimed where jobs.id = claimed.id
+    returning jobs.*`;
+}
+
+/** Claims this job if it is due or abandoned; null: it is neither. */
+export async function claimJob(sql: Sql, id: string, claim: Claim): Promise<HeldJob | null> {
+  const [job] = await claimIn(
+    sql,
+    sql`
+      select id from gateway.jobs
+      where id = ${id} and (
+        (status = 'queued' and run_at <= ${claim.now}) or
+        (status = 'running' and ${isAbandoned(sql)}))
+      for update`,
+    claim,
+  );
   return job ?? null;
 }
 
@@ -252,7 +336,7 @@ export async function handOverJob(
     with successor as (
       update gateway.jobs waiting
       set payload = ${sql.unsafe(mergedPayloadSql("held", "waiting"))},
-        rank = least(held.rank, waiting.rank)
+        lane = ${sql.unsafe(mergedLaneSql("held", "waiting"))}
       from gateway.jobs held
       where held.id = ${id} and ${isHeld(sql, lease, "held")}
         and waiting.task = held.task and waiting.subject_id = held.subject_id
@@ -356,7 +440,7 @@ export async function storeJobProgress(sql: Sql, id: string, progress: object): 
     where id = ${id} and status = 'running'`;
 }
 
-export type RankedJob = NewJob & { rank: JobRank };
+export type LanedJob = NewJob & { lane: string };
 
 /**
  * Queues the delivery jobs of webhook endpoints that are not disabled. A job that is already queued
@@ -364,7 +448,7 @@ export type RankedJob = NewJob & { rank: JobRank };
  * events that are committed now. Never call it in the transaction of an event: transactions that
  * queue the same job would wait for each other.
  */
-export async function wakeJobs(sql: Sql, jobs: RankedJob[]): Promise<DueJob[]> {
+export async function wakeJobs(sql: Sql, jobs: LanedJob[]): Promise<DueJob[]> {
   const statement = new Statement();
   return await statement.run<DueJob>(
     sql,

@@ -4,7 +4,7 @@ import { context, ROOT_CONTEXT } from "@opentelemetry/api";
 import { pause } from "../../concurrency/deadlines.ts";
 import type { Database } from "../../db/database.ts";
 import { notifyPublisher } from "../../db/events.ts";
-import { JOB_RANKS, type RankedJob, wakeJobs } from "../../db/jobs.ts";
+import { type LanedJob, wakeJobs } from "../../db/jobs.ts";
 import type { Clock } from "../clock.ts";
 import type { Log } from "../log.ts";
 import {
@@ -99,8 +99,8 @@ export function createEventPublisher(
 }
 
 /** The job has no owner, so only staff and viewers see it: endpoints are not shown to users. */
-function deliverWebhooksJob(endpointId: string, now: Date): RankedJob {
+function deliverWebhooksJob(endpointId: string, now: Date): LanedJob {
   const subject = { id: endpointId, user_id: null };
   const job = newJob(DELIVER_WEBHOOKS, subject, {}, { runAt: now, now });
-  return { ...job, rank: JOB_RANKS.delivery };
+  return { ...job, lane: DELIVER_WEBHOOKS };
 }

@@ -12,6 +12,7 @@ import {
   type GatewayJob,
   insertKeyedRequest,
   insertRequest,
+  LANES,
   type NewJob,
   requeueWithSecret,
 } from "../../db/jobs.ts";
@@ -192,6 +193,7 @@ function viewNewJob(job: NewJob): JobView {
   const { run_at, created_at } = job;
   return viewJob({
     ...job,
+    lane: LANES.requests,
     status: "queued",
     attempts: 0,
     run_at,

@@ -2,7 +2,7 @@
 
 import type { Sql } from "../../db/database.ts";
 import { countDueJobs } from "../../db/job_queries.ts";
-import { type DueJob, insertJobs, JOB_RANKS, type NewJob } from "../../db/jobs.ts";
+import { type DueJob, insertJobs, LANES, type NewJob } from "../../db/jobs.ts";
 import { type CheckedTable, type DueCheck, postponeChecks } from "../../db/records.ts";
 import { gatewayPauseMs } from "../gateway/background_pause.ts";
 import type { CallKind } from "../gateway/circuit_breaker.ts";
@@ -89,7 +89,7 @@ async function enqueueDueBatch(
     const checks = due.map((each) => ({
       ...job(each, now),
       run_at: now,
-      rank: wasInterrupted(each, now) ? JOB_RANKS.awaited : JOB_RANKS.check,
+      lane: wasInterrupted(each, now) ? LANES.recovery : LANES.checks,
     }));
     return await insertJobs(sql, checks);
   }, `queue checks of ${table}`);

@@ -1,13 +1,13 @@
-/** A job queue in a Deno KV file: for one instance on one machine; it survives restarts. */
+/** Wakes the worker of the only instance with messages in a Deno KV file, which survive restarts. */
 
 import type { Clock } from "../clock.ts";
 import type { Log } from "../log.ts";
-import { isMessage, type Message, type OpenJobQueue } from "./queue.ts";
+import type { OpenJobQueue } from "./queue.ts";
 
 /** The queue's file in the data folder. It holds only messages: the jobs are in the database. */
 export const JOBS_FILE = "jobs.kv";
 
-/** The longest delay that Deno KV accepts; `sweepJobs` finds jobs that are due later. */
+/** The longest delay that Deno KV accepts; polling finds jobs that are due later. */
 const MAX_DELAY_MS = 30 * 24 * 3_600_000;
 
 export interface KvQueueOptions {
@@ -22,11 +22,11 @@ export async function openKvQueue({ path, clock, log }: KvQueueOptions): Promise
   let listening = Promise.resolve();
   let isClosed = false;
 
-  async function send(message: Message, delay: number): Promise<void> {
+  async function send(job: string, delay: number): Promise<void> {
     try {
-      await kv.enqueue(message, { delay });
+      await kv.enqueue({ job }, { delay });
     } catch (error) {
-      log.error("job_not_enqueued", error, { ...message });
+      log.error("job_not_enqueued", error, { job });
     }
   }
 
@@ -34,16 +34,14 @@ export async function openKvQueue({ path, clock, log }: KvQueueOptions): Promise
     enqueue({ id, run_at }) {
       const delay = Math.max(0, run_at.getTime() - clock());
       if (isClosed || delay > MAX_DELAY_MS) return;
-      const sent = send({ job: id }, delay).finally(() => sending.delete(sent));
+      const sent = send(id, delay).finally(() => sending.delete(sent));
       sending.add(sent);
     },
-    start(runJob) {
-      listening = kv.listenQueue(async (message) => {
-        if (isMessage(message)) await runJob(message.job);
-      });
+    // There is no other instance.
+    callOthers() {},
+    start(wake) {
+      listening = kv.listenQueue(wake);
     },
-    // There is no other instance; the sweep at the next start finds jobs that were not run.
-    stop() {},
     async [Symbol.asyncDispose]() {
       isClosed = true;
       await Promise.all(sending);

@@ -1,18 +1,17 @@
 /**
  * Scheduled work: runs the entries that are due, each tick of an entry on one instance, and sweeps
- * for jobs that are due.
+ * for jobs that no worker has found.
  */
 
 import { waitAtMost } from "../../concurrency/deadlines.ts";
 import { claimTick, endTick } from "../../db/cron_runs.ts";
-import type { Database, Sql } from "../../db/database.ts";
-import { type JobKind, listDueJobs, listDueRequests } from "../../db/job_queries.ts";
-import { type DueJob, JOB_RANKS } from "../../db/jobs.ts";
+import type { Database } from "../../db/database.ts";
+import { listJobsInOtherLanes } from "../../db/job_queries.ts";
 import type { Clock } from "../clock.ts";
 import type { Log } from "../log.ts";
 import { nextRun } from "./cron_times.ts";
-import type { RunJob } from "./queue.ts";
 import { errorText } from "./task.ts";
+import type { Worker } from "./worker.ts";
 
 export interface ScheduleEntry {
   name: string;
@@ -102,53 +101,29 @@ async function outcomeOf(
   }
 }
 
-/** How many jobs a sweep passes to the worker before it looks for more. */
-const BATCH = 500;
-
 /** A sweep ends before the next one starts, a minute later. */
 const MAX_SWEEP_MS = 50_000;
+
+/** How long a job without a worker waits: its worker may be part of a newer version. */
+const OTHER_LANE_MS = 3_600_000;
 
 export interface SweepDeps {
   database: Database;
   clock: Clock;
-  runJob: RunJob;
+  worker: Worker;
 }
 
 /**
- * Runs jobs that no queue delivered: due jobs, and jobs whose worker is gone. Returns their number.
- * The sweep runs the jobs itself: Deno Deploy stops idle instances, so there may be no other
- * instance to run them. Each rank, and the requests of callers, are swept separately, so that a
- * rank that is slow or fails does not delay the others.
+ * Runs all due jobs, and waits for them. Returns their number. Workers poll, so this matters only
+ * on Deno Deploy: it stops idle instances, so there may be no instance that polls. Also runs jobs
+ * that no worker has taken for an hour, such as those for a subscriber that was removed.
  */
-export async function sweepJobs(deps: SweepDeps): Promise<number> {
-  const deadline = performance.now() + MAX_SWEEP_MS;
-  const lists: ListDue[] = Object.values(JOB_RANKS).map((rank) => (sql, now, limit) =>
-    listDueJobs(sql, rank, now, limit)
+export async function sweepJobs({ database, clock, worker }: SweepDeps): Promise<number> {
+  const since = new Date(clock() - OTHER_LANE_MS);
+  const others = await database.query(
+    (sql) => listJobsInOtherLanes(sql, worker.lanes, since),
+    "list jobs in other lanes",
   );
-  const sweeps = [...lists, listDueRequests].map((list) => sweepList(deps, list, deadline));
-  await Promise.allSettled(sweeps);
-  const counts = await Promise.all(sweeps);
-  return counts.reduce((sum, count) => sum + count);
-}
-
-type ListDue = (sql: Sql, now: Date, limit: number) => Promise<(DueJob & JobKind)[]>;
-
-async function sweepList(
-  { database, clock, runJob }: SweepDeps,
-  list: ListDue,
-  deadline: number,
-): Promise<number> {
-  const found = new Set<string>();
-  while (performance.now() < deadline) {
-    const now = new Date(clock());
-    const due = await database.query((sql) => list(sql, now, BATCH), "list due jobs");
-    // A job that is still due after its run waits for the next sweep.
-    const jobs = due.filter(({ id }) => !found.has(id));
-    if (jobs.length === 0) break;
-    for (const { id } of jobs) found.add(id);
-    const runs = jobs.map(({ id, ...kind }) => runJob(id, kind));
-    await waitAtMost(deadline - performance.now(), Promise.all(runs));
-    if (due.length < BATCH) break;
-  }
-  return found.size;
+  for (const id of others) await worker.run(id);
+  return others.length + await worker.runDue(MAX_SWEEP_MS);
 }

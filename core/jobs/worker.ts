@@ -1,17 +1,17 @@
-/**
- * The worker: claims jobs, runs a bounded number of them at a time, and retries those that fail.
- */
+/** The worker: claims due jobs, a limited number of each lane, runs them, and retries failures. */
 
-import { withTimeLimit } from "../../concurrency/deadlines.ts";
-import { createLane, type Lane } from "../../concurrency/lane.ts";
+import { waitAtMost, withTimeLimit } from "../../concurrency/deadlines.ts";
 import { codeOf, type Database, UNIQUE_VIOLATION } from "../../db/database.ts";
 import type { LeaseHolder } from "../../db/instance_lock.ts";
-import { findKindOf, type JobKind } from "../../db/job_queries.ts";
 import {
+  type Claim,
+  claimAbandonedJobs,
+  claimDueJobs,
   claimJob,
+  type FreePlaces,
   handOverJob,
   type HeldJob,
-  JOB_RANKS,
+  LANES,
   type ReleasedJob,
   releaseJob,
   renewLease,
@@ -20,20 +20,18 @@ import type { Clock } from "../clock.ts";
 import type { Log } from "../log.ts";
 import type { JobQueue } from "../outbox.ts";
 import { recordJobRun } from "../telemetry.ts";
-import type { RunJob } from "./queue.ts";
 import { errorText, findTask, PostponeJob, type Task, type Tasks } from "./task.ts";
 
 /**
  * Short, for instances without a lock (db/instance_lock.ts). If such an instance crashes, its jobs
- * run again when the lease is over and the next sweep has found them, which takes at most 60 s
- * more. The jobs of an instance with a lock run again at once.
+ * run again when the lease is over. The jobs of an instance with a lock run again at once.
  */
 const LEASE_MS = 30_000;
 
 const LIMIT_MS = 90_000;
 
-/** Timers fire a little early, and clocks differ: a job that is almost due runs now. */
-const EARLY_MS = 1_000;
+/** Finds jobs that have become due, that are abandoned, or about which a message was lost. */
+const POLL_MS = 1_000;
 
 /**
  * If its workers crash, a job gets this many attempts in addition to its normal ones, and then
@@ -44,13 +42,13 @@ const MAX_LOST_WORKERS = 3;
 export interface WorkerOptions {
   database: Database;
   tasks: Tasks;
-  /** Jobs that are retried or postponed are enqueued here again. */
+  /** Is told about jobs that are retried or postponed, and about jobs that other instances can run. */
   jobQueue: JobQueue;
   clock: Clock;
   /** Without it, the leases of this worker end only when their time is over. */
   leaseHolder?: LeaseHolder;
   log: Log;
-  /** How many jobs run at a time in a lane without its own limit, for all users together. */
+  /** How many jobs of the lane `recovery` run at a time; of the lane `checks` it is half as many. */
   maxRunning: number;
   /** How many asynchronous requests of callers run at a time; by default `maxRunning`. */
   maxRequests?: number;
@@ -60,87 +58,175 @@ export interface WorkerOptions {
 }
 
 export interface Worker {
-  /** Runs a job if it is due and not running elsewhere. */
-  run: RunJob;
-  /** Accepts no more jobs, and waits for the running ones, at most `graceMs`. */
+  /** Runs due jobs from now on: at once, when it is woken, and every second. */
+  start(): void;
+  /** Tells it that jobs may be due. Returns at once. */
+  wake(): void;
+  /** The lanes whose jobs it runs. */
+  lanes: readonly string[];
+  /** Runs the jobs that are due or abandoned, and waits for them at most `limitMs`. */
+  runDue(limitMs: number): Promise<number>;
+  /** Runs this job, if it is due and not running elsewhere. */
+  run(jobId: string): Promise<void>;
+  /** Starts no more jobs, and waits for the running ones, at most `graceMs`. */
   close(graceMs: number): Promise<void>;
 }
 
 type WorkerDeps = WorkerOptions & { limitMs: number; leaseMs: number; stopping: AbortSignal };
 
+interface Lane {
+  places: number;
+  running: number;
+  /** The last claim filled all places, so further jobs may be due. */
+  mayHaveMore: boolean;
+  /** For the statements about its jobs. */
+  database: Database;
+}
+
 export function createWorker(options: WorkerOptions): Worker {
-  const { database, tasks, maxRunning, limitMs = LIMIT_MS, leaseMs = LEASE_MS } = options;
-  const { maxRequests = maxRunning } = options;
+  const { database, jobQueue, log, limitMs = LIMIT_MS, leaseMs = LEASE_MS } = options;
   const stop = new AbortController();
   const deps = { ...options, limitMs, leaseMs, stopping: stop.signal };
-  const run = (jobId: string) => runJob(deps, jobId);
-  // Finding the kind of a job is quick and must not wait for running jobs.
-  const kinds = createLane(maxRunning, (jobId) => findKind(database, jobId));
-  // Asynchronous requests have their own lane. So they never delay the jobs that find out what
-  // happened to payments, such as those for notifications and for calls with an unknown outcome.
-  const requests = createLane(maxRequests, run);
-  const recovery = createLane(maxRunning, run);
-  // Sweeps enqueue thousands of checks, so these have a smaller lane of their own.
-  const checks = createLane(Math.ceil(maxRunning / 2), run);
-  const taskLanes = new Map<string, Lane>();
-  for (const [name, { concurrency, database = options.database }] of Object.entries(tasks)) {
-    if (concurrency === undefined) continue;
-    const taskDeps = { ...deps, database };
-    taskLanes.set(name, createLane(concurrency, (jobId) => runJob(taskDeps, jobId)));
+  const lanes = createLanes(options);
+  const running = new Set<Promise<void>>();
+  let isWoken = false;
+  let claiming: Promise<unknown> = Promise.resolve();
+  let isInterrupted = false;
+  let timer: ReturnType<typeof setInterval> | undefined;
+
+  function start(job: HeldJob): void {
+    const lane = lanes.get(job.lane) ?? lanes.get(LANES.recovery)!;
+    lane.running++;
+    const run = runHeldJob({ ...deps, database: lane.database }, job).then(() => {
+      running.delete(run);
+      lane.running--;
+      if (lane.mayHaveMore) wake();
+    });
+    running.add(run);
   }
 
-  function laneFor({ task, rank, turn = 0 }: JobKind): Lane {
-    if (rank === JOB_RANKS.check) return checks;
-    return taskLanes.get(task) ?? (turn > 0 ? requests : recovery);
+  /** Claims and starts as many jobs as there are free places; returns their number. */
+  async function claimAndStart(claim: typeof claimDueJobs): Promise<number> {
+    const free = freePlaces(lanes);
+    if (free.length === 0 || stop.signal.aborted) return 0;
+    const jobs = await database.query((sql) => claim(sql, free, newClaim(deps)), "claim jobs");
+    for (const { lane, count } of free) {
+      const claimed = jobs.filter((job) => job.lane === lane).length;
+      lanes.get(lane)!.mayHaveMore = claimed === count;
+    }
+    if (free.some(({ lane }) => lanes.get(lane)!.mayHaveMore)) jobQueue.callOthers();
+    jobs.sort((a, b) => a.run_at.getTime() - b.run_at.getTime()).forEach(start);
+    return jobs.length;
+  }
+
+  /** One claim at a time: jobs that become due meanwhile are claimed together afterwards. */
+  function inTurn(work: () => Promise<number>): Promise<number> {
+    const result = claiming.then(work);
+    claiming = result.catch(() => {});
+    return result;
+  }
+
+  function wake(): void {
+    if (isWoken || stop.signal.aborted) return;
+    isWoken = true;
+    const claimed = inTurn(() => {
+      isWoken = false;
+      return claimAndStart(claimDueJobs);
+    });
+    void reportInterruption(claimed);
+  }
+
+  async function reportInterruption(claimed: Promise<unknown>): Promise<void> {
+    try {
+      await claimed;
+      isInterrupted = false;
+    } catch (error) {
+      // The database is unavailable. No job is lost: jobs are rows in the database.
+      if (!isInterrupted && !stop.signal.aborted) log.error("queue_interrupted", error);
+      isInterrupted = true;
+    }
+  }
+
+  function poll(): void {
+    if (isWoken) return;
+    void reportInterruption(inTurn(() => claimAndStart(claimAbandonedJobs)));
+    wake();
   }
 
   return {
-    async run(jobId, knownKind) {
-      const kind = knownKind ?? await kinds.enter(jobId);
-      await (kind ? laneFor(kind) : recovery).enter(jobId, kind?.user_id ?? undefined);
+    start() {
+      timer = setInterval(poll, POLL_MS);
+      poll();
+    },
+    wake,
+    lanes: [...lanes.keys()],
+    async runDue(limitMs) {
+      const deadline = performance.now() + limitMs;
+      let count = await inTurn(() => claimAndStart(claimAbandonedJobs));
+      while (performance.now() < deadline && !stop.signal.aborted) {
+        count += await inTurn(() => claimAndStart(claimDueJobs));
+        if (running.size === 0) break;
+        await waitAtMost(deadline - performance.now(), Promise.race(running));
+      }
+      return count;
+    },
+    async run(jobId) {
+      const job = await claimOne(deps, jobId);
+      if (job) await runHeldJob(deps, job);
     },
     async close(graceMs) {
       stop.abort();
-      await Promise.all(
-        [kinds, requests, recovery, checks, ...taskLanes.values()]
-          .map((each) => each.close(graceMs)),
-      );
+      clearInterval(timer);
+      await waitAtMost(graceMs, Promise.all([claiming, ...running]));
     },
   };
 }
+function createLanes(options: WorkerOptions): Map<string, Lane> {
+  const { database, tasks, maxRunning, maxRequests = maxRunning } = options;
+  const lane = (places: number, laneDatabase = database): Lane => ({
+    places,
+    running: 0,
+    mayHaveMore: false,
+    database: laneDatabase,
+  });
+  const lanes = new Map([
+    [LANES.requests as string, lane(maxRequests)],
+    [LANES.recovery, lane(maxRunning)],
+    [LANES.checks, lane(Math.ceil(maxRunning / 2))],
+  ]);
+  for (const [name, { concurrency, database }] of Object.entries(tasks)) {
+    if (concurrency !== undefined) lanes.set(name, lane(concurrency, database));
+  }
+  return lanes;
+}
 
-async function findKind(database: Database, jobId: string): Promise<JobKind | null> {
+function freePlaces(lanes: Map<string, Lane>): FreePlaces[] {
+  return [...lanes].flatMap(([lane, { places, running }]) =>
+    running < places ? [{ lane, count: places - running }] : []
+  );
+}
+
+function newClaim({ clock, leaseMs, leaseHolder }: WorkerDeps): Claim {
+  return { now: new Date(clock()), leaseMs, holder: leaseHolder?.token() ?? null };
+}
+
+async function claimOne(deps: WorkerDeps, jobId: string): Promise<HeldJob | null> {
   try {
-    return await database.query((sql) => findKindOf(sql, jobId), "find kind of job");
-  } catch {
-    // The claim that follows gets the same error and logs it.
+    return await deps.database.query((sql) => claimJob(sql, jobId, newClaim(deps)), "claim job");
+  } catch (error) {
+    deps.log.error("job_interrupted", error, { job: jobId });
     return null;
   }
 }
 
-async function runJob(deps: WorkerDeps, jobId: string): Promise<void> {
+/** Runs a claimed job; never rejects. */
+async function runHeldJob(deps: WorkerDeps, job: HeldJob): Promise<void> {
   try {
-    const job = await claim(deps, jobId);
-    if (!job) return;
     await release(deps, job, await withLease(deps, job, runAttempt(deps, job)));
   } catch (error) {
-    // The database is unavailable. The job is not lost: it is still queued, or its lease expires.
-    deps.log.error("job_interrupted", error, { job: jobId });
+    // The database is unavailable. The job is not lost: its lease expires.
+    deps.log.error("job_interrupted", error, { job: job.id });
   }
-}
-
-async function claim(
-  { database, clock, leaseMs, leaseHolder }: WorkerDeps,
-  jobId: string,
-): Promise<HeldJob | null> {
-  const now = clock();
-  const times = {
-    now: new Date(now),
-    dueBy: new Date(now + EARLY_MS),
-    leaseMs,
-    holder: leaseHolder?.token() ?? null,
-  };
-  return await database.query((sql) => claimJob(sql, jobId, times), "claim job");
 }
 
 /** Renews the lease until `work` is over; `job.lease_until` is updated with it. */

@@ -5,8 +5,8 @@
  */
 
 import { setTimeout as delay } from "node:timers/promises";
-import { listDueJobs } from "../../db/job_queries.ts";
-import { JOB_RANKS } from "../../db/jobs.ts";
+import { hasDueJob } from "../../db/job_queries.ts";
+import { LANES } from "../../db/jobs.ts";
 import {
   listPaidPayments,
   type PaidPayment,
@@ -102,11 +102,10 @@ interface Run {
 /** Whether checks by jobs wait for too long. If so, the run ends: its checks are less urgent. */
 async function isBusy({ database, clock }: PaidChecksDeps): Promise<boolean> {
   const waitingSince = new Date(clock() - BUSY_MS);
-  const waiting = await database.query(
-    (sql) => listDueJobs(sql, JOB_RANKS.check, waitingSince, 1),
-    "list due jobs",
+  return await database.query(
+    (sql) => hasDueJob(sql, LANES.checks, waitingSince),
+    "find due job",
   );
-  return waiting.length > 0;
 }
 
 /** Checks the payments in order until a limit is reached, and returns how many were checked. */

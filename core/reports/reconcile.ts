@@ -7,7 +7,7 @@
 import { MAX, NIL } from "uuid";
 import type { Sql } from "../../db/database.ts";
 import { findJob } from "../../db/job_queries.ts";
-import { type DueJob, insertJobs, JOB_RANKS, type NewJob, requeueJob } from "../../db/jobs.ts";
+import { type DueJob, insertJobs, LANES, type NewJob, requeueJob } from "../../db/jobs.ts";
 import * as lines from "../../db/reconciliation_lines.ts";
 import * as db from "../../db/reconciliations.ts";
 import { insertReported, listOfOtherFiles } from "../../db/reported_lines.ts";
@@ -328,7 +328,7 @@ async function queueChecks(
     const first = Math.max(queued, earlier);
     const checks = different.slice(first - queued).map((payment, index) => ({
       ...checkPaymentJob(payment, new Date(now)),
-      rank: JOB_RANKS.check,
+      lane: LANES.checks,
       run_at: new Date(now + (first - earlier + index) * CHECK_INTERVAL_MS),
     }));
     const jobs = checks.length === 0 ? [] : await insert(checks);

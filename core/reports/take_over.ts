@@ -4,7 +4,7 @@
  * ask for: what is stored comes from the gateway's response.
  */
 
-import { type GatewayJob, insertJobs, JOB_RANKS, storeJobProgress } from "../../db/jobs.ts";
+import { type GatewayJob, insertJobs, LANES, storeJobProgress } from "../../db/jobs.ts";
 import type { GatewayPayment } from "../../db/payments.ts";
 import * as lines from "../../db/reconciliation_lines.ts";
 import { insertReported, listReported } from "../../db/reported_lines.ts";
@@ -254,7 +254,7 @@ export async function takeOverMissing(
   const subject = { id, user_id: caller.userId };
   const job = newJob(TAKE_OVER_MISSING, subject, progress, { runAt: now, now });
   const [queued] = await database.query(
-    (sql) => insertJobs(sql, [{ ...job, rank: JOB_RANKS.check }]),
+    (sql) => insertJobs(sql, [{ ...job, lane: LANES.checks }]),
     "queue take-over",
   );
   jobQueue.enqueue(queued!);

@@ -1,7 +1,7 @@
 /** `events.on(name, handler)`: subscribers in the program that embeds the service. */
 
 import type { SubscribedEvent } from "../../db/event_publication.ts";
-import { DELIVER, JOB_RANKS, type NewJob } from "../../db/jobs.ts";
+import { DELIVER, type NewJob } from "../../db/jobs.ts";
 import type {
   EventName,
   InvoiceEventName,
@@ -133,5 +133,5 @@ export function deliveryJob(
 ): NewJob {
   const subject = { id: resourceId, user_id: null };
   const job = newJob(task, subject, { sequence }, { runAt: now, now });
-  return { ...job, rank: JOB_RANKS.delivery };
+  return { ...job, lane: task };
 }

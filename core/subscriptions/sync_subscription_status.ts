@@ -1,6 +1,6 @@
 /** `sync_subscription_status`: enqueues a check of each subscription that may have changed. */
 
-import { insertJobs, JOB_RANKS } from "../../db/jobs.ts";
+import { insertJobs, LANES } from "../../db/jobs.ts";
 import { listSubscriptionsToCheck } from "../../db/subscriptions.ts";
 import { type EnqueueDeps, enqueueInBatches, MAX_WAITING } from "../jobs/enqueue_checks.ts";
 import { CHECK_SUBSCRIPTION_STATUS } from "../jobs/task_names.ts";
@@ -26,7 +26,7 @@ export async function syncSubscriptionStatus(deps: EnqueueDeps): Promise<number>
       "list subscriptions to check",
     );
     const checks = due.splice(0, limit)
-      .map((each) => ({ ...checkSubscriptionJob(each, now), run_at: now, rank: JOB_RANKS.check }));
+      .map((each) => ({ ...checkSubscriptionJob(each, now), run_at: now, lane: LANES.checks }));
     return await database.query((sql) => insertJobs(sql, checks), "queue checks of subscriptions");
   });
 }
