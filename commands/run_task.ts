@@ -134,7 +134,7 @@ async function openTaskDeps(
     clock,
     log,
     // The service delivers the events to webhooks and streams.
-    jobQueue: { enqueue() {}, callOthers() {}, [Symbol.asyncDispose]: () => Promise.resolve() },
+    jobQueue: { enqueue() {}, [Symbol.asyncDispose]: () => Promise.resolve() },
   }));
   return {
     database,
@@ -153,7 +153,7 @@ async function openTaskDeps(
     secrets: createSecretBox(config.gateway.serverKey),
     jobQueue: {
       enqueue: ({ id, run_at }) => void (run_at.getTime() <= clock() && queued.add(id)),
-      callOthers() {},
+
       [Symbol.asyncDispose]: () => Promise.resolve(),
     },
   };
@@ -225,13 +225,13 @@ async function runQueued(deps: TaskDeps, task: string, queued: Set<string>): Pro
     const ids = [...queued];
     queued.clear();
     for (const id of ids) all.add(id);
-    let next = 0;
-    async function runNext(): Promise<void> {
-      while (next < ids.length) {
-        await worker.run(ids[next++]!);
+    const waiting = ids.values();
+    const runNext = async () => {
+      for (const id of waiting) {
+        await worker.run(id);
         progress.show(++done, all.size + queued.size);
       }
-    }
+    };
     await Promise.all(Array.from({ length: MAX_RUNNING_JOBS }, runNext));
   }
   progress.end();

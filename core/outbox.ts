@@ -8,8 +8,6 @@ import { newId } from "./ids.ts";
 export interface JobQueue extends AsyncDisposable {
   /** Call it after the job's row is committed, never before. Never throws. */
   enqueue(job: DueJob): void;
-  /** More jobs are due than this instance has places for. Never throws. */
-  callOthers(): void;
 }
 
 /** Notifies the position publisher of committed events, and delivery jobs of due deliveries. */

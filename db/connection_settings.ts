@@ -8,8 +8,7 @@
  * `tests/db/planner_test.ts` checks the most important statements.
  */
 export const PLANNER_SETTINGS = {
-  // Plans a statement once per connection, not again for each set of values. Due jobs of one rank:
-  // 200 and 1,000, because custom plans prefer the index of all ranks.
+  // Plans a statement once per connection, not again for each set of values.
   plan_cache_mode: "force_generic_plan",
   // The most important one. Without it, grown: nearly every statement scans whole tables (a page of
   // payments: 40 and 200,000), and takeDue and paymentLookups exceed their time limit. Without it,

@@ -1,8 +1,7 @@
-/** Jobs: the model, and the statements that insert, claim and finish them. */
+/** Jobs: the model, and the statements that insert and queue them. */
 
 import type { Sql } from "./database.ts";
 import { type ClaimedKey, claimKeysSql } from "./idempotency_keys.ts";
-import { firstColumnIs, type Fragment } from "./list_walk.ts";
 import { Statement } from "./statement.ts";
 
 export interface GatewayJob {
@@ -69,7 +68,7 @@ export const MAX_TURN = 2 ** 31 - 1;
  * same time may get the same turn. Row values are compared, so that the planner can only use the
  * indexes by turn, no matter what its statistics say.
  */
-const NEXT_TURN = `greatest(1,
+export const NEXT_TURN = `greatest(1,
         (select turn from gateway.jobs
           where status = 'queued' and (lane, turn) >= ('${LANES.requests}', 1)
             and (lane, turn) <= ('${LANES.requests}', ${MAX_TURN})
@@ -94,7 +93,7 @@ export const SKIPPED = "is_left_out";
  * The payload of two jobs that become one. If they deliver a sequence of events, the merged job
  * continues at the lower sequence number; otherwise the members of both payloads are merged.
  */
-function mergedPayloadSql(older: string, newer: string): string {
+export function mergedPayloadSql(older: string, newer: string): string {
   return `case
           when ${newer}.payload ->> 'sequence' is null
           then (${older}.payload::jsonb || jsonb_strip_nulls(${newer}.payload::jsonb))::json
@@ -103,7 +102,7 @@ function mergedPayloadSql(older: string, newer: string): string {
           else (${older}.payload::jsonb - '${SKIPPED}')::json end`;
 }
 
-function mergedLaneSql(older: string, newer: string): string {
+export function mergedLaneSql(older: string, newer: string): string {
   return `case ${older}.lane when '${LANES.checks}' then ${newer}.lane else ${older}.lane end`;
 }
 
@@ -161,197 +160,6 @@ function asRequest(job: NewJob): NewJob {
   return { ...job, lane: LANES.requests };
 }
 
-export interface Claim {
-  now: Date;
-  leaseMs: number;
-  /** The token of the worker's instance. */
-  holder?: number | null;
-}
-
-/** How many jobs of a lane a worker can run now. */
-export interface FreePlaces {
-  lane: string;
-  count: number;
-}
-
-/**
- * Claims jobs that are due, as many of each lane as it has free places: requests by turn, others
- * by time. Workers that claim at the same time get different jobs.
- */
-export async function claimDueJobs(
-  sql: Sql,
-  free: readonly FreePlaces[],
-  claim: Claim,
-): Promise<HeldJob[]> {
-  const requests = free.find(({ lane }) => lane === LANES.requests)?.count ?? 0;
-  const others = free.filter(({ lane }) => lane !== LANES.requests);
-  const order = sql`order by lane, turn, run_at`;
-  return await claimIn(
-    sql,
-    sql`
-      select id from (
-        select id from gateway.jobs
-        where status = 'queued' and run_at <= ${claim.now}
-          and (lane, turn) >= (${LANES.requests}, 1) and (lane, turn) <= (${LANES.requests}, ${MAX_TURN})
-        ${order} limit ${requests} for update skip locked
-      ) request
-      union all
-      select due.id from ${freePlaces(sql, others)} cross join lateral (
-        select id from gateway.jobs
-        where status = 'queued' and ${firstColumnIs(sql, "lane", sql`free.lane`)}
-          and turn = 0 and (run_at) <= (${claim.now}::timestamptz)
-        ${order} limit free.count for update skip locked
-      ) due`,
-    claim,
-  );
-}
-
-/** Claims running jobs whose worker is gone, as many of each lane as it has free places. */
-export async function claimAbandonedJobs(
-  sql: Sql,
-  free: readonly FreePlaces[],
-  claim: Claim,
-): Promise<HeldJob[]> {
-  return await claimIn(
-    sql,
-    sql`
-      select abandoned.id from ${freePlaces(sql, free)} cross join lateral (
-        select id from gateway.jobs
-        where status = 'running' and lane = free.lane and ${isAbandoned(sql)}
-        limit free.count for update skip locked
-      ) abandoned`,
-    claim,
-  );
-}
-
-function freePlaces(sql: Sql, free: readonly FreePlaces[]): Fragment {
-  const lanes = free.map(({ lane }) => lane);
-  const counts = free.map(({ count }) => count);
-  return sql`unnest(${lanes}::text[], ${counts}::integer[]) free (lane, count)`;
-}
-
-async function claimIn(
-  sql: Sql,
-  ids: Fragment,
-  { now, leaseMs, holder = null }: Claim,
-): Promise<HeldJob[]> {
-  return await sql<HeldJob[]>`
-    with claimed as materialized (${ids})
-    update gateway.jobs
-    set status = 'running', attempts = attempts + 1, lease_until = ${leaseEnd(sql, leaseMs)},
-      holder = ${holder}, updated_at = ${now}
-    from claimed where jobs.id = claimed.id
-    returning jobs.*`;
-}
-
-/** Claims this job if it is due or abandoned; null: it is neither. */
-export async function claimJob(sql: Sql, id: string, claim: Claim): Promise<HeldJob | null> {
-  const [job] = await claimIn(
-    sql,
-    sql`
-      select id from gateway.jobs
-      where id = ${id} and (
-        (status = 'queued' and run_at <= ${claim.now}) or
-        (status = 'running' and ${isAbandoned(sql)}))
-      for update`,
-    claim,
-  );
-  return job ?? null;
-}
-
-/**
- * Leases are set and checked by the database's clock, because the clocks of instances differ.
- * Without microseconds, which a `Date` does not have: the worker compares the stored lease with its
- * own.
- */
-function leaseEnd(sql: Sql, leaseMs: number): ReturnType<Sql> {
-  return sql`date_trunc('milliseconds', now()) + ${leaseMs}::integer * interval '1 millisecond'`;
-}
-
-/**
- * Whether the worker of a running job is gone: the lease has expired, or it ends so late that a
- * clock must have been wrong, or the lock of the worker's instance is free.
- */
-export function isAbandoned(sql: Sql): ReturnType<Sql> {
-  return sql`(lease_until <= now() or lease_until > now() + interval '10 minutes'
-    or pg_try_advisory_xact_lock_shared(holder))`;
-}
-
-/** A claimed job. The worker holds it for as long as the stored lease and holder equal these. */
-export interface HeldJob extends GatewayJob {
-  lease_until: Date;
-}
-
-/** How a worker releases a job: finished, or queued again for `run_at`. */
-export interface ReleasedJob {
-  status: Exclude<JobStatus, "running">;
-  attempts: number;
-  run_at: Date;
-  /** JSON, or null. */
-  result: string | null;
-  error: string | null;
-}
-
-/**
- * Releases a claimed job; false: the worker no longer holds it, and nothing is written. Erases the
- * secret of a job that is finished.
- */
-export async function releaseJob(
-  sql: Sql,
-  { id, lease_until, holder }: HeldJob,
-  { status, attempts, run_at, result, error }: ReleasedJob,
-  now: Date,
-): Promise<boolean> {
-  const rows = await sql`
-    update gateway.jobs
-    set status = ${status}, attempts = ${attempts}, run_at = ${run_at},
-      result = ${result}::text::json, error = ${error}, lease_until = null, holder = null,
-      updated_at = ${now},
-      secret = case when ${status}::text = 'queued' or secret is null then secret else '' end
-    where id = ${id} and ${isHeld(sql, { lease_until, holder })}
-    returning true`;
-  return rows.length > 0;
-}
-
-/** Whether the worker that claimed the job still holds it. */
-function isHeld(
-  sql: Sql,
-  { lease_until, holder }: Pick<HeldJob, "lease_until" | "holder">,
-  table = "jobs",
-): ReturnType<Sql> {
-  return sql`(${sql(table)}.status = 'running' and ${sql(table)}.lease_until = ${lease_until}
-    and ${sql(table)}.holder is not distinct from ${holder})`;
-}
-
-/**
- * Finishes a claimed job by merging the rest of its work into the queued job of the same task and
- * subject, and returns that job's id; null: none is queued, or another worker has the job.
- */
-export async function handOverJob(
-  sql: Sql,
-  { id, ...lease }: HeldJob,
-  now: Date,
-): Promise<string | null> {
-  const [successor] = await sql<[{ id: string }?]>`
-    with successor as (
-      update gateway.jobs waiting
-      set payload = ${sql.unsafe(mergedPayloadSql("held", "waiting"))},
-        lane = ${sql.unsafe(mergedLaneSql("held", "waiting"))}
-      from gateway.jobs held
-      where held.id = ${id} and ${isHeld(sql, lease, "held")}
-        and waiting.task = held.task and waiting.subject_id = held.subject_id
-        and waiting.status = 'queued'
-      returning waiting.id
-    )
-    update gateway.jobs job
-    set status = 'succeeded', result = json_build_object('continued_by', successor.id), error = null,
-      lease_until = null, holder = null, updated_at = ${now}
-    from successor
-    where job.id = ${id} and ${isHeld(sql, lease, "job")}
-    returning successor.id`;
-  return successor?.id ?? null;
-}
-
 /**
  * Whether another job of the same task and subject has to finish first: one that is running or
  * abandoned, or a queued one that starts at a lower sequence number.
@@ -379,21 +187,6 @@ export async function requeueJob(sql: Sql, id: string, now: Date): Promise<Gatew
     where id = ${id} and status = 'failed' and secret is distinct from ''
     returning *`;
   return job ?? null;
-}
-
-/**
- * Extends the lease of a claimed job and returns its end; null: the worker no longer holds the job.
- */
-export async function renewLease(
-  sql: Sql,
-  { id, ...lease }: HeldJob,
-  leaseMs: number,
-): Promise<Date | null> {
-  const [renewed] = await sql<[{ lease_until: Date }?]>`
-    update gateway.jobs set lease_until = ${leaseEnd(sql, leaseMs)}
-    where id = ${id} and ${isHeld(sql, lease)}
-    returning lease_until`;
-  return renewed?.lease_until ?? null;
 }
 
 /**

@@ -4,6 +4,8 @@ import { keepSession } from "./session.ts";
 
 export interface ListenOptions {
   url: string;
+  /** Shown by the server as the name of the session. */
+  name: string;
   channel: string;
   /** A notification arrived, or may have been missed while there was no connection. */
   onNotify(): void;
@@ -18,10 +20,10 @@ const RESPONSE_TIMEOUT_MS = 2_000;
 
 const RETRY_MS = 500;
 
-export function listen({ url, channel, onNotify, onError }: ListenOptions): AsyncDisposable {
+export function listen({ url, name, channel, onNotify, onError }: ListenOptions): AsyncDisposable {
   return keepSession({
     url,
-    name: "payment-gateway events",
+    name,
     responseTimeoutMs: RESPONSE_TIMEOUT_MS,
     retryMs: () => RETRY_MS,
     onNotify,

@@ -43,14 +43,9 @@ export async function listLastFailures(sql: Sql): Promise<FailedJob[]> {
 
 /** When the job that has waited longest for a worker became due; null: none waits. */
 export async function findOldestDue(sql: Sql, now: Date): Promise<Date | null> {
-  // Reads unfinished jobs in the order of their index; few of them are running.
   const [job] = await sql<[{ run_at: Date }?]>`
-    select run_at from (
-      select run_at, status from gateway.jobs
-      where status in ('queued', 'running') and run_at <= ${now}
-      order by run_at limit ${MAX_COUNTED}
-    ) job
-    where status = 'queued' order by run_at limit 1`;
+    select run_at from gateway.jobs where status = 'queued' and run_at <= ${now}
+    order by run_at limit 1`;
   return job?.run_at ?? null;
 }
 

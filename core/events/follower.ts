@@ -164,6 +164,7 @@ function startReader(
   const stop = new AbortController();
   const listening = listen({
     url: databaseUrl,
+    name: "payment-gateway events",
     channel: PUBLISHED_CHANNEL,
     onNotify() {
       currentErrors.delete(LISTEN_FAILED);

@@ -1,4 +1,4 @@
-/** Wakes the worker of the only instance with messages in a Deno KV file, which survive restarts. */
+/** Wakes the worker of the only instance with messages in a Deno KV file. */
 
 import type { Clock } from "../clock.ts";
 import type { Log } from "../log.ts";
@@ -37,10 +37,8 @@ export async function openKvQueue({ path, clock, log }: KvQueueOptions): Promise
       const sent = send(id, delay).finally(() => sending.delete(sent));
       sending.add(sent);
     },
-    // There is no other instance.
-    callOthers() {},
     start(wake) {
-      listening = kv.listenQueue(wake);
+      listening = kv.listenQueue(() => void wake());
     },
     async [Symbol.asyncDispose]() {
       isClosed = true;

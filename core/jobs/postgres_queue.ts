@@ -1,4 +1,7 @@
-/** Wakes the workers of any number of instances: its own directly, the others with NOTIFY. */
+/**
+ * Wakes the workers of any number of instances: its own directly, and the others with NOTIFY if its
+ * own is full. Workers also poll, so a lost message delays a job by at most a second.
+ */
 
 import { setTimeout as delay } from "node:timers/promises";
 import type { Database } from "../../db/database.ts";
@@ -23,37 +26,59 @@ export interface PostgresQueueOptions {
 
 export function openPostgresQueue(options: PostgresQueueOptions): OpenJobQueue {
   const { database, listenUrl, clock, log } = options;
-  let wakeWorker = () => {};
+  let wakeWorker: (() => Promise<boolean>) | null = null;
   let listening: AsyncDisposable | null = null;
-  let calling: Promise<void> | null = null;
+  let calling = Promise.resolve();
+  let isCalling = false;
+  let mustCall = false;
+
+  /** Woken here first: with one instance, or with free places, no NOTIFY is needed. */
+  async function wakeOne(): Promise<void> {
+    const isFull = await wakeWorker?.();
+    if (!isFull) return;
+    mustCall = true;
+    if (!isCalling) calling = callOthers();
+  }
 
   /** Never in the transaction of a job: NOTIFY takes a lock of the whole server at the commit. */
-  async function call(): Promise<void> {
-    try {
-      await database.query((sql) => sql`select pg_notify(${CHANNEL}, '')`, "notify of jobs");
+  async function callOthers(): Promise<void> {
+    isCalling = true;
+    while (mustCall && wakeWorker) {
+      mustCall = false;
+      try {
+        await database.query((sql) => sql`select pg_notify(${CHANNEL}, '')`, "notify of jobs");
+      } catch {
+        // The other instances poll.
+      }
       await delay(CALL_MS);
-    } catch {
-      // The other instances poll.
-    } finally {
-      calling = null;
     }
+    isCalling = false;
   }
 
   return {
     enqueue({ run_at }) {
-      if (run_at.getTime() <= clock()) wakeWorker();
-    },
-    callOthers() {
-      calling ??= call();
+      if (run_at.getTime() <= clock()) void wakeOne();
     },
     start(wake) {
       wakeWorker = wake;
       if (listenUrl === null) return;
-      const onError = (error: unknown) => log.error("queue_interrupted", error);
-      listening = listen({ url: listenUrl, channel: CHANNEL, onNotify: wake, onError });
+      let isInterrupted = false;
+      listening = listen({
+        url: listenUrl,
+        name: "payment-gateway jobs",
+        channel: CHANNEL,
+        onNotify() {
+          isInterrupted = false;
+          void wake();
+        },
+        onError(error) {
+          if (!isInterrupted) log.error("queue_notifications_failed", error);
+          isInterrupted = true;
+        },
+      });
     },
     async [Symbol.asyncDispose]() {
-      wakeWorker = () => {};
+      wakeWorker = null;
       await listening?.[Symbol.asyncDispose]();
       await calling;
     },

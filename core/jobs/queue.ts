@@ -1,8 +1,9 @@
 /** The interface of a job queue for the process that runs jobs. */
 
 import type { JobQueue } from "../outbox.ts";
+import type { Worker } from "./worker.ts";
 
 export interface OpenJobQueue extends JobQueue {
-  /** From now on calls `wake` whenever a job may be due. */
-  start(wake: () => void): void;
+  /** From now on calls `wake` of the worker whenever a job may be due. */
+  start(wake: Worker["wake"]): void;
 }

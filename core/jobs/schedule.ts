@@ -105,7 +105,7 @@ async function outcomeOf(
 const MAX_SWEEP_MS = 50_000;
 
 /** How long a job without a worker waits: its worker may be part of a newer version. */
-const OTHER_LANE_MS = 3_600_000;
+export const OTHER_LANE_MS = 3_600_000;
 
 export interface SweepDeps {
   database: Database;

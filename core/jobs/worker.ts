@@ -9,13 +9,14 @@ import {
   claimDueJobs,
   claimJob,
   type FreePlaces,
+  giveTurns,
   handOverJob,
   type HeldJob,
-  LANES,
   type ReleasedJob,
   releaseJob,
   renewLease,
-} from "../../db/jobs.ts";
+} from "../../db/job_claims.ts";
+import { LANES } from "../../db/jobs.ts";
 import type { Clock } from "../clock.ts";
 import type { Log } from "../log.ts";
 import type { JobQueue } from "../outbox.ts";
@@ -42,13 +43,13 @@ const MAX_LOST_WORKERS = 3;
 export interface WorkerOptions {
   database: Database;
   tasks: Tasks;
-  /** Is told about jobs that are retried or postponed, and about jobs that other instances can run. */
+  /** Jobs that are retried or postponed are enqueued here again. */
   jobQueue: JobQueue;
   clock: Clock;
   /** Without it, the leases of this worker end only when their time is over. */
   leaseHolder?: LeaseHolder;
   log: Log;
-  /** How many jobs of the lane `recovery` run at a time; of the lane `checks` it is half as many. */
+  /** How many jobs run at a time in the lane `recovery`; in the lane `checks`, half as many. */
   maxRunning: number;
   /** How many asynchronous requests of callers run at a time; by default `maxRunning`. */
   maxRequests?: number;
@@ -60,15 +61,18 @@ export interface WorkerOptions {
 export interface Worker {
   /** Runs due jobs from now on: at once, when it is woken, and every second. */
   start(): void;
-  /** Tells it that jobs may be due. Returns at once. */
-  wake(): void;
+  /** Claims due jobs soon. Resolves with whether a lane is full afterwards; never rejects. */
+  wake(): Promise<boolean>;
   /** The lanes whose jobs it runs. */
   lanes: readonly string[];
-  /** Runs the jobs that are due or abandoned, and waits for them at most `limitMs`. */
+  /**
+   * Runs the jobs that are due or abandoned, and waits for them at most `limitMs`. Returns how many
+   * jobs were started meanwhile.
+   */
   runDue(limitMs: number): Promise<number>;
-  /** Runs this job, if it is due and not running elsewhere. */
+  /** Runs this job, if it is due and not running elsewhere. Does not wait for a free place. */
   run(jobId: string): Promise<void>;
-  /** Starts no more jobs, and waits for the running ones, at most `graceMs`. */
+  /** Claims no more jobs, and waits for the claimed ones, at most `graceMs`. */
   close(graceMs: number): Promise<void>;
 }
 
@@ -84,18 +88,23 @@ interface Lane {
 }
 
 export function createWorker(options: WorkerOptions): Worker {
-  const { database, jobQueue, log, limitMs = LIMIT_MS, leaseMs = LEASE_MS } = options;
+  const { database, log, limitMs = LIMIT_MS, leaseMs = LEASE_MS } = options;
   const stop = new AbortController();
   const deps = { ...options, limitMs, leaseMs, stopping: stop.signal };
   const lanes = createLanes(options);
   const running = new Set<Promise<void>>();
-  let isWoken = false;
+  let started = 0;
+  /** Claims run one at a time: jobs that become due meanwhile are claimed together afterwards. */
   let claiming: Promise<unknown> = Promise.resolve();
+  /** The claim that was asked for and has not begun. */
+  let nextClaim: Promise<boolean> | null = null;
+  let isPollDue = false;
   let isInterrupted = false;
   let timer: ReturnType<typeof setInterval> | undefined;
 
-  function start(job: HeldJob): void {
+  function start(job: HeldJob): Promise<void> {
     const lane = lanes.get(job.lane) ?? lanes.get(LANES.recovery)!;
+    started++;
     lane.running++;
     const run = runHeldJob({ ...deps, database: lane.database }, job).then(() => {
       running.delete(run);
@@ -103,84 +112,90 @@ export function createWorker(options: WorkerOptions): Worker {
       if (lane.mayHaveMore) wake();
     });
     running.add(run);
+    return run;
   }
 
-  /** Claims and starts as many jobs as there are free places; returns their number. */
-  async function claimAndStart(claim: typeof claimDueJobs): Promise<number> {
+  /** Claims and starts as many jobs as there are free places. */
+  async function claimAndStart(claim: typeof claimDueJobs): Promise<void> {
     const free = freePlaces(lanes);
-    if (free.length === 0 || stop.signal.aborted) return 0;
+    if (free.length === 0 || stop.signal.aborted) return;
     const jobs = await database.query((sql) => claim(sql, free, newClaim(deps)), "claim jobs");
     for (const { lane, count } of free) {
       const claimed = jobs.filter((job) => job.lane === lane).length;
       lanes.get(lane)!.mayHaveMore = claimed === count;
     }
-    if (free.some(({ lane }) => lanes.get(lane)!.mayHaveMore)) jobQueue.callOthers();
-    jobs.sort((a, b) => a.run_at.getTime() - b.run_at.getTime()).forEach(start);
-    return jobs.length;
+    for (const job of jobs.toSorted((a, b) => a.run_at.getTime() - b.run_at.getTime())) start(job);
   }
 
-  /** One claim at a time: jobs that become due meanwhile are claimed together afterwards. */
-  function inTurn(work: () => Promise<number>): Promise<number> {
-    const result = claiming.then(work);
-    claiming = result.catch(() => {});
-    return result;
+  async function poll(): Promise<void> {
+    const now = new Date(deps.clock());
+    await claimAndStart(claimAbandonedJobs);
+    const { isDone } = await database.query((sql) => giveTurns(sql, now), "give turns");
+    if (!isDone) isPollDue = true;
+    await claimAndStart(claimDueJobs);
   }
 
-  function wake(): void {
-    if (isWoken || stop.signal.aborted) return;
-    isWoken = true;
-    const claimed = inTurn(() => {
-      isWoken = false;
-      return claimAndStart(claimDueJobs);
-    });
-    void reportInterruption(claimed);
-  }
-
-  async function reportInterruption(claimed: Promise<unknown>): Promise<void> {
+  async function claimNext(): Promise<boolean> {
+    nextClaim = null;
+    const isPoll = isPollDue;
+    isPollDue = false;
     try {
-      await claimed;
+      if (stop.signal.aborted) return false;
+      await (isPoll ? poll() : claimAndStart(claimDueJobs));
       isInterrupted = false;
     } catch (error) {
       // The database is unavailable. No job is lost: jobs are rows in the database.
       if (!isInterrupted && !stop.signal.aborted) log.error("queue_interrupted", error);
       isInterrupted = true;
+      return false;
     }
+    const all = [...lanes.values()];
+    // Places can have become free during the claim.
+    if (all.some((lane) => lane.mayHaveMore && lane.running < lane.places)) wake();
+    return all.some((lane) => lane.running >= lane.places);
   }
 
-  function poll(): void {
-    if (isWoken) return;
-    void reportInterruption(inTurn(() => claimAndStart(claimAbandonedJobs)));
-    wake();
+  function wake(): Promise<boolean> {
+    if (!nextClaim) claiming = nextClaim = claiming.then(claimNext);
+    return nextClaim;
   }
 
   return {
     start() {
-      timer = setInterval(poll, POLL_MS);
-      poll();
+      const startPoll = () => {
+        isPollDue = true;
+        wake();
+      };
+      timer = setInterval(startPoll, POLL_MS);
+      startPoll();
     },
     wake,
     lanes: [...lanes.keys()],
     async runDue(limitMs) {
       const deadline = performance.now() + limitMs;
-      let count = await inTurn(() => claimAndStart(claimAbandonedJobs));
-      while (performance.now() < deadline && !stop.signal.aborted) {
-        count += await inTurn(() => claimAndStart(claimDueJobs));
+      const startedBefore = started;
+      const polled = claiming.then(poll);
+      claiming = polled.catch(() => {});
+      await polled;
+      while (performance.now() < deadline) {
+        await claiming;
         if (running.size === 0) break;
         await waitAtMost(deadline - performance.now(), Promise.race(running));
       }
-      return count;
+      return started - startedBefore;
     },
     async run(jobId) {
-      const job = await claimOne(deps, jobId);
-      if (job) await runHeldJob(deps, job);
+      const job = stop.signal.aborted ? null : await claimOne(deps, jobId);
+      if (job) await start(job);
     },
     async close(graceMs) {
       stop.abort();
       clearInterval(timer);
-      await waitAtMost(graceMs, Promise.all([claiming, ...running]));
+      await waitAtMost(graceMs, claiming.then(() => Promise.all(running)));
     },
   };
 }
+
 function createLanes(options: WorkerOptions): Map<string, Lane> {
   const { database, tasks, maxRunning, maxRequests = maxRunning } = options;
   const lane = (places: number, laneDatabase = database): Lane => ({

@@ -29,16 +29,7 @@ const LIMIT_MS = 30_000;
 /** How long to wait before checking again whether an earlier delivery of the resource is over. */
 const ORDER_WAIT_MS = 1_000;
 
-/**
- * How long a delivery waits at least for an instance with the subscriber. Needed for instances of
- * an earlier version, and for commands: they do not register subscribers.
- */
-const UNKNOWN_SUBSCRIBER_MS = 3_600_000;
-
-/** How long a delivery waits between two tries if this instance does not have its subscriber. */
-const UNKNOWN_SUBSCRIBER_RETRY_MS = 60_000;
-
-/** The same, if only another instance has subscribed to the event. */
+/** How long an event waits between two tries if only another instance has subscribed to it. */
 const OTHER_INSTANCE_RETRY_MS = 10_000;
 
 export interface DeliverDeps {
@@ -122,23 +113,20 @@ async function enqueueNext(
 }
 
 /**
- * For subscribers that this instance does not have. The job waits while the subscriber is
- * registered: another instance has it, or had it less than an hour ago. Otherwise it was removed,
- * and the job fails.
+ * For subscribers that this instance does not have. Their deliveries wait in other lanes, and only
+ * the sweep runs this task, for those that no instance has taken for an hour. If the subscriber is
+ * registered, its instances are only stopped or behind. Otherwise it was removed.
  */
 function unknownSubscriberTask({ database, clock }: DeliverDeps): Task {
   return {
     retries: 0,
     firstDelayMs: 0,
-    async run({ task, created_at }) {
-      const now = clock();
+    async run({ task }) {
       const isRegistered = await database.query(
         (sql) => isSubscriberRegistered(sql, task),
         "find subscriber",
       );
-      if (isRegistered || now < created_at.getTime() + UNKNOWN_SUBSCRIBER_MS) {
-        throw new PostponeJob(new Date(now + UNKNOWN_SUBSCRIBER_RETRY_MS));
-      }
+      if (isRegistered) throw new PostponeJob(new Date(clock()));
       throw new Error(`There is no subscriber "${task.slice(DELIVER.length)}"`);
     },
   };
