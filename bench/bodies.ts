@@ -19,7 +19,7 @@ const MAX_MS = 5;
 await using folder = await createDataFolder();
 await using server = await startPostgres(folder.path);
 const databaseUrl = await server.createDatabase("bodies");
-await migrateDatabase(databaseUrl, await loadMigrations(), "kv");
+await migrateDatabase(databaseUrl, await loadMigrations());
 await using app = await openApp({
   databaseUrl,
   env: { ...REAL_INSTALLATION, RATE_LIMIT_PER_SECOND: "1000000", RATE_LIMIT_BURST: "1000000" },

@@ -14,7 +14,7 @@ Deno.test("start: waits while the server allows no more connections", async () =
   const steps = {
     // The wait for a server that starts has ended; the wait for a free connection has no end.
     reachDatabase: () => reachDatabase(url, null, -1),
-    migrate: () => migrateDatabase(url, migrations, null),
+    migrate: () => migrateDatabase(url, migrations),
     async openPool() {
       await (await openPool({ url, poolSize: 1 })).close();
     },

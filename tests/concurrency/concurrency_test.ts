@@ -6,7 +6,6 @@ import {
   waitAtMost,
   withTimeLimit,
 } from "../../concurrency/deadlines.ts";
-import { createLane } from "../../concurrency/lane.ts";
 import { createLimiter } from "../../concurrency/limiter.ts";
 import { serializeByKey } from "../../concurrency/serialize_by_key.ts";
 
@@ -79,71 +78,6 @@ Deno.test("limiter: passes a released slot to the first waiting caller, and skip
   (await second)();
   assert.deepEqual(order, ["first", "second"]);
   (await limiter.acquire())();
-});
-
-Deno.test("lane: runs a limited number of keys at the same time, and runs a key once if it is entered twice while it waits", async () => {
-  const started: string[] = [];
-  const ends = new Map<string, () => void>();
-  const lane = createLane(1, (key) => {
-    started.push(key);
-    const { promise, resolve } = Promise.withResolvers<string>();
-    ends.set(key, () => resolve(`${key} done`));
-    return promise;
-  });
-  const results = ["a", "b", "b"].map((key) => lane.enter(key));
-  assert.deepEqual(started, ["a"]);
-  ends.get("a")!();
-  assert.equal(await results[0], "a done");
-  assert.deepEqual(started, ["a", "b"]);
-  const dropped = lane.enter("c");
-  const closing = lane.close(60_000);
-  assert.equal(await dropped, undefined);
-  ends.get("b")!();
-  await closing;
-  assert.deepEqual(await Promise.all(results), ["a done", "b done", "b done"]);
-  assert.equal(await lane.enter("d"), undefined);
-  assert.deepEqual(started, ["a", "b"]);
-});
-
-Deno.test("lane: groups share the slots equally, and a group with one key does not wait for all keys of another group", async () => {
-  const started: string[] = [];
-  const ends = new Map<string, () => void>();
-  const lane = createLane(4, (key) => {
-    started.push(key);
-    const { promise, resolve } = Promise.withResolvers<void>();
-    ends.set(key, resolve);
-    return promise;
-  });
-  const enter = (group: string, count: number) => {
-    for (let i = 1; i <= count; i++) lane.enter(`${group}${i}`, group);
-  };
-  const end = async (...keys: string[]) => {
-    const before = started.length;
-    for (const key of keys) {
-      ends.get(key)!();
-      await runPending();
-    }
-    return started.slice(before);
-  };
-  enter("a", 100);
-  assert.deepEqual(started, ["a1", "a2", "a3", "a4"], "one group uses all slots if it is alone");
-  enter("b", 100);
-  assert.deepEqual(
-    await end("a1", "a2"),
-    ["b1", "b2"],
-    "free slots go to the group with fewer slots",
-  );
-  assert.deepEqual(await end("a3", "b1"), ["a5", "b3"], "then each keeps its half");
-  enter("c", 1);
-  assert.deepEqual(await end("a4"), ["c1"]);
-  assert.deepEqual(
-    await end("c1"),
-    ["a6"],
-    "a group that has nothing more to do gives its slot back",
-  );
-  assert.deepEqual(await end("b2"), ["b4"]);
-  ends.forEach((resolve) => resolve());
-  await lane.close(60_000);
 });
 
 Deno.test("serializeByKey: work with the same key runs in order, even after a failure; work with different keys runs at the same time", async () => {

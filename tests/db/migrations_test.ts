@@ -231,6 +231,6 @@ Deno.test("migrate: analyzes a table that has rows but no statistics, as after a
      select 'payment', gen_random_uuid(), 'settlement', 'notification', now()
      from generate_series(1, 100)`,
   );
-  await migrateDatabase(url, await loadMigrations(), null);
+  await migrateDatabase(url, await loadMigrations());
   assert.ok((await analyzed()).includes("history"));
 });

@@ -120,7 +120,7 @@ let previous: Promise<string> | null = null;
 async function createTemplate(): Promise<string> {
   const name = `previous_${randomUUID().replaceAll("-", "")}`;
   const url = await createDatabase({ template: null, name });
-  await migrateDatabase(url, await previousMigrations(), "kv");
+  await migrateDatabase(url, await previousMigrations());
   return name;
 }
 
@@ -154,7 +154,7 @@ Deno.test("migration of payment filters: copies all payments while charges and n
   const databaseUrl = await createPrevious(isPartial ? 5_000 : 20_000);
   await using payments = await openPayments({ databaseUrl });
   let isDone = false;
-  const migrated = migrateDatabase(databaseUrl, await loadMigrations(), null)
+  const migrated = migrateDatabase(databaseUrl, await loadMigrations())
     .finally(() => isDone = true);
   const statuses: number[] = [];
   while (!isDone) {

@@ -101,7 +101,7 @@ async function createTemplate(): Promise<string> {
   const name = `previous_${randomUUID().replaceAll("-", "")}`;
   const url = await createDatabase({ template: null, name });
   const migrations = (await loadMigrations()).filter(({ name }) => name !== MIGRATION);
-  await migrateDatabase(url, migrations, "kv");
+  await migrateDatabase(url, migrations);
   return name;
 }
 
@@ -138,7 +138,7 @@ Deno.test("migration of search keys: finds payments that existed before, and no 
   const databaseUrl = await createPrevious(isPartial ? 5_000 : 20_000);
   await using payments = await openPayments({ databaseUrl });
   let isDone = false;
-  const migrated = migrateDatabase(databaseUrl, await loadMigrations(), null)
+  const migrated = migrateDatabase(databaseUrl, await loadMigrations())
     .finally(() => isDone = true);
   const statuses: number[] = [];
   while (!isDone) {

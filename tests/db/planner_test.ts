@@ -10,8 +10,9 @@ import { BEFORE_ALL, readEventsAfter } from "../../db/event_positions.ts";
 import { findUnpublished, publishBatch } from "../../db/event_publication.ts";
 import { listEvents } from "../../db/events.ts";
 import { listInvoices } from "../../db/invoices.ts";
-import { findOutcomes, listDueJobs, listDueRequests, listJobs } from "../../db/job_queries.ts";
-import { insertRequest, JOB_RANKS } from "../../db/jobs.ts";
+import { findOutcomes, hasDueJob, listJobs, listJobsInOtherLanes } from "../../db/job_queries.ts";
+import { claimAbandonedJobs, claimDueJobs, claimJob, giveTurns } from "../../db/job_claims.ts";
+import { insertRequest, LANES } from "../../db/jobs.ts";
 import { listPaidPayments } from "../../db/paid_checks.ts";
 import { listNotifications } from "../../db/notifications.ts";
 import { listOwnerless, listPayments, listUnanswered } from "../../db/payment_lists.ts";
@@ -165,8 +166,15 @@ const STATEMENTS: Record<string, (sql: Sql) => Promise<unknown>> = {
   "count unpublished events": (sql) => findUnpublished(sql),
   "take due deliveries": (sql) =>
     takeDue(sql, { endpointId: idOf(1), now: NOW, except: [], limit: 10 }),
-  "list due jobs": (sql) => listDueJobs(sql, JOB_RANKS.awaited, NOW, 10),
-  "list due requests": (sql) => listDueRequests(sql, NOW, 10),
+  "claim due jobs": (sql) => claimDueJobs(sql, FREE_PLACES, CLAIM),
+  "claim due requests": (sql) => claimDueJobs(sql, [{ lane: LANES.requests, count: 2 }], CLAIM),
+  "claim due jobs of an empty lane": (sql) =>
+    claimDueJobs(sql, [{ lane: LANES.checks, count: 10 }], CLAIM),
+  "claim abandoned jobs": (sql) => claimAbandonedJobs(sql, FREE_PLACES, CLAIM),
+  "claim a job": (sql) => claimJob(sql, idOf(7), CLAIM),
+  "give turns": (sql) => giveTurns(sql, NOW),
+  "find a due job of a lane": (sql) => hasDueJob(sql, LANES.recovery, NOW),
+  "list jobs in other lanes": (sql) => listJobsInOtherLanes(sql, [LANES.checks], NOW),
   "insert a request": (sql) => insertRequest(sql, newJob({ user_id: "u1" })),
   "find payments with an unrecognized status": findUnrecognized,
   "list invoices": (sql) => listInvoices(sql, ANY),
@@ -283,6 +291,13 @@ const STATEMENTS: Record<string, (sql: Sql) => Promise<unknown>> = {
   "read statistics of days in another time zone by user": (sql) => readDays(sql, ["user_id"]),
   "find outcomes of jobs": (sql) => findOutcomes(sql, [idOf(7), idOf(8)], NOW),
 };
+
+const CLAIM = { now: NOW, leaseMs: 30_000 };
+
+const FREE_PLACES = [LANES.requests, LANES.recovery, LANES.checks, "deliver x"].map((lane) => ({
+  lane,
+  count: 2,
+}));
 
 /** All lines belong to this report. */
 const REPORT = idOf(1);
@@ -482,8 +497,12 @@ function insertRows(from: number, to: number): string {
     insert into gateway.jobs (id, task, subject_id, payload, status, run_at, created_at, updated_at)
     select ${id}, 'task', ${id}, '{}', case when ${rare(100, 0)} then 'queued' else 'succeeded' end,
       timestamptz '2026-03-01', now(), now() ${rows};
-    insert into gateway.jobs (id, task, payload, user_id, turn, status, run_at, created_at, updated_at)
-    select gen_random_uuid(), 'request', '{}', 'u' || i % 3, i,
+    insert into gateway.jobs (id, task, payload, lane, run_at, created_at, updated_at)
+    select gen_random_uuid(), 'task', '{}', lane, timestamptz '2026-04-01', now(), now()
+    from generate_series(${from}, ${to}) i, unnest(array['requests', 'recovery', 'checks']) lane;
+    insert into gateway.jobs (id, task, payload, user_id, lane, turn, status, run_at, created_at,
+      updated_at)
+    select gen_random_uuid(), 'request', '{}', 'u' || i % 3, 'requests', i,
       case when i % 3 = 1 then 'queued' else 'succeeded' end, timestamptz '2026-03-01', now(), now()
     ${rows};
     insert into gateway.webhook_deliveries (event_id, endpoint_id, event_name, resource_id, sequence,
@@ -572,6 +591,40 @@ Deno.test("planner settings: statements that were planned on small tables read f
           );
           blocks.set(statement, read.blocks);
         }
+      }
+    }
+  } finally {
+    await plannedEarly.close();
+    await plannedLate.close();
+  }
+});
+
+const CLAIMS = Object.entries(STATEMENTS).filter(([name]) => /claim|turns|lane/.test(name));
+
+Deno.test("planner settings: claims read few rows while 200,000 jobs wait, half of them for a later time", async () => {
+  const url = await createDatabase({ isNew: true });
+  await runSql(url, "alter table gateway.jobs set (autovacuum_enabled = false)");
+  await runSql(url, "analyze");
+  const open = () => openDatabase({ url, poolSize: 1, deadlineMs: PATIENT_DEADLINE_MS });
+  const [plannedEarly, plannedLate] = [open(), open()];
+  try {
+    for (const [, run] of CLAIMS) await plannedEarly.query(run);
+    await runSql(
+      url,
+      `insert into gateway.jobs (id, task, payload, user_id, lane, turn, run_at, created_at,
+         updated_at)
+       select gen_random_uuid(), 'task', '{}', 'u1', lane,
+         case when lane = 'requests' and i % 2 = 0 then i else 0 end,
+         case i % 2 when 0 then timestamptz '2026-03-01' else timestamptz '2026-04-01' end,
+         now(), now()
+       from generate_series(1, 50000) i,
+         unnest(array['requests', 'recovery', 'checks', 'deliver x']) lane`,
+    );
+    for (const [when, database] of Object.entries({ early: plannedEarly, late: plannedLate })) {
+      for (const [name, run] of CLAIMS) {
+        const { rows, blocks } = await measure(database, run);
+        const read = `${name}, planned ${when}: ${rows} rows, ${blocks} pages`;
+        assert.ok(rows <= MAX_READ && blocks <= MAX_READ, read);
       }
     }
   } finally {

@@ -6,7 +6,6 @@ import { reachDatabase } from "../../commands/database_access.ts";
 import { install } from "../../db/embedded/install.ts";
 import type { Layout } from "../../db/embedded/layout.ts";
 import { startServer } from "../../db/embedded/server.ts";
-import { openQueuePool } from "../../db/queue.ts";
 import { resolveSslMode } from "../../db/ssl_mode.ts";
 import { createDatabase } from "../support/database/database.ts";
 import { throughProxy } from "../support/database/tcp_proxy.ts";
@@ -48,7 +47,7 @@ Deno.test("sslmode=prefer: becomes require if the server offers TLS, and disable
   assert.deepEqual([...withTls.requests[0]!], [0, 0, 0, 8, 4, 210, 22, 47]);
 });
 
-Deno.test("sslmode=prefer: both drivers connect to a server without TLS", async () => {
+Deno.test("sslmode=prefer: connects to a server without TLS", async () => {
   const url = await resolveSslMode(`${await createDatabase()}?sslmode=prefer`);
   const sql = postgres(url, { max: 1 });
   try {
@@ -56,12 +55,10 @@ Deno.test("sslmode=prefer: both drivers connect to a server without TLS", async 
   } finally {
     await sql.end();
   }
-  await using queue = await openQueuePool({ url, size: 1, onError() {} });
-  assert.equal((await queue.pool.query("select 1 as one")).rows[0].one, 1);
 });
 
 Deno.test({
-  name: "sslmode=prefer: both drivers use TLS if the server offers it",
+  name: "sslmode=prefer: uses TLS if the server offers it",
   ignore: !await hasProgram("openssl", "the test of TLS connections is", ["version"]),
   async fn() {
     await using folder = await createDataFolder();
@@ -75,8 +72,6 @@ Deno.test({
       const sql = postgres(url, { max: 1 });
       assert.equal((await sql.unsafe(isEncrypted))[0]!.ssl, true);
       await sql.end();
-      await using queue = await openQueuePool({ url, size: 1, onError() {} });
-      assert.equal((await queue.pool.query(isEncrypted)).rows[0].ssl, true);
     } finally {
       await server.stop();
     }

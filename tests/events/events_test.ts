@@ -11,7 +11,8 @@ import { prune } from "../../core/prune.ts";
 import { createDeliveryTasks } from "../../core/subscribers/deliver.ts";
 import { createEvents, type EventHandler, type EventOf } from "../../core/subscribers/subscribe.ts";
 import { createTasks } from "../../core/tasks.ts";
-import { claimJob, type DueJob, type GatewayJob, handOverJob, insertJobs } from "../../db/jobs.ts";
+import { claimJob, handOverJob } from "../../db/job_claims.ts";
+import { type DueJob, type GatewayJob, insertJobs } from "../../db/jobs.ts";
 import { openApp, type TestApp } from "../support/app.ts";
 import { callService } from "../support/client.ts";
 import { createDatabase } from "../support/database/database.ts";
@@ -258,10 +259,8 @@ Deno.test("subscriber: if it is slow, other subscribers, other jobs and requests
     greet: task(() => Promise.resolve(isDone = true)),
   };
   const worker = createWorker({ ...app.deps, tasks, maxRunning: 1 });
-  const runs = app.enqueued.map(({ id }) => worker.run(id));
-  const job = newJob();
-  await app.database.query((sql) => insertJobs(sql, [job]));
-  runs.push(worker.run(job.id));
+  await app.database.query((sql) => insertJobs(sql, [newJob()]));
+  const running = worker.runDue(10 * 60_000);
   try {
     await until("the quick subscriber has all events", () => quickEvents.length === 12);
     await until("the other job is done", () => isDone);
@@ -270,9 +269,9 @@ Deno.test("subscriber: if it is slow, other subscribers, other jobs and requests
     assert.equal(called, 8, "no more than that");
   } finally {
     slowHandler.resolve();
-    await Promise.all(runs);
+    await running;
   }
-  assert.equal(called, 12);
+  assert.ok(called >= 12, `${called} calls`);
 });
 
 Deno.test("subscriber: gets no event of a change that was rolled back or lost a race", async () => {

@@ -250,7 +250,7 @@ Deno.test("event order: is kept when the database moves to another server", asyn
       .map(({ generation }) => generation);
   const publishedEvent = await write(writers);
   assert.equal(await publishAll(app.database), 1);
-  await migrateDatabase(url, migrations, "kv");
+  await migrateDatabase(url, migrations);
   const oldEvents = [publishedEvent, await write(writers), await write(writers)];
   assert.deepEqual(await generations(), [0], "the database was not moved yet");
 
@@ -259,7 +259,7 @@ Deno.test("event order: is kept when the database moves to another server", asyn
     await writers`
       update gateway.events set xact_id = ${`9000000000000${index}`}::text::xid8 where id = ${id}`;
   }
-  await Promise.all([1, 2, 3].map(() => migrateDatabase(url, migrations, "kv")));
+  await Promise.all([1, 2, 3].map(() => migrateDatabase(url, migrations)));
   const newEvents = [await write(writers), await write(writers)];
   assert.equal(await publishAll(app.database), 4);
   assert.deepEqual(await readAll(app), [...oldEvents, ...newEvents]);
@@ -271,7 +271,7 @@ Deno.test("event order: is kept when the database moves to another server", asyn
     ...oldEvents,
     ...newEvents,
   ]);
-  await migrateDatabase(url, migrations, "kv");
+  await migrateDatabase(url, migrations);
   await write(writers);
   assert.deepEqual(await generations(), [0, 1], "the generation grows only once");
 });
@@ -283,7 +283,7 @@ Deno.test("event order: new events are published after a move to a server whose 
   assert.equal(await publishAll(app.database), 1);
   // As if the old server had then run many transactions without events.
   await runSql(url, "update gateway.event_publication set snapshot = '90000000000:90000000000:'");
-  await migrateDatabase(url, await loadMigrations(), "kv");
+  await migrateDatabase(url, await loadMigrations());
   const newEvent = await write(writers);
   assert.equal(await publishAll(app.database), 1);
   assert.deepEqual(await readAll(app), [oldEvent, newEvent]);

@@ -286,7 +286,7 @@ async function openPreviousVersion() {
     },
   });
   const after = await writeEvent(writers);
-  await migrateDatabase(url, migrations, "kv");
+  await migrateDatabase(url, migrations);
   const endOpen = async () => {
     await open.end();
     return openId;
@@ -356,7 +356,7 @@ Deno.test("upgrade: keeps the indexes that the previous version reads, which a n
   const writers = postgres(url, { max: 1, onnotice: () => {} });
   await writeEvent(writers);
   await writers.end();
-  await migrateDatabase(url, migrations, "kv");
+  await migrateDatabase(url, migrations);
   const indexes = async (database: string) => {
     const rows = await runSql(
       database,

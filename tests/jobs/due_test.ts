@@ -3,37 +3,24 @@ import { randomUUID } from "node:crypto";
 import { firstIdAt } from "../../core/ids.ts";
 import { sweepJobs } from "../../core/jobs/schedule.ts";
 import { newJob as newOutboxJob } from "../../core/outbox.ts";
-import type { Database } from "../../db/database.ts";
-import { listDueJobs } from "../../db/job_queries.ts";
-import { insertJobs, JOB_RANKS, type NewJob } from "../../db/jobs.ts";
-import { QUEUE_SCHEMA } from "../../db/queue.ts";
+import { insertJobs, LANES, type NewJob } from "../../db/jobs.ts";
+import { loadMigrations, migrate } from "../../db/migrations.ts";
 import { createDatabase, runSql } from "../support/database/database.ts";
-import { rowsRead } from "../support/database/rows_read.ts";
 import { type Instance, newJob, openInstance, task } from "../support/jobs/jobs.ts";
-import { openQueue, QUEUES, startWorker, type TestQueue } from "../support/jobs/queues.ts";
+import { openQueue, QUEUES, startWorker, writeJobs } from "../support/jobs/queues.ts";
 import { until } from "../support/until.ts";
 
 function newJobs(count: number, job: Partial<NewJob>): NewJob[] {
   return Array.from({ length: count }, () => newJob(job));
 }
 
-async function rankOf(databaseUrl: string, id: string): Promise<number> {
-  const [row] = await runSql(databaseUrl, `select rank from gateway.jobs where id = '${id}'`);
-  return row!.rank;
+async function laneOf(databaseUrl: string, id: string): Promise<string> {
+  const [row] = await runSql(databaseUrl, `select lane from gateway.jobs where id = '${id}'`);
+  return row!.lane;
 }
 
-/** Runs a sweep and returns the jobs that it finds; none of them is run. */
-async function sweep(database: Database): Promise<string[]> {
-  const found: string[] = [];
-  const deliver = (id: string) => Promise.resolve(void found.push(id));
-  await sweepJobs({ database, clock: Date.now, runJob: deliver });
-  return found;
-}
-
-/** How many messages the queue has. */
-async function countQueued({ databaseUrl }: TestQueue): Promise<number> {
-  return (await runSql(databaseUrl, `select from ${QUEUE_SCHEMA}._private_jobs`)).length;
-}
+/** Longer than the jobs of these tests take. */
+const LIMIT_MS = 60_000;
 
 for (const name of QUEUES) {
   Deno.test(`${name} queue: hundreds of queued checks do not delay a job that a caller waits for`, async () => {
@@ -46,123 +33,93 @@ for (const name of QUEUES) {
       await slowChecks.promise;
       finished++;
     };
-    const worker = startWorker(queue, jobQueue, {
+    await using _worker = startWorker(queue, jobQueue, {
       tasks: { check: task(check), greet: task(() => Promise.resolve()) },
     });
-    const write = async (...jobs: NewJob[]) => {
-      const written = await queue.database.query((sql) => insertJobs(sql, jobs));
-      for (const job of written) jobQueue.enqueue(job);
-    };
-    await write(...newJobs(500, { task: "check", rank: JOB_RANKS.check }));
+    await writeJobs(queue, jobQueue, ...newJobs(500, { task: "check", lane: LANES.checks }));
     await until("the checks are running", () => started > 1);
-    const awaited = newJob();
-    await write(awaited);
+    const [awaited] = await writeJobs(queue, jobQueue, {});
     await until(
       "the awaited job has succeeded",
-      async () => (await queue.find(awaited.id)).status === "succeeded",
+      async () => (await queue.find(awaited!)).status === "succeeded",
     );
     assert.deepEqual([started, finished], [4, 0], "four checks run at the same time");
-    const isPostgres = name === "postgres";
-    if (isPostgres) {
-      assert.ok(await countQueued(queue) > 100, "the queue delivered it before the checks");
-    }
-    slowChecks.resolve();
     await runSql(queue.databaseUrl, "delete from gateway.jobs where status = 'queued'");
-    if (isPostgres) await until("the queue is empty", async () => await countQueued(queue) === 0);
-    await worker.close(10_000);
+    slowChecks.resolve();
   });
 }
 
-Deno.test("job rank: two merged jobs get the rank of the more urgent one", async () => {
+Deno.test("job lane: a check that is merged with a more urgent job leaves the lane of checks", async () => {
   const databaseUrl = await createDatabase();
   const hanging = Promise.withResolvers<void>();
   const tasks = { greet: task(() => hanging.promise, { firstDelayMs: 0 }) };
   await using instance = openInstance({ databaseUrl, tasks });
-  const { check, awaited } = JOB_RANKS;
-  for (const ranks of [[check, awaited], [awaited, check], [check, undefined], [check, check]]) {
+  const { checks, recovery } = LANES;
+  const merged = [
+    [checks, recovery, recovery],
+    [recovery, checks, recovery],
+    [checks, undefined, recovery],
+    [checks, checks, checks],
+  ] as const;
+  for (const [first, second, expected] of merged) {
     const subject_id = randomUUID();
-    const [firstJob, secondJob] = ranks.map((rank) => newJob({ subject_id, rank }));
-    const id = await instance.insert(firstJob);
-    await instance.insert(secondJob);
-    assert.equal(await rankOf(databaseUrl, id), Math.min(...ranks.map((rank) => rank ?? 0)));
+    const id = await instance.insert({ subject_id, lane: first });
+    await instance.insert({ subject_id, lane: second });
+    assert.equal(await laneOf(databaseUrl, id), expected);
   }
 
   // The same holds if a running job is merged into a job that was queued during its run.
   const subject_id = randomUUID();
-  const heldJob = await instance.insert({ subject_id, rank: awaited });
+  const heldJob = await instance.insert({ subject_id, lane: recovery });
   const run = instance.worker.run(heldJob);
   await until(
     "the job is running",
     async () => (await instance.find(heldJob)).status === "running",
   );
-  const successor = await instance.insert({ subject_id, rank: check });
+  const successor = await instance.insert({ subject_id, lane: checks });
   hanging.reject(new Error("not yet"));
   await run;
   assert.deepEqual((await instance.find(heldJob)).result, { continued_by: successor });
-  assert.equal(await rankOf(databaseUrl, successor), awaited);
+  assert.equal(await laneOf(databaseUrl, successor), recovery);
 });
 
-Deno.test("sweep: runs all due jobs of every rank, each once", async () => {
+Deno.test("sweep: runs all due jobs of every lane, each once", async () => {
   const databaseUrl = await createDatabase();
-  const tasks = { greet: task(() => Promise.resolve()) };
+  const runs: string[] = [];
+  const tasks = { greet: task(({ id }) => Promise.resolve(void runs.push(id))) };
   await using instance = openInstance({ databaseUrl, tasks });
-  const { database, worker } = instance;
-  const ranks = Object.values(JOB_RANKS);
-  for (const rank of ranks) {
-    await database.query((sql) => insertJobs(sql, newJobs(600, { rank, run_at: new Date(0) })));
+  const { database } = instance;
+  const lanes = Object.values(LANES);
+  for (const lane of lanes) {
+    await database.query((sql) => insertJobs(sql, newJobs(600, { lane, run_at: new Date(0) })));
   }
-  const found = await sweep(database);
-  assert.equal(
-    found.length,
-    ranks.length * 500,
-    "one batch of each rank is found if no job is run",
-  );
-  assert.equal(new Set(found).size, found.length);
-  assert.equal(await sweepJobs({ database, clock: Date.now, runJob: worker.run }), 1_800);
-  const [{ count }] = await database.query((sql) =>
-    sql<[{ count: number }]>`
-      select count(*)::int as count from gateway.jobs where status = 'succeeded'`
-  );
-  assert.equal(count, 1_800);
+  assert.equal(await sweepJobs({ ...instance, clock: Date.now }), lanes.length * 600);
+  assert.equal(new Set(runs).size, lanes.length * 600);
+  assert.equal(runs.length, lanes.length * 600);
 });
 
-Deno.test("sweep: if one rank cannot be listed, the jobs of the other ranks run and the sweep fails", async () => {
-  await using instance = openInstance({ databaseUrl: await createDatabase() });
-  const jobs = Object.values(JOB_RANKS).map((rank) => newJob({ rank }));
-  await instance.database.query((sql) => insertJobs(sql, jobs));
-  let statements = 0;
-  const database: Database = {
-    ...instance.database,
-    query: (work, name) =>
-      ++statements === 2
-        ? Promise.reject(new Error("it took too long"))
-        : instance.database.query(work, name),
-  };
-  const found: string[] = [];
-  const deliver = (id: string) => Promise.resolve(void found.push(id));
-  const swept = sweepJobs({ database, clock: Date.now, runJob: deliver });
-  await assert.rejects(swept, { message: "it took too long" });
-  assert.deepEqual(found.toSorted(), [jobs[0]!.id, jobs[2]!.id].toSorted());
-});
-
-Deno.test("sweep: finds the due jobs of a rank by an index, without reading other ranks", async () => {
-  const databaseUrl = await createDatabase({ isNew: true });
-  await using instance = openInstance({ databaseUrl });
-  await runSql(databaseUrl, "analyze");
-  await runSql(
+Deno.test("worker: leaves the jobs of a lane that it does not have to another instance, and fails them after an hour", async () => {
+  const databaseUrl = await createDatabase();
+  const runs: string[] = [];
+  const run = () => Promise.resolve(void runs.push("other instance"));
+  let laterMs = 0;
+  const clock = () => Date.now() + laterMs;
+  await using instance = openInstance({ databaseUrl, now: clock });
+  await using otherInstance = openInstance({
     databaseUrl,
-    `insert into gateway.jobs (id, task, payload, rank, run_at, created_at, updated_at)
-     select gen_random_uuid(), 'deliver test', '{}', rank, 'epoch', 'epoch', 'epoch'
-     from generate_series(1, 10000), unnest(array[1, 2]) rank`,
-  );
-  const id = await instance.insert();
-  let due: { id: string }[] = [];
-  const read = await rowsRead(databaseUrl, async (database) => {
-    const now = new Date();
-    due = await database.query((sql) => listDueJobs(sql, JOB_RANKS.awaited, now, 500));
+    tasks: { "deliver x": task(run, { concurrency: 2 }) },
   });
-  assert.deepEqual(due.map((job) => job.id), [id]);
-  assert.ok(read < 100, `${read} rows were read`);
+  const insert = () => instance.insert({ task: "deliver x", lane: "deliver x" });
+  const id = await insert();
+  assert.equal(await sweepJobs({ ...instance, clock }), 0);
+  assert.equal((await instance.find(id)).status, "queued");
+  assert.equal(await otherInstance.worker.runDue(LIMIT_MS), 1);
+  assert.deepEqual(runs, ["other instance"]);
+
+  const lostJob = await insert();
+  laterMs = 3_600_000;
+  assert.equal(await sweepJobs({ ...instance, clock }), 1);
+  assert.equal((await instance.find(lostJob)).error, 'Error: Unknown task "deliver x"');
 });
 
 /** An instance whose clock is wrong by `offMs`. */
@@ -173,13 +130,6 @@ function openWithClock(databaseUrl: string, offMs: number): Instance {
     tasks: { greet: task(() => Promise.resolve()) },
   });
 }
-
-Deno.test("worker: an instance whose clock is behind runs a job that is due by the database's clock", async () => {
-  await using instanceBehind = openWithClock(await createDatabase(), -60_000);
-  const id = await instanceBehind.insert({ run_at: new Date(Date.now() - 1_000) });
-  await instanceBehind.worker.run(id);
-  assert.equal((await instanceBehind.find(id)).status, "succeeded");
-});
 
 Deno.test("worker: takes over the job of a crashed instance whose clock was a day ahead", async () => {
   const databaseUrl = await createDatabase();
@@ -194,8 +144,8 @@ Deno.test("worker: takes over the job of a crashed instance whose clock was a da
   };
   const lostJob = await insertLeased("now() + interval '1 day'");
   const heldJob = await insertLeased("now() + interval '1 minute'");
-  assert.deepEqual(await sweep(instance.database), [lostJob]);
-  for (const id of [lostJob, heldJob]) await instance.worker.run(id);
+  assert.equal(await instance.worker.runDue(LIMIT_MS), 1);
+  await instance.worker.run(heldJob);
   assert.equal((await instance.find(lostJob)).status, "succeeded");
   assert.equal((await instance.find(heldJob)).status, "running");
 });
@@ -216,15 +166,14 @@ for (const offMs of [-3_600_000, -40_000, 20_000, 3_600_000]) {
     const moveLease = (seconds: number) =>
       runSql(databaseUrl, `update gateway.jobs set lease_until = now() + interval '${seconds} s'`);
     await moveLease(15);
-    const clock = () => Date.now() + offMs;
-    await sweepJobs({ ...other, clock, runJob: other.worker.run });
+    await other.worker.runDue(LIMIT_MS);
     await other.worker.run(id);
     assert.deepEqual([(await other.find(id)).status, (await other.find(id)).attempts], [
       "running",
       1,
     ]);
     await moveLease(-1);
-    assert.equal(await sweepJobs({ ...other, clock, runJob: other.worker.run }), 1);
+    assert.equal(await other.worker.runDue(LIMIT_MS), 1);
     assert.deepEqual([(await other.find(id)).status, (await other.find(id)).attempts], [
       "succeeded",
       2,
@@ -254,6 +203,37 @@ for (const offMs of [-3_600_000, -40_000, 20_000, 3_600_000]) {
     assert.deepEqual([status, attempts], ["succeeded", 1]);
   });
 }
+
+Deno.test("migration 0049_job_lanes: unfinished jobs get the lane of their rank", async () => {
+  const databaseUrl = await createDatabase({ template: null });
+  const migrations = await loadMigrations();
+  await migrate(databaseUrl, migrations.filter(({ name }) => name < "0049"));
+  await runSql(
+    databaseUrl,
+    `create schema gateway_worker;
+     insert into gateway.jobs (id, task, payload, rank, turn, status, run_at, created_at, updated_at)
+     select gen_random_uuid(), 'task ' || number, '{}', rank, turn, status, run_at, now(), now()
+     from (values (1, 0, 0, 'queued', now()), (2, 1, 0, 'running', now()),
+       (3, 2, 0, 'queued', now()), (4, 0, 7, 'queued', now()), (5, 0, 8, 'failed', now()),
+       (6, 0, 9, 'queued', now() + interval '1 hour')
+     ) job (number, rank, turn, status, run_at)`,
+  );
+  await migrate(databaseUrl, migrations);
+  const jobs = await runSql(databaseUrl, "select task, lane, turn from gateway.jobs order by task");
+  assert.deepEqual(jobs.map(({ task, lane, turn }) => [task, lane, turn]), [
+    ["task 1", "recovery", 0],
+    ["task 2", "task 2", 0],
+    ["task 3", "checks", 0],
+    ["task 4", "requests", 7],
+    ["task 5", "requests", 8],
+    ["task 6", "requests", 0],
+  ]);
+  const schemas = await runSql(
+    databaseUrl,
+    "select from pg_namespace where nspname like '%worker'",
+  );
+  assert.equal(schemas.length, 0);
+});
 
 Deno.test("job id: contains the creation time according to the clock of its creator", () => {
   const now = new Date(Date.UTC(2040, 0, 1));

@@ -2,36 +2,33 @@ import assert from "node:assert/strict";
 import { MAX_BACKGROUND_CALLS } from "../../commands/gateway.ts";
 import { MAX_RUNNING_ASYNC_REQUESTS, MAX_RUNNING_JOBS } from "../../commands/jobs.ts";
 import type { Queue } from "../../core/config/config.ts";
-import { sweepJobs } from "../../core/jobs/schedule.ts";
+import { PostponeJob } from "../../core/jobs/task.ts";
 import { createWorker } from "../../core/jobs/worker.ts";
 import { checkPaymentJob } from "../../core/payments/payment_record.ts";
 import { createTasks } from "../../core/tasks.ts";
-import { findKindOf } from "../../db/job_queries.ts";
 import { insertJobs, insertRequest } from "../../db/jobs.ts";
-import { QUEUE_SCHEMA, setUpQueue } from "../../db/queue.ts";
 import { createDatabase, runSql } from "../support/database/database.ts";
 import { createWaits } from "../support/gateway/gateway.ts";
 import { buildNotification, notifyAndRead } from "../support/gateway/notifications.ts";
 import { nameOf, openRelayed, type RelayedPayments } from "../support/gateway/relay.ts";
 import { newKey } from "../support/idempotency.ts";
-import { newJob, openInstance } from "../support/jobs/jobs.ts";
+import { newJob, openInstance, task } from "../support/jobs/jobs.ts";
 import { openTestQueue, QUEUES } from "../support/jobs/queues.ts";
 import { ASYNC, parseAcceptedJob, rowOf } from "../support/payments/async_requests.ts";
 import { createDataFolder } from "../support/project.ts";
 import { until } from "../support/until.ts";
 
-/** More requests than one user may run at a time, and more than the queues deliver at a time. */
+/** Many more requests than run at a time. */
 const FLOOD = 300;
+const AT_A_TIME = 20;
 
 interface Background extends RelayedPayments {
-  /** Starts to deliver jobs to a worker. */
+  /** Starts to run jobs. */
   start(): void;
   /** Hands the jobs that the app has enqueued to the queue. */
   enqueue(): void;
   /** Sends an asynchronous charge and returns its job. */
   chargeAsync(orderId: string, key?: string): Promise<string>;
-  /** The jobs that the worker knows: they run, or wait for their turn. */
-  delivered: Set<string>;
   /** The order ids of charges that reached the gateway, in order. Each waits for `answerOne`. */
   charged: string[];
   /** Lets the gateway answer the oldest waiting charge. */
@@ -41,7 +38,6 @@ interface Background extends RelayedPayments {
 /** The app with a queue, and a worker with the concurrency limits of the service. */
 async function openBackground(queue: Queue): Promise<Background> {
   const databaseUrl = await createDatabase();
-  await setUpQueue(databaseUrl, queue);
   await using resources = new AsyncDisposableStack();
   const payments = resources.use(
     await openRelayed({
@@ -52,7 +48,7 @@ async function openBackground(queue: Queue): Promise<Background> {
   const { app: { deps, enqueued }, post, relay } = payments;
   const folder = resources.use(await createDataFolder());
   const jobQueue = resources.use(
-    await openTestQueue(queue, { databaseUrl, folder: folder.path, log: deps.log }),
+    await openTestQueue(queue, { ...deps, listenUrl: databaseUrl, folder: folder.path }),
   );
   const worker = createWorker({
     ...deps,
@@ -64,24 +60,15 @@ async function openBackground(queue: Queue): Promise<Background> {
   resources.defer(async () => {
     await runSql(databaseUrl, "delete from gateway.jobs where status = 'queued'");
     unanswered.forEach((answer) => answer());
-    // A queue that is stopped while it holds messages leaves a timer behind.
-    if (queue === "postgres") {
-      await until("the queue is empty", async () => await countQueued(databaseUrl) === 0);
-    }
-    jobQueue.stop();
     await worker.close(30_000);
   });
   const background: Background = {
     ...payments,
-    delivered: new Set(),
     charged: [],
-    start: () =>
-      jobQueue.start(async (id, kind) => {
-        const knownKind = kind ?? await deps.database.query((sql) => findKindOf(sql, id));
-        const run = worker.run(id, knownKind!);
-        background.delivered.add(id);
-        await run;
-      }),
+    start() {
+      worker.start();
+      jobQueue.start(worker.wake);
+    },
     enqueue: () => enqueued.splice(0).forEach((job) => jobQueue.enqueue(job)),
     async chargeAsync(orderId, key) {
       const body = { payment_type: "gopay", gross_amount: 1_000, order_id: orderId };
@@ -107,9 +94,9 @@ async function openBackground(queue: Queue): Promise<Background> {
 
 /** Sends hundreds of charges as Alice. Waits until the gateway has as many as may run at once. */
 async function flood(background: Background): Promise<void> {
-  for (let number = 0; number < FLOOD; number += 20) {
+  for (let number = 0; number < FLOOD; number += AT_A_TIME) {
     await Promise.all(
-      Array.from({ length: 20 }, (_, i) => background.chargeAsync(`alice-${number + i}`)),
+      Array.from({ length: AT_A_TIME }, (_, i) => background.chargeAsync(`alice-${number + i}`)),
     );
   }
   background.start();
@@ -119,29 +106,21 @@ async function flood(background: Background): Promise<void> {
   );
 }
 
-/** How many messages the PostgreSQL queue has not delivered. */
-async function countQueued(databaseUrl: string): Promise<number> {
-  return (await runSql(databaseUrl, `select from ${QUEUE_SCHEMA}._private_jobs`)).length;
-}
-
 for (const name of QUEUES) {
   Deno.test(`${name} queue: a user's asynchronous charge starts before ${FLOOD} waiting charges of another user`, async () => {
     await using background = await openBackground(name);
-    const { app, charged, delivered } = background;
+    const { app, charged } = background;
     const bob = await app.createKey({ userId: "bob" });
     await flood(background);
-    const job = await background.chargeAsync("bob-0", bob);
-    await until("Bob's job is delivered", () => delivered.has(job));
-    if (name === "postgres") {
-      assert.ok(
-        await countQueued(background.databaseUrl) > 100,
-        "it is delivered before Alice's jobs",
-      );
+    await background.chargeAsync("bob-0", bob);
+    // Alice's next requests are older and have the same turn, if she sent them at the same time.
+    const latest = MAX_RUNNING_ASYNC_REQUESTS + AT_A_TIME;
+    while (!charged.includes("bob-0")) {
+      const before = charged.length;
+      assert.ok(before <= latest, `${before} charges began before Bob's`);
+      background.answerOne();
+      await until("another charge reaches the gateway", () => charged.length > before);
     }
-    const before = charged.length;
-    background.answerOne();
-    await until("another charge reaches the gateway", () => charged.length > before);
-    assert.equal(charged[before], "bob-0");
   });
 
   Deno.test(`${name} queue: recovery work runs while ${FLOOD} asynchronous charges wait for the gateway`, async () => {
@@ -213,21 +192,32 @@ Deno.test("async request: gets the turn after the user's last queued request, bu
   assert.deepEqual(await turnsOf(databaseUrl, "dave"), [0], "other jobs have no turn");
 });
 
-Deno.test("sweep: finds a user's request in the first batch, although another user has more requests than a batch holds", async () => {
+Deno.test("async request: users take turns also among requests that waited for a retry", async () => {
   const databaseUrl = await createDatabase();
-  await using instance = openInstance({ databaseUrl });
-  const { database } = instance;
-  await runSql(
-    databaseUrl,
-    `insert into gateway.jobs
-       (id, task, payload, user_id, turn, run_at, created_at, updated_at)
-     select gen_random_uuid(), 'greet', '{}', 'alice', turn, 'epoch', 'epoch', 'epoch'
-     from generate_series(1, 600) turn`,
-  );
-  const request = newJob({ user_id: "bob" });
-  await database.query((sql) => insertRequest(sql, request));
-  const found: string[] = [];
-  const runJob = (id: string) => Promise.resolve(void found.push(id));
-  await sweepJobs({ database, clock: Date.now, runJob });
-  assert.ok(found.indexOf(request.id) >= 0 && found.indexOf(request.id) < 2);
+  const users: (string | null)[] = [];
+  let isPaused = true;
+  const tasks = {
+    greet: task(({ user_id }) => {
+      if (isPaused) throw new PostponeJob(new Date(Date.now() + 3_600_000));
+      return Promise.resolve(void users.push(user_id));
+    }),
+  };
+  await using instance = openInstance({ databaseUrl, tasks, maxRunning: 1 });
+  const request = async (user_id: string) => {
+    const job = newJob({ user_id, run_at: new Date(Date.now() - 1_000) });
+    await instance.database.query((sql) => insertRequest(sql, job));
+  };
+  for (let i = 0; i < 5; i++) await request("alice");
+  await request("bob");
+  assert.equal(await instance.worker.runDue(60_000), 6);
+  assert.deepEqual([await turnsOf(databaseUrl, "alice"), await turnsOf(databaseUrl, "bob")], [
+    [0, 0, 0, 0, 0],
+    [0],
+  ], "postponed requests have no turn");
+  isPaused = false;
+  await runSql(databaseUrl, "update gateway.jobs set run_at = run_at - interval '2 hours'");
+  await request("carol");
+  assert.equal(await instance.worker.runDue(60_000), 7);
+  assert.deepEqual(users.slice(0, 3).toSorted(), ["alice", "bob", "carol"]);
+  assert.deepEqual(users.slice(3), ["alice", "alice", "alice", "alice"]);
 });

@@ -7,14 +7,13 @@ import { expireStalePayments } from "../../core/payments/expire_stale_payments.t
 import { syncSubscriptionStatus } from "../../core/subscriptions/sync_subscription_status.ts";
 import { createTasks } from "../../core/tasks.ts";
 import type { Database } from "../../db/database.ts";
-import { listDueJobs } from "../../db/job_queries.ts";
-import { JOB_RANKS } from "../../db/jobs.ts";
+import { LANES } from "../../db/jobs.ts";
 import { openApp } from "../support/app.ts";
 import { createDatabase, runSql } from "../support/database/database.ts";
 import { clientFor, createWaits, openFakeGateway } from "../support/gateway/gateway.ts";
 import { openRelay, openRelayed, type RelayedPayments } from "../support/gateway/relay.ts";
 import { SERVER_KEY } from "../support/gateway/sandbox.ts";
-import { jobsOf, runDueJobs } from "../support/jobs/due_jobs.ts";
+import { jobsOf, runDueJobs, runJobs } from "../support/jobs/due_jobs.ts";
 import { newKey } from "../support/idempotency.ts";
 import { manualClock } from "../support/manual_clock.ts";
 import { openPayments } from "../support/payments/payments.ts";
@@ -112,9 +111,11 @@ Deno.test(`check sweep: ${INSERTED} due payments are queued in bounded batches a
 
   const worker = createWorker({ ...background, tasks: createTasks(background), maxRunning: 8 });
   const due = await database.query((sql) =>
-    listDueJobs(sql, JOB_RANKS.check, new Date(deps.clock()), 500)
+    sql<{ id: string }[]>`
+      select id from gateway.jobs where status = 'queued' and lane = ${LANES.checks}
+      order by run_at, id limit 500`
   );
-  await Promise.all(due.map(({ id }) => worker.run(id)));
+  await runJobs(worker, due.map(({ id }) => id));
   assert.deepEqual(await numbersOf(database, "succeeded"), range(1, 500), "the oldest first");
   assert.equal(relay.received.length, 500, "each payment was checked once");
   assert.ok(peak > 1 && peak <= 5, `at most five at the same time, not ${peak}`);
@@ -159,16 +160,15 @@ Deno.test("check sweep: a payment whose creation was interrupted is checked befo
   );
   await using app = await openApp({ databaseUrl });
   assert.equal(await checkPendingPayments(app.deps), 3);
-  const ranks = await runSql(
+  const jobs = await runSql(
     databaseUrl,
-    `select order_id, rank from gateway.jobs join gateway.payments on payments.id = subject_id
+    `select order_id, lane from gateway.jobs join gateway.payments on payments.id = subject_id
      order by order_id`,
   );
-  const { check, awaited } = JOB_RANKS;
-  assert.deepEqual(ranks.map(({ order_id, rank }) => [order_id, rank]), [
-    ["order-1", check],
-    ["order-2", awaited],
-    ["order-3", check],
+  assert.deepEqual(jobs.map(({ order_id, lane }) => [order_id, lane]), [
+    ["order-1", LANES.checks],
+    ["order-2", LANES.recovery],
+    ["order-3", LANES.checks],
   ]);
 });
 

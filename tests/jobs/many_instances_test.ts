@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { tick } from "../../core/jobs/schedule.ts";
+import { createWorker } from "../../core/jobs/worker.ts";
 import { createSchedule } from "../../core/schedule.ts";
 import { listCronRuns } from "../../db/cron_runs.ts";
 import { openDatabase } from "../../db/database.ts";
@@ -125,7 +126,9 @@ Deno.test("schedule: of five instances of the service, exactly one runs each tic
   );
   const runs: Record<string, number> = {};
   const schedules = apps.map(({ deps }) =>
-    createSchedule({ ...deps, runJob: () => Promise.resolve() }).map((entry) => ({
+    createSchedule({ ...deps, worker: createWorker({ ...deps, tasks: {}, maxRunning: 1 }) }).map((
+      entry,
+    ) => ({
       deps,
       entry: {
         ...entry,

@@ -3,9 +3,16 @@ import { join } from "node:path";
 import { openKvQueue } from "../../core/jobs/kv_queue.ts";
 import type { OpenJobQueue } from "../../core/jobs/queue.ts";
 import { createLog } from "../../core/log.ts";
-import { insertJobs, type NewJob } from "../../db/jobs.ts";
+import { insertJobs } from "../../db/jobs.ts";
 import { newJob, task } from "../support/jobs/jobs.ts";
-import { openQueue, QUEUES, startWorker, type TestQueue } from "../support/jobs/queues.ts";
+import {
+  openQueue,
+  QUEUES,
+  startWorker,
+  type TestQueue,
+  type TestWorker,
+  writeJobs,
+} from "../support/jobs/queues.ts";
 import { createDataFolder } from "../support/project.ts";
 import { until } from "../support/until.ts";
 
@@ -15,153 +22,136 @@ function fromNow(ms: number): Date {
   return new Date(Date.now() + ms);
 }
 
-/** Writes jobs, and enqueues them after the commit. */
-async function write(
-  { database }: TestQueue,
+/** Starts a worker; `runs` are the jobs that it has run, in order. */
+function record(
+  queue: TestQueue,
   jobQueue: OpenJobQueue,
-  ...jobs: Partial<NewJob>[]
-): Promise<string[]> {
-  const written = await database.query((sql) => insertJobs(sql, jobs.map(newJob)));
-  for (const job of written) jobQueue.enqueue(job);
-  return written.map(({ id }) => id);
-}
-
-/** Starts the queue; returns the jobs that it delivers, in order. None of them is run. */
-function collect(jobQueue: OpenJobQueue): string[] {
-  const delivered: string[] = [];
-  jobQueue.start((id) => Promise.resolve(void delivered.push(id)));
-  return delivered;
+  options: { isPolling?: boolean } = {},
+): TestWorker & { runs: string[] } {
+  const runs: string[] = [];
+  const tasks = { greet: task(({ id }) => Promise.resolve(void runs.push(id))) };
+  return { ...startWorker(queue, jobQueue, { tasks, ...options }), runs };
 }
 
 for (const name of QUEUES) {
-  Deno.test(`${name} queue: delivers each job when its run_at has come, and not before`, async () => {
+  Deno.test(`${name} queue: wakes a worker after the commit, without polling`, async () => {
+    await using queue = await openQueue(name);
+    await using jobQueue = await queue.open({ listenUrl: null });
+    await using worker = record(queue, jobQueue, { isPolling: false });
+    for (let i = 1; i <= 20; i++) {
+      await writeJobs(queue, jobQueue, {});
+      await until("the job has run", () => worker.runs.length === i);
+    }
+  });
+
+  Deno.test(`${name} queue: each job runs when its run_at has come, and not before`, async () => {
     await using queue = await openQueue(name);
     await using jobQueue = await queue.open();
-    const delivered = new Map<string, number>();
-    jobQueue.start((id) => Promise.resolve(void delivered.set(id, Date.now())));
-    await write(queue, jobQueue, { run_at: fromNow(DAY_MS) }, { run_at: fromNow(60 * DAY_MS) });
+    const runs = new Map<string, number>();
+    await using _worker = startWorker(queue, jobQueue, {
+      tasks: { greet: task(({ id }) => Promise.resolve(void runs.set(id, Date.now()))) },
+    });
+    const futureJobs = [{ run_at: fromNow(DAY_MS) }, { run_at: fromNow(60 * DAY_MS) }];
+    await writeJobs(queue, jobQueue, ...futureJobs);
     const [laterJob, dueJob] = [crypto.randomUUID(), crypto.randomUUID()];
     const laterTime = fromNow(500);
     const jobs = [{ id: laterJob, run_at: laterTime }, { id: dueJob, run_at: fromNow(-1_000) }];
-    await write(queue, jobQueue, ...jobs);
-    await until("both jobs are delivered", () => delivered.size >= 2);
-    assert.deepEqual([...delivered.keys()].toSorted(), [laterJob, dueJob].toSorted());
-    assert.ok(delivered.get(laterJob)! >= laterTime.getTime());
+    await writeJobs(queue, jobQueue, ...jobs);
+    await until("both jobs have run", () => runs.size >= 2);
+    assert.deepEqual([...runs.keys()].toSorted(), [laterJob, dueJob].toSorted());
+    assert.ok(runs.get(laterJob)! >= laterTime.getTime());
   });
 
-  Deno.test(`${name} queue: a job that is brought forward is delivered at its new time`, async () => {
+  Deno.test(`${name} queue: a job that is brought forward runs at its new time`, async () => {
     await using queue = await openQueue(name);
     await using jobQueue = await queue.open();
-    const delivered = collect(jobQueue);
+    await using worker = record(queue, jobQueue);
     const subject_id = crypto.randomUUID();
-    const [id] = await write(queue, jobQueue, { subject_id, run_at: fromNow(DAY_MS) });
-    const again = await write(queue, jobQueue, { subject_id, run_at: new Date() });
+    const [id] = await writeJobs(queue, jobQueue, { subject_id, run_at: fromNow(DAY_MS) });
+    const again = await writeJobs(queue, jobQueue, { subject_id, run_at: new Date() });
     assert.deepEqual(again, [id]);
-    await until("the job is delivered", () => delivered.length > 0);
-    assert.deepEqual(delivered, [id]);
+    await until("the job has run", () => worker.runs.length > 0);
+    assert.deepEqual(worker.runs, [id]);
   });
 
-  Deno.test(`${name} queue: a failing job is delivered again until it succeeds`, async () => {
+  Deno.test(`${name} queue: a failing job runs again until it succeeds`, async () => {
     await using queue = await openQueue(name);
     await using jobQueue = await queue.open();
     let runs = 0;
-    const worker = startWorker(queue, jobQueue, {
+    await using _worker = startWorker(queue, jobQueue, {
       tasks: {
         greet: task(() => ++runs < 3 ? Promise.reject(new Error("no")) : Promise.resolve("yes"), {
           firstDelayMs: 10,
         }),
       },
     });
-    const [id] = await write(queue, jobQueue, {});
+    const [id] = await writeJobs(queue, jobQueue, {});
     await until(
       "the job has succeeded",
       async () => (await queue.find(id!)).status === "succeeded",
     );
     assert.equal((await queue.find(id!)).attempts, 3);
-    await worker.close(10_000);
   });
 
-  Deno.test(`${name} queue: delivers no job of a transaction that was rolled back`, async () => {
+  Deno.test(`${name} queue: runs no job of a transaction that was rolled back`, async () => {
     await using queue = await openQueue(name);
     await using jobQueue = await queue.open();
-    const delivered = collect(jobQueue);
+    await using worker = record(queue, jobQueue);
     const committedJobs: string[] = [];
     const rolledBack = queue.database.transaction(async (sql) => {
       await insertJobs(sql, [newJob()]);
-      committedJobs.push(...await write(queue, jobQueue, {}));
-      await until("the committed job is delivered", () => delivered.length > 0);
+      committedJobs.push(...await writeJobs(queue, jobQueue, {}));
+      await until("the committed job has run", () => worker.runs.length > 0);
       throw new Error("something else failed");
     });
     await assert.rejects(rolledBack, { message: "something else failed" });
-    committedJobs.push(...await write(queue, jobQueue, {}));
-    await until("the next job is delivered", () => delivered.length > 1);
-    assert.deepEqual(delivered, committedJobs);
+    committedJobs.push(...await writeJobs(queue, jobQueue, {}));
+    await until("the next job has run", () => worker.runs.length > 1);
+    assert.deepEqual(worker.runs, committedJobs);
   });
 
   Deno.test(`${name} queue: enqueue never throws, not even after the queue is closed`, async () => {
     await using queue = await openQueue(name);
     const jobQueue = await queue.open();
-    const delivered = collect(jobQueue);
-    jobQueue.stop();
+    const worker = record(queue, jobQueue);
+    await worker.close(10_000);
     await jobQueue[Symbol.asyncDispose]();
-    await write(queue, jobQueue, {});
-    assert.deepEqual(delivered, []);
+    await writeJobs(queue, jobQueue, {});
+    assert.deepEqual(worker.runs, []);
   });
 
   Deno.test(`${name} queue: with two instances each job runs once`, async () => {
     await using queue = await openQueue(name);
     await using firstQueue = await queue.open();
     await using secondQueue = await queue.open();
-    const runs: string[] = [];
-    const runsBy = { first: 0, second: 0 };
-    const tasks = (instance: keyof typeof runsBy) => ({
-      greet: task((job) => {
-        runsBy[instance]++;
-        return Promise.resolve(void runs.push(job.id));
-      }),
-    });
-    const workers = [
-      startWorker(queue, firstQueue, { tasks: tasks("first") }),
-      startWorker(queue, secondQueue, { tasks: tasks("second") }),
-    ];
+    const workers = [record(queue, firstQueue), record(queue, secondQueue)];
     const ids: string[] = [];
     // One instance may have run many jobs before the other is connected.
     await until("both instances have run jobs", async () => {
       for (const jobQueue of [firstQueue, secondQueue]) {
-        ids.push(...await write(queue, jobQueue, ...Array(10).fill({})));
+        ids.push(...await writeJobs(queue, jobQueue, ...Array(10).fill({})));
       }
-      return ids.length >= 200 && runsBy.first > 0 && runsBy.second > 0;
+      return ids.length >= 200 && workers.every(({ runs }) => runs.length > 0);
     });
-    await until("all jobs have run", () => runs.length >= ids.length);
+    const runs = () => workers.flatMap((worker) => worker.runs);
+    await until("all jobs have run", () => runs().length >= ids.length);
     await Promise.all(workers.map((worker) => worker.close(10_000)));
-    assert.deepEqual(runs.toSorted(), ids.toSorted());
+    assert.deepEqual(runs().toSorted(), ids.toSorted());
   });
 
-  Deno.test(`${name} queue: jobs in transit when the queue closes are delivered after the next start`, async () => {
+  Deno.test(`${name} queue: jobs that were enqueued before the queue closed run after the next start`, async () => {
     await using queue = await openQueue(name);
     let ids: string[];
     {
       await using jobQueue = await queue.open();
-      ids = await write(queue, jobQueue, ...Array(3).fill({ run_at: fromNow(10) }));
+      ids = await writeJobs(queue, jobQueue, ...Array(3).fill({ run_at: fromNow(10) }));
     }
     await using jobQueue = await queue.open();
-    const delivered = collect(jobQueue);
-    await until("all jobs are delivered", () => delivered.length >= 3);
-    assert.deepEqual(delivered.toSorted(), ids.toSorted());
+    await using worker = record(queue, jobQueue);
+    await until("all jobs have run", () => worker.runs.length >= 3);
+    assert.deepEqual(worker.runs.toSorted(), ids.toSorted());
   });
 }
-
-Deno.test("kv queue: ignores messages of an unknown format", async () => {
-  await using queue = await openQueue("kv");
-  const kv = await Deno.openKv(join(queue.folder, "jobs.kv"));
-  for (const message of ["text", null, { job: 7 }, {}]) await kv.enqueue(message);
-  kv.close();
-  await using jobQueue = await queue.open();
-  const delivered = collect(jobQueue);
-  const [validJob] = await write(queue, jobQueue, { run_at: fromNow(200) });
-  await until("the valid job is delivered", () => delivered.includes(validJob!));
-  assert.deepEqual(delivered, [validJob]);
-});
 
 Deno.test("kv queue: a failed enqueue is logged and not thrown", async () => {
   await using folder = await createDataFolder();

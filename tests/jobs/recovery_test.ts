@@ -16,7 +16,7 @@ Deno.test("recovery of ended instances: is done, unless this instance begins to 
     ...database,
     async query(work, name) {
       running++;
-      if (isHeld && name === "list due jobs") {
+      if (isHeld && name === "list endpoints to serve") {
         begun.resolve();
         await released.promise;
       }

@@ -38,12 +38,6 @@ async function openServices(queue: Queue) {
   const { database, createKey } = resources.use(
     await openApp({ databaseUrl, serverKey: SERVER_KEY }),
   );
-  // Claims a later minute, so that the scheduled sweep does not run during the test. A service
-  // still sweeps when it starts and when another service ends.
-  await database.query((sql) =>
-    sql`insert into gateway.cron_runs (task, minute, started_at)
-      values ('sweep_jobs', date_trunc('minute', now()) + interval '9 minutes', now())`
-  );
   const headers = {
     Authorization: `Bearer ${await createKey()}`,
     "Content-Type": "application/json",

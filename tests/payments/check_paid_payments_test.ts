@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { checkPaidPayments } from "../../core/payments/check_paid_payments.ts";
 import { checkPendingPayments } from "../../core/payments/check_pending_payments.ts";
-import { insertJobs, JOB_RANKS } from "../../db/jobs.ts";
+import { insertJobs, LANES } from "../../db/jobs.ts";
 import { openApp, type TestAppOptions } from "../support/app.ts";
 import { runSql } from "../support/database/database.ts";
 import { SERVER_KEY } from "../support/gateway/sandbox.ts";
@@ -216,7 +216,7 @@ Deno.test("check_paid_payments: makes no calls while other checks wait, and catc
   const run_at = new Date(paid.app.deps.clock() - 2 * MINUTE * 1000);
   const waitingJob = newJob({
     task: "check",
-    rank: JOB_RANKS.check,
+    lane: LANES.checks,
     subject_id: randomUUID(),
     run_at,
   });

@@ -284,7 +284,7 @@ Deno.test("upgrade: an event of the previous version keeps its delivery, and get
       insert into gateway.webhook_endpoints (id, url, secret, created_at, updated_at)
       values (${endpointId}, 'http://127.0.0.1:2', '', now(), now())`;
     const before = await writeAsPreviousVersion();
-    await migrateDatabase(databaseUrl, migrations, "kv");
+    await migrateDatabase(databaseUrl, migrations);
     // An instance of the previous version still runs.
     const during = await writeAsPreviousVersion();
     await using app = await openApp({ databaseUrl });

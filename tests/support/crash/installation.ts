@@ -224,7 +224,7 @@ export async function openInstallation(options: InstallationOptions = {}): Promi
       enqueued.length = 0;
       await queue(deps);
       await Promise.all(enqueued.map(({ id }) => worker.run(id)));
-      await sweepJobs({ ...deps, runJob: worker.run });
+      await sweepJobs({ ...deps, worker });
     },
     async sync() {
       for (let round = 1; round <= MAX_SYNCS; round++) {

@@ -1,30 +1,49 @@
 /** Runs the jobs of a test's app, which has no worker. */
 
-import { createWorker } from "../../../core/jobs/worker.ts";
+import { OTHER_LANE_MS } from "../../../core/jobs/schedule.ts";
+import { createWorker, type Worker } from "../../../core/jobs/worker.ts";
 import { createTasks } from "../../../core/tasks.ts";
-import { listDueJobs, listDueRequests } from "../../../db/job_queries.ts";
-import { type GatewayJob, JOB_RANKS } from "../../../db/jobs.ts";
+import { listJobsInOtherLanes } from "../../../db/job_queries.ts";
+import { isAbandoned } from "../../../db/job_claims.ts";
+import { type GatewayJob, LANES } from "../../../db/jobs.ts";
 import type { TestApp } from "../app.ts";
+
+/** How many jobs run at a time. */
+const RUNNING = 4;
 
 /**
  * Publishes events and runs the jobs that are due by the app's clock, oldest first; returns the
- * number of jobs.
+ * number of jobs. Unlike the worker, it does not run jobs that become due meanwhile.
  */
 export async function runDueJobs({ deps, publishEvents }: TestApp): Promise<number> {
   await publishEvents();
-  const worker = createWorker({ ...deps, tasks: createTasks(deps), maxRunning: 4 });
+  const worker = createWorker({ ...deps, tasks: createTasks(deps), maxRunning: RUNNING });
   const now = new Date(deps.clock());
-  const due = await Promise.all(
-    [
-      ...Object.values(JOB_RANKS).map((rank) =>
-        deps.database.query((sql) => listDueJobs(sql, rank, now, 1_000))
-      ),
-      deps.database.query((sql) => listDueRequests(sql, now, 1_000)),
-    ],
+  const due = await deps.database.query((sql) =>
+    sql<Pick<GatewayJob, "id" | "lane">[]>`
+      select id, lane from gateway.jobs
+      where run_at <= ${now} and lane = any(${[...worker.lanes]})
+        and (status = 'queued' or (status = 'running' and ${isAbandoned(sql)}))
+      order by run_at`
   );
-  const inOrder = due.flat().toSorted((a, b) => a.run_at.getTime() - b.run_at.getTime());
-  await Promise.all(inOrder.map(({ id }) => worker.run(id)));
-  return inOrder.length;
+  const others = await deps.database.query((sql) =>
+    listJobsInOtherLanes(sql, worker.lanes, new Date(now.getTime() - OTHER_LANE_MS))
+  );
+  const shared: string[] = Object.values(LANES);
+  const own = due.filter(({ lane }) => !shared.includes(lane)).map(({ id }) => id);
+  const ids = due.filter(({ lane }) => shared.includes(lane)).map(({ id }) => id);
+  // Tasks with their own lane have more places, and do not wait for other jobs.
+  await Promise.all([runJobs(worker, [...ids, ...others]), ...own.map(worker.run)]);
+  return due.length + others.length;
+}
+
+/** Runs these jobs, a few at a time, in this order. */
+export async function runJobs(worker: Worker, ids: readonly string[]): Promise<void> {
+  const waiting = ids.values();
+  const runNext = async () => {
+    for (const id of waiting) await worker.run(id);
+  };
+  await Promise.all(Array.from({ length: RUNNING }, runNext));
 }
 
 /**

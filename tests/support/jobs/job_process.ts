@@ -1,20 +1,14 @@
 /**
  * A process with its own queue and worker, which a test kills. A job inserts a row into `runs` at
- * each attempt, but only one row into `effects`. The first attempt of a job can fail or hang. The
- * process runs the jobs that its queue delivers. If payloads are passed as an argument, it first
- * inserts a job for each payload; otherwise it also sweeps for unfinished jobs.
+ * each attempt, but only one row into `effects`. The first attempt of a job can fail or hang. If
+ * payloads are passed as an argument, the process first inserts a job for each payload.
  */
 
-import { systemClock } from "../../../core/clock.ts";
 import type { Queue } from "../../../core/config/config.ts";
-import { sweepJobs } from "../../../core/jobs/schedule.ts";
 import { openInstanceLock } from "../../../db/instance_lock.ts";
 import { insertJobs } from "../../../db/jobs.ts";
 import { newJob, openInstance, task } from "./jobs.ts";
 import { openTestQueue, startWorker } from "./queues.ts";
-
-/** The default, a minute, is too long for a test. */
-const SWEEP_MS = 500;
 
 const [queue, databaseUrl, folder, payloads] = Deno.args as [Queue, string, string, string];
 const { database, log } = openInstance({ databaseUrl, deadlineMs: 20_000 });
@@ -22,9 +16,9 @@ const leaseHolder = await openInstanceLock({
   url: databaseUrl,
   onLost: (error) => log.error("instance_lock_lost", error),
 });
-const jobQueue = await openTestQueue(queue, { databaseUrl, folder, log });
+const jobQueue = await openTestQueue(queue, { database, listenUrl: databaseUrl, folder, log });
 
-const worker = startWorker({ database, log }, jobQueue, {
+startWorker({ database, log }, jobQueue, {
   leaseHolder,
   tasks: {
     greet: task(async ({ id, payload, attempts }) => {
@@ -41,13 +35,4 @@ const worker = startWorker({ database, log }, jobQueue, {
 if (payloads) {
   const jobs = JSON.parse(payloads).map((payload: object) => newJob({ payload }));
   for (const job of await database.query((sql) => insertJobs(sql, jobs))) jobQueue.enqueue(job);
-} else {
-  setInterval(async () => {
-    try {
-      await sweepJobs({ database, clock: systemClock, runJob: worker.run });
-    } catch (error) {
-      // On a busy machine a statement can take too long; the next sweep tries again.
-      log.error("sweep_failed", error);
-    }
-  }, SWEEP_MS);
 }

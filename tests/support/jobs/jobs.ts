@@ -76,6 +76,7 @@ export function openInstance(options: InstanceOptions): Instance {
       return text;
     },
     async [Symbol.asyncDispose]() {
+      await worker.close(0);
       log.flush();
       await database.close();
     },

@@ -53,8 +53,8 @@ export async function reconcile(reports: TestReports, body: Body, query = "") {
 export async function queuedChecks({ app }: TestPayments): Promise<Json[]> {
   return await app.database.query((sql) =>
     sql`
-      select subject_id, rank, run_at from gateway.jobs
-      where task = 'check_payment_status' and status = 'queued' and rank = 2
+      select subject_id, lane, run_at from gateway.jobs
+      where task = 'check_payment_status' and status = 'queued' and lane = 'checks'
       order by run_at, subject_id`
   );
 }

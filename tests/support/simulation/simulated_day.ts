@@ -60,7 +60,7 @@ export async function openSimulatedDay(
 /** The schedule of an instance, with its own worker. */
 export function createTestSchedule({ deps }: TestApp): ScheduleEntry[] {
   const worker = createWorker({ ...deps, tasks: createTasks(deps), maxRunning: 8 });
-  return createSchedule({ ...deps, runJob: worker.run });
+  return createSchedule({ ...deps, worker });
 }
 
 /** Runs the entries that are due at the current minute, in order. */
