@@ -127,7 +127,7 @@ export function createProgress(options: ProgressOptions): Progress {
   }
 
   function showLine() {
-    if (results.length >= total) return;
+    if (results.length === 0 || results.length >= total) return;
     if (isTerminal) return print(`\r\x1b[2K${line()}`);
     if (now() - shownAt < LINE_INTERVAL_MS) return;
     shownAt = now();
