@@ -250,8 +250,8 @@ async function runGroups(groups: Group[], options: RunOptions = {}): Promise<boo
       if (variables === null) return;
       const { output, files } = await runGroup(group, variables, options, isAlone);
       if (options.signal?.aborted) return;
-      // An error outside of tests ends the process, and so does a test that hangs. Files that did not
-      // run because of it are queued again, each in its own process.
+      // An error outside of tests ends the process, and so does a test that hangs. Files that did
+      // not run because of it are queued again, each in its own process.
       const cancelled = paths.length > 1
         ? files.filter(({ path, isCancelled }) => isCancelled && paths.includes(path))
         : [];
