@@ -299,7 +299,7 @@ async function runGroup(
     signal,
   });
   const { success, output, isHung } = isAlone
-    ? { ...await command.output(), output: "", isHung: false }
+    ? { success: (await command.output()).success, output: "", isHung: false }
     : await watchProcess(command.spawn(), SILENCE_MS);
   const report = await Deno.readTextFile(`${name}.xml`).catch(() => "");
   const files = readResults(paths, report);
