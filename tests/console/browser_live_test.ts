@@ -159,54 +159,77 @@ function allowKeeping(response: Response): Response {
   return new Response(response.body, { status: response.status, headers });
 }
 
+/** Repeats a visit until the browser has kept its page: it keeps none that still loads something. */
+async function untilKept(visit: () => Promise<boolean>): Promise<void> {
+  let isKept = false;
+  for (let visits = 0; visits < 10 && !isKept; visits++) isKept = await visit();
+  assert.ok(isKept, "the browser has kept the page");
+}
+
+/** Opens a page that remembers whether the browser has kept it. */
+async function newKeptPage(browser: Page): Promise<Page> {
+  const page = await browser.newPage();
+  await page.addInitScript(
+    `addEventListener("pageshow", (event) => event.persisted && console.log("kept"));`,
+  );
+  page.isKept = false;
+  page.on("console", (message: Page) => page.isKept ||= message.text() === "kept");
+  return page;
+}
+
 browserTest(
   'a page that the browser has kept is loaded again after "back", with what was entered; after signing out it shows no data',
   async () => {
     await using opened = await openConsole({}, { change: allowKeeping, keepsPages: true });
     const { payments, browser, url, signIn } = opened;
-    const pending = await payments.charge("bca");
-    const page = await browser.newPage();
-    await page.addInitScript(
-      `addEventListener("pageshow", (event) => event.persisted && console.log("kept"));`,
-    );
-    let kept = 0;
-    page.on("console", (message: Page) => message.text() === "kept" && kept++);
-    await signIn(page, await payments.app.createKey({ isStaff: true }));
-    await openLive(page, `${url}/payments/${pending.id}/`);
-    await page.getByText("Pending").first().waitFor();
-    await page.goto(`${url}/jobs/`);
-    await payments.sandbox.control(`transactions/${pending.transaction_id}/pay`);
-    await payments.refresh(pending.id);
-    await page.evaluate("history.back()");
-    await page.locator(".status.settlement").waitFor();
-    assert.equal(kept, 1, "the browser has kept the page");
+    const key = await payments.app.createKey({ isStaff: true });
 
-    await page.getByRole("button", { name: "Sign out" }).click();
-    await page.getByRole("heading", { name: "Sign in" }).waitFor();
-    await page.evaluate("history.back()");
-    await until("the browser shows the page that it has kept", () => kept === 2);
-    await page.getByRole("heading", { name: "Sign in" }).waitFor();
-    assert.equal(await page.getByText(pending.order_id).count(), 0);
+    await untilKept(async () => {
+      const pending = await payments.charge("bca");
+      const page = await newKeptPage(browser);
+      await signIn(page, key);
+      await openLive(page, `${url}/payments/${pending.id}/`);
+      await page.getByText("Pending").first().waitFor();
+      await page.goto(`${url}/jobs/`);
+      await payments.sandbox.control(`transactions/${pending.transaction_id}/pay`);
+      await payments.refresh(pending.id);
+      await page.evaluate("history.back()");
+      await page.locator(".status.settlement").waitFor();
+      return page.isKept;
+    });
 
-    const form = await browser.newPage();
-    await form.addInitScript(
-      `addEventListener("pageshow", (event) => window.isKept = event.persisted);`,
-    );
-    await signIn(form, await payments.app.createKey({ isStaff: true }));
-    await form.goto(`${url}/invoices/new/`);
-    await form.getByLabel("Name").fill("Siti Utami");
-    await form.goto(`${url}/jobs/`);
-    await form.evaluate("history.back()");
-    await form.getByLabel("Name").waitFor();
-    assert.ok(await form.evaluate("window.isKept"), "the browser has kept the page");
-    assert.equal(await form.getByLabel("Name").inputValue(), "Siti Utami");
+    await untilKept(async () => {
+      const { id, order_id } = await payments.charge("bca");
+      const page = await newKeptPage(browser);
+      await signIn(page, key);
+      await openLive(page, `${url}/payments/${id}/`);
+      await page.getByRole("button", { name: "Sign out" }).click();
+      await page.getByRole("heading", { name: "Sign in" }).waitFor();
+      await page.evaluate("history.back()");
+      await page.waitForURL(`${url}/sign-in/**`);
+      await page.getByRole("heading", { name: "Sign in" }).waitFor();
+      assert.equal(await page.getByText(order_id).count(), 0);
+      return page.isKept;
+    });
 
-    await form.getByRole("button", { name: "Sign out" }).click();
-    await form.getByRole("heading", { name: "Sign in" }).waitFor();
-    await form.evaluate("history.back()");
-    await form.waitForURL(`${url}/sign-in/`);
-    await form.getByRole("heading", { name: "Sign in" }).waitFor();
-    assert.equal(await form.getByLabel("Name").count(), 0);
+    await untilKept(async () => {
+      const form = await newKeptPage(browser);
+      await signIn(form, key);
+      await form.goto(`${url}/invoices/new/`);
+      await form.getByLabel("Name").fill("Siti Utami");
+      await form.goto(`${url}/jobs/`);
+      await form.evaluate("history.back()");
+      await form.getByLabel("Name").waitFor();
+      if (form.isKept) assert.equal(await form.getByLabel("Name").inputValue(), "Siti Utami");
+
+      await form.getByRole("button", { name: "Sign out" }).click();
+      await form.getByRole("heading", { name: "Sign in" }).waitFor();
+      await form.evaluate("history.back()");
+      await form.waitForURL(`${url}/sign-in/**`);
+      await form.getByRole("heading", { name: "Sign in" }).waitFor();
+      assert.equal(await form.getByLabel("Name").count(), 0);
+      return form.isKept;
+    });
   },
 );
 
