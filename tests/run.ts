@@ -6,7 +6,7 @@
  * - `deno task test --full`: tries all inputs, and also runs the files that take very long.
  * - `deno task test PATH…`: runs the tests in these files and folders; checks nothing else. Options
  *   of `deno test`, such as `--filter`, can be added.
- * - `deno task test:quick`: runs the tests that start no other processes.
+ * - `deno task test:quick`: runs the tests that start no other processes, without the slowest.
  * - `deno task test --pooled`: runs the core part of the tests through PgBouncer. The run of all
  *   tests includes this.
  * - `deno task test --oldest`: runs the tests of statements and plans on PostgreSQL 15, the oldest
@@ -20,7 +20,16 @@ import { startServer } from "../db/embedded/server.ts";
 import { loadMigrations, migrate } from "../db/migrations.ts";
 import { createProgress, readResults, type Result } from "./report.ts";
 import { watchProcess } from "./watch.ts";
-import { findTests, FULL_ONLY, OLDEST, POOLED, selectTests, type TestFiles } from "./select.ts";
+import {
+  findTests,
+  FULL_ONLY,
+  isQuick,
+  OLDEST,
+  POOLED,
+  secondsOf,
+  selectTests,
+  type TestFiles,
+} from "./select.ts";
 import { createDatabase, runSql, TEMPLATE } from "./support/database/database.ts";
 import { findOldestPrograms, startDebianPostgres } from "./support/database/debian_postgres.ts";
 import { hasPgBouncer, startPgBouncer } from "./support/database/pgbouncer.ts";
@@ -39,7 +48,7 @@ const PROCESSES = 2 * navigator.hardwareConcurrency;
  * How many files run in one process, one after the other: loading the service takes longer than
  * most quick files.
  */
-const GROUP_SIZES = { quick: 16, slow: 3 };
+const GROUP_SIZES = { quick: 10, slow: 3 };
 
 /** The share of random inputs and kill rounds that a run without `--full` tries. */
 const SHARE = "0.05";
@@ -80,7 +89,9 @@ const hasPassed = args.length === 0
 if (!hasPassed) Deno.exitCode = 1;
 
 async function runQuick(): Promise<boolean> {
-  return await runGroups(quickGroups(await selectTests(), share));
+  const { quick, isolated } = await selectTests();
+  const files = { quick: quick.filter(isQuick), isolated: isolated.filter(isQuick) };
+  return await runGroups(quickGroups(files, share));
 }
 
 /**
@@ -215,13 +226,18 @@ function quickGroups(
     .map((paths) => ({ paths, environment }));
 }
 
-/** Groups of at most this size. Neighbours in the list, such as the longest files, are apart. */
+/** Groups that take about equally long, with about `size` files each; the longest group first. */
 function divide(paths: string[], size: number): string[][] {
-  const count = Math.ceil(paths.length / size);
-  return Array.from(
-    { length: count },
-    (_, group) => paths.filter((_, index) => index % count === group),
+  const groups = Array.from(
+    { length: Math.ceil(paths.length / size) },
+    () => ({ paths: [] as string[], seconds: 0 }),
   );
+  for (const path of paths.toSorted((a, b) => secondsOf(b) - secondsOf(a))) {
+    const shortest = groups.reduce((a, b) => b.seconds < a.seconds ? b : a);
+    shortest.paths.push(path);
+    shortest.seconds += secondsOf(path);
+  }
+  return groups.sort((a, b) => b.seconds - a.seconds).map(({ paths }) => paths);
 }
 
 /** The first of each list, then the second of each, and so on. */

@@ -159,7 +159,7 @@ function allowKeeping(response: Response): Response {
   return new Response(response.body, { status: response.status, headers });
 }
 
-/** Repeats a visit until the browser has kept its page: it keeps none that still loads something. */
+/** Repeats a visit until the browser has kept its page, which it decides itself. */
 async function untilKept(visit: () => Promise<boolean>): Promise<void> {
   let isKept = false;
   for (let visits = 0; visits < 10 && !isKept; visits++) isKept = await visit();

@@ -16,7 +16,7 @@ async function readRows(url: string): Promise<string> {
   const rows = tables.map(({ name }) =>
     `select '${name}' as name, jsonb_agg(t order by t::text) as rows from (select * from ${name}) t`
   );
-  return JSON.stringify(await runSql(url, rows.join(" union all ")));
+  return JSON.stringify(await runSql(url, `${rows.join(" union all ")} order by name`));
 }
 
 Deno.test("lent database (setup): a test changes rows", async () => {
