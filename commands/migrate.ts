@@ -2,7 +2,6 @@
 
 import type { Config } from "../core/config/config.ts";
 import { codeOf, type Database, openDatabase } from "../db/database.ts";
-import { beginGeneration, hasEventsOfOtherServer } from "../db/events.ts";
 import {
   loadMigrations,
   migrate,
@@ -84,10 +83,6 @@ export async function migrateDatabase(
     "Migrations are pending, and this database role is not allowed to apply them",
     () => migrate(url, migrations, progress),
   );
-  await explainRefusals(
-    "The database was copied from another server, and this database role is not allowed to update it",
-    () => adaptIfCopied(url),
-  );
   // A failure is ignored: autovacuum collects the statistics later.
   await analyzeNewTables(url).catch(() => {});
   return applied;
@@ -103,20 +98,5 @@ async function explainRefusals<T>(explanation: string, change: () => Promise<T>)
     throw new Failure(
       `${explanation} (${message}). Run \`deno task migrate\` as the role that owns the schema.`,
     );
-  }
-}
-
-/**
- * This server may have lower transaction ids than the server that the database was copied from. New
- * events would then sort before existing ones, so they get the next generation (`currentGeneration`
- * in `db/events.ts`).
- */
-async function adaptIfCopied(url: string): Promise<void> {
-  // This mode works with every server and pooler, because it keeps no state in a session.
-  const database = openDatabase({ url, poolSize: 1, pooling: "transaction" });
-  try {
-    if (await database.query(hasEventsOfOtherServer)) await database.transaction(beginGeneration);
-  } finally {
-    await database.close();
   }
 }

@@ -1,13 +1,11 @@
 /**
  * Assigns positions to committed events and inserts their webhook deliveries. A position is
- * assigned after the commit, in the order in which commits become visible, so no transaction that
- * is still open can delay other events.
+ * assigned after the commit, so no transaction that is still open can delay other events.
  */
 
-import { NIL } from "uuid";
 import type { Sql } from "./database.ts";
-import { firstColumnIs } from "./list_walk.ts";
-import { currentGeneration, type NewEvent, PUBLISHED_CHANNEL } from "./events.ts";
+import { type NewEvent, PUBLISHED_CHANNEL } from "./events.ts";
+import type { Fragment } from "./list_walk.ts";
 import { MAX_COUNTED, type Waiting } from "./status.ts";
 
 /** How many events get positions in one statement. */
@@ -16,11 +14,11 @@ const PUBLISH_LIMIT = 1_000;
 /** One statement inserts at most about this many deliveries, so that it does not time out. */
 const DELIVERY_LIMIT = 10_000;
 
-/** In this snapshot every transaction is visible. */
-const ALL_VISIBLE = "9223372036854775807:9223372036854775807:";
+/** Above every id of the outbox. */
+const LAST_ID = "9223372036854775807";
 
-/** In this snapshot no transaction is visible. */
-const NONE_VISIBLE = "1:1:";
+/** If there are more ranges of unread ids, they are merged into one. */
+const MAX_UNREAD_RANGES = 1_000;
 
 export interface PublishedBatch {
   /** How many events got a position. */
@@ -44,69 +42,47 @@ export type SubscribedEvent = Pick<
 >;
 
 /**
- * Assigns positions to up to `limit` events, inserts their deliveries to the webhook endpoints that
- * exist now, and notifies followers. Disabled endpoints get deliveries, too, which wait until they
- * are enabled again. The caller inserts the jobs of in-process subscribers in the same transaction.
+ * Assigns positions to up to `limit` events in the order of their ids in the outbox, removes them
+ * from the outbox, inserts their deliveries to the webhook endpoints that exist now, and notifies
+ * followers. Disabled endpoints get deliveries, too, which wait until they are enabled again. The
+ * caller inserts the jobs of in-process subscribers in the same transaction.
  *
- * All events whose transactions are visible in the stored snapshot have positions. A new event
- * belongs to a transaction that is visible now and not in that snapshot: it was still running when
- * the snapshot was taken, or it began later. The index of transaction ids finds both kinds without
- * reading other events. If there are more events than `limit`, the next call continues with the
- * same target snapshot.
+ * An event with a lower id may be committed later, and then gets a higher position. But the events
+ * of one resource keep their order: a writer locks the resource until its commit, and takes the id
+ * while it has the lock.
  *
- * Only the session that holds the publisher's lock calls it. If two sessions did, the second would
- * violate the primary key and change nothing.
+ * Reads only `unread` ids: while a transaction is open, PostgreSQL keeps all deleted rows, and a
+ * statement that starts at the lowest id reads them again and again. Below the last id that was
+ * read, an id is unread if its transaction was open or rolled back. These gaps are forgotten when
+ * all transactions that could have taken their ids have ended.
+ *
+ * Call it before its transaction writes anything, so that the transaction gets a higher number than
+ * those that have taken ids. Only the session that holds the publisher's lock calls it. If two
+ * sessions did, the second would violate the primary key and change nothing.
  */
 export async function publishBatch(sql: Sql, limit = PUBLISH_LIMIT): Promise<PublishedBatch> {
-  const inOrder = sql`event.generation, event.xact_id, event.id`;
-  const isGeneration = firstColumnIs(sql, "event.generation", sql`state.generation`);
-  const found = sql`event.id, event.xact_id, event.name, event.user_id, event.resource_id,
-    event.sequence, event.created_at, event.subscribers`;
   const batchSize = sql`(select batch_size from state)`;
   const [row] = await sql<[PublishedRow]>`
     with state as materialized (
-      select publication.*, current.generation as current_generation,
-        coalesce(target, case
-          -- A new generation begins when the database was restored on another server. So all
-          -- transactions of the earlier ones have ended.
-          when publication.generation < current.generation then ${ALL_VISIBLE}::pg_snapshot
-          -- For some minutes after an update, instances of an earlier version may still read events
-          -- in the order in which transactions began.
-          when in_start_order_until > now()
-            then format('%1$s:%1$s:', pg_snapshot_xmin(pg_current_snapshot()))::pg_snapshot
-          else pg_current_snapshot()
-        end) as wanted,
-        coalesce(after_xact_id, '0'::xid8) as low_xact_id, coalesce(after_id, ${NIL}) as low_id,
+      select last_position, unread, gaps_to, gaps_before,
+        pg_snapshot_xmin(pg_current_snapshot()) >= gaps_before
+          -- The database was restored on a server that has not reached this number.
+          or pg_snapshot_xmax(pg_current_snapshot()) <= gaps_before as have_gaps_ended,
         (select greatest(1, least(${limit}::int, ${DELIVERY_LIMIT} / greatest(1, count(*))))
           from gateway.webhook_endpoints) as batch_size
-      from gateway.event_publication publication,
-        (select ${currentGeneration(sql)} as generation) current
+      from gateway.event_publication
+    ), taken as (
+      delete from gateway.event_outbox where id = any(array(
+        select waiting.id from state, ${unreadRows(sql, batchSize)} order by id limit ${batchSize}
+      ))
+      returning id, event_id
     ), candidate as materialized (
-      select found.* from state, lateral (
-        (
-          select ${found}
-          from pg_snapshot_xip(state.snapshot) running (xact_id), lateral (
-            select * from gateway.events event
-            where ${isGeneration} and event.xact_id = running.xact_id
-              and (event.xact_id, event.id) > (state.low_xact_id, state.low_id)
-              and pg_visible_in_snapshot(event.xact_id, state.wanted)
-            order by ${inOrder} limit ${batchSize}
-          ) event
-        ) union all (
-          select ${found} from gateway.events event
-          where ${isGeneration} and (event.xact_id, event.id) > (
-              greatest(pg_snapshot_xmax(state.snapshot), state.low_xact_id),
-              case when state.low_xact_id >= pg_snapshot_xmax(state.snapshot)
-                then state.low_id else ${NIL}::uuid end)
-            and event.xact_id < pg_snapshot_xmax(state.wanted)
-            and pg_visible_in_snapshot(event.xact_id, state.wanted)
-          order by ${inOrder} limit ${batchSize}
-        )
-      ) found
-      order by found.xact_id, found.id limit ${batchSize}
+      select taken.id as outbox_id, event.id, event.name, event.user_id, event.resource_id,
+        event.sequence, event.created_at, event.subscribers
+      from taken join gateway.events event on event.id = taken.event_id
     ), published as (
       insert into gateway.published_events (position, event_id, name, user_id)
-      select state.last_position + row_number() over (order by candidate.xact_id, candidate.id),
+      select state.last_position + row_number() over (order by candidate.outbox_id),
         candidate.id, candidate.name, candidate.user_id
       from state, candidate
     ), delivery as (
@@ -125,42 +101,47 @@ export async function publishBatch(sql: Sql, limit = PUBLISH_LIMIT): Promise<Pub
       ) as tasks
       from candidate event where event.subscribers is not null
     ), result as materialized (
-      select count(*) as count, count(*) = ${batchSize} as is_full,
-        (array_agg(xact_id order by xact_id desc, id desc))[1] as last_xact_id,
-        (array_agg(id order by xact_id desc, id desc))[1] as last_id
-      from candidate
+      select count(*) as count, count(*) = ${batchSize} as is_full, max(id) as last_id,
+        range_agg(int8range(id, id, '[]')) as ids
+      from taken
+    ), remaining as materialized (
+      select can_forget, unread - ids - case when can_forget
+        then int8multirange(int8range(null, gaps_to, '[]')) else '{}' end as unread
+      from state, result,
+        lateral (select have_gaps_ended and (not is_full or last_id > gaps_to) as can_forget) gaps
     ), advanced as (
-      update gateway.event_publication publication
-      set last_position = state.last_position + result.count,
-        generation = case when result.is_full then state.generation
-          else least(state.generation + 1, state.current_generation) end,
-        snapshot = case when result.is_full then state.snapshot
-          when state.generation < state.current_generation then ${NONE_VISIBLE}::pg_snapshot
-          else state.wanted end,
-        target = case when result.is_full then state.wanted end,
-        after_xact_id = case when result.is_full then result.last_xact_id end,
-        after_id = case when result.is_full then result.last_id end,
-        batch_number = state.batch_number + 1
-      from state, result
-      where publication.batch_number = state.batch_number and (result.count > 0
-        or state.target is not null or state.generation < state.current_generation)
+      update gateway.event_publication set
+        last_position = state.last_position + result.count,
+        unread = case when (select count(*) from unnest(remaining.unread)) > ${MAX_UNREAD_RANGES}
+          then int8multirange(range_merge(remaining.unread)) else remaining.unread end,
+        gaps_to = case when can_forget then result.last_id else state.gaps_to end,
+        gaps_before = case when can_forget then pg_current_xact_id() else state.gaps_before end
+      from state, result, remaining where result.count > 0
     )
     select result.count, case when result.count > 0 then pg_notify(${PUBLISHED_CHANNEL}, '') end,
-      result.is_full or state.target is not null
-        or state.generation < state.current_generation as has_more,
+      result.is_full as has_more,
       -- As JSON, because the driver does not parse arrays in the publisher's session.
       to_json(array(select distinct endpoint_id from delivery)) as endpoints,
       to_json(array(
         select json_build_object('resource_id', resource_id, 'sequence', sequence,
           'created_at', created_at, 'subscribers', tasks)
-        from subscribed where tasks <> '{}' order by xact_id, id)) as subscribed
-    from state, result`;
+        from subscribed where tasks <> '{}' order by outbox_id)) as subscribed
+    from result`;
   return {
     count: row.count,
     hasMore: row.has_more,
     endpoints: row.endpoints,
     subscribed: row.subscribed.map((each) => ({ ...each, created_at: new Date(each.created_at) })),
   };
+}
+
+/** The first committed rows of each range of unread ids. */
+function unreadRows(sql: Sql, limit: Fragment): Fragment {
+  return sql`unnest(unread) range, lateral (
+    select * from gateway.event_outbox
+    where id >= lower(range) and id < coalesce(upper(range), ${LAST_ID})
+    order by id limit ${limit}
+  ) waiting`;
 }
 
 interface PublishedRow {
@@ -174,30 +155,11 @@ interface PublishedRow {
  * Counts committed events without a position, up to `MAX_COUNTED` + 1; finds the oldest one's time.
  */
 export async function findUnpublished(sql: Sql): Promise<Waiting> {
-  const inOrder = sql`event.generation, event.xact_id, event.id`;
-  const isGeneration = firstColumnIs(sql, "event.generation", sql`state.generation`);
-  const limit = MAX_COUNTED + 1;
-  // Written without `not exists`, for which PostgreSQL may scan the whole table.
-  const isUnpublished = sql`(
-    select position from gateway.published_events where event_id = event.id) is null`;
+  const limit = sql`${MAX_COUNTED + 1}`;
   const [found] = await sql<[Waiting]>`
-    select count(*) as count, min(waiting.created_at) as since
-    from gateway.event_publication state, lateral (
-      (
-        select event.created_at
-        from pg_snapshot_xip(state.snapshot) running (xact_id), lateral (
-          select * from gateway.events event
-          where ${isGeneration} and event.xact_id = running.xact_id
-            and ${isUnpublished}
-          order by ${inOrder} limit ${limit}
-        ) event limit ${limit}
-      ) union all (
-        select event.created_at from gateway.events event
-        where (${inOrder}) > (state.generation, pg_snapshot_xmax(state.snapshot), ${NIL}::uuid)
-          and ${isUnpublished}
-        order by ${inOrder} limit ${limit}
-      )
-      limit ${limit}
-    ) waiting`;
+    select count(*) as count, min(event.created_at) as since
+    from (
+      select event_id from gateway.event_publication, ${unreadRows(sql, limit)} limit ${limit}
+    ) waiting join gateway.events event on event.id = waiting.event_id`;
   return found;
 }

@@ -3,7 +3,6 @@
  * in the statement of the change they report, by `side_effects.ts`.
  */
 
-import { NIL } from "uuid";
 import { columnNames, fixed, type RowOf } from "./columns.ts";
 import type { Sql } from "./database.ts";
 import { MAX_EXAMINED, type WalkedPage } from "./list_walk.ts";
@@ -248,46 +247,6 @@ export async function listEventsFrom(
       and (event.subscribers is null
         or (select position from gateway.published_events where event_id = event.id) is not null)
     order by resource_id, sequence limit ${limit}`;
-}
-
-/**
- * The generation of new events. The publisher finds new events by the server's transaction number.
- * A database that was restored on another server continues with that server's numbers, which may be
- * lower; so its new events get the next generation.
- */
-export function currentGeneration(sql: Sql) {
-  return sql`(
-    select pg_get_expr(adbin, adrelid)::integer
-    from pg_attribute join pg_attrdef on adrelid = attrelid and adnum = attnum
-    where attrelid = 'gateway.events'::regclass and attname = 'generation')`;
-}
-
-/**
- * Whether events or the publisher's state have transaction numbers that this server has not
- * reached.
- */
-export async function hasEventsOfOtherServer(sql: Sql): Promise<boolean> {
-  const rows = await sql`
-    select from gateway.events
-    where (generation, xact_id, id) >= (
-      ${currentGeneration(sql)}, pg_snapshot_xmax(pg_current_snapshot()), ${NIL}::uuid)
-    union all
-    select from gateway.event_publication
-    where generation = ${currentGeneration(sql)}
-      and pg_snapshot_xmax(coalesce(target, snapshot)) > pg_snapshot_xmax(pg_current_snapshot())
-    limit 1`;
-  return rows.length > 0;
-}
-
-/**
- * Begins a new generation. Call it in a transaction: of several instances that start at the same
- * time, only one then begins it.
- */
-export async function beginGeneration(sql: Sql): Promise<void> {
-  await sql`lock table gateway.events in access exclusive mode`;
-  if (!await hasEventsOfOtherServer(sql)) return;
-  const [row] = await sql<[{ next: number }]>`select ${currentGeneration(sql)} + 1 as next`;
-  await sql.unsafe(`alter table gateway.events alter generation set default ${row.next}`);
 }
 
 /** The publisher listens on this channel. */

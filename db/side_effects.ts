@@ -74,7 +74,7 @@ const TABLES = {
       "text[]": ["subscribers"],
       timestamptz: ["created_at"],
     }),
-    suffix: "",
+    suffix: "returning id, sequence",
   },
   refunds: {
     recordId: "payment_id",
@@ -101,12 +101,21 @@ const CHANGED = "any(array(select id from changed))";
 
 const IS_JOB_OF_CHANGED = `coalesce((payload ->> 'payment_id')::uuid, subject_id) = ${CHANGED}`;
 
+/**
+ * Tells the publisher about the events. It reads them by their ids in the outbox, which the
+ * statement takes here: after it has locked the records and inserted the events.
+ */
+const WITH_OUTBOX = `with_outbox as (
+      insert into gateway.event_outbox (event_id) select id from with_events order by sequence
+    )`;
+
 /** CTEs that insert the rows of those records whose ids are in the CTE `changed`. */
 function buildSideEffects(statement: Statement, writes: readonly SideEffects[]): string[] {
+  const events = writes.flatMap(({ events }) => events);
   const jobs = writes.flatMap(({ jobs }) => jobs);
   return [
     ...insertRows(statement, "history", writes.flatMap(({ history }) => history)),
-    ...insertRows(statement, "events", writes.flatMap(({ events }) => events)),
+    ...events.length > 0 ? [...insertRows(statement, "events", events), WITH_OUTBOX] : [],
     ...insertRows(statement, "refunds", writes.flatMap(({ refunds }) => refunds)),
     ...insertRows(statement, "subscription_charges", writes.flatMap(({ charges }) => charges)),
     ...insertRows(statement, "notifications", writes.flatMap(({ notifications }) => notifications)),

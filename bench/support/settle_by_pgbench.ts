@@ -42,11 +42,14 @@ update gateway.payments set
   settlement_time = now(), paid_at = now(), check_at = null, event_count = event_count + 1,
   version = version + 1, updated_at = now()
 where id = ${idOf(":row")};
-insert into gateway.events (
-  id, name, resource, resource_id, sequence, user_id, data, created_at
-) values (
-  uuidv7(), 'payment_settled', 'payment', ${idOf(":row")}, 2, 'user-1', :data::json, now()
-);
+with written as (
+  insert into gateway.events (
+    id, name, resource, resource_id, sequence, user_id, data, created_at
+  ) values (
+    uuidv7(), 'payment_settled', 'payment', ${idOf(":row")}, 2, 'user-1', :data::json, now()
+  ) returning id
+)
+insert into gateway.event_outbox (event_id) select id from written;
 insert into gateway.history (
   resource, resource_id, from_status, to_status, fraud_status, source, actor, created_at
 ) values (

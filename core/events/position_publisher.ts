@@ -72,7 +72,7 @@ export interface PublishedWithDeliveries extends PublishedBatch {
   jobs: DueJob[];
 }
 
-/** Call it in a transaction. */
+/** Call it at the beginning of a transaction. */
 export async function publishWithDeliveries(
   sql: Sql,
   events: EventSubscribers,

@@ -494,6 +494,7 @@ function insertRows(from: number, to: number): string {
     insert into gateway.events (id, name, resource, resource_id, sequence, user_id, data, created_at)
     select ${id}, case when ${rare(1000, 0)} then 'rare' else 'frequent' end, 'payment', ${id}, 1,
       'u' || i % 3, '{}', now() ${rows};
+    insert into gateway.event_outbox (event_id) select ${id} ${rows};
     insert into gateway.jobs (id, task, subject_id, payload, status, run_at, created_at, updated_at)
     select ${id}, 'task', ${id}, '{}', case when ${rare(100, 0)} then 'queued' else 'succeeded' end,
       timestamptz '2026-03-01', now(), now() ${rows};
@@ -548,6 +549,7 @@ Deno.test("planner settings: statements that were planned on small tables read f
       "refunds",
       "events",
       "published_events",
+      "event_outbox",
       "jobs",
       "webhook_deliveries",
       "history",

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
 import { Webhook } from "standardwebhooks";
 import { callService } from "../support/client.ts";
 import { createDatabase, runSql } from "../support/database/database.ts";
@@ -64,6 +65,15 @@ Deno.test({
       payment = await call(service, "POST", "/charge/", charge);
       await until("the webhook arrives", () => receiver.received.length === 1);
     }
+    // The service ended before it gave this event a position.
+    const unpublishedEvent = randomUUID();
+    await runSql(
+      DATABASE_URL,
+      `insert into gateway.events (id, name, resource, resource_id, sequence, data, created_at)
+      select '${unpublishedEvent}', name, resource, gen_random_uuid(), 1, data, now()
+      from gateway.events;
+      insert into gateway.event_outbox (event_id) values ('${unpublishedEvent}')`,
+    );
     const tools = { PATH: `${server.programs}:/usr/bin:/bin`, DATABASE_URL, NEW_DATABASE_URL };
     // The dump names a role that no longer exists when it is restored.
     await runSql(DATABASE_URL, "create role serving; grant usage on schema gateway to serving");
@@ -119,6 +129,11 @@ Deno.test({
     assert.equal(settlement.name, "payment_settled");
     assert.notEqual(settlement.id, lostSettlement.id);
     assert.ok(settlement.created_at > lostSettlement.created_at);
+    const listed = await call(service, "GET", "/events/?order=oldest_first");
+    assert.deepEqual(
+      (listed as unknown as Json[]).map(({ id }) => id),
+      [keptEvent, unpublishedEvent, settlement.id],
+    );
 
     const other = await call(service, "POST", "/charge/", charge);
     await sandbox.control(`transactions/${other.transaction_id}/pay`);

@@ -2,15 +2,12 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import postgres from "postgres";
 import { NIL } from "uuid";
-import { migrateDatabase } from "../../commands/migrate.ts";
 import type { Caller } from "../../core/auth/caller.ts";
 import { listEvents } from "../../core/events/read.ts";
 import type { EventFilter } from "../../db/events.ts";
-import { loadMigrations } from "../../db/migrations.ts";
 import { openApp, type TestApp, type TestAppOptions } from "../support/app.ts";
-import { createDatabase, runSql } from "../support/database/database.ts";
+import { createDatabase } from "../support/database/database.ts";
 import { writeEvent as write } from "../support/events/event_stream.ts";
-import { publishAll } from "../support/events/publication.ts";
 import { openPayments } from "../support/payments/payments.ts";
 import { until } from "../support/until.ts";
 
@@ -239,52 +236,4 @@ Deno.test("event list: is forbidden for users", async () => {
   await using opened = await openAppWithWriters();
   const listing = listEvents(opened.app.deps, { ...STAFF, isStaff: false }, { ...ALL, limit: 10 });
   await assert.rejects(listing, { code: "forbidden", status: 403 });
-});
-
-Deno.test("event order: is kept when the database moves to another server", async () => {
-  await using opened = await openAppWithWriters({ hasPositionPublisher: false });
-  const { app, writers, url } = opened;
-  const migrations = await loadMigrations();
-  const generations = async () =>
-    (await runSql(url, "select distinct generation from gateway.events order by 1"))
-      .map(({ generation }) => generation);
-  const publishedEvent = await write(writers);
-  assert.equal(await publishAll(app.database), 1);
-  await migrateDatabase(url, migrations);
-  const oldEvents = [publishedEvent, await write(writers), await write(writers)];
-  assert.deepEqual(await generations(), [0], "the database was not moved yet");
-
-  // As if these events came from a server with higher transaction ids.
-  for (const [index, id] of oldEvents.slice(1).entries()) {
-    await writers`
-      update gateway.events set xact_id = ${`9000000000000${index}`}::text::xid8 where id = ${id}`;
-  }
-  await Promise.all([1, 2, 3].map(() => migrateDatabase(url, migrations)));
-  const newEvents = [await write(writers), await write(writers)];
-  assert.equal(await publishAll(app.database), 4);
-  assert.deepEqual(await readAll(app), [...oldEvents, ...newEvents]);
-  assert.deepEqual(
-    await readAll(app, { order: "newest_first", limit: 2 }),
-    [...oldEvents, ...newEvents].reverse(),
-  );
-  assert.deepEqual(await readAll(app, { names: ["payment_settled"], limit: 1 }), [
-    ...oldEvents,
-    ...newEvents,
-  ]);
-  await migrateDatabase(url, migrations);
-  await write(writers);
-  assert.deepEqual(await generations(), [0, 1], "the generation grows only once");
-});
-
-Deno.test("event order: new events are published after a move to a server whose transaction ids are below the publisher's last snapshot", async () => {
-  await using opened = await openAppWithWriters({ hasPositionPublisher: false });
-  const { app, writers, url } = opened;
-  const oldEvent = await write(writers);
-  assert.equal(await publishAll(app.database), 1);
-  // As if the old server had then run many transactions without events.
-  await runSql(url, "update gateway.event_publication set snapshot = '90000000000:90000000000:'");
-  await migrateDatabase(url, await loadMigrations());
-  const newEvent = await write(writers);
-  assert.equal(await publishAll(app.database), 1);
-  assert.deepEqual(await readAll(app), [oldEvent, newEvent]);
 });

@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
 import postgres from "postgres";
 import { migrateDatabase } from "../../commands/migrate.ts";
 import type { Caller } from "../../core/auth/caller.ts";
 import { startPositionPublisher } from "../../core/events/position_publisher.ts";
 import { listEvents } from "../../core/events/read.ts";
+import type { Database, Sql } from "../../db/database.ts";
 import { publishBatch } from "../../db/event_publication.ts";
 import type { EventOrder } from "../../db/events.ts";
 import { loadMigrations, migrate } from "../../db/migrations.ts";
@@ -102,30 +104,44 @@ Deno.test("event publisher: the status shows how many events wait for a position
   assert.equal((await listAll(app, staff)).length, 2);
 });
 
-Deno.test("event publisher: batches of any size give each committed event one position, without gaps", async () => {
+Deno.test("event publisher: batches of any size give each committed event one position, in the order of its resource, without gaps", async () => {
   const url = await createDatabase();
   const database = openPool({ url, poolSize: 1 });
   const writers = postgres(url, { max: 8, onnotice: () => {} });
   let seed = 11;
   const random = (below: number) => (seed = seed * 48_271 % 2_147_483_647) % below;
   const open = new Set<() => Promise<void>>();
-  const committed: string[] = [];
+  /** The ids of each resource's events. */
+  const committed = Array.from(
+    { length: 8 },
+    () => ({ resourceId: randomUUID(), ids: [] as string[] }),
+  );
+  /** As if they were locked by an open transaction. */
+  const locked = new Set<unknown>();
 
   async function begin(): Promise<void> {
+    const resource = committed[random(committed.length)]!;
+    if (locked.has(resource)) return;
+    locked.add(resource);
+    const { resourceId } = resource;
     const isRolledBack = random(4) === 0;
     const begun = Promise.withResolvers<void>();
     const ending = Promise.withResolvers<void>();
     const ids: string[] = [];
     const done = writers.begin(async (sql) => {
-      for (let i = random(5); i >= 0; i--) ids.push(await writeEvent(sql));
+      for (let i = random(5); i >= 0; i--) {
+        const sequence = resource.ids.length + ids.length + 1;
+        ids.push(await writeEvent(sql, { resourceId, sequence }));
+      }
       begun.resolve();
       await ending.promise;
       if (isRolledBack) throw new Error("rolled back");
-    }).then(() => committed.push(...ids), () => {});
+    }).then(() => resource.ids.push(...ids), () => {});
     await begun.promise;
     open.add(async () => {
       ending.resolve();
       await done;
+      locked.delete(resource);
     });
   }
 
@@ -135,26 +151,194 @@ Deno.test("event publisher: batches of any size give each committed event one po
     await end();
   }
 
+  const publish = async () =>
+    (await database.transaction((sql) => publishBatch(sql, 1 + random(4)))).hasMore;
+
   try {
-    for (let step = 0; step < 300; step++) {
+    for (let step = 0; step < 400; step++) {
       const action = random(3);
       if (action === 0 && open.size < 6) await begin();
       else if (action === 1 && open.size > 0) await endOne();
       else {
         const before = await positionsIn(writers);
-        await database.query((sql) => publishBatch(sql, 1 + random(4)));
+        await publish();
         assert.deepEqual((await positionsIn(writers)).slice(0, before.length), before);
       }
     }
     while (open.size > 0) await endOne();
-    await publishAll(database, 3);
+    while (await publish());
     const positions = await positionsIn(url);
     assert.deepEqual(positions.map(({ position }) => position), positions.map((_, i) => i + 1));
-    assert.deepEqual(positions.map(({ event_id }) => event_id).sort(), committed.sort());
-    assert.ok(committed.length > 50, `${committed.length} events`);
+    for (const { ids } of committed) {
+      const published = positions.map(({ event_id }) => event_id);
+      assert.deepEqual(published.filter((id) => ids.includes(id)), ids);
+    }
+    const count = committed.flatMap(({ ids }) => ids).length;
+    assert.equal(positions.length, count);
+    assert.ok(count > 50, `${count} events`);
+    assert.deepEqual([...await runSql(url, "select from gateway.event_outbox")], []);
   } finally {
     await writers.end();
     await database.close();
+  }
+});
+
+/** Publishes a batch; returns how many entries of the outbox's index it has read. */
+async function publishCounted(database: Database): Promise<{ count: number; read: number }> {
+  const countRead = async (sql: Sql) => {
+    const [row] = await sql<[{ count: number }]>`
+      select pg_stat_get_xact_tuples_returned('gateway.event_outbox_pkey'::regclass)::int as count`;
+    return row.count;
+  };
+  return await database.transaction(async (sql) => {
+    const before = await countRead(sql);
+    const { count } = await publishBatch(sql);
+    return { count, read: await countRead(sql) - before };
+  });
+}
+
+async function readUnread(url: string): Promise<string[]> {
+  const rows = await runSql(
+    url,
+    "select range::text from gateway.event_publication, unnest(unread) range",
+  );
+  return rows.map(({ range }) => range);
+}
+
+Deno.test("event publisher: while a transaction is open, a batch does not read published events again, and then finds the transaction's event", async () => {
+  // A database of another test has dead rows of that test.
+  const url = await createDatabase({ isNew: true });
+  const database = openPool({ url, poolSize: 1 });
+  const writers = postgres(url, { max: 2, onnotice: () => {} });
+  const written = Promise.withResolvers<string>();
+  const ending = Promise.withResolvers<void>();
+  const writeAndPublish = async () => {
+    for (let i = 0; i < 5; i++) await writeEvent(writers);
+    return await publishCounted(database);
+  };
+  try {
+    const done = writers.begin(async (sql) => {
+      written.resolve(await writeEvent(sql));
+      await ending.promise;
+    });
+    const openEvent = await written.promise;
+    for (let round = 0; round < 40; round++) {
+      // The id of an event that is rolled back remains unread.
+      if (round % 10 === 5) await rollBackEvent(writers);
+      const { count, read } = await writeAndPublish();
+      assert.equal(count, 5);
+      assert.ok(read < 50, `${read} entries read in round ${round}`);
+    }
+    assert.equal((await readUnread(url)).length, 6, "the open event, 4 rolled-back ones, new ones");
+    ending.resolve();
+    await done;
+    await publishAll(database);
+    assert.equal((await positionsIn(url)).at(-1)!.event_id, openEvent);
+    // The first batch confirms that the earlier transactions have ended; the second one forgets the
+    // gaps that appeared after an earlier confirmation.
+    for (let batch = 0; batch < 2; batch++) {
+      await untilEarlierTransactionsEnd(url);
+      await writeAndPublish();
+    }
+    assert.equal((await readUnread(url)).length, 1, "only new ids are unread");
+  } finally {
+    ending.resolve();
+    await writers.end();
+    await database.close();
+  }
+});
+
+async function rollBackEvent(sql: postgres.Sql): Promise<void> {
+  const rolledBack = new Error("rolled back");
+  await assert.rejects(
+    sql.begin(async (sql) => {
+      await writeEvent(sql);
+      throw rolledBack;
+    }),
+    rolledBack,
+  );
+}
+
+Deno.test("event publisher: after many rollbacks, all ids above the first one are read, and a late event is found", async () => {
+  const url = await createDatabase();
+  const database = openPool({ url, poolSize: 1 });
+  const writers = postgres(url, { max: 2, onnotice: () => {} });
+  const written = Promise.withResolvers<string>();
+  const ending = Promise.withResolvers<void>();
+  try {
+    const done = writers.begin(async (sql) => {
+      written.resolve(await writeEvent(sql));
+      await ending.promise;
+    });
+    const openEvent = await written.promise;
+    // As if 1,000 events had been rolled back, each between two others.
+    await writers`select setval('gateway.event_outbox_id_seq', 2000)`;
+    await writers`
+      update gateway.event_publication set unread = int8multirange(int8range(2001, null)) + (
+        select range_agg(int8range(2 * i - 1, 2 * i)) from generate_series(1, 1000) i)`;
+    await writeEvent(writers);
+    await publishAll(database);
+    assert.equal((await readUnread(url)).length, 1);
+    ending.resolve();
+    await done;
+    await publishAll(database);
+    assert.equal((await positionsIn(url)).at(-1)!.event_id, openEvent);
+  } finally {
+    ending.resolve();
+    await writers.end();
+    await database.close();
+  }
+});
+
+Deno.test("event publisher: forgets gaps after a restore on a server with lower transaction numbers", async () => {
+  const url = await createDatabase();
+  const database = openPool({ url, poolSize: 1 });
+  const writers = postgres(url, { max: 1, onnotice: () => {} });
+  try {
+    await writeEvent(writers);
+    await rollBackEvent(writers);
+    await writeEvent(writers);
+    assert.equal(await publishAll(database), 2);
+    await runSql(
+      url,
+      "update gateway.event_publication set gaps_to = 3, gaps_before = '90000000000'",
+    );
+    await writeEvent(writers);
+    assert.equal(await publishAll(database), 1);
+    assert.deepEqual(await readUnread(url), ["[5,)"]);
+  } finally {
+    await writers.end();
+    await database.close();
+  }
+});
+
+Deno.test("event publisher: a writer takes the place of its event in the outbox after it has locked the payment", async () => {
+  await using payments = await openPayments({ hasPositionPublisher: false });
+  const { databaseUrl, sandbox } = payments;
+  const { id, transaction_id } = await payments.charge("gopay");
+  await sandbox.control(`transactions/${transaction_id}/pay`);
+  const lastId = async () =>
+    (await runSql(databaseUrl, "select last_value::int from gateway.event_outbox_id_seq"))[0]!
+      .last_value;
+  const locks = postgres(databaseUrl, { max: 1, onnotice: () => {} });
+  const before = await lastId();
+  try {
+    let refreshing: Promise<unknown>;
+    await locks.begin(async (sql) => {
+      await sql`select from gateway.payments where id = ${id} for update`;
+      refreshing = payments.refresh(id);
+      await until("the writer waits for the lock", async () =>
+        (await runSql(
+          databaseUrl,
+          `select from pg_stat_activity
+          where datname = current_database() and wait_event_type = 'Lock'`,
+        )).length > 0);
+      assert.equal(await lastId(), before);
+    });
+    await refreshing!;
+    assert.equal(await lastId(), before + 1);
+  } finally {
+    await locks.end();
   }
 });
 
@@ -266,105 +450,40 @@ Deno.test("event cursor: an event without a position gives an empty list, and a 
   }
 });
 
-/**
- * A database that was upgraded after the previous version had written the events `before` and
- * `after`. One transaction began before `after` and is still open: `endOpen` writes its event and
- * commits. Until then it locks no table, because a migration waits for table locks.
- */
-async function openPreviousVersion() {
+Deno.test("upgrade: events without a position are published in the order of the previous version", async () => {
   const url = await createDatabase({ template: null });
   const migrations = await loadMigrations();
-  await migrate(url, migrations.filter(({ name }) => name < "0012"));
+  await migrate(url, migrations.filter(({ name }) => name < "0050"));
   const writers = postgres(url, { max: 2, onnotice: () => {} });
-  const before = [await writeEvent(writers), await writeEvent(writers)];
-  // The migration gives positions at once to events that are older than every open transaction.
-  await untilEarlierTransactionsEnd(url);
-  let openId = "";
-  const open = await openTransaction(url, {
-    async writeAtEnd(sql) {
-      openId = await writeEvent(sql);
-    },
-  });
-  const after = await writeEvent(writers);
-  await migrateDatabase(url, migrations);
-  const endOpen = async () => {
-    await open.end();
-    return openId;
-  };
-  return { url, writers, endOpen, before, after };
-}
-
-/** The order in which the previous version shows events. */
-async function previousOrder(url: string): Promise<string[]> {
-  const rows = await runSql(url, "select id from gateway.events order by generation, xact_id, id");
-  return rows.map(({ id }) => id);
-}
-
-Deno.test("upgrade: existing events keep their order, and a cursor of the previous version continues without loss or repetition", async () => {
-  const { url, writers, endOpen, before, after } = await openPreviousVersion();
-  await using app = await openApp({ databaseUrl: url, hasPositionPublisher: true });
-  const staff = await app.createKey({ isStaff: true });
+  const ids = Array.from({ length: 4 }, () => randomUUID());
+  const write = (sql: postgres.ISql, id: string) =>
+    sql`
+      insert into gateway.events (id, name, resource, resource_id, sequence, data, created_at)
+      values (${id}, 'payment_settled', 'payment', ${id}, 1, '{}', now())`;
   try {
-    const ids = async () => (await positionsIn(url)).map(({ event_id }) => event_id);
-    assert.deepEqual(await ids(), before, "existing events have positions at once");
-    assert.deepEqual(await listAfter(app, before[0]!), before.slice(1));
-    // An instance of the previous version still runs. It orders events by the start of their
-    // transactions.
-    const during = await writeEvent(writers);
-    const openId = await endOpen();
-    await until("all events are published", async () => (await ids()).length === 5);
-    assert.deepEqual(await ids(), await previousOrder(url));
-    assert.deepEqual(await ids(), [...before, openId, after, during]);
-    assert.deepEqual(await listAfter(app, before[1]!), [openId, after, during]);
-    await using follower = await follow(app, staff, { after: openId });
-    assert.deepEqual((await follower.untilReceived(2)).map(({ id }) => id), [after, during]);
+    await writers.begin(async (early) => {
+      await early`select pg_current_xact_id()`;
+      await write(writers, ids[0]!);
+      await writers`
+        insert into gateway.published_events (position, event_id, name)
+        select 1, id, name from gateway.events`;
+      // What the publisher stores: the open transaction is not visible yet.
+      await writers`
+        update gateway.event_publication set last_position = 1, snapshot = pg_current_snapshot()`;
+      await write(writers, ids[2]!);
+      await write(early, ids[1]!);
+    });
+    await migrateDatabase(url, migrations);
+    await writers`
+      with written as (${write(writers, ids[3]!)})
+      insert into gateway.event_outbox (event_id) values (${ids[3]!})`;
+    await using app = await openApp({ databaseUrl: url, hasPositionPublisher: false });
+    assert.equal(await publishAll(app.database), 3);
+    assert.deepEqual(
+      await positionsIn(url),
+      ids.map((event_id, index) => ({ position: index + 1, event_id })),
+    );
   } finally {
     await writers.end();
   }
-});
-
-Deno.test("upgrade: after ten minutes, an open transaction no longer delays events", async () => {
-  const { url, writers, endOpen, before, after } = await openPreviousVersion();
-  await using app = await openApp({ databaseUrl: url, hasPositionPublisher: true });
-  const ids = async () => (await positionsIn(url)).map(({ event_id }) => event_id);
-  try {
-    await app.database.query((sql) =>
-      sql`update gateway.event_publication set in_start_order_until = now()`
-    );
-    await until("the later event is published", async () => (await ids()).length === 3);
-    assert.deepEqual(await ids(), [...before, after]);
-    const openId = await endOpen();
-    await until("all events are published", async () => (await ids()).length === 4);
-    assert.deepEqual(await ids(), [...before, after, openId]);
-  } finally {
-    await writers.end();
-  }
-});
-
-Deno.test("upgrade: a new installation does not wait for open transactions", async () => {
-  const [row] = await runSql(
-    await createDatabase(),
-    "select in_start_order_until from gateway.event_publication",
-  );
-  assert.equal(row!.in_start_order_until, null);
-});
-
-Deno.test("upgrade: keeps the indexes that the previous version reads, which a new installation does not have", async () => {
-  const url = await createDatabase({ template: null });
-  const migrations = await loadMigrations();
-  await migrate(url, migrations.filter(({ name }) => name < "0012"));
-  const writers = postgres(url, { max: 1, onnotice: () => {} });
-  await writeEvent(writers);
-  await writers.end();
-  await migrateDatabase(url, migrations);
-  const indexes = async (database: string) => {
-    const rows = await runSql(
-      database,
-      "select indexname from pg_indexes where schemaname = 'gateway' and tablename = 'events'",
-    );
-    return rows.map(({ indexname }) => indexname).toSorted();
-  };
-  const needed = ["events_in_order", "events_pkey", "events_resource_id_sequence_key"];
-  assert.deepEqual(await indexes(url), ["events_by_name", "events_by_user", ...needed]);
-  assert.deepEqual(await indexes(await createDatabase()), needed);
 });

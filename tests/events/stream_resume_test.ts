@@ -174,15 +174,18 @@ Deno.test("event stream: a reader that missed several pages gets all of them, th
   const staff = await createStaffKey(app);
   const alice = await app.createKey();
   await writers.sql`
-    insert into gateway.events
-      (id, name, resource, resource_id, sequence, user_id, data, created_at)
-    select ('00000000-0000-7000-8000-' || lpad(to_hex(i), 12, '0'))::uuid,
+    with written as (
+      insert into gateway.events
+        (id, name, resource, resource_id, sequence, user_id, data, created_at)
+      select ('00000000-0000-7000-8000-' || lpad(to_hex(i), 12, '0'))::uuid,
       case when i % 900 = 0 then 'payment_denied' else 'payment_settled' end,
       'payment', '00000000-0000-4000-8000-000000000001', i,
       case when i % 2 = 0 then 'alice' else 'bob' end, '{}', now()
-    from generate_series(1, 5000) i`;
+      from generate_series(1, 5000) i returning id, sequence
+    )
+    insert into gateway.event_outbox (event_id) select id from written order by sequence`;
   const rows = await writers.sql`
-    select id, name, user_id from gateway.events order by generation, xact_id, id`;
+    select id, name, user_id from gateway.events order by sequence`;
   const firstId = rows[0]!.id;
   const resource = "resource_id=00000000-0000-4000-8000-000000000001";
   for (

@@ -62,7 +62,8 @@ Deno.test("event stream: staff get all events, users only their own", async () =
     payments.databaseUrl,
     `insert into gateway.events (id, name, resource, resource_id, sequence, data, created_at)
     values ('${ownerless}', 'webhook_endpoint_disabled', 'webhook_endpoint', '${ownerless}', 1, '{}',
-      now()); notify gateway_events`,
+      now());
+    insert into gateway.event_outbox (event_id) values ('${ownerless}'); notify gateway_events`,
   );
   await forStaff.untilReceived(6);
   const owners = await runSql(payments.databaseUrl, "select id, user_id from gateway.events");

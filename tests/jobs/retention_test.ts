@@ -109,8 +109,11 @@ async function addEvent(
   const id = newId(created);
   await database.query((sql) =>
     sql`
-      insert into gateway.events (id, name, resource, resource_id, sequence, data, created_at)
-      values (${id}, 'payment_settled', 'payment', ${resource}, ${sequence}, '{}', ${created})`
+      with written as (
+        insert into gateway.events (id, name, resource, resource_id, sequence, data, created_at)
+        values (${id}, 'payment_settled', 'payment', ${resource}, ${sequence}, '{}', ${created})
+      )
+      insert into gateway.event_outbox (event_id) values (${id})`
   );
   await publishAll(database);
   return id;
@@ -286,9 +289,12 @@ Deno.test("prune: keeps an event until it has a position, and deletes the event 
   await addEvent(app, daysAgo(401));
   await runSql(
     url,
-    `insert into gateway.events (id, name, resource, resource_id, sequence, data, created_at)
-    select '${newId(daysAgo(401))}', name, resource, gen_random_uuid(), 1, data, created_at
-    from gateway.events`,
+    `with written as (
+      insert into gateway.events (id, name, resource, resource_id, sequence, data, created_at)
+      select '${newId(daysAgo(401))}', name, resource, gen_random_uuid(), 1, data, created_at
+      from gateway.events returning id
+    )
+    insert into gateway.event_outbox (event_id) select id from written`,
   );
   assert.equal((await prune(app.deps)).events, 1);
   assert.deepEqual([...await runSql(url, "select from gateway.published_events")], []);

@@ -22,8 +22,12 @@ Deno.test("metrics: export jobs, schedule, outbox, webhooks and notifications", 
   const { id: resourceId } = newJob();
   await app.database.query((sql) =>
     sql`
-      insert into gateway.events (id, name, resource, resource_id, sequence, data, created_at)
-      values (${newJob().id}, 'payment_settled', 'payment', ${resourceId}, 1, '{}', ${anHourAgo})`
+      with written as (
+        insert into gateway.events (id, name, resource, resource_id, sequence, data, created_at)
+        values (${newJob().id}, 'payment_settled', 'payment', ${resourceId}, 1, '{}', ${anHourAgo})
+        returning id
+      )
+      insert into gateway.event_outbox (event_id) select id from written`
   );
   const inAnHour = new Date(Date.now() + HOUR_MS);
   const jobs = [

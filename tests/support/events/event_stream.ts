@@ -166,7 +166,8 @@ export async function writeEvent(sql: postgres.ISql, event: WrittenEvent = {}): 
         (id, name, resource, resource_id, sequence, user_id, data, created_at)
       values (${id}, ${name}, 'payment', ${resourceId}, ${sequence}, ${userId},
         json_build_object('filling', repeat('x', ${bytes}::int)), now())
-    )
+      returning id
+    ), outbox as (insert into gateway.event_outbox (event_id) select id from written)
     select case when ${isNotified}::boolean then pg_notify(${COMMITTED_CHANNEL}, '') end`;
   return id;
 }
