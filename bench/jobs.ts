@@ -11,6 +11,7 @@ import { createWorker } from "../core/jobs/worker.ts";
 import { createLog } from "../core/log.ts";
 import { newJob } from "../core/outbox.ts";
 import { type Database, openDatabase } from "../db/database.ts";
+import { NO_LOCK } from "../db/instance_lock.ts";
 import { claimJob, releaseJob } from "../db/job_claims.ts";
 import { insertJobs, type NewJob } from "../db/jobs.ts";
 import { loadMigrations, migrate } from "../db/migrations.ts";
@@ -182,7 +183,7 @@ async function runStatements(bench: Bench): Promise<void> {
 
 async function claimAndFinish({ database, onRun }: Bench, id: string): Promise<void> {
   const now = new Date();
-  const claim = { now, leaseMs: 30_000 };
+  const claim = { now, leaseMs: 30_000, leaseHolder: NO_LOCK };
   const job = await database.query((sql) => claimJob(sql, id, claim));
   if (!job) throw new Error(`Job ${id} cannot be claimed`);
   onRun(id);

@@ -37,7 +37,7 @@ export async function run(readConfig: () => Config): Promise<void> {
     poster: createPoster({ allowPrivate: false }),
     publisher: createEventPublisher({ database, jobQueue, log, clock: systemClock }),
     leaseHolder: NO_LOCK,
-    keyReleases: createKeyReleases({ database, clock: systemClock }),
+    keyReleases: createKeyReleases({ database }),
     migrations: [],
     log,
     audit: createAuditRecorder({ database, log, clock: systemClock }),

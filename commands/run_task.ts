@@ -139,7 +139,7 @@ async function openTaskDeps(
   return {
     database,
     leaseHolder,
-    keyReleases: resources.use(createKeyReleases({ database, clock })),
+    keyReleases: resources.use(createKeyReleases({ database })),
     gateway: background,
     clock,
     clockCheck: createClockCheck({ serviceClock, gateway: background }),

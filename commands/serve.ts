@@ -164,7 +164,7 @@ async function runService(config: Config, options: RunOptions): Promise<void> {
   await requireSameAccount(background, log);
   const { invoicePayments, keep, recheck } = config;
   const clockCheck = createClockCheck({ serviceClock, gateway });
-  const keyReleases = resources.use(createKeyReleases({ database, clock }));
+  const keyReleases = resources.use(createKeyReleases({ database }));
   const shared = { database, leaseHolder, keyReleases, clock, clockCheck, log, events };
   const jobsDeps = { ...shared, gateway: background, invoicePayments, keep, recheck };
   const jobs = resources.use(await openJobs({ ...config, databaseUrl }, jobsDeps, crons));

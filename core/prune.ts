@@ -100,11 +100,10 @@ async function expireDeliveries(
 }
 
 async function pruneAllKeys({ database, clock, keep }: PruneDeps, batches: typeof BATCHES) {
-  const now = new Date(clock());
-  const before = oldestValidKey({ keep }, now);
+  const before = oldestValidKey({ keep }, new Date(clock()));
   let deleted = 0;
   for (let count = 0; count < batches.max; count++) {
-    const range = { before, now, limit: batches.rows };
+    const range = { before, limit: batches.rows };
     const done = await database.query((sql) => pruneKeys(sql, range), "prune keys");
     deleted += done;
     if (done < batches.rows) break;

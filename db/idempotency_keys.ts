@@ -1,7 +1,17 @@
 /** Idempotency keys: which request holds a key, and the reply that is stored with it. */
 
 import type { Sql } from "./database.ts";
+import { END_LEASE, IS_LEASED, type Lease, leaseEnd } from "./lease.ts";
 import { Statement } from "./statement.ts";
+
+/**
+ * Longer than any request takes, including its checks at the gateway. So, unlike the lease of a
+ * job, it is never renewed, which would cost a statement. If a request still takes longer, or if
+ * its instance loses its lock, another request may take over its key. The first one can then only
+ * store what the gateway did for it. Both send the same idempotency key to the gateway, so that it
+ * acts only once.
+ */
+const LEASE_MS = 60_000;
 
 /** A key is unique per user and operation (method and path). */
 export interface KeyId {
@@ -19,25 +29,18 @@ export interface IdempotencyKey extends KeyId {
   refund_id: string | null;
   /** Null: no reply is stored yet. */
   reply: unknown;
-  /** Until then the request counts as running, unless its instance is gone. */
-  lease_until: Date;
-  /**
-   * The token of the instance that runs the request; null: the lease ends only at `lease_until`.
-   */
-  holder: number | null;
+  /** The lease of the request that runs (lease.ts). */
+  lease_id: string | null;
   created_at: Date;
 }
 
-/**
- * A key with the lease of its holder. After another request took it over, the stored lease differs.
- */
+/** A claimed key. The request holds it as long as the stored `lease_id` is this one. */
 export interface HeldKey extends KeyId {
-  lease_until: Date;
-  holder: number | null;
+  lease_id: string;
 }
 
 /** A new key, in the form in which it is sent to PostgreSQL as JSON. */
-export interface ClaimedKey extends HeldKey {
+export interface ClaimedKey extends KeyId, Lease {
   /** Hexadecimal, as PostgreSQL reads bytea: `\x…`. */
   body_hash: string;
   resource_id: string;
@@ -58,7 +61,7 @@ export function nameOf({ user_id, scope, key }: KeyId): string {
   return JSON.stringify([user_id, scope, key]);
 }
 
-const COLUMNS = "user_id, scope, key, body_hash, resource_id, lease_until, holder, created_at";
+const COLUMNS = "user_id, scope, key, body_hash, resource_id, lease_id, holder, created_at";
 
 /** Inserts keys and returns the resource ids of those that were not in use. */
 export function claimKeysSql(
@@ -67,13 +70,13 @@ export function claimKeysSql(
   { keysSince, replaced }: ClaimOptions,
 ): string {
   return `
-      insert into gateway.idempotency_keys as known (${COLUMNS})
-      select ${COLUMNS} from ${statement.rows("idempotency_keys", keys)}
+      insert into gateway.idempotency_keys as known (${COLUMNS}, lease_until)
+      select ${COLUMNS}, ${leaseEnd(LEASE_MS)} from ${statement.rows("idempotency_keys", keys)}
       order by user_id, scope, key
       on conflict (user_id, scope, key) do update set
-        (body_hash, resource_id, refund_id, reply, lease_until, holder, created_at) = row(
-          excluded.body_hash, excluded.resource_id, null::uuid, null::json, excluded.lease_until,
-          excluded.holder, excluded.created_at)
+        (body_hash, resource_id, refund_id, reply, lease_id, lease_until, holder, created_at) = row(
+          excluded.body_hash, excluded.resource_id, null::uuid, null::json, excluded.lease_id,
+          excluded.lease_until, excluded.holder, excluded.created_at)
       where known.created_at < ${statement.value(keysSince)}
         or (known.resource_id = any(${statement.ids(replaced)}) and known.reply is null)
       returning resource_id`;
@@ -87,8 +90,8 @@ export async function claimKey(sql: Sql, key: ClaimedKey, keysSince: Date): Prom
 }
 
 export interface FoundKey extends IdempotencyKey {
-  /** True: no reply is stored, and the instance that held the key has ended: its lock is free. */
-  is_holder_gone: boolean;
+  /** The seconds until the lease of a running request ends; null: no request runs. */
+  leased_seconds: number | null;
 }
 
 export async function findKey(
@@ -96,8 +99,8 @@ export async function findKey(
   { user_id, scope, key }: KeyId,
 ): Promise<FoundKey | null> {
   const [row] = await sql<[FoundKey?]>`
-    select *, case when reply is null and holder is not null
-        then pg_try_advisory_xact_lock_shared(holder) else false end as is_holder_gone
+    select *, case when ${sql.unsafe(IS_LEASED)}
+        then ceil(extract(epoch from lease_until - now()))::integer end as leased_seconds
     from gateway.idempotency_keys
     where user_id = ${user_id} and scope = ${scope} and key = ${key}`;
   return row ?? null;
@@ -110,13 +113,14 @@ export async function findKey(
  */
 export async function takeOverKey(
   sql: Sql,
-  { user_id, scope, key, lease_until, holder }: HeldKey,
-  by: Pick<HeldKey, "lease_until" | "holder">,
+  { user_id, scope, key, lease_id }: IdempotencyKey,
+  lease: Lease,
 ): Promise<Pick<IdempotencyKey, "resource_id" | "refund_id"> | null> {
   const [stored] = await sql<[Pick<IdempotencyKey, "resource_id" | "refund_id">?]>`
-    update gateway.idempotency_keys set lease_until = ${by.lease_until}, holder = ${by.holder}
+    update gateway.idempotency_keys set lease_id = ${lease.lease_id},
+      lease_until = ${sql.unsafe(leaseEnd(LEASE_MS))}, holder = ${lease.holder}
     where user_id = ${user_id} and scope = ${scope} and key = ${key}
-      and reply is null and lease_until = ${lease_until} and holder is not distinct from ${holder}
+      and reply is null and lease_id is not distinct from ${lease_id}
     returning resource_id, refund_id`;
   return stored ?? null;
 }
@@ -127,15 +131,13 @@ export async function takeOverKey(
  */
 export async function endKey(
   sql: Sql,
-  { user_id, scope, key, lease_until, holder }: HeldKey,
+  { user_id, scope, key, lease_id }: HeldKey,
   reply: object | null,
-  now: Date,
 ): Promise<boolean> {
   const { count } = await sql`
     update gateway.idempotency_keys
-    set reply = ${reply && JSON.stringify(reply)}::text::json, lease_until = ${now}
+    set reply = ${reply && JSON.stringify(reply)}::text::json, ${sql.unsafe(END_LEASE)}
     where user_id = ${user_id} and scope = ${scope} and key = ${key}
-      and lease_until = ${lease_until} and holder is not distinct from ${holder}
-      and reply is null`;
+      and lease_id = ${lease_id}`;
   return count > 0;
 }

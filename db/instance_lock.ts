@@ -2,8 +2,8 @@
  * The session-level advisory lock by which other instances see that this one is alive. Leases name
  * the lock's token as their holder. PostgreSQL releases the lock when the session ends, so the
  * leases of a killed process can be taken over at once. A lost lock does not prove that the process
- * has ended: the writes of a holder are conditional on its lease and token, so that a former holder
- * cannot write.
+ * has ended: the writes of a holder are conditional on its lease, so that a former holder cannot
+ * write.
  */
 
 import { DatabaseUnavailable, type Sql } from "./database.ts";

@@ -1,6 +1,7 @@
 /** The statements of workers: they claim due jobs, renew their leases, and release them. */
 
 import type { Sql } from "./database.ts";
+import type { LeaseHolder } from "./instance_lock.ts";
 import {
   type GatewayJob,
   type JobStatus,
@@ -10,13 +11,13 @@ import {
   mergedPayloadSql,
   NEXT_TURN,
 } from "./jobs.ts";
+import { END_LEASE, IS_LEASED, leaseEnd, newLease } from "./lease.ts";
 import { firstColumnIs, type Fragment } from "./list_walk.ts";
 
 export interface Claim {
   now: Date;
   leaseMs: number;
-  /** The token of the worker's instance. */
-  holder?: number | null;
+  leaseHolder: LeaseHolder;
 }
 
 /** How many jobs of a lane a worker can run now. */
@@ -93,7 +94,7 @@ export async function claimAbandonedJobs(
       select abandoned.ctid from ${freePlaces(sql, free)} cross join lateral (
         select ctid from gateway.jobs
         where ${firstColumnIs(sql, "status", sql`'running'`)} and lane = free.lane
-          and ${isAbandoned(sql)}
+          and not ${sql.unsafe(IS_LEASED)}
         order by status, id limit free.count for update skip locked
       ) abandoned`,
     claim,
@@ -109,15 +110,16 @@ function freePlaces(sql: Sql, free: readonly FreePlaces[]): Fragment {
 async function claimIn(
   sql: Sql,
   rows: Fragment,
-  { now, leaseMs, holder = null }: Claim,
+  { now, leaseMs, leaseHolder }: Claim,
 ): Promise<HeldJob[]> {
+  const { lease_id, holder } = newLease(leaseHolder);
   // By the places of the rows in the table: with ids, a plan that PostgreSQL made while the table
   // was small scans it or another index. A row that has just been changed has another place: it is
   // not claimed now, but at the latest by the next poll.
   return await sql<HeldJob[]>`
     update gateway.jobs
-    set status = 'running', attempts = attempts + 1, lease_until = ${leaseEnd(sql, leaseMs)},
-      holder = ${holder}, updated_at = ${now}
+    set status = 'running', attempts = attempts + 1, lease_id = ${lease_id},
+      lease_until = ${sql.unsafe(leaseEnd(leaseMs))}, holder = ${holder}, updated_at = ${now}
     where ctid = any(array(${rows}))
     returning *`;
 }
@@ -130,34 +132,16 @@ export async function claimJob(sql: Sql, id: string, claim: Claim): Promise<Held
       select ctid from gateway.jobs
       where ${firstColumnIs(sql, "id", sql`${id}::uuid`)} and (
         (status = 'queued' and run_at <= ${claim.now}) or
-        (status = 'running' and ${isAbandoned(sql)}))
+        (status = 'running' and not ${sql.unsafe(IS_LEASED)}))
       order by id limit 1 for update`,
     claim,
   );
   return job ?? null;
 }
 
-/**
- * Leases are set and checked by the database's clock, because the clocks of instances differ.
- * Without microseconds, which a `Date` does not have: the worker compares the stored lease with its
- * own.
- */
-function leaseEnd(sql: Sql, leaseMs: number): ReturnType<Sql> {
-  return sql`date_trunc('milliseconds', now()) + ${leaseMs}::integer * interval '1 millisecond'`;
-}
-
-/**
- * Whether the worker of a running job is gone: the lease has expired, or it ends so late that a
- * clock must have been wrong, or the lock of the worker's instance is free.
- */
-export function isAbandoned(sql: Sql): ReturnType<Sql> {
-  return sql`(lease_until <= now() or lease_until > now() + interval '10 minutes'
-    or pg_try_advisory_xact_lock_shared(holder))`;
-}
-
-/** A claimed job. The worker holds it for as long as the stored lease and holder equal these. */
+/** A claimed job. The worker holds it as long as the stored `lease_id` is this one. */
 export interface HeldJob extends GatewayJob {
-  lease_until: Date;
+  lease_id: string;
 }
 
 /** How a worker releases a job: finished, or queued again for `run_at`. */
@@ -176,29 +160,20 @@ export interface ReleasedJob {
  */
 export async function releaseJob(
   sql: Sql,
-  { id, lease_until, holder }: HeldJob,
+  { id, lease_id }: HeldJob,
   { status, attempts, run_at, result, error }: ReleasedJob,
   now: Date,
 ): Promise<boolean> {
   const rows = await sql`
     update gateway.jobs
     set status = ${status}, attempts = ${attempts}, run_at = ${run_at}, turn = 0,
-      result = ${result}::text::json, error = ${error}, lease_until = null, holder = null,
-      updated_at = ${now},
+      result = ${result}::text::json, error = ${error}, ${
+    sql.unsafe(END_LEASE)
+  }, updated_at = ${now},
       secret = case when ${status}::text = 'queued' or secret is null then secret else '' end
-    where id = ${id} and ${isHeld(sql, { lease_until, holder })}
+    where id = ${id} and lease_id = ${lease_id}
     returning true`;
   return rows.length > 0;
-}
-
-/** Whether the worker that claimed the job still holds it. */
-function isHeld(
-  sql: Sql,
-  { lease_until, holder }: Pick<HeldJob, "lease_until" | "holder">,
-  table = "jobs",
-): ReturnType<Sql> {
-  return sql`(${sql(table)}.status = 'running' and ${sql(table)}.lease_until = ${lease_until}
-    and ${sql(table)}.holder is not distinct from ${holder})`;
 }
 
 /**
@@ -207,7 +182,7 @@ function isHeld(
  */
 export async function handOverJob(
   sql: Sql,
-  { id, ...lease }: HeldJob,
+  { id, lease_id }: HeldJob,
   now: Date,
 ): Promise<string | null> {
   const [successor] = await sql<[{ id: string }?]>`
@@ -216,31 +191,27 @@ export async function handOverJob(
       set payload = ${sql.unsafe(mergedPayloadSql("held", "waiting"))},
         lane = ${sql.unsafe(mergedLaneSql("held", "waiting"))}
       from gateway.jobs held
-      where held.id = ${id} and ${isHeld(sql, lease, "held")}
+      where held.id = ${id} and held.lease_id = ${lease_id}
         and waiting.task = held.task and waiting.subject_id = held.subject_id
         and waiting.status = 'queued'
       returning waiting.id
     )
     update gateway.jobs job
     set status = 'succeeded', result = json_build_object('continued_by', successor.id), error = null,
-      lease_until = null, holder = null, updated_at = ${now}
+      ${sql.unsafe(END_LEASE)}, updated_at = ${now}
     from successor
-    where job.id = ${id} and ${isHeld(sql, lease, "job")}
+    where job.id = ${id} and job.lease_id = ${lease_id}
     returning successor.id`;
   return successor?.id ?? null;
 }
 
-/**
- * Extends the lease of a claimed job and returns its end; null: the worker no longer holds the job.
- */
+/** Extends the lease of a claimed job, if the worker still holds it. */
 export async function renewLease(
   sql: Sql,
-  { id, ...lease }: HeldJob,
+  { id, lease_id }: HeldJob,
   leaseMs: number,
-): Promise<Date | null> {
-  const [renewed] = await sql<[{ lease_until: Date }?]>`
-    update gateway.jobs set lease_until = ${leaseEnd(sql, leaseMs)}
-    where id = ${id} and ${isHeld(sql, lease)}
-    returning lease_until`;
-  return renewed?.lease_until ?? null;
+): Promise<void> {
+  await sql`
+    update gateway.jobs set lease_until = ${sql.unsafe(leaseEnd(leaseMs))}
+    where id = ${id} and lease_id = ${lease_id}`;
 }

@@ -18,9 +18,9 @@ export interface GatewayJob {
   /** Attempts since it was created or, after it failed, requeued; postponed runs do not count. */
   attempts: number;
   run_at: Date;
-  /** If the worker has not finished by then, another one may claim the job. */
+  /** The lease of the worker that runs the job (lease.ts). */
+  lease_id: string | null;
   lease_until: Date | null;
-  /** The token of the worker's instance; null: the job does not run, or its worker has no lock. */
   holder: number | null;
   result: unknown;
   error: string | null;

@@ -2,6 +2,7 @@
 
 import type { Sql } from "./database.ts";
 import { IS_UNDELIVERED } from "./jobs.ts";
+import { IS_LEASED } from "./lease.ts";
 
 /** The ids of these tables are in the order of creation, so the oldest rows come first. */
 export const PRUNED_TABLES = ["jobs", "notifications", "events", "audit"] as const;
@@ -127,12 +128,12 @@ export async function expireHeldDeliveries(
 /** Deletes old idempotency keys that no running request holds; returns how many. */
 export async function pruneKeys(
   sql: Sql,
-  { before, now, limit }: { before: Date; now: Date; limit: number },
+  { before, limit }: { before: Date; limit: number },
 ): Promise<number> {
   const { count } = await sql`
     delete from gateway.idempotency_keys where ctid = any(array(
       select ctid from gateway.idempotency_keys
-      where created_at < ${before} and lease_until <= ${now}
+      where created_at < ${before} and not ${sql.unsafe(IS_LEASED)}
       order by created_at limit ${limit}
       for update skip locked))`;
   return count;

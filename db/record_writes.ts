@@ -3,7 +3,7 @@
 import { ORDER_PREFIX_LENGTH } from "./api_keys.ts";
 import type { Batched } from "./batched.ts";
 import type { Sql } from "./database.ts";
-import { type ClaimedKey, claimKeysSql, type KeyId, nameOf } from "./idempotency_keys.ts";
+import { type ClaimedKey, claimKeysSql, type HeldKey, nameOf } from "./idempotency_keys.ts";
 import type { RecordTable, Resource } from "./records.ts";
 import {
   type BuildRecordWrite,
@@ -181,14 +181,12 @@ export interface RecordWrite<R> extends SideEffects {
   key: KeyUpdate | null;
 }
 
-export interface KeyUpdate extends KeyId {
-  /** The lease of this request. If the stored lease differs, another request holds the key. */
-  held_until: Date;
-  held_by: number | null;
+export interface KeyUpdate extends HeldKey {
   resource_id: string;
   refund_id: string | null;
   reply: object | null;
-  lease_until: Date;
+  /** Whether the lease ends. */
+  is_ended: boolean;
 }
 
 interface Versioned {
@@ -271,13 +269,12 @@ async function updateRecords<R extends Versioned>(
 
 function keyUpdateRows(statement: Statement, keys: KeyUpdate[]): string {
   return `select * from json_to_recordset(${statement.json(keys)}) as key_update(
-        user_id text, scope text, key text, held_until timestamptz, held_by bigint,
-        resource_id uuid, refund_id uuid, reply json, lease_until timestamptz)`;
+        user_id text, scope text, key text, lease_id uuid, resource_id uuid, refund_id uuid,
+        reply json, is_ended boolean)`;
 }
 
 const IS_KEY_OF_UPDATE = `known.user_id = key_update.user_id and known.scope = key_update.scope
-        and known.key = key_update.key and known.lease_until = key_update.held_until
-        and known.holder is not distinct from key_update.held_by and known.reply is null`;
+        and known.key = key_update.key and known.lease_id = key_update.lease_id`;
 
 /** The lock keeps another request from taking the key over before this statement commits. */
 const LOCK_KEYS = `
@@ -291,6 +288,8 @@ const IS_HELD = `(wanted.id in (select resource_id from held)
 const UPDATE_KEYS = `
       update gateway.idempotency_keys known
       set resource_id = key_update.resource_id, refund_id = key_update.refund_id,
-        reply = key_update.reply, lease_until = key_update.lease_until
+        reply = key_update.reply,
+        (lease_id, lease_until, holder) = (
+          select known.lease_id, known.lease_until, known.holder where not key_update.is_ended)
       from key_update
       where ${IS_KEY_OF_UPDATE} and key_update.resource_id in (select id from changed)`;

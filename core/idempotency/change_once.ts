@@ -2,6 +2,7 @@
 
 import type { Sql } from "../../db/database.ts";
 import { claimKey, endKey } from "../../db/idempotency_keys.ts";
+import { NO_LOCK } from "../../db/instance_lock.ts";
 import type { Caller } from "../auth/caller.ts";
 import { newId } from "../ids.ts";
 import {
@@ -41,18 +42,18 @@ export async function changeOnce<T>(
   const now = new Date(deps.clock());
   // The claim is visible only after the commit, together with the reply, so no lease has to be
   // held. A concurrent request with the same Idempotency-Key waits for the commit.
-  const claim = newKeyClaim(requestKey, caller, newId(now), { now, holder: null });
+  const claim = newKeyClaim(requestKey, caller, newId(now), { now, leaseHolder: NO_LOCK });
   const changed = await deps.database.transaction(async (sql) => {
     if (!await claimKey(sql, claim, oldestValidKey(deps, now))) return null;
     const changed = await change(sql);
-    await endKey(sql, claim, changed.reply, now);
+    await endKey(sql, claim, changed.reply);
     return changed;
   }, name);
   if (changed) return { result: changed.result };
 
   const known = await findUsedKey(deps, caller, requestKey);
   // It was pruned meanwhile. A retry finds it unused.
-  if (!known) throw requestInProgress(now, now);
+  if (!known) throw requestInProgress(1);
   requireSameRequest(known, requestKey);
   return { replayed: replay(known.reply) };
 }

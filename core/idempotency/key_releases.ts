@@ -5,16 +5,15 @@
  */
 
 import type { Database } from "../../db/database.ts";
-import { endKey, type HeldKey, nameOf } from "../../db/idempotency_keys.ts";
-import type { Clock } from "../clock.ts";
+import { endKey, type HeldKey } from "../../db/idempotency_keys.ts";
 
 export interface KeyReleases extends AsyncDisposable {
   /** Releases the key of a request that has ended, as soon as the database responds. */
   add(key: HeldKey): void;
   /** Whether the request that held this lease has ended. */
-  has(key: HeldKey): boolean;
+  has(leaseId: string | null): boolean;
   /** Another request has taken over the key. */
-  remove(key: HeldKey): void;
+  remove(leaseId: string | null): void;
 }
 
 const RETRY_MS = 1_000;
@@ -25,10 +24,8 @@ const RETRY_MS = 1_000;
  */
 const CLAIM_MS = 10_000;
 
-export function createKeyReleases(
-  { database, clock }: { database: Database; clock: Clock },
-): KeyReleases {
-  const waiting = new Map<string, { key: HeldKey; since: number }>();
+export function createKeyReleases({ database }: { database: Database }): KeyReleases {
+  const waiting = new Map<string | null, { key: HeldKey; since: number }>();
   let timer: ReturnType<typeof setTimeout> | undefined;
   let running: Promise<void> | null = null;
   let isStopped = false;
@@ -45,11 +42,10 @@ export function createKeyReleases(
   }
 
   async function releaseAll(): Promise<void> {
-    for (const [name, { key, since }] of waiting) {
+    for (const [leaseId, { key, since }] of waiting) {
       try {
-        const now = new Date(clock());
-        const isReleased = await database.query((sql) => endKey(sql, key, null, now), "end key");
-        if (isReleased || performance.now() - since > CLAIM_MS) waiting.delete(name);
+        const isReleased = await database.query((sql) => endKey(sql, key, null), "end key");
+        if (isReleased || performance.now() - since > CLAIM_MS) waiting.delete(leaseId);
       } catch {
         // The database still fails. The failed requests are in the log.
         return;
@@ -59,20 +55,15 @@ export function createKeyReleases(
 
   return {
     add(key) {
-      waiting.set(leaseName(key), { key, since: performance.now() });
+      waiting.set(key.lease_id, { key, since: performance.now() });
       schedule();
     },
-    has: (key) => waiting.has(leaseName(key)),
-    remove: (key) => void waiting.delete(leaseName(key)),
+    has: (leaseId) => waiting.has(leaseId),
+    remove: (leaseId) => void waiting.delete(leaseId),
     async [Symbol.asyncDispose]() {
       isStopped = true;
       clearTimeout(timer);
       await running;
     },
   };
-}
-
-/** Another request with the same key has another lease. */
-function leaseName({ lease_until, holder, ...id }: HeldKey): string {
-  return `${nameOf(id)} ${lease_until.getTime()} ${holder}`;
 }

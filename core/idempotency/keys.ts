@@ -17,6 +17,7 @@ import {
   takeOverKey,
 } from "../../db/idempotency_keys.ts";
 import type { LeaseHolder } from "../../db/instance_lock.ts";
+import { newLease } from "../../db/lease.ts";
 import type { Caller } from "../auth/caller.ts";
 import type { Clock } from "../clock.ts";
 import type { RetentionDays } from "../config/config.ts";
@@ -40,14 +41,6 @@ export interface RequestResult<T> {
   /** True for the stored reply of an earlier request. */
   isReplayed: boolean;
 }
-
-/**
- * Longer than any request takes, including its checks at the gateway. If a request still takes
- * longer, or if its instance loses its lock, another request may take over its key. The first one
- * can then only store what the gateway did for it. Both send the same idempotency key to the
- * gateway, so that it acts only once.
- */
-const LEASE_MS = 60_000;
 
 const DAY_MS = 24 * 60 * 60 * 1_000;
 
@@ -80,14 +73,13 @@ export function newKeyClaim(
   requestKey: RequestKey,
   caller: Caller,
   resourceId: string,
-  { now, holder }: { now: Date; holder: number | null },
+  { now, leaseHolder }: { now: Date; leaseHolder: LeaseHolder },
 ): ClaimedKey {
   return {
     ...keyIdOf(requestKey, caller),
     body_hash: `\\x${Buffer.from(requestKey.bodyHash).toString("hex")}`,
     resource_id: resourceId,
-    lease_until: leaseEnd(now),
-    holder,
+    ...newLease(leaseHolder),
     created_at: now,
   };
 }
@@ -106,10 +98,6 @@ export function oldestValidKey(deps: KeyLifetime, now: Date): Date {
   return new Date(Math.max(0, now.getTime() - keyLifetimeMs(deps)));
 }
 
-function leaseEnd(now: Date): Date {
-  return new Date(now.getTime() + LEASE_MS);
-}
-
 /** Claims the key for a request that changes an existing record, or calls `resumeOrReplay`. */
 export async function claimOrResume(
   deps: KeyDeps,
@@ -118,8 +106,8 @@ export async function claimOrResume(
   resourceId: string,
 ): Promise<KeyClaim> {
   const now = new Date(deps.clock());
-  const holder = deps.leaseHolder.token();
-  const claim = newKeyClaim(requestKey, caller, resourceId, { now, holder });
+  const { leaseHolder } = deps;
+  const claim = newKeyClaim(requestKey, caller, resourceId, { now, leaseHolder });
   const isNew = await releaseAfterError(deps, claim, () =>
     deps.database.query(
       (sql) => claimKey(sql, claim, oldestValidKey(deps, now)),
@@ -139,17 +127,17 @@ export async function resumeOrReplay(
   requestKey: RequestKey,
   isRepeated = false,
 ): Promise<KeyClaim> {
-  const now = new Date(deps.clock());
   const id = keyIdOf(requestKey, caller);
   const known = await deps.database.query((sql) => findKey(sql, id), "find key");
   // The key was pruned between the claim and this read. A retry finds it unused.
-  if (!known) throw requestInProgress(now, now);
+  if (!known) throw requestInProgress(1);
   requireSameRequest(known, requestKey);
   if (known.reply !== null) return { kind: "replay", body: replay(known.reply) };
-  if (isRunning(known, now) && !deps.keyReleases.has(known)) {
-    throw requestInProgress(known.lease_until, now);
+  const { lease_id, leased_seconds } = known;
+  if (leased_seconds !== null && !deps.keyReleases.has(lease_id)) {
+    throw requestInProgress(leased_seconds);
   }
-  const lease = { lease_until: leaseEnd(now), holder: deps.leaseHolder.token() };
+  const lease = newLease(deps.leaseHolder);
   const earlier = await releaseAfterError(deps, { ...id, ...lease }, () =>
     deps.database.query(
       (sql) => takeOverKey(sql, known, lease),
@@ -158,9 +146,9 @@ export async function resumeOrReplay(
   if (!earlier) {
     // Another request has taken the key over, or the instance that held it has just released it.
     if (!isRepeated) return await resumeOrReplay(deps, caller, requestKey, true);
-    throw requestInProgress(lease.lease_until, now);
+    throw requestInProgress();
   }
-  deps.keyReleases.remove(known);
+  deps.keyReleases.remove(lease_id);
   return {
     kind: "claimed",
     key: { ...id, ...lease },
@@ -179,17 +167,6 @@ function isSameRequest({ body_hash }: IdempotencyKey, { bodyHash }: RequestKey):
   return Buffer.compare(body_hash, bodyHash) === 0;
 }
 
-/**
- * The longest time that a lease can still last. A lease that lasts longer was set before the
- * database's clock was set back, and is ignored.
- */
-const MAX_REMAINING_MS = 2 * LEASE_MS;
-
-function isRunning({ lease_until, is_holder_gone }: FoundKey, now: Date): boolean {
-  const remainingMs = lease_until.getTime() - now.getTime();
-  return remainingMs > 0 && remainingMs <= MAX_REMAINING_MS && !is_holder_gone;
-}
-
 /** Whether a request with the key is running, or has ended with a stored reply. Claims nothing. */
 export async function isRunningOrDone(
   deps: KeyDeps,
@@ -197,7 +174,7 @@ export async function isRunningOrDone(
   requestKey: RequestKey,
 ): Promise<boolean> {
   const known = await findUsedKey(deps, caller, requestKey);
-  return known !== null && (known.reply !== null || isRunning(known, new Date(deps.clock())));
+  return known !== null && (known.reply !== null || known.leased_seconds !== null);
 }
 
 /** Whether an earlier request used the key. Claims nothing. */
@@ -241,11 +218,10 @@ export async function finishKey(
   key: HeldKey,
   reply: Reply | null,
 ): Promise<void> {
-  const now = new Date(deps.clock());
   await releaseAfterError(
     deps,
     key,
-    () => deps.database.query((sql) => endKey(sql, key, reply, now), "end key"),
+    () => deps.database.query((sql) => endKey(sql, key, reply), "end key"),
   );
 }
 
@@ -269,12 +245,11 @@ export async function releaseAfterError<T>(
 /** Most requests end sooner than their lease, so callers should retry early. */
 const MAX_RETRY_AFTER_SECONDS = 5;
 
-export function requestInProgress(until: Date, now: Date): ServiceError {
-  const seconds = Math.ceil((until.getTime() - now.getTime()) / 1_000);
+export function requestInProgress(seconds = MAX_RETRY_AFTER_SECONDS): ServiceError {
   return new ServiceError("idempotency_in_progress", {
     detail:
       "The first request with this Idempotency-Key is still in progress. Retry after the number " +
       "of seconds in the Retry-After header.",
-    headers: { "Retry-After": String(Math.min(Math.max(seconds, 1), MAX_RETRY_AFTER_SECONDS)) },
+    headers: { "Retry-After": String(Math.min(seconds, MAX_RETRY_AFTER_SECONDS)) },
   });
 }

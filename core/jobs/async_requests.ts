@@ -7,6 +7,7 @@
 import { Buffer } from "node:buffer";
 import type { Database } from "../../db/database.ts";
 import { findKey, type IdempotencyKey } from "../../db/idempotency_keys.ts";
+import { NO_LOCK } from "../../db/instance_lock.ts";
 import { findJob } from "../../db/job_queries.ts";
 import {
   type GatewayJob,
@@ -96,7 +97,7 @@ export async function acceptAsyncRequest(
     const asyncKey = { ...requestKey, scope: `async ${requestKey.scope}` };
     const claim = {
       // This key is never taken over: a repeated request returns the job.
-      key: keys.newKeyClaim(asyncKey, caller, job.id, { now, holder: null }),
+      key: keys.newKeyClaim(asyncKey, caller, job.id, { now, leaseHolder: NO_LOCK }),
       keysSince: keys.oldestValidKey(deps, now),
     };
     const isNew = await deps.database.query(
@@ -104,7 +105,7 @@ export async function acceptAsyncRequest(
       "insert keyed job",
     );
     if (!isNew) {
-      const earlier = await findEarlierJob(deps, caller, asyncKey, now);
+      const earlier = await findEarlierJob(deps, caller, asyncKey);
       return await resumeOrReturn(deps, earlier, { request, hasReply: Boolean(used?.reply) });
     }
   }
@@ -177,7 +178,6 @@ async function findEarlierJob(
   { database }: AsyncRequestDeps,
   caller: Caller,
   requestKey: RequestKey,
-  now: Date,
 ): Promise<GatewayJob> {
   const id = keys.keyIdOf(requestKey, caller);
   const known = await database.query((sql) => findKey(sql, id), "find key");
@@ -185,7 +185,7 @@ async function findEarlierJob(
   const jobId = known?.resource_id ?? null;
   const job = jobId && await database.query((sql) => findJob(sql, jobId), "find job");
   // The key or the job was pruned just now: a retry creates a new job.
-  if (!job) throw keys.requestInProgress(now, now);
+  if (!job) throw keys.requestInProgress(1);
   return job;
 }
 
@@ -197,6 +197,7 @@ function viewNewJob(job: NewJob): JobView {
     status: "queued",
     attempts: 0,
     run_at,
+    lease_id: null,
     lease_until: null,
     holder: null,
     result: null,

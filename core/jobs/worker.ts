@@ -2,7 +2,7 @@
 
 import { waitAtMost, withTimeLimit } from "../../concurrency/deadlines.ts";
 import { codeOf, type Database, UNIQUE_VIOLATION } from "../../db/database.ts";
-import type { LeaseHolder } from "../../db/instance_lock.ts";
+import { type LeaseHolder, NO_LOCK } from "../../db/instance_lock.ts";
 import {
   type Claim,
   claimAbandonedJobs,
@@ -221,8 +221,8 @@ function freePlaces(lanes: Map<string, Lane>): FreePlaces[] {
   );
 }
 
-function newClaim({ clock, leaseMs, leaseHolder }: WorkerDeps): Claim {
-  return { now: new Date(clock()), leaseMs, holder: leaseHolder?.token() ?? null };
+function newClaim({ clock, leaseMs, leaseHolder = NO_LOCK }: WorkerDeps): Claim {
+  return { now: new Date(clock()), leaseMs, leaseHolder };
 }
 
 async function claimOne(deps: WorkerDeps, jobId: string): Promise<HeldJob | null> {
@@ -244,24 +244,20 @@ async function runHeldJob(deps: WorkerDeps, job: HeldJob): Promise<void> {
   }
 }
 
-/** Renews the lease until `work` is over; `job.lease_until` is updated with it. */
+/** Renews the lease until `work` is over. */
 async function withLease<T>(deps: WorkerDeps, job: HeldJob, work: Promise<T>): Promise<T> {
-  let renewal = Promise.resolve();
   // Two renewals may fail before the lease expires.
-  const timer = setInterval(() => renewal = renew(deps, job), deps.leaseMs / 3);
+  const timer = setInterval(() => renew(deps, job), deps.leaseMs / 3);
   try {
     return await work;
   } finally {
     clearInterval(timer);
-    // `releaseJob` compares `lease_until`, so it must run after the last renewal.
-    await renewal;
   }
 }
 
 async function renew({ database, log, leaseMs }: WorkerDeps, job: HeldJob): Promise<void> {
   try {
-    const renewed = await database.query((sql) => renewLease(sql, job, leaseMs), "renew lease");
-    if (renewed) job.lease_until = renewed;
+    await database.query((sql) => renewLease(sql, job, leaseMs), "renew lease");
   } catch (error) {
     log.error("job_lease_not_renewed", error, { job: job.id, task: job.task });
   }

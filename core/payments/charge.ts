@@ -100,7 +100,7 @@ async function makeCharge(
       throw await endUnfinished(deps, request, payment, charge.problem);
     }
     if (charge.kind === "refused") {
-      const key = keyWithError(request, charge.problem, new Date(deps.clock()));
+      const key = keyWithError(request, charge.problem);
       const isEventNeeded = !charge.mayOrderBePaid;
       await applyRefusal(deps, payment, charge.error, { key, isEventNeeded });
       throw charge.problem;
@@ -348,7 +348,7 @@ async function applyCharge(
   payment: GatewayPayment,
   { transaction, askedAtVersion }: MadeCharge,
 ): Promise<PaymentView> {
-  const key = keyWithReply(request, viewPayment, new Date(deps.clock()));
+  const key = keyWithReply(request, viewPayment);
   const report = { answer: transaction, source: "charge", askedAtVersion, key } as const;
   try {
     return viewPayment((await applyReport(deps, payment, report)).payment);

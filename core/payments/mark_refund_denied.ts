@@ -38,7 +38,7 @@ export async function markRefundDenied(
     const checked = await checkForAction(deps, record, "refund", "refused");
     const payment = await changePayment(deps, checked, (current) => {
       const now = new Date(deps.clock());
-      const key = keyWithReply(begun.request, view, now);
+      const key = keyWithReply(begun.request, view);
       const refund = refundOf(current, refundId);
       if (refund.status === "denied") return key && { key };
       requireAsShown(paymentKind, request, current);

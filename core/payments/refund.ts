@@ -191,7 +191,7 @@ async function storePendingRefund(
   { status_code, status_message }: Transaction,
 ): Promise<RefundedPayment> {
   const now = new Date(deps.clock());
-  const key = keyWithReply(request, (after: GatewayPayment) => viewRefunded(after, request), now);
+  const key = keyWithReply(request, (after: GatewayPayment) => viewRefunded(after, request));
   const payment = await changePayment(deps, known, (current) => {
     const refund = refundIn(current, request);
     if (refund.status !== "pending") return { key };
@@ -237,7 +237,7 @@ async function applyRefund(
       status_code: accepted.status_code,
       status_message: accepted.status_message,
     },
-    key: keyWithReply(request, (after) => viewRefunded(after, request), now),
+    key: keyWithReply(request, (after) => viewRefunded(after, request)),
     followUp: isListed ? undefined : checkPaymentJob(payment, now),
   });
   return viewRefunded(refunded, request);
@@ -339,7 +339,7 @@ async function endRefund(
     return {
       set: withoutReservation(current, ended),
       refunds: [ended],
-      key: keyWithError(request, failure ?? refundDenied(known, ended), now),
+      key: keyWithError(request, failure ?? refundDenied(known, ended)),
     };
   });
   return failure ?? refundDenied(known, refundIn(payment, request));

@@ -149,7 +149,7 @@ async function send<R extends GatewayRecord, View extends object, Answer>(
     const problem = kind.problems.unclearAnswer(record, answer.statusCode);
     throw await endWithUnknownOutcome(deps, kind, request, record, problem, action.whenUnknown);
   }
-  const key = keyWithReply(request, kind.view, new Date(deps.clock()));
+  const key = keyWithReply(request, kind.view);
   return kind.view(await action.apply(record, answer.body, key));
 }
 

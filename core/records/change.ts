@@ -127,19 +127,18 @@ export function buildWrite<R extends GatewayRecord>(
 }
 
 function keyUpdate<R extends GatewayRecord>(
-  { held, refundId, leaseUntil, reply }: KeyChange<R>,
+  { held, refundId, isEnded, reply }: KeyChange<R>,
   after: R,
 ): KeyUpdate {
   return {
     user_id: held.user_id,
     scope: held.scope,
     key: held.key,
-    held_until: held.lease_until,
-    held_by: held.holder,
+    lease_id: held.lease_id,
     resource_id: after.id,
     refund_id: refundId,
     reply: reply(after),
-    lease_until: leaseUntil,
+    is_ended: isEnded,
   };
 }
 

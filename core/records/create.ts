@@ -158,14 +158,14 @@ export async function sendCreation<R extends SentRecord, View extends object, An
     }
     const problem = creation.refusal?.(record, error) ??
       kind.problems.gatewayProblem(error, record);
-    await creation.applyRefusal(record, keyWithError(request, problem, new Date(deps.clock())));
+    await creation.applyRefusal(record, keyWithError(request, problem));
     throw problem;
   }
   if (!creation.answers(record, answer.body)) {
     const problem = kind.problems.unclearAnswer(record, answer.statusCode);
     throw await endWithUnknownOutcome(deps, kind, request, record, problem);
   }
-  const key = keyWithReply(request, kind.view, new Date(deps.clock()));
+  const key = keyWithReply(request, kind.view);
   return await creation.apply(record, answer.body, key);
 }
 
@@ -204,8 +204,8 @@ async function tryInsert<R extends GatewayRecord, View extends object>(
 ): Promise<Insertion<R, View>> {
   const now = record.created_at;
   record.created_by = actorOf(caller);
-  const holder = deps.leaseHolder.token();
-  const key = requestKey && keys.newKeyClaim(requestKey, caller, record.id, { now, holder });
+  const { leaseHolder } = deps;
+  const key = requestKey && keys.newKeyClaim(requestKey, caller, record.id, { now, leaseHolder });
   const insert = {
     record,
     key,

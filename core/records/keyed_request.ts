@@ -23,9 +23,8 @@ export interface KeyedRequest {
 export function keyWithReply<R extends GatewayRecord>(
   request: KeyedRequest,
   body: (after: R) => object,
-  endedAt: Date,
 ): KeyChange<R> | null {
-  const change = keyChange(request, endedAt, (after: R) => ({ body: body(after) }));
+  const change = keyChange(request, true, (after: R) => ({ body: body(after) }));
   return change && { ...change, isRequired: false };
 }
 
@@ -33,9 +32,8 @@ export function keyWithReply<R extends GatewayRecord>(
 export function keyWithError(
   request: KeyedRequest,
   error: unknown,
-  endedAt: Date,
 ): KeyChange<GatewayRecord> | null {
-  return keyChange(request, endedAt, () => replyFor(error));
+  return keyChange(request, true, () => replyFor(error));
 }
 
 /**
@@ -44,15 +42,15 @@ export function keyWithError(
  * before the gateway is called, so a request that has lost its key makes no call.
  */
 export function keyStillHeld(request: KeyedRequest): KeyChange<GatewayRecord> | null {
-  return request.key && keyChange(request, request.key.lease_until, () => null);
+  return keyChange(request, false, () => null);
 }
 
 function keyChange<R extends GatewayRecord>(
   { key, refundId }: KeyedRequest,
-  leaseUntil: Date,
+  isEnded: boolean,
   reply: KeyChange<R>["reply"],
 ): KeyChange<R> | null {
-  return key && { held: key, isRequired: true, refundId: refundId ?? null, leaseUntil, reply };
+  return key && { held: key, isRequired: true, refundId: refundId ?? null, isEnded, reply };
 }
 
 /** Finishes a request whose record already has the requested state, without changing the record. */
@@ -100,7 +98,7 @@ export async function endWithUnknownOutcome<R extends GatewayRecord>(
     // If the job is lost, a scheduled task finds the record by `check_at`.
     set: { check_at: job.run_at, ...set(current) },
     jobs: [job],
-    key: keyWithError(request, problem, now),
+    key: keyWithError(request, problem),
   }));
   return problem;
 }

@@ -139,8 +139,8 @@ export interface KeyChange<R> {
   isRequired: boolean;
   /** The refund that the request created. */
   refundId: string | null;
-  /** When the lease ends. A time that is over frees the key for a retry. */
-  leaseUntil: Date;
+  /** Whether the request ends. Without a reply, the key is then free for a retry. */
+  isEnded: boolean;
   /** The reply, computed from the record after the change; null: there is none yet. */
   reply: (after: R) => Reply | null;
 }

@@ -154,8 +154,8 @@ const ROWS = `
   insert into gateway.payments (id, version, user_id, order_id, payment_type, gross_amount, currency,
     transaction_status, sent_at, created_at, updated_at)
   values ('${ID}', 1, 'alice', 'o1', 'qris', 1000, 'IDR', 'pending', now(), now(), now());
-  insert into gateway.idempotency_keys (user_id, scope, key, body_hash, lease_until, created_at)
-  values ('alice', 'POST /charge/', 'k1', '', '2026-03-05', now());
+  insert into gateway.idempotency_keys (user_id, scope, key, body_hash, lease_id, created_at)
+  values ('alice', 'POST /charge/', 'k1', '', '${ID}', now());
   insert into gateway.notifications (id, order_id, transaction_status, status_code, gross_amount,
     status, raw_payload, created_at)
   values ('${ID}', 'o1', 'settlement', '200', '1000.00', 'received', '{}', now());
@@ -175,7 +175,7 @@ const WRITES: [name: string, table: string, write: (sql: Sql) => Promise<unknown
           ...KEY,
           body_hash: "\\x",
           resource_id: ID,
-          lease_until: NOW,
+          lease_id: ID,
           holder: null,
           created_at: NOW,
         },
@@ -188,7 +188,7 @@ const WRITES: [name: string, table: string, write: (sql: Sql) => Promise<unknown
     "fenced update of a payment",
     "idempotency_keys",
     (sql) => {
-      const lease = { held_until: NOW, held_by: null, lease_until: NOW };
+      const lease = { lease_id: ID, is_ended: true };
       const key = { ...KEY, ...lease, resource_id: ID, refund_id: null, reply: null };
       return paymentWrites.run(sql, [{ ...UPDATE, key }]);
     },

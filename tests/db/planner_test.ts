@@ -9,6 +9,7 @@ import { type Database, openDatabase, type Sql } from "../../db/database.ts";
 import { BEFORE_ALL, readEventsAfter } from "../../db/event_positions.ts";
 import { findUnpublished, publishBatch } from "../../db/event_publication.ts";
 import { listEvents } from "../../db/events.ts";
+import { NO_LOCK } from "../../db/instance_lock.ts";
 import { listInvoices } from "../../db/invoices.ts";
 import { findOutcomes, hasDueJob, listJobs, listJobsInOtherLanes } from "../../db/job_queries.ts";
 import { claimAbandonedJobs, claimDueJobs, claimJob, giveTurns } from "../../db/job_claims.ts";
@@ -292,7 +293,7 @@ const STATEMENTS: Record<string, (sql: Sql) => Promise<unknown>> = {
   "find outcomes of jobs": (sql) => findOutcomes(sql, [idOf(7), idOf(8)], NOW),
 };
 
-const CLAIM = { now: NOW, leaseMs: 30_000 };
+const CLAIM = { now: NOW, leaseMs: 30_000, leaseHolder: NO_LOCK };
 
 const FREE_PLACES = [LANES.requests, LANES.recovery, LANES.checks, "deliver x"].map((lane) => ({
   lane,

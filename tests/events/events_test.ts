@@ -11,6 +11,7 @@ import { prune } from "../../core/prune.ts";
 import { createDeliveryTasks } from "../../core/subscribers/deliver.ts";
 import { createEvents, type EventHandler, type EventOf } from "../../core/subscribers/subscribe.ts";
 import { createTasks } from "../../core/tasks.ts";
+import { NO_LOCK } from "../../db/instance_lock.ts";
 import { claimJob, handOverJob } from "../../db/job_claims.ts";
 import { type DueJob, type GatewayJob, insertJobs } from "../../db/jobs.ts";
 import { openApp, type TestApp } from "../support/app.ts";
@@ -330,8 +331,8 @@ Deno.test("subscriber: while a delivery fails, later events wait, and none is lo
 /** Claims the job, like a worker that crashes right afterwards. */
 async function claimAndCrash({ database, deps }: TestApp, job: GatewayJob): Promise<void> {
   const now = new Date(deps.clock());
-  const times = { now, dueBy: now, leaseMs: 120_000 };
-  assert.ok(await database.query((sql) => claimJob(sql, job.id, times)));
+  const claim = { now, leaseMs: 120_000, leaseHolder: NO_LOCK };
+  assert.ok(await database.query((sql) => claimJob(sql, job.id, claim)));
 }
 
 Deno.test("subscriber: the event that a crashed worker was delivering is delivered before all later events", async () => {
@@ -373,7 +374,7 @@ Deno.test("subscriber: a delivery job merged from two jobs starts with the earli
     const job = newJob({ task: "deliver test", subject_id, payload: { sequence }, run_at: now });
     return database.query((sql) => insertJobs(sql, [job]));
   };
-  const times = { now, dueBy: now, leaseMs: 1_000 };
+  const claim = { now, leaseMs: 1_000, leaseHolder: NO_LOCK };
   for (const [first, second] of [[1, 2], [2, 1]] as const) {
     const [queuedSubject, claimedSubject] = [randomUUID(), randomUUID()];
     await insert(queuedSubject, first);
@@ -381,7 +382,7 @@ Deno.test("subscriber: a delivery job merged from two jobs starts with the earli
     assert.deepEqual(await sequences(queuedSubject), [1]);
 
     const [{ id }] = await insert(claimedSubject, first) as [DueJob];
-    const claimed = await database.query((sql) => claimJob(sql, id, times));
+    const claimed = await database.query((sql) => claimJob(sql, id, claim));
     assert.equal(await database.query((sql) => handOverJob(sql, claimed!, now)), null);
     const [successor] = await insert(claimedSubject, second) as [DueJob];
     assert.equal(await database.query((sql) => handOverJob(sql, claimed!, now)), successor.id);

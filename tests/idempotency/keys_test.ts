@@ -461,7 +461,7 @@ Deno.test("key of a payment that is replaced: can be claimed again only while it
   const replacedId = randomUUID();
   const claim: ClaimedKey = {
     ...{ user_id: "alice", scope: "POST /charge/", key: "k-1", body_hash: "\\x00" },
-    ...{ resource_id: replacedId, lease_until: now, holder: null, created_at: now },
+    ...{ resource_id: replacedId, lease_id: randomUUID(), holder: null, created_at: now },
   };
   const claimAgain = async () => {
     const statement = new Statement();
@@ -471,7 +471,7 @@ Deno.test("key of a payment that is replaced: can be claimed again only while it
   };
   assert.equal(await claimAgain(), true, "the key is new");
   assert.equal(await claimAgain(), true, "the key has no reply");
-  await database.query((sql) => endKey(sql, claim, { body: { id: "p-1" } }, now));
+  await database.query((sql) => endKey(sql, claim, { body: { id: "p-1" } }));
   assert.equal(await claimAgain(), false);
   const known = await database.query((sql) => findKey(sql, claim));
   assert.deepEqual(known!.reply, { body: { id: "p-1" } });

@@ -5,7 +5,7 @@ import { createHeldDatabase } from "../support/database/held_database.ts";
 import { createWaits } from "../support/gateway/gateway.ts";
 import { openRelayed } from "../support/gateway/relay.ts";
 import type { Json } from "../support/gateway/sandbox.ts";
-import { isReplayed, newKey } from "../support/idempotency.ts";
+import { expireLeases, isReplayed, newKey } from "../support/idempotency.ts";
 import {
   operationOf,
   OPERATIONS,
@@ -89,15 +89,14 @@ for (const operation of OPERATIONS) {
   });
 
   Deno.test(`${operation.name}: another request takes the key over after its lease expired, and the operation is done once`, async () => {
-    let now = Date.now();
-    await using payments = await openRelayed({ databaseUrl, now: () => now });
+    await using payments = await openRelayed({ databaseUrl });
     const prepared = await operation.prepare(payments);
     const { path, body } = prepared;
     const headers = newKey();
     const held = payments.relay.holdNext(operation.call);
     const stalled = payments.post(path, body, headers);
     await held.arrived;
-    now += 10 * 60_000;
+    await expireLeases(payments.app.database);
     const secondResponse = await payments.post(path, body, headers);
     const text = await secondResponse.text();
     assert.equal(secondResponse.status, operation.status, text);
@@ -275,6 +274,7 @@ Deno.test("refund: a request whose key is taken over before it stores the refund
   const frozenRequest = refund.send();
   await held.arrived;
   refund.time.now += 10 * 60_000;
+  await expireLeases(refund.payments.app.database);
   const done = await refund.send();
   assert.equal(done.status, 200);
   held.release();
@@ -292,6 +292,7 @@ Deno.test("refund: a request that takes over the key sees the refund that the fi
   const frozenRequest = refund.send();
   await heldWrite.arrived;
   refund.time.now += 10 * 60_000;
+  await expireLeases(refund.payments.app.database);
   const heldTakeover = refund.holdNext("take key over");
   const nextRequest = refund.send();
   await heldTakeover.arrived;
@@ -383,19 +384,18 @@ Deno.test("charge: a retry with the same key makes a new charge after the first 
 });
 
 Deno.test("idempotency key: the key of a crashed process is free when its lease expires", async () => {
-  let now = Date.now();
-  await using payments = await openRelayed({ databaseUrl, now: () => now });
+  await using payments = await openRelayed({ databaseUrl });
   const { app, post } = payments;
   const body = { payment_type: "gopay", gross_amount: 1_000 };
   const headers = newKey();
   const firstPayment = await parsePayment(await post("/charge/", body, headers), 201);
   // The state that a process leaves behind if it crashes before storing its reply.
   await app.database.query((sql) =>
-    sql`update gateway.idempotency_keys set reply = null, lease_until = ${new Date(now + 1_000)}
+    sql`update gateway.idempotency_keys set reply = null, lease_until = now() + interval '1 minute'
       where key = ${headers["Idempotency-Key"]}`
   );
   await assertProblem(await post("/charge/", body, headers), 409, "idempotency_in_progress");
-  now += 1_000;
+  await expireLeases(app.database);
   assert.equal(
     (await parsePayment(await post("/charge/", body, headers), 201)).id,
     firstPayment.id,

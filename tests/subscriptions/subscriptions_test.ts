@@ -11,7 +11,7 @@ import { SubscriptionSchema } from "../../routes/schemas/subscription.ts";
 import { runSql } from "../support/database/database.ts";
 import { pauseAfter } from "../support/database/pause_after.ts";
 import { type Json, savedCard } from "../support/gateway/sandbox.ts";
-import { isReplayed, newKey } from "../support/idempotency.ts";
+import { expireLeases, isReplayed, newKey } from "../support/idempotency.ts";
 import { openPayments } from "../support/payments/payments.ts";
 import { assertProblem } from "../support/problem.ts";
 import {
@@ -385,6 +385,7 @@ Deno.test("subscription creation: a process that was paused for minutes does not
   const pausedRequest = subscriptions.post("/subscriptions/", request, headers);
   await paused.arrived;
   await subscriptions.advance(MINUTE + 1);
+  await expireLeases(app.database);
   const { clock: now } = app.deps;
   await using other = await openPayments({ databaseUrl, gatewayUrl: sandbox.url, now });
   const created = await parseSubscription(

@@ -155,7 +155,7 @@ export async function openApp(options: TestAppOptions): Promise<TestApp> {
     timeoutMs: 60_000,
     ...options.posting,
   });
-  const keyReleases = createKeyReleases({ database, clock });
+  const keyReleases = createKeyReleases({ database });
   const deps: TaskDeps = {
     database,
     leaseHolder: options.leaseHolder ?? NO_LOCK,

@@ -4,7 +4,7 @@ import { OTHER_LANE_MS } from "../../../core/jobs/schedule.ts";
 import { createWorker, type Worker } from "../../../core/jobs/worker.ts";
 import { createTasks } from "../../../core/tasks.ts";
 import { listJobsInOtherLanes } from "../../../db/job_queries.ts";
-import { isAbandoned } from "../../../db/job_claims.ts";
+import { IS_LEASED } from "../../../db/lease.ts";
 import { type GatewayJob, LANES } from "../../../db/jobs.ts";
 import type { TestApp } from "../app.ts";
 
@@ -23,7 +23,7 @@ export async function runDueJobs({ deps, publishEvents }: TestApp): Promise<numb
     sql<Pick<GatewayJob, "id" | "lane">[]>`
       select id, lane from gateway.jobs
       where run_at <= ${now} and lane = any(${[...worker.lanes]})
-        and (status = 'queued' or (status = 'running' and ${isAbandoned(sql)}))
+        and (status = 'queued' or (status = 'running' and not ${sql.unsafe(IS_LEASED)}))
       order by run_at`
   );
   const others = await deps.database.query((sql) =>
