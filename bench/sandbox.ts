@@ -25,7 +25,7 @@ async function startSandbox(name: string): Promise<Program> {
     "--ignore-read",
     `--allow-write=${folder.path}`,
   ];
-  const args = ["--port", "0", "--data", `${path}.kv`];
+  const args = ["--port", "0", "--data", `${path}.sqlite`];
   return await startProgram(`${path}.log`, ["run", ...permissions, "sandbox/main.ts", ...args]);
 }
 

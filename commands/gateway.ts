@@ -14,8 +14,8 @@ import type { Sandbox } from "../sandbox/sandbox.ts";
 import { explainListenErrors } from "./listen.ts";
 import { Failure } from "./terminal.ts";
 
-/** In the data folder: the sandbox's state, its lock file, and the archive of final records. */
-export const SANDBOX_FILES = ["sandbox.kv", "sandbox.kv.lock", "sandbox.kv.archive"];
+/** In the data folder: the sandbox's state. */
+export const SANDBOX_FILE = "sandbox.sqlite";
 
 /**
  * The sandbox is only reachable from this machine, even if the service listens on all addresses.
@@ -60,12 +60,12 @@ export async function openGateway(
 async function startSandbox(config: Config, log: Log): Promise<Sandbox | null> {
   const { sandboxPort: port, dataDir, gateway } = config;
   if (port === null) return null;
-  const { JournalError, startSandbox } = await import("../sandbox/sandbox.ts");
+  const { StateFileError, startSandbox } = await import("../sandbox/sandbox.ts");
   const start = () =>
     startSandbox({
       hostname: SANDBOX_HOST,
       port,
-      path: join(dataDir, SANDBOX_FILES[0]!),
+      path: join(dataDir, SANDBOX_FILE),
       serverKey: gateway.serverKey,
       clientKey: gateway.clientKey ?? undefined,
       onError: (error) => log.error("sandbox_error", error),
@@ -74,6 +74,6 @@ async function startSandbox(config: Config, log: Log): Promise<Sandbox | null> {
   try {
     return await explainListenErrors(address, start);
   } catch (error) {
-    throw error instanceof JournalError ? new Failure(error.message) : error;
+    throw error instanceof StateFileError ? new Failure(error.message) : error;
   }
 }

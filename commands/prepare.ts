@@ -11,7 +11,7 @@ import { SETTING_NAMES } from "../core/config/settings.ts";
 import { JOBS_FILE } from "../core/jobs/kv_queue.ts";
 import type { Layout } from "../db/embedded/layout.ts";
 import { DEVELOPMENT_KEYS } from "./development_keys.ts";
-import { SANDBOX_FILES } from "./gateway.ts";
+import { SANDBOX_FILE } from "./gateway.ts";
 import { COMMIT_FILES } from "./read_commit.ts";
 import { printStatus } from "./terminal.ts";
 
@@ -82,7 +82,7 @@ export function permissionFlags(
     ];
   }
   // The service may write these files, so none of them may be in `--allow-run`.
-  const ownFiles = [DEVELOPMENT_KEYS, JOBS_FILE, ...SANDBOX_FILES].map((name) =>
+  const ownFiles = [DEVELOPMENT_KEYS, JOBS_FILE, SANDBOX_FILE].map((name) =>
     `${config.dataDir}/${name}`
   );
   return [

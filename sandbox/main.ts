@@ -2,7 +2,7 @@
 
 import { dirname } from "node:path";
 import { parseArgs } from "node:util";
-import { DEFAULT_KEYS, JournalError, startSandbox } from "./sandbox.ts";
+import { DEFAULT_KEYS, startSandbox, StateFileError } from "./sandbox.ts";
 
 const USAGE = `Emulator of the Midtrans Core API. It moves no money.
 
@@ -11,7 +11,7 @@ const USAGE = `Emulator of the Midtrans Core API. It moves no money.
   --notify URL        webhook URL
   --server-key KEY    default: ${DEFAULT_KEYS.server}
   --client-key KEY    default: ${DEFAULT_KEYS.client}
-  --data FILE         state file, below .data/; default: .data/sandbox.kv
+  --data FILE         state file, below .data/; default: .data/sandbox.sqlite
   --memory            keep the state in memory only
   --seed NUMBER       the same seed gives the same ids and numbers
   --speed NUMBER      sandbox seconds per real second; default: 1
@@ -68,7 +68,7 @@ function readOptions(args: string[]) {
       notify: { type: "string" },
       "server-key": { type: "string", default: DEFAULT_KEYS.server },
       "client-key": { type: "string", default: DEFAULT_KEYS.client },
-      data: { type: "string", default: ".data/sandbox.kv" },
+      data: { type: "string", default: ".data/sandbox.sqlite" },
       memory: { type: "boolean", default: false },
       seed: { type: "string" },
       speed: { type: "string", default: "1" },
@@ -118,7 +118,7 @@ function parseKey(name: string, text: string): string {
 }
 
 function describeError(error: unknown): unknown {
-  if (error instanceof UsageError || error instanceof JournalError) return error.message;
+  if (error instanceof UsageError || error instanceof StateFileError) return error.message;
   if (error instanceof Deno.errors.AddrInUse) {
     return "The port is already in use. Choose another with --port.";
   }

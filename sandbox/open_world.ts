@@ -1,15 +1,13 @@
 /** Opens a world (the state of a sandbox): reads the stored records and starts the schedule. */
 
 import { RECORD_RULES, type RecordOf, type RecordRules, runIfDue } from "./record_rules.ts";
-import { type Archive, openArchive } from "./engine/archive.ts";
-import { type Journal, openJournal, unusableJournal } from "./engine/journal.ts";
 import { createRandom, type RandomState, seededState } from "./engine/random.ts";
 import { createSchedule, type Schedule } from "./engine/schedule.ts";
-import { openTable, type Stored } from "./engine/table.ts";
+import { openStore, stateFileError, type Store, type Stored } from "./engine/store.ts";
 import { createClock } from "./engine/time.ts";
 import { createFaults } from "./faults/faults.ts";
 import { createNotifier } from "./webhooks/notifier.ts";
-import type { OpenWorld, Settings, World } from "./world/world.ts";
+import type { OpenWorld, Settings } from "./world/world.ts";
 
 export interface WorldOptions {
   /** State file; null keeps the state in memory only. */
@@ -22,11 +20,10 @@ export interface WorldOptions {
   clientKey: string;
   settings?: Partial<Settings>;
   /**
-   * How many final records of each kind stay in memory. With a state file, the others are read from
-   * its archive; without a state file, they are deleted. Default: 1,000 with a file, 10,000
-   * without.
+   * How many final records of each kind are kept; with a state file, the limit applies to webhooks
+   * only. Default: 20,000 with a file, 10,000 without.
    */
-  finalInMemory?: number;
+  maxFinal?: number;
   publicUrl: () => string;
   /** Called after every change of a record. */
   onChange: () => void;
@@ -44,8 +41,6 @@ interface WorldState extends Stored {
 }
 
 const ID = "world";
-/** Existing state files use this name. */
-const TABLE = "constitution";
 
 const DEFAULT_SETTINGS: Settings = {
   notification_url: null,
@@ -57,39 +52,21 @@ const DEFAULT_SETTINGS: Settings = {
   dana_order_id: true,
 };
 
-export async function openWorld(options: WorldOptions): Promise<OpenWorld> {
+export function openWorld(options: WorldOptions): OpenWorld {
   const { path } = options;
-  if (path === null) return await readWorld(options, null, null);
-  const journal = await openJournal(path);
-  const archive = await openArchiveOf(path, journal);
+  let store: Store | undefined;
   try {
-    return await readWorld(options, journal, archive);
+    store = openStore(path, options.onError);
+    return readWorld(options, store);
   } catch (error) {
-    archive.close();
-    await journal.close();
-    throw unusableJournal(path, error);
+    store?.close();
+    throw path === null ? error : stateFileError(path, error);
   }
 }
 
-async function openArchiveOf(path: string, journal: Journal): Promise<Archive> {
-  const archivePath = `${path}.archive`;
-  try {
-    return openArchive(archivePath);
-  } catch (error) {
-    await journal.close();
-    throw unusableJournal(archivePath, error);
-  }
-}
-
-async function readWorld(
-  options: WorldOptions,
-  journal: Journal | null,
-  archive: Archive | null,
-): Promise<OpenWorld> {
-  const worldStates = await openTable<WorldState>(TABLE, { journal });
+function readWorld(options: WorldOptions, store: Store): OpenWorld {
+  const worldStates = store.table<WorldState>("world");
   const known = worldStates.get(ID);
-  // There is no stored state: the file is new, or the user deleted it to start fresh.
-  if (!known) archive?.clear();
   const clock = createClock({ ahead: known?.ahead, speed: options.speed });
   const seed = options.seed ?? crypto.getRandomValues(new Uint32Array(1))[0]!;
   const random = createRandom(known?.random ?? seededState(seed));
@@ -101,16 +78,15 @@ async function readWorld(
     worldStates.put({ id: ID, random: random.state(), merchantId, ahead, settings });
   };
   // Every commit also stores the random state, so that no id repeats after a restart.
-  if (journal) journal.beforeCommit = saveState;
+  store.beforeCommit = saveState;
 
-  const committed = () => {
-    const commit = journal?.committed() ?? Promise.resolve();
-    for (const table of Object.values(tables)) table.trim(commit).catch(options.onError);
-    return commit;
-  };
   const schedule = createSchedule(clock, runDueAction, () => world.notifier.idle());
-  const { payNumbers, ...tables } = await openTables(options, schedule, journal, archive);
-  for (const table of Object.values(tables)) await table.trim(Promise.resolve());
+  const resumers: (() => void)[] = [];
+  function open<K extends keyof typeof RECORD_RULES>(name: K) {
+    const { table, resume } = openTable(options, store, schedule, name);
+    resumers.push(resume);
+    return table;
+  }
   const baseWorld = {
     merchant: { id: merchantId, serverKey: options.serverKey, clientKey: options.clientKey },
     publicUrl: options.publicUrl,
@@ -120,12 +96,20 @@ async function readWorld(
     random,
     schedule,
     faults: createFaults(random),
-    payNumbers,
-    ...tables,
-    checkpoint: () => journal?.checkpoint(),
-    committed,
+    transactions: open("transactions"),
+    cards: open("cards"),
+    answers: open("answers"),
+    accounts: open("accounts"),
+    subscriptions: open("subscriptions"),
+    invoices: open("invoices"),
+    webhooks: open("webhooks"),
+    committed: store.committed,
   };
   const notifier = createNotifier(baseWorld, options.onError);
+  resumers.push(notifier.resume);
+  /** Schedules what the store says: at the start, and after a rollback undid changes. */
+  const resume = () => resumers.forEach((each) => each());
+  store.onRecovery = resume;
   const stopNotifications = async () => {
     schedule.close();
     await notifier.close();
@@ -135,14 +119,9 @@ async function readWorld(
     notifier,
     saveState,
     stopNotifications,
-    sizeInMemory() {
-      const sizes = Object.values(tables).map(({ sizeInMemory }) => sizeInMemory);
-      return { records: sizes.reduce((sum, size) => sum + size, 0), scheduled: schedule.size };
-    },
     async close() {
       await stopNotifications();
-      // A failed commit must not leave the archive open.
-      await (journal?.close() ?? Promise.resolve()).finally(() => archive?.close());
+      store.close();
     },
   };
 
@@ -151,80 +130,44 @@ async function readWorld(
     const [table, ...id] = key.split("/") as [keyof typeof RECORD_RULES, ...string[]];
     try {
       const { delivered } = notifier.trackDeliveries(() => runIfDue(world, table, id.join("/")));
-      // Callers that need the commit await it themselves and receive its error.
-      committed().catch(() => {});
       await delivered;
     } catch (error) {
       options.onError(error);
     }
   }
 
+  resume();
   schedule.start();
   return world;
 }
 
-type Tables = Pick<
-  World,
-  | "transactions"
-  | "payNumbers"
-  | "cards"
-  | "answers"
-  | "accounts"
-  | "subscriptions"
-  | "invoices"
-  | "webhooks"
->;
+/** A busy sandbox creates several webhooks for each transaction, so a state file limits them. */
+const MAX_FINAL = { webhooksInFile: 20_000, inMemory: 10_000 };
+/** Key of the records for which an action is scheduled. */
+const SCHEDULED = "scheduled";
 
-/**
- * Maximum number of final webhooks in memory and archive: a busy sandbox creates several for each
- * transaction.
- */
-const MAX_WEBHOOKS = 20_000;
-const FINAL_IN_MEMORY = { withArchive: 1_000, alone: 10_000 };
-
-async function openTables(
-  options: WorldOptions,
+function openTable<K extends keyof typeof RECORD_RULES>(
+  { path, maxFinal, onChange }: WorldOptions,
+  store: Store,
   schedule: Schedule,
-  journal: Journal | null,
-  archive: Archive | null,
-): Promise<Tables> {
-  const payNumbers: World["payNumbers"] = new Set();
-  const maxInMemory = options.finalInMemory ??
-    (archive ? FINAL_IN_MEMORY.withArchive : FINAL_IN_MEMORY.alone);
-
-  function open<K extends keyof typeof RECORD_RULES>(
-    name: K,
-    onPut: (record: RecordOf<K>) => void = () => {},
-  ) {
-    const { at, isFinal, keysOf } = RECORD_RULES[name] as RecordRules<RecordOf<K>>;
-    const max = name === "webhooks" ? MAX_WEBHOOKS : archive ? Infinity : maxInMemory;
-    return openTable<RecordOf<K>>(name, {
-      journal,
-      archive: isFinal ? archive : null,
-      keysOf,
-      ...isFinal && { final: { isFinal, maxInMemory, max } },
-      onPut(record) {
-        onPut(record);
-        // A webhook retry belongs to an event that already happened. So a clock jump also runs
-        // retries that are added during the jump.
-        schedule.set(`${name}/${record.id}`, at(record), name === "webhooks");
-        options.onChange();
-      },
-    });
-  }
-
-  return {
-    payNumbers,
-    transactions: await open("transactions", ({ status, details }) => {
-      const payNumber = details.number as string | undefined;
-      if (payNumber && status === "pending") payNumbers.add(payNumber);
-      else if (payNumber) payNumbers.delete(payNumber);
-    }),
-    cards: await open("cards"),
-    answers: await open("answers"),
-    accounts: await open("accounts"),
-    subscriptions: await open("subscriptions"),
-    invoices: await open("invoices"),
-    webhooks: await open("webhooks"),
-  };
+  name: K,
+) {
+  const { at, isFinal, keysOf } = RECORD_RULES[name] as RecordRules<RecordOf<K>>;
+  const isLimited = path === null || name === "webhooks";
+  const max = maxFinal ?? (path === null ? MAX_FINAL.inMemory : MAX_FINAL.webhooksInFile);
+  // A webhook retry belongs to an event that already happened. So a clock jump also runs retries
+  // that are added during the jump.
+  const setSchedule = (record: RecordOf<K>) =>
+    schedule.set(`${name}/${record.id}`, at(record), name === "webhooks");
+  const table = store.table<RecordOf<K>>(name, {
+    keysOf: (record) => [...keysOf?.(record) ?? [], ...at(record) === null ? [] : [SCHEDULED]],
+    ...isFinal && isLimited && { final: { isFinal, max } },
+    onPut(record) {
+      setSchedule(record);
+      onChange();
+    },
+  });
+  // Oldest first: actions that are due at the same time run in the order of creation.
+  const resume = () => [...table.find(SCHEDULED)].reverse().forEach(setSchedule);
+  return { table, resume };
 }

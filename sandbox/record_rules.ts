@@ -19,8 +19,9 @@ export interface RecordRules<T> {
   at(record: T): number | null;
   run(world: World, record: T): unknown;
   /**
-   * Whether the record probably does not change again, so that it need not stay in memory. Missing
-   * for kinds with few records, and for kinds whose records are deleted when they are due.
+   * Whether the record probably does not change again, so that it may be deleted if there are too
+   * many. Missing for kinds with few records, and for kinds whose records are deleted when they are
+   * due.
    */
   isFinal?(record: T): boolean;
   /** Texts by which the record is found, in addition to its id. */
@@ -90,6 +91,8 @@ function transactionKeys(transaction: Transaction): string[] {
     `status:${status}`,
     ...parentId === null ? [] : [`parent:${parentId}`],
     ...redirectToken ? [`redirect:${redirectToken}`] : [],
+    // No two payable transactions may have the same number.
+    ...status === "pending" && details.number ? [`number:${details.number}`] : [],
     ...details.reference ? [`reference:${details.reference}`] : [],
     ...reportDays(transaction).map((day) => `day:${day}`),
   ];

@@ -16,7 +16,7 @@ import { createPages } from "./pages/pages.ts";
 import type { OpenWorld, ServiceAddress } from "./world/world.ts";
 
 export interface SandboxOptions
-  extends Pick<WorldOptions, "path" | "seed" | "speed" | "settings" | "finalInMemory"> {
+  extends Pick<WorldOptions, "path" | "seed" | "speed" | "settings" | "maxFinal"> {
   serverKey?: string;
   clientKey?: string;
   hostname?: string;
@@ -28,7 +28,7 @@ export interface SandboxOptions
   onError?: (error: unknown) => void;
 }
 
-export { JournalError } from "./engine/journal.ts";
+export { StateFileError } from "./engine/store.ts";
 
 export interface Sandbox extends AsyncDisposable {
   url: string;
@@ -38,8 +38,6 @@ export interface Sandbox extends AsyncDisposable {
   showService(service: ServiceAddress): void;
   /** The webhook URL for payments, if one is set. */
   notifiedUrl(): string | null;
-  /** How many records and scheduled actions are in memory. */
-  sizeInMemory(): { records: number; scheduled: number };
 }
 
 /** These keys are published, which is safe only because the sandbox moves no money. */
@@ -53,7 +51,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   const listeners = new Set<() => void>();
   let publicUrl = options.publicUrl ?? "";
   const onError = options.onError ?? ((error) => console.error(error));
-  const world = await openWorld({
+  const world = openWorld({
     ...options,
     serverKey: options.serverKey ?? DEFAULT_KEYS.server,
     clientKey: options.clientKey ?? DEFAULT_KEYS.client,
@@ -111,7 +109,6 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
       world.service = service;
     },
     notifiedUrl: () => world.settings.notification_url,
-    sizeInMemory: world.sizeInMemory,
     async [Symbol.asyncDispose]() {
       closing.abort();
       // Stops deliveries first: control requests wait for them, and a delivery may wait for a

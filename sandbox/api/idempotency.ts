@@ -3,7 +3,7 @@
  * successful responses only.
  */
 
-import type { Table } from "../engine/table.ts";
+import type { Table } from "../engine/store.ts";
 import { type Clock, MINUTE } from "../engine/time.ts";
 import type { Replayable, StoredResponse } from "../world/records.ts";
 

@@ -2,7 +2,6 @@
 
 import type { Context } from "hono";
 import { setTimeout as delay } from "node:timers/promises";
-import { RecordTooLarge } from "../engine/table.ts";
 import { corruptResponse, respondWithFault } from "../faults/fault_responses.ts";
 import type { Fault } from "../faults/faults.ts";
 import { Refusal, type RefusalCode } from "../http/refusal.ts";
@@ -60,16 +59,19 @@ async function runCall(
     const rules = endpoint.method === "POST" ? family.idempotency : null;
     const key = rules && request.headers.get(rules.header);
     const response = await idempotency.run(rules, key, async () => {
+      let committed = Promise.resolve();
       try {
         const { result, delivered } = world.notifier.trackDeliveries(() =>
           endpoint.run(world, call)
         );
+        committed = world.committed();
         if (fault?.fault === "webhook_first") await delivered;
         return family.succeed(result, endpoint.http);
       } finally {
         // Inside the idempotent call: if the request is repeated during the delay, the gateway
         // responds that it is still being processed (202).
         if (fault?.fault === "delay") await pause(fault.delay_ms, closing);
+        if (fault) await committed;
       }
     });
     return response === "running" ? family.refuse(new Refusal(202), world.random.uuid()) : response;
@@ -80,8 +82,8 @@ async function runCall(
 
 function refusalOf(error: unknown, reportError: (error: unknown) => void): Refusal {
   if (error instanceof Refusal) return error;
-  // A record too large to store, or JSON nested too deep to process, is the caller's error.
-  if (error instanceof RecordTooLarge || error instanceof RangeError) return new Refusal(413);
+  // JSON nested too deep to process is the caller's error.
+  if (error instanceof RangeError) return new Refusal(413);
   reportError(error);
   return new Refusal(500);
 }

@@ -1,6 +1,6 @@
 /** Authorization of card charges: the decision of bank and fraud detection, and 3-D Secure. */
 
-import { first } from "../engine/table.ts";
+import { first } from "../engine/store.ts";
 import { DAY, MINUTE } from "../engine/time.ts";
 import { transitionTo } from "../transactions/transactions.ts";
 import type { CardBehaviour } from "../world/records.ts";

@@ -127,13 +127,7 @@ export function createControl({ world, subscribe, closing }: Control): Hono {
 
   control.post("/settle", async (c) => {
     const captured = [...world.transactions.find("status:capture")];
-    const ended = await runAndDeliver(() =>
-      captured.reverse().map((each) => {
-        const settled = settle(world, each);
-        world.checkpoint();
-        return settled;
-      })
-    );
+    const ended = await runAndDeliver(() => captured.reverse().map((each) => settle(world, each)));
     // Undecided challenges are cancelled instead of settled.
     const settled = ended.filter(({ status }) => status === "settlement").length;
     return c.json({ settled, cancelled: ended.length - settled });
@@ -251,11 +245,12 @@ export function createControl({ world, subscribe, closing }: Control): Hono {
   );
 
   /**
-   * Returns after the webhooks have been attempted and the state is on disk, so that the caller
-   * sees the result.
+   * Returns after the webhooks have been attempted and the results are in the state file, so that
+   * the caller sees them.
    */
   async function runAndDeliver<T>(work: () => T): Promise<T> {
     const { result, delivered } = world.notifier.trackDeliveries(work);
+    await world.committed();
     await delivered;
     await world.committed();
     return result;

@@ -3,7 +3,7 @@
 import { isOrderIdFree, startTransaction } from "../charges/charge.ts";
 import { METHODS } from "../charges/methods/methods.ts";
 import { choosePayNumber } from "../charges/methods/pay_by_number.ts";
-import { first } from "../engine/table.ts";
+import { first } from "../engine/store.ts";
 import { formatWibWithOffset, parseTime } from "../engine/time.ts";
 import { invalid, Refusal } from "../http/refusal.ts";
 import { object, text, validate } from "../http/validate.ts";

@@ -1,6 +1,6 @@
 /** Finds transactions and changes their state. */
 
-import { first } from "../engine/table.ts";
+import { first } from "../engine/store.ts";
 import { Refusal } from "../http/refusal.ts";
 import type { Status, Transaction } from "../world/transaction.ts";
 import type { Cause } from "../world/webhook.ts";

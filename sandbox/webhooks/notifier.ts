@@ -1,7 +1,6 @@
 /** Notifies the merchant: creates webhooks, delivers them in order, and retries. */
 
 import { notification } from "../charges/responses.ts";
-import { SECOND } from "../engine/time.ts";
 import { sign } from "../transactions/signature.ts";
 import type { PayAccount } from "../world/records.ts";
 import type { Transaction } from "../world/transaction.ts";
@@ -13,28 +12,20 @@ import { createSlots } from "./slots.ts";
 /** Maximum number of concurrent deliveries. */
 const MAX_SENDING = { perReceiver: 50, total: 500 };
 const MAX_STORED_ATTEMPTS = 50;
-const DISK_RETRY_MS = 10 * SECOND;
 
 export function createNotifier(
   world: Omit<World, "notifier">,
   onError: (error: unknown) => void,
 ): Notifier {
   const stop = new AbortController();
-  const inFlight = new Set<Promise<void>>();
+  /** Deliveries that are queued or running, with the ids of their webhooks. */
+  const inFlight = new Map<Promise<void>, string>();
   /** Webhooks of one transaction are delivered in order, as the gateway tries to do. */
   const queues = new Map<string, Promise<void>>();
   const held = new Set<string>();
-  /** Webhooks whose event could not be committed yet. */
-  const uncommitted = new Set<string>();
-  let timer: ReturnType<typeof setTimeout> | undefined;
   const slots = createSlots(MAX_SENDING);
   /** Deliveries caused by the function that `trackDeliveries` is running. */
   let caused: Promise<void>[] | null = null;
-  for (const webhook of [...world.webhooks.inMemory()].reverse()) {
-    if (webhook.state === "held") held.add(webhook.id);
-    // An earlier run stopped before this attempt.
-    if (webhook.state === "waiting" && webhook.nextAt === null) enqueue(webhook);
-  }
 
   function createWebhook(
     fields: Pick<Webhook, "transactionId" | "cause" | "event" | "url" | "payload">,
@@ -68,7 +59,7 @@ export function createNotifier(
       if (queues.get(queueKey) === sent) queues.delete(queueKey);
     });
     queues.set(queueKey, sent);
-    inFlight.add(sent);
+    inFlight.set(sent, webhook.id);
     caused?.push(sent);
   }
 
@@ -79,27 +70,15 @@ export function createNotifier(
     const release = await slots.acquire(url);
     try {
       const webhook = world.webhooks.get(id);
-      if (!webhook || stop.signal.aborted) return;
+      // If the event was rolled back, the merchant must not be notified.
+      if (!webhook || !isCommitted || stop.signal.aborted) return;
       const at = world.clock.now();
-      // The event could still be lost, so the merchant must not be notified yet.
-      if (!isCommitted) return retryAfterDiskError(id);
       const outcome = await send(webhook.url, webhook.payload, stop.signal);
       if (stop.signal.aborted) return;
       recordAttempt(world.webhooks.get(id) ?? webhook, { at, ...outcome }, isCounted);
     } finally {
       release();
     }
-  }
-
-  /** Uses the real clock: disk errors do not depend on the sandbox clock. */
-  function retryAfterDiskError(id: string) {
-    uncommitted.add(id);
-    timer ??= setTimeout(() => {
-      timer = undefined;
-      const webhooks = [...uncommitted].flatMap((each) => world.webhooks.get(each) ?? []);
-      uncommitted.clear();
-      for (const webhook of webhooks) enqueue(webhook);
-    }, DISK_RETRY_MS);
   }
 
   function recordAttempt(webhook: Webhook, outcome: Attempt, isCounted: boolean) {
@@ -154,6 +133,13 @@ export function createNotifier(
     },
     retry: (webhook) => enqueue(world.webhooks.put({ ...webhook, nextAt: null })),
     release: () => release(),
+    resume() {
+      for (const { id } of [...world.webhooks.find("state:held")].reverse()) held.add(id);
+      const known = new Set(inFlight.values());
+      for (const webhook of [...world.webhooks.find("state:waiting")].reverse()) {
+        if (webhook.nextAt === null && !known.has(webhook.id)) enqueue(webhook);
+      }
+    },
     trackDeliveries(work) {
       const outer = caused;
       const deliveries: Promise<void>[] = caused = [];
@@ -164,12 +150,11 @@ export function createNotifier(
       }
     },
     async idle() {
-      await Promise.all(inFlight);
+      await Promise.all(inFlight.keys());
     },
     async close() {
       stop.abort();
-      clearTimeout(timer);
-      await Promise.all(inFlight);
+      await Promise.all(inFlight.keys());
     },
   };
 }

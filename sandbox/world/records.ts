@@ -1,6 +1,6 @@
 /** The records that the sandbox stores, except transactions and webhooks. */
 
-import type { Stored } from "../engine/table.ts";
+import type { Stored } from "../engine/store.ts";
 
 /** A card token. The sandbox stores how the card behaves, never its number. */
 export interface Card extends Stored {

@@ -1,6 +1,6 @@
 /** A transaction as the sandbox stores it, and its statuses. */
 
-import type { Stored } from "../engine/table.ts";
+import type { Stored } from "../engine/store.ts";
 
 export const STATUSES = [
   "pending",

@@ -1,6 +1,6 @@
 /** A webhook as the sandbox stores it, its possible causes, and the interface of the notifier. */
 
-import type { Stored } from "../engine/table.ts";
+import type { Stored } from "../engine/store.ts";
 import type { PayAccount } from "./records.ts";
 import type { Transaction } from "./transaction.ts";
 
@@ -51,6 +51,8 @@ export interface Notifier {
   trackDeliveries<T>(work: () => T): { result: T; delivered: Promise<void> };
   /** Resolves when no delivery attempt is running any more. */
   idle(): Promise<void>;
+  /** Delivers webhooks whose attempt an earlier run did not make, or a rollback undid. */
+  resume(): void;
   /** Delivers all webhooks that were held back. */
   release(): void;
   close(): Promise<void>;

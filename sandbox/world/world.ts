@@ -2,7 +2,7 @@
 
 import type { Random } from "../engine/random.ts";
 import type { Schedule } from "../engine/schedule.ts";
-import type { Table } from "../engine/table.ts";
+import type { Table } from "../engine/store.ts";
 import type { Clock } from "../engine/time.ts";
 import type { Faults } from "../faults/faults.ts";
 import type { Card, Invoice, PayAccount, StoredResponse, Subscription } from "./records.ts";
@@ -22,8 +22,6 @@ export interface World {
   faults: Faults;
   notifier: Notifier;
   transactions: Table<Transaction>;
-  /** Numbers that can currently be paid (virtual accounts, bill keys, payment codes). */
-  payNumbers: Set<string>;
   cards: Table<Card>;
   /** Responses stored by idempotency key. */
   answers: Table<StoredResponse>;
@@ -31,9 +29,7 @@ export interface World {
   subscriptions: Table<Subscription>;
   invoices: Table<Invoice>;
   webhooks: Table<Webhook>;
-  /** Marks a consistent state that may be committed. */
-  checkpoint(): void;
-  /** Resolves when all changes so far are on disk. */
+  /** Resolves when all changes so far are in the state file; rejects if they were rolled back. */
   committed(): Promise<void>;
 }
 
@@ -43,8 +39,6 @@ export interface OpenWorld extends World {
   saveState(): void;
   /** Stops deliveries; those in progress are repeated after the next start. */
   stopNotifications(): Promise<void>;
-  /** How many records and scheduled actions are in memory. */
-  sizeInMemory(): { records: number; scheduled: number };
   close(): Promise<void>;
 }
 

@@ -78,7 +78,7 @@ Deno.test({
     await using receiver = openWebhookReceiver();
     await using folder = await createDataFolder();
     // Both sandboxes use this file, so the gateway account stays the same.
-    const path = join(folder.path, "sandbox.kv");
+    const path = join(folder.path, "sandbox.sqlite");
     const base = {
       HOST: "127.0.0.1",
       DATABASE_URL: await createDatabase({ template: null }),

@@ -95,7 +95,7 @@ Deno.test("gateway account: the first response binds the database to its merchan
 
 Deno.test("gateway account: a rotated server key of the same account is accepted", async () => {
   await using folder = await createDataFolder();
-  const path = join(folder.path, "sandbox.kv");
+  const path = join(folder.path, "sandbox.sqlite");
   const databaseUrl = await createDatabase();
   {
     await using sandbox = await openSandbox({ path, serverKey: "Mid-server-old" });

@@ -1,9 +1,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { openArchive } from "../../sandbox/engine/archive.ts";
 import { createSchedule } from "../../sandbox/engine/schedule.ts";
 import { createClock } from "../../sandbox/engine/time.ts";
-import { startSandbox } from "../../sandbox/sandbox.ts";
 import {
   call,
   type Json,
@@ -11,21 +9,17 @@ import {
   openSandbox,
   type TestSandbox,
 } from "../support/gateway/sandbox.ts";
-import { INVOICE } from "../support/gateway/sandbox_requests.ts";
 import { PROJECT } from "../support/project.ts";
 import { until } from "../support/until.ts";
 
-/**
- * How many final records of each kind stay in memory. If there are more than 1.25 times as many,
- * the sandbox archives or deletes the surplus.
- */
+/** How many final records of each kind a sandbox without a state file keeps. */
 const LIMIT = 8;
 
 async function createStateFile(): Promise<{ path: string; folder: string } & AsyncDisposable> {
   const folder = await Deno.makeTempDir({ prefix: "sandbox-" });
   return {
     folder,
-    path: join(folder, "state.kv"),
+    path: join(folder, "state.sqlite"),
     [Symbol.asyncDispose]: () => Deno.remove(folder, { recursive: true }),
   };
 }
@@ -41,22 +35,11 @@ async function payMany(box: TestSandbox, name: string, count: number): Promise<J
   return paid;
 }
 
-/** Waits until the sandbox has moved final records out of memory. */
-async function assertBounded(box: TestSandbox): Promise<void> {
-  // Two kinds of records become final: transactions and webhooks.
-  const limit = 2 * (LIMIT * 1.25 + 1);
-  await until("final records leave the memory", async () => {
-    await box.control("webhooks/settle");
-    return box.sandbox.sizeInMemory().records <= limit;
-  });
-}
-
-Deno.test("sandbox memory: final transactions are moved to the archive, and every call still finds them", async () => {
+Deno.test("state file: every call finds old final transactions", async () => {
   await using file = await createStateFile();
-  await using box = await openSandbox({ path: file.path, finalInMemory: LIMIT });
+  await using box = await openSandbox({ path: file.path });
   const pending = await box.charge("bca", { transaction_details: { order_id: "pending-1" } });
   const paid = await payMany(box, "paid", 60);
-  await assertBounded(box);
   assert.equal((await box.status(pending.transaction_id)).transaction_status, "pending");
   const [oldest] = paid;
   for (const id of [oldest.transaction_id, "paid-0"]) {
@@ -84,28 +67,24 @@ Deno.test("sandbox memory: final transactions are moved to the archive, and ever
   assert.equal(report.text.trim().split("\r\n").length, 1 + 60);
 });
 
-Deno.test("sandbox memory: a final transaction that changes again is listed once, in its new state", async () => {
+Deno.test("state file: a final transaction that changes again is listed once, in its new state", async () => {
   await using file = await createStateFile();
-  const options = { path: file.path, finalInMemory: LIMIT };
+  const options = { path: file.path };
   const refund = { amount: 1_000, refund_key: "first" };
   {
     await using box = await openSandbox(options);
     await payMany(box, "paid", 40);
-    await assertBounded(box);
     await box.post("/v2/paid-0/refund", refund);
     await check(box, "partial_refund");
     // The bank confirms the refund, so the transaction is final again.
     await box.advance(60);
     await payMany(box, "later", 20);
-    await assertBounded(box);
     await check(box, "partial_refund");
-    await box.control("transactions/paid-0/chargeback").catch(() => {});
     await box.post("/v2/paid-0/refund", { amount: 9_000, refund_key: "second" });
     await check(box, "refund");
   }
   await using box = await openSandbox(options);
   await check(box, "refund");
-  await assertBounded(box);
   assert.equal((await box.post("/v2/paid-0/refund", refund)).status_code, "406");
 
   async function check(box: TestSandbox, status: string) {
@@ -121,80 +100,43 @@ Deno.test("sandbox memory: a final transaction that changes again is listed once
   }
 });
 
-Deno.test("sandbox memory: after a restart, the limit applies and archived transactions are found", async () => {
+Deno.test("state file: only the latest final webhooks are kept, and all transactions", async () => {
   await using file = await createStateFile();
-  const paid = await (async () => {
-    // Nothing is archived, as in a state file of an earlier version.
-    await using box = await openSandbox({ path: file.path, finalInMemory: 1_000 });
-    const paid = await payMany(box, "paid", 40);
-    assert.ok(box.sandbox.sizeInMemory().records > 100);
-    return paid;
-  })();
-  for (let start = 0; start < 2; start++) {
-    await using box = await openSandbox({ path: file.path, finalInMemory: LIMIT });
-    await assertBounded(box);
-    for (const { order_id, transaction_id } of [paid[0], paid[39]]) {
-      const status = await box.status(order_id);
-      assert.deepEqual(
-        [status.transaction_id, status.transaction_status],
-        [transaction_id, "settlement"],
-      );
-    }
-    const [{ transaction_id }] = await payMany(box, `start-${start}`, 1);
-    assert.ok(!paid.some((each) => each.transaction_id === transaction_id));
+  const counts = async (box: TestSandbox) => [
+    (await box.get("/_sandbox/transactions")).length,
+    (await box.get("/_sandbox/webhooks")).length,
+  ];
+  {
+    await using box = await openSandbox({ path: file.path, maxFinal: LIMIT });
+    const [oldest] = await payMany(box, "paid", 10);
+    assert.deepEqual(await counts(box), [10, LIMIT]);
+    const path = `/_sandbox/webhooks?transaction_id=${oldest.transaction_id}`;
+    assert.deepEqual(await box.get(path), []);
   }
+  await using box = await openSandbox({ path: file.path, maxFinal: LIMIT });
+  const [{ transaction_id }] = await payMany(box, "later", 1);
+  assert.deepEqual(await counts(box), [11, LIMIT]);
+  const latest = await box.get(`/_sandbox/webhooks?transaction_id=${transaction_id}`);
+  assert.deepEqual(latest.map(({ event }: Json) => event), ["settlement", "pending"]);
 });
 
-Deno.test("sandbox memory: an archived invoice is found, and its order id stays in use", async () => {
-  await using file = await createStateFile();
-  await using box = await openSandbox({ path: file.path, finalInMemory: 2 });
-  const ids: string[] = [];
-  for (let index = 0; index < 8; index++) {
-    const { id } = await box.post("/v1/invoices", { ...INVOICE, order_id: `invoice-${index}` });
-    await box.control(`invoices/${id}/pay`);
-    ids.push(id);
-  }
-  await until("final records leave the memory", async () => {
-    await box.control("webhooks/settle");
-    return box.sandbox.sizeInMemory().records <= 3 * 3;
-  });
-  assert.equal((await box.get(`/v1/invoices/${ids[0]}`)).status, "paid");
-  const { http } = await box.call("POST", "/v1/invoices", { ...INVOICE, order_id: "invoice-0" });
-  assert.equal(http, 409);
-});
-
-Deno.test("sandbox memory: without a state file, the oldest final transactions are deleted", async () => {
-  await using box = await openSandbox({ finalInMemory: LIMIT });
+Deno.test("sandbox without a state file: the oldest final records of each kind are deleted", async () => {
+  await using box = await openSandbox({ maxFinal: LIMIT });
   await box.charge("bca", { transaction_details: { order_id: "pending-1" } });
   await payMany(box, "paid", 60);
-  await assertBounded(box);
+  assert.equal((await box.get("/_sandbox/transactions")).length, LIMIT + 1);
+  assert.equal((await box.get("/_sandbox/webhooks")).length, LIMIT);
+  assert.equal((await box.get("/_sandbox/transactions?order_id=paid-0")).length, 0);
   assert.equal((await box.status("paid-0")).status_code, "404");
   assert.equal((await box.status("paid-59")).transaction_status, "settlement");
   assert.equal((await box.status("pending-1")).transaction_status, "pending");
+  // A transaction that becomes final now is the latest, even if it was created first.
+  await box.control("transactions/pending-1/pay");
+  assert.equal((await box.status("pending-1")).transaction_status, "settlement");
+  assert.equal((await box.get("/_sandbox/transactions")).length, LIMIT);
 });
 
-Deno.test("sandbox memory: an interrupted move to the archive leaves one record, in its latest state", async () => {
-  await using file = await createStateFile();
-  const options = { path: file.path, finalInMemory: LIMIT };
-  const { transaction_id } = await (async () => {
-    await using box = await openSandbox(options);
-    return (await payMany(box, "paid", 1))[0];
-  })();
-  // The archive and the journal both have the record, as if the process had ended before the
-  // journal deleted its copy.
-  const archive = openArchive(`${file.path}.archive`);
-  const value = JSON.stringify({ id: transaction_id, number: 0, orderId: "paid-0" });
-  const keys = ["order:paid-0", "status:pending"];
-  archive.store("transactions", [{ id: transaction_id, number: 0, keys, value }]);
-  archive.close();
-  await using box = await openSandbox(options);
-  assert.equal((await box.status("paid-0")).transaction_status, "settlement");
-  assert.equal((await box.get("/_sandbox/transactions")).length, 1);
-  assert.deepEqual(await box.get("/_sandbox/transactions?status=pending"), []);
-  assert.match((await box.call("GET", "/")).text, /1 total/);
-});
-
-Deno.test("kill -9 while final transactions are moved to the archive: none is lost or listed twice", async () => {
+Deno.test("kill -9 while transactions are paid: none is lost or listed twice", async () => {
   await using file = await createStateFile();
   await using receiver = openReceiver();
   const paid: string[] = [];
@@ -215,7 +157,7 @@ Deno.test("kill -9 while final transactions are moved to the archive: none is lo
     await process.kill();
     await all;
   }
-  await using box = await openSandbox({ path: file.path, finalInMemory: LIMIT });
+  await using box = await openSandbox({ path: file.path });
   for (const order of paid) {
     assert.equal((await box.status(order)).transaction_status, "settlement", order);
     assert.equal((await box.get(`/_sandbox/transactions?order_id=${order}`)).length, 1, order);
@@ -225,7 +167,7 @@ Deno.test("kill -9 while final transactions are moved to the archive: none is lo
 /** A sandbox in its own process, which the test kills. */
 async function startProcess(folder: string, path: string, notification_url: string) {
   const script = join(folder, "sandbox.ts");
-  const options = { path, port: 0, finalInMemory: LIMIT, settings: { notification_url } };
+  const options = { path, port: 0, settings: { notification_url } };
   await Deno.writeTextFile(
     script,
     `import { startSandbox } from ${JSON.stringify(`file://${PROJECT}/sandbox/sandbox.ts`)};
@@ -233,7 +175,7 @@ const sandbox = await startSandbox(${JSON.stringify(options)});
 console.log(sandbox.url);`,
   );
   const process = new Deno.Command(Deno.execPath(), {
-    args: ["run", "-A", "--unstable-kv", "--config", join(PROJECT, "deno.json"), script],
+    args: ["run", "-A", "--config", join(PROJECT, "deno.json"), script],
     stdout: "piped",
     stderr: "inherit",
   }).spawn();
@@ -248,33 +190,6 @@ console.log(sandbox.url);`,
     },
   };
 }
-
-Deno.test("state file: deleting it starts fresh, even if the archive is still there", async () => {
-  await using file = await createStateFile();
-  const options = { path: file.path, finalInMemory: LIMIT };
-  {
-    await using box = await openSandbox(options);
-    await payMany(box, "paid", 30);
-    await assertBounded(box);
-  }
-  for (const name of ["", "-wal", "-shm"]) {
-    await Deno.remove(file.path + name).catch(() => {});
-  }
-  await using box = await openSandbox(options);
-  assert.deepEqual(await box.get("/_sandbox/transactions"), []);
-  assert.equal((await box.status("paid-0")).status_code, "404");
-});
-
-Deno.test("state file: a damaged archive is reported and the state is not left locked", async () => {
-  await using file = await createStateFile();
-  await Deno.writeTextFile(`${file.path}.archive`, "no database".repeat(1000));
-  await assert.rejects(startSandbox({ path: file.path, port: 0 }), {
-    name: "JournalError",
-    message: /cannot read its state in .*state\.kv\.archive .* Delete the file to start fresh/,
-  });
-  await Deno.remove(`${file.path}.archive`);
-  await using _box = await openSandbox({ path: file.path });
-});
 
 Deno.test("schedule: cancelled entries are removed from memory, and the others run in order", async () => {
   const clock = createClock();

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { openJournal } from "../../sandbox/engine/journal.ts";
+import { DatabaseSync } from "node:sqlite";
 import { startSandbox } from "../../sandbox/sandbox.ts";
 import {
   call,
@@ -20,7 +20,7 @@ async function createStateFile(): Promise<{ path: string; folder: string } & Asy
   const folder = await Deno.makeTempDir({ prefix: "sandbox-" });
   return {
     folder,
-    path: join(folder, "state.kv"),
+    path: join(folder, "state.sqlite"),
     [Symbol.asyncDispose]: () => Deno.remove(folder, { recursive: true }),
   };
 }
@@ -134,36 +134,96 @@ Deno.test("restart: does not repeat ids if settings were changed between charges
   assert.equal(new Set(ids).size, 36);
 });
 
-Deno.test("webhook: is sent only after its event is on disk", async () => {
+/** All commits fail until the returned function is called. */
+function breakCommits(): () => void {
+  const { exec } = DatabaseSync.prototype;
+  DatabaseSync.prototype.exec = function (sql) {
+    if (sql === "commit") throw new Error("database or disk is full");
+    exec.call(this, sql);
+  };
+  return () => DatabaseSync.prototype.exec = exec;
+}
+
+Deno.test("failed commit: undoes the operation, sends no webhook, and the operation can be repeated", async () => {
   await using file = await createStateFile();
-  const receiver = openReceiver();
+  const ids: string[] = [];
+  const charge = (box: TestSandbox) =>
+    Promise.all(["a", "b", "c"].map((order_id) =>
+      box.call("POST", "/v2/charge", {
+        payment_type: "gopay",
+        transaction_details: { order_id, gross_amount: 1_000 },
+      })
+    ));
   {
     // This test causes the disk error on purpose, so it does not count as an internal error.
-    const options = { path: file.path, onError: () => {} };
-    await using box = await openSandbox(options, receiver);
-    await box.charge("bca");
+    await using box = await openSandbox({ path: file.path, onError: () => {} });
+    ids.push((await box.charge("bca")).transaction_id);
     await box.waitForWebhooks();
     const restore = breakCommits();
-    const { http } = await box.call("POST", "/v2/charge", {
-      payment_type: "gopay",
-      transaction_details: { order_id: "during-disk-error", gross_amount: 1_000 },
-    });
-    assert.equal(http, 500);
-    await box.call("POST", "/_sandbox/webhooks/settle");
-    // The failed write does not block a clock jump.
-    await box.call("POST", "/_sandbox/clock", { advance_seconds: 86_400 });
-    restore();
-    assert.equal(
-      receiver.hooks.filter(({ body }) => body.order_id === "during-disk-error").length,
-      0,
-    );
+    try {
+      for (const { http } of await charge(box)) assert.equal(http, 500);
+      await box.call("POST", "/_sandbox/webhooks/settle");
+      assert.equal((await box.status("a")).status_code, "404");
+    } finally {
+      restore();
+    }
+    assert.equal(box.hooks.length, 1);
+    for (const { body } of await charge(box)) ids.push(body.transaction_id);
+    await box.waitForWebhooks();
+    assert.equal(box.hooks.length, 4);
   }
   await using box = await openSandbox({ path: file.path });
+  ids.push((await box.charge("bca", { transaction_details: { order_id: "d" } })).transaction_id);
+  assert.equal(new Set(ids).size, 5);
+  assert.equal((await box.get("/_sandbox/transactions")).length, 5);
+});
+
+Deno.test("failed commit: what was scheduled before it runs after the next commit", async () => {
+  await using file = await createStateFile();
+  await using box = await openSandbox({ path: file.path, onError: () => {} });
+  const { transaction_id } = await box.charge("gopay");
+  const refused = await box.charge("bca");
   await box.waitForWebhooks();
-  // The only attempt goes to the URL of the first receiver, which is closed.
-  const webhooks: Json[] = await box.get("/_sandbox/webhooks");
-  const unsent = webhooks.find(({ payload }) => payload.order_id === "during-disk-error");
-  assert.equal(unsent.attempts.length, 1);
+  const restore = breakCommits();
+  try {
+    // Paying would remove the scheduled expiry.
+    const path = `/_sandbox/transactions/${refused.transaction_id}/pay`;
+    assert.equal((await box.call("POST", path)).http, 500);
+    // The failed commits do not block a clock jump.
+    await box.call("POST", "/_sandbox/clock", { advance_seconds: 2 * 86_400 });
+  } finally {
+    restore();
+  }
+  for (const id of [transaction_id, refused.transaction_id]) {
+    assert.equal((await box.status(id)).transaction_status, "pending");
+  }
+  await box.charge("bca");
+  for (const id of [transaction_id, refused.transaction_id]) {
+    await until(
+      "the transaction has expired and its webhook has arrived",
+      () =>
+        box.hooks.some(({ body }) =>
+          body.transaction_id === id && body.transaction_status === "expire"
+        ),
+    );
+  }
+});
+
+Deno.test("failed commit: is reported, also if no request waits for it", async () => {
+  await using file = await createStateFile();
+  const errors: unknown[] = [];
+  await using box = await openSandbox({ path: file.path, onError: (error) => errors.push(error) });
+  const restore = breakCommits();
+  try {
+    box.sandbox.notify("http://127.0.0.1:9/");
+    await until("the error is reported", () => errors.length > 0);
+  } finally {
+    restore();
+  }
+  assert.match(
+    String(errors[0]),
+    /changes could not be written to .*state\.sqlite \(database or disk is full\)/,
+  );
 });
 
 Deno.test("webhook: stores at most 50 attempts after many resends", async () => {
@@ -221,11 +281,13 @@ Deno.test("restart: repeats a webhook that was being delivered at shutdown", asy
   const closed = box[Symbol.asyncDispose]();
   // `closed` also waits for the receiver, which has not responded yet. The free lock shows that the
   // sandbox itself is closed.
-  await until("the state can be opened", async () => {
-    const lock = await Deno.open(`${file.path}.lock`, { write: true });
-    const isFree = lock.tryLockSync(true);
-    lock.close();
-    return isFree;
+  await until("the state can be opened", () => {
+    try {
+      using _store = new DatabaseSync(file.path);
+      return true;
+    } catch {
+      return false;
+    }
   });
   resolve();
   await closed;
@@ -263,7 +325,7 @@ Deno.test("restart: actions that became due in the meantime run at startup", asy
   );
 });
 
-Deno.test("restart: keeps a record that is larger than one value of Deno KV", async () => {
+Deno.test("restart: keeps a large record", async () => {
   await using file = await createStateFile();
   const id = await (async () => {
     await using box = await openSandbox({ path: file.path });
@@ -283,64 +345,35 @@ Deno.test("restart: keeps a record that is larger than one value of Deno KV", as
 Deno.test("state file: an invalid or damaged file is reported and not left locked", async () => {
   await using file = await createStateFile();
   const refused = {
-    name: "JournalError",
+    name: "StateFileError",
     message:
-      /cannot read its state in .*state\.kv .* Delete the file to start fresh, or choose another file\.$/,
+      /cannot read its state in .*state\.sqlite .* Delete the file to start fresh, or choose another file\.$/,
   };
   await Deno.writeTextFile(file.path, "no database".repeat(1000));
   await assert.rejects(startSandbox({ path: file.path, port: 0 }), refused);
   await Deno.remove(file.path);
-  const kv = await Deno.openKv(file.path);
-  await kv.set(["transactions", 0], new TextEncoder().encode('{"id":'));
-  kv.close();
+  {
+    await using box = await openSandbox({ path: file.path });
+    await box.charge("bca");
+  }
+  {
+    using db = new DatabaseSync(file.path);
+    db.exec(`update transactions set value = '{"id":'`);
+  }
   await assert.rejects(startSandbox({ path: file.path, port: 0 }), refused);
   await Deno.remove(file.path);
-  await using _box = await openSandbox({ path: file.path });
+  await using box = await openSandbox({ path: file.path });
+  assert.deepEqual(await box.get("/_sandbox/transactions"), []);
 });
 
-Deno.test("failed commit: leaves complete operations only, and ids are not repeated", async () => {
+Deno.test("state file: files of earlier versions in its folder do not affect the start", async () => {
   await using file = await createStateFile();
-  const restore = breakCommits(1);
-  try {
-    let latest = 0;
-    const journal = await openJournal(file.path);
-    journal.beforeCommit = () => journal.write(["state", 0], new Uint8Array([latest]));
-    for (let operation = 1; operation <= 9; operation++) {
-      // A change of settings also writes the state directly; `beforeCommit` then replaces it.
-      if (operation === 1) journal.write(["state", 0], new Uint8Array([0]));
-      latest = operation;
-      journal.write(["transaction", operation], new Uint8Array(100_000));
-      journal.write(["webhook", operation], new Uint8Array(150_000));
-      journal.checkpoint();
-    }
-    await assert.rejects(journal.committed(), /disk is full/);
-    await assert.rejects(
-      journal.close(),
-      /could not be written to .*state\.kv \(The disk is full\)/,
-    );
-  } finally {
-    restore();
+  for (const name of ["", ".lock", ".archive", "-shm", "-wal"]) {
+    await Deno.writeTextFile(join(file.folder, `sandbox.kv${name}`), "no database");
   }
-  const journal = await openJournal(file.path);
-  const [state, transactions, webhooks] = await Promise.all(
-    ["state", "transaction", "webhook"].map((table) => Array.fromAsync(journal.read(table))),
-  );
-  await journal.close();
-  assert.ok(transactions!.length > 0 && transactions!.length < 9);
-  assert.equal(webhooks!.length, transactions!.length);
-  assert.ok(state![0]![0]! >= transactions!.length);
+  await using box = await openSandbox({ path: file.path });
+  assert.deepEqual(await box.get("/_sandbox/transactions"), []);
 });
-
-/** Lets `after` commits succeed; all later ones fail until the returned function is called. */
-function breakCommits(after = 0): () => void {
-  const store = Deno.AtomicOperation.prototype;
-  const { commit } = store;
-  let commits = 0;
-  store.commit = function () {
-    return ++commits > after ? Promise.reject(new Error("The disk is full")) : commit.call(this);
-  };
-  return () => store.commit = commit;
-}
 
 /** A sandbox in its own process, which a test can kill. */
 async function startProcess(folder: string, path: string, notification_url: string) {

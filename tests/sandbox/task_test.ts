@@ -105,7 +105,7 @@ Deno.test("sandbox task: reports invalid flags with a message", async () => {
     [["--server-key", "a b"], /--server-key must not contain spaces/],
     [["--host", "192.0.2.1", "--memory", "--port", "0"], /machine does not have that address/],
     [["--colour"], /Unknown option '--colour'[\s\S]*--port 8001/],
-    [["--data", "/tmp/elsewhere.kv"], /does not have this permission/],
+    [["--data", "/tmp/elsewhere.sqlite"], /does not have this permission/],
   ];
   for (const [args, message] of wrong) {
     const { code, stderr } = await runSandbox(args);
@@ -119,7 +119,7 @@ Deno.test("sandbox task: reports invalid flags with a message", async () => {
 });
 
 Deno.test("sandbox task: reports a port in use and a state file in use", async () => {
-  const data = `.data/test-${crypto.randomUUID()}.kv`;
+  const data = `.data/test-${crypto.randomUUID()}.sqlite`;
   try {
     await using sandbox = await startSandboxTask("--data", data);
     const { port } = new URL(sandbox.url);
@@ -130,7 +130,7 @@ Deno.test("sandbox task: reports a port in use and a state file in use", async (
     assert.equal(inUse.code, 1);
     assert.match(inUse.stderr, /Another sandbox is using/);
   } finally {
-    for (const suffix of ["", ".archive", ".lock", "-shm", "-wal"]) {
+    for (const suffix of ["", "-wal"]) {
       await Deno.remove(join(PROJECT, data + suffix)).catch(() => {});
     }
   }
@@ -187,7 +187,7 @@ Deno.test("service with sandbox: fails with one line if the state file or the sa
     await failedStart({ ...settings, SANDBOX_PORT: port }),
     new RegExp(`Port ${port} is already in use\\. .* set SANDBOX_PORT\\.`),
   );
-  await using _other = await startSandbox({ path: join(folder.path, "sandbox.kv"), port: 0 });
+  await using _other = await startSandbox({ path: join(folder.path, "sandbox.sqlite"), port: 0 });
   assert.match(await failedStart(settings), /^Another sandbox is using .*$/m);
 });
 
@@ -196,5 +196,5 @@ Deno.test("service with a gateway key: starts no sandbox", async () => {
   const settings = { DATA_DIR: folder.path, GATEWAY_SERVER_KEY: "Mid-server-x", HOST: "127.0.0.1" };
   await using service = await startService({ settings });
   assert.equal(service.sandbox, "");
-  await assert.rejects(Deno.stat(join(folder.path, "sandbox.kv")), Deno.errors.NotFound);
+  await assert.rejects(Deno.stat(join(folder.path, "sandbox.sqlite")), Deno.errors.NotFound);
 });

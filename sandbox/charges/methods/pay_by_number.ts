@@ -1,6 +1,7 @@
 /** Methods that are paid with a number: virtual accounts, Mandiri bills, convenience stores. */
 
 import { z } from "zod";
+import { first } from "../../engine/store.ts";
 import { DAY, formatWib } from "../../engine/time.ts";
 import { Refusal } from "../../http/refusal.ts";
 import { list, object, oneOf, text } from "../../http/validate.ts";
@@ -170,12 +171,16 @@ export function choosePayNumber(
   if (wanted) {
     // The gateway pads short numbers with zeros on the left and cuts long ones at the end.
     const number = prefix + wanted.padStart(digits, "0").slice(0, digits);
-    if (!world.payNumbers.has(number)) return number;
+    if (!isPayable(world, number)) return number;
   }
   // Adds a digit after every 16 failed tries, so that the search ends even if most numbers are in
   // use.
   for (let tries = 0;; tries++) {
     const number = prefix + world.random.digits(digits + (tries >> 4));
-    if (!world.payNumbers.has(number)) return number;
+    if (!isPayable(world, number)) return number;
   }
+}
+
+function isPayable(world: World, number: string): boolean {
+  return first(world.transactions.find(`number:${number}`)) !== undefined;
 }

@@ -17,7 +17,7 @@ export const shopeepay = defineMethod({
   schema: Common.extend({ shopeepay: Callback }),
   start: ({ shopeepay }) =>
     pending("ShopeePay transaction is created", { callbackUrl: shopeepay?.callback_url ?? null }),
-  fields: ({ id, number, settledAt }, view, world) =>
+  fields: ({ id, settledAt }, view, world) =>
     view === "operation"
       ? {
         channel_response_code: "0",
@@ -30,7 +30,7 @@ export const shopeepay = defineMethod({
       }
       : settledAt === null
       ? {}
-      : { shopeepay_reference_number: String(100_000 + number), reference_id: id },
+      : { shopeepay_reference_number: id.replaceAll(/\D/g, "").slice(0, 6), reference_id: id },
   expiry: () => ({ standard: 15 * MINUTE, max: 5 * DAY }),
   refunds: { isDirect: true, isPartial: true, days: () => 365 },
 });

@@ -3,7 +3,7 @@
 import { html } from "hono/html";
 import { isWaitingForThreeDs } from "../../cards/authorization.ts";
 import { SIMULATED_ACTIONS, type SimulatedActionName } from "../../charges/simulate.ts";
-import { first } from "../../engine/table.ts";
+import { first } from "../../engine/store.ts";
 import { formatWib } from "../../engine/time.ts";
 import type { Transaction } from "../../world/transaction.ts";
 import type { Webhook } from "../../world/webhook.ts";

@@ -5,7 +5,7 @@ import { Buffer } from "node:buffer";
 import { crc32, deflateSync } from "node:zlib";
 import { encode } from "uqr";
 import { qrString } from "../../charges/methods/qris.ts";
-import { first } from "../../engine/table.ts";
+import { first } from "../../engine/store.ts";
 import { Refusal } from "../../http/refusal.ts";
 import type { MethodName, Transaction } from "../../world/transaction.ts";
 import type { World } from "../../world/world.ts";
