@@ -91,7 +91,7 @@ export async function publishBatch(sql: Sql, limit = PUBLISH_LIMIT): Promise<Pub
       select event.id, endpoint.id, event.name, event.resource_id, event.sequence,
         event.created_at, event.created_at
       from candidate event, gateway.webhook_endpoints endpoint
-      where event.subscribers is not null and endpoint.deleted_at is null
+      where endpoint.deleted_at is null
         and (endpoint.event_names is null or event.name = any(endpoint.event_names))
       returning endpoint_id
     ), subscribed as materialized (
@@ -99,7 +99,7 @@ export async function publishBatch(sql: Sql, limit = PUBLISH_LIMIT): Promise<Pub
         select unnest(event.subscribers)
         union select task from gateway.subscribers where event_name = event.name
       ) as tasks
-      from candidate event where event.subscribers is not null
+      from candidate event
     ), result as materialized (
       select count(*) as count, count(*) = ${batchSize} as is_full, max(id) as last_id,
         range_agg(int8range(id, id, '[]')) as ids

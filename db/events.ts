@@ -26,10 +26,7 @@ export interface GatewayEvent extends RowOf<typeof EVENT_COLUMNS> {}
 
 export const NEW_EVENT_COLUMNS = {
   ...EVENT_COLUMNS,
-  /**
-   * The tasks that deliver the event to in-process subscribers. Null: an instance of an earlier
-   * version wrote the event together with all its deliveries.
-   */
+  /** The tasks that deliver the event to in-process subscribers of the instance that wrote it. */
   subscribers: fixed<string[]>(),
 };
 
@@ -242,10 +239,8 @@ export async function listEventsFrom(
       and (name = any(${sql.array([...names])}::text[])
         or exists (select from gateway.subscribers
           where task = ${task} and event_name = event.name and ${isStillRegistered(sql)}))
-      -- An event gets its delivery job together with its position. An event of an earlier version
-      -- (null) was written together with its job.
-      and (event.subscribers is null
-        or (select position from gateway.published_events where event_id = event.id) is not null)
+      -- An event gets its delivery job together with its position.
+      and (select position from gateway.published_events where event_id = event.id) is not null
     order by resource_id, sequence limit ${limit}`;
 }
 

@@ -71,7 +71,7 @@ const INVOICE_COLUMNS = {
   sent_at: fixed<Date>(),
   /** When to check at the gateway if no report arrives earlier; null: never. */
   check_at: mutable<Date | null>(),
-  /** The actor that created it (`core/auth/caller.ts`); null: stored by an earlier version. */
+  /** The actor that created it (`core/auth/caller.ts`). */
   created_by: fixed<string | null>(),
   event_count: mutable<number>(),
   /** Incremented by every update. */

@@ -87,7 +87,7 @@ const JOB_COLUMNS = "id, task, subject_id, payload, secret, user_id, lane, run_a
 export const DELIVER = "deliver ";
 
 /** The member of a payload that marks a delivery whose event was skipped; see `markSkipped`. */
-export const SKIPPED = "is_left_out";
+export const SKIPPED = "is_skipped";
 
 /**
  * The payload of two jobs that become one. If they deliver a sequence of events, the merged job

@@ -66,6 +66,7 @@ export async function migrate(
   try {
     refuseOldServer(await serverVersion(sql));
     const known = await readApplied(sql);
+    refusePreview(known);
     if (!known) await runTransaction(sql, createSchema);
     const applied: string[] = [];
     for (const migration of migrations) {
@@ -115,6 +116,17 @@ export function refuseOldServer(major: number): void {
   );
 }
 
+/** The first migration of the versions before 1.0.0, whose schema is another. */
+const FIRST_OF_PREVIEW = "0001_api_keys";
+
+function refusePreview(known: Map<string, string> | null): void {
+  if (!known?.has(FIRST_OF_PREVIEW)) return;
+  throw new MigrationRefused(
+    "This database was created by a version before 1.0.0. Stop all instances, and run " +
+      'deploy/upgrade-from-preview.sql as docs/production.md says under "Upgrading".',
+  );
+}
+
 async function serverVersion(sql: Sql): Promise<number> {
   const [row] = await sql<[{ version: number }]>`
     select current_setting('server_version_num')::int / 10000 as version`;
@@ -141,52 +153,11 @@ async function createSchema(sql: Sql): Promise<void> {
     )`;
 }
 
-/**
- * Other checksums that files had. Most are of files whose comments were reworded later: the
- * statements are the same. The one of 0036 is of a text that also created `registered_at`, which
- * 0047 adds to databases without it.
- */
-const OTHER_CHECKSUMS: Record<string, string[]> = {
-  "0001_api_keys": ["3907d90121d9a78dbaa5adc0a9a06443d48c72d9adbb0c6b2646d3beb3564985"],
-  "0002_payments": [
-    "e50f0bfd9b0ddfd00673d19747f1d9bf9cb373c132c5966241f606b0f34de804",
-    "a1e5142c263f50adc2628483c176d3ff2624aa7186bd27cfb2cae34bd2c5809f",
-  ],
-  "0003_jobs": ["5fe3e4266f637a56b49b1f5b3e715aa87b50dd46edd3d9bebc474abe32923fce"],
-  "0004_notifications": [
-    "658683c03e2051f39eee55c2696ca696543b9ec198d5abf089c971af7bbb78a2",
-    "d79d6f8df98da84af8672c2d0d2a01c5d9e350fe48b2fb3036e0fafa3c40e7a8",
-  ],
-  "0005_invoices_and_subscriptions": [
-    "5c8a7a3cd86158d501436b0697f6058c53b8316de3659b1fe82da2cae484b54a",
-    "b073e038f7a081b28033115b2b5a543f933f69aa0f3cf6a31b263611c8d280dc",
-  ],
-  "0006_jobs": [
-    "757e8e3547e92cc1caec8c17c515eb5f462f2175ecc8cebd11a0aa17d470d1e1",
-    "86dddb0b24ed0e82f813e8dbc138dd99de3455c64e2b5b5878a28245d099bf23",
-  ],
-  "0007_due_jobs": ["1b6ba750531e43c9ae87451230ca1f51fe5ab53d8e43724ab5a5d377599a745a"],
-  "0008_webhooks": [
-    "fb225929f3bdd2426b80ce8cf55edcf29e620c99c5db2446a9c0d4063254dd12",
-    "0c8fced874bd410f6de3a084110ce0a7ce934657bbbde29467fe694f64912d23",
-  ],
-  "0009_payments_by_order": ["024ca574ffcde8640827d2b7d81b812d2b8db019f3a942b84c8390814cac17a5"],
-  "0010_paid_checks_and_account": [
-    "ab66fc3442a0141c1e629b840c20afc0697d65c12878995ba6ca4a9beac0c775",
-  ],
-  "0012_event_positions": ["e95bbe1a53ac6c0aa6c3006582ddd74d736edc76cdecd3292e6e80b349523a2f"],
-  "0015_fair_jobs": ["808bbab8bcc64e956ebca78eef9aa33f225d46710ef8909415fe95603f37bf2b"],
-  "0025_audit": ["152ac5427c2e0d8ecde2bd80bf2c97448de3bf6940630fda8892f96c7049552a"],
-  "0031_reconciliation_sums": ["8446110fc0c27a59ecd278a870fe28925d57d3908388ff8d40be4b3f68972a39"],
-  "0033_audit_by_action": ["d11156a4435d34905c30ece1e8255f94761d8017a68338c0f85ccdf0fd408efa"],
-  "0036_subscribers": ["014fa40e2810313cf49beb58c44920265ef02dca335f2d9e9bac24998cc6aea1"],
-};
-
 /** Throws if the migration was applied and its file was changed afterwards. */
 function isApplied(known: Map<string, string>, { name, checksum }: Migration): boolean {
   const stored = known.get(name);
   if (stored === undefined) return false;
-  if (stored === checksum || OTHER_CHECKSUMS[name]?.includes(stored)) return true;
+  if (stored === checksum) return true;
   throw new MigrationRefused(
     `Migration ${name} was applied to this database with other content: its file was changed ` +
       "afterwards. Restore the file, and make the change in a new migration.",

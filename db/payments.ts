@@ -87,10 +87,7 @@ export const PAYMENT_COLUMNS = {
   sent_at: mutable<Date>(),
   /** When to check at the gateway if no report arrives earlier; null: never. */
   check_at: mutable<Date | null>(),
-  /**
-   * The actor that created it (`core/auth/caller.ts`); null: no caller did, or an earlier version
-   * stored it.
-   */
+  /** The actor that created it (`core/auth/caller.ts`); null: no caller did. */
   created_by: fixed<string | null>(null),
   event_count: mutable<number>(0),
   /** Incremented by every update. An update that was based on another version writes nothing. */
@@ -139,7 +136,7 @@ export const REFUND_COLUMNS = {
   status: mutable<RefundStatus>(),
   status_code: mutable<string | null>(),
   status_message: mutable<string | null>(),
-  /** The actor that requested it; null: not requested here, or stored by an earlier version. */
+  /** The actor that requested it; null: not requested here. */
   created_by: fixed<string | null>(),
   created_at: fixed<Date>(),
   updated_at: mutable<Date>(),

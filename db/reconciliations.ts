@@ -44,17 +44,11 @@ export interface SettledPosition {
 export interface ReconciliationSummary {
   /**
    * How many of the lines compared so far have each result. `missing_there` is null if the file has
-   * no settlement times: then payments that are missing in it are not searched for. `listed_twice`
-   * is absent if an earlier version stored the file: it did not search for repeated lines.
+   * no settlement times: then payments that are missing in it are not searched for.
    */
-  results: Record<Exclude<LineResult, "missing_there" | "listed_twice">, number> & {
-    missing_there: number | null;
-    listed_twice?: number;
-  };
+  results: Record<Exclude<LineResult, "missing_there">, number> & { missing_there: number | null };
   days: DaySums[];
-  /**
-   * The columns of the file. Absent if the file has no lines, or if an earlier version stored it.
-   */
+  /** The columns of the file. Absent if the file has no lines. */
   columns?: readonly string[] | undefined;
   /** Payments up to this one were searched for in the file; null: none yet. */
   searched: SettledPosition | null;

@@ -22,8 +22,7 @@ export const HISTORY_COLUMNS = {
   source: fixed<string>(),
   /**
    * Who caused it: `api_key:<prefix>`, `jwt:<subject>`, `task:<name>`, `notification:<id>`, or
-   * `notification` if the id is not known. Null: an earlier version wrote the entry, or it is not a
-   * transition.
+   * `notification` if the id is not known. Null: it is not a transition.
    */
   actor: fixed<string | null>(),
   created_at: fixed<Date>(),

@@ -77,7 +77,7 @@ const SUBSCRIPTION_COLUMNS = {
   checked_at: fixed<Date | null>(),
   /** Null: the scheduled sync skips it. If set, the sync checks it in the order of `checked_at`. */
   check_at: mutable<Date | null>(),
-  /** The actor that created it (`core/auth/caller.ts`); null: stored by an earlier version. */
+  /** The actor that created it (`core/auth/caller.ts`). */
   created_by: fixed<string | null>(),
   event_count: mutable<number>(),
   /** Incremented by every update. */

@@ -14,8 +14,8 @@ export type Role = (typeof ROLES)[number];
 export interface Caller {
   userId: string;
   isStaff: boolean;
-  /** Never true for staff. Absent if an earlier version stored the caller in a job. */
-  isViewer?: boolean;
+  /** Never true for staff. */
+  isViewer: boolean;
   credential: "api_key" | "jwt";
   /** The part of the API key that may be shown; null with a JWT. */
   keyPrefix: string | null;
@@ -43,7 +43,7 @@ export function roleOf({ isStaff, isViewer }: Pick<Caller, "isStaff" | "isViewer
 
 /** Whether the caller may read the resources of all users. */
 export function canReadAll({ isStaff, isViewer }: Caller): boolean {
-  return isStaff || isViewer === true;
+  return isStaff || isViewer;
 }
 
 /** For requests that do more than read stored data. */

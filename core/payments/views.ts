@@ -144,17 +144,13 @@ function ownersActions(payment: GatewayPayment): PaymentAction[] {
 /** The payment as a response to this caller, with the actions that the caller's role allows. */
 export function forCaller(caller: Caller, payment: PaymentView): PaymentView {
   const role = roleOf(caller);
-  const { transaction_status: status, fraud_status: fraud, allowed_actions = [] } = payment;
-  // Replies that an earlier version of the service stored lack these fields. No payment in them has
-  // a chargeback.
-  const { chargeback_amount = formatMoney(0), has_unknown_chargeback = false } = payment;
-  const view = { ...payment, chargeback_amount, has_unknown_chargeback };
-  if (role === "user") return { ...view, allowed_actions };
-  if (role === "viewer") return { ...view, allowed_actions: [] };
+  if (role === "user") return payment;
+  if (role === "viewer") return { ...payment, allowed_actions: [] };
+  const { transaction_status: status, fraud_status: fraud, allowed_actions } = payment;
   const reviews = REVIEWS.filter((action) =>
     allowsAction({ status, fraud }, payment.payment_type, action)
   );
-  return { ...view, allowed_actions: [...allowed_actions, ...reviews] };
+  return { ...payment, allowed_actions: [...allowed_actions, ...reviews] };
 }
 
 /** Only staff and viewers see whose payment it is. */

@@ -235,7 +235,7 @@ function viewSummary(reconciliation: db.ListedReconciliation) {
     last_day: reconciliation.last_day,
     results: status !== "succeeded" ? null : {
       ...results,
-      listed_twice: results.listed_twice ?? null,
+      listed_twice: results.listed_twice,
       missing_there: first_day === null ? null : results.missing_there,
     },
     open_differences: status !== "succeeded" ? null : differences - resolved_count,

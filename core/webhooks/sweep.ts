@@ -30,8 +30,7 @@ export async function sweepDeliveries(
   return ids.length;
 }
 
-/** This name is stored with jobs, so it was not changed when the constant was renamed. */
-export const EXPEDITE_WEBHOOKS = "hasten_webhooks";
+export const EXPEDITE_WEBHOOKS = "expedite_webhooks";
 
 /** How many rows one statement changes. */
 const BATCH = 1_000;

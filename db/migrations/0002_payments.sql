@@ -1,6 +1,6 @@
--- Payments and what belongs to them. Amounts are whole rupiah.
+-- Payments and what belongs to them. Amounts are whole rupiah. Ids are UUIDv7, created by the
+-- service, so they are in the order of creation.
 create table gateway.payments (
-  -- UUIDv7, created by the service, so ids are in the order of creation.
   id uuid primary key,
   -- Null: created outside of the service and linked to no user; only staff and viewers see it.
   user_id text,
@@ -17,8 +17,14 @@ create table gateway.payments (
   refunded_amount bigint not null default 0 check (refunded_amount >= 0),
   -- The sum of the pending refunds.
   reserved_amount bigint not null default 0 check (reserved_amount >= 0),
+  -- The amount of a partial chargeback, as the gateway reported it. Null: not reported. The amount
+  -- of a full chargeback follows from the other amounts.
+  chargeback_amount bigint,
   currency text not null,
   transaction_status text not null,
+  -- The status that the gateway reports, if the service does not know it. The payment keeps its last
+  -- known status until the gateway reports one that the service knows.
+  unrecognized_status text,
   fraud_status text,
   status_code text,
   status_message text,
@@ -26,6 +32,7 @@ create table gateway.payments (
   customer_last_name text,
   customer_email text,
   customer_phone text,
+  -- What the customer needs to pay; which of them exist depends on the payment type.
   va_number text,
   bill_key text,
   biller_code text,
@@ -41,6 +48,7 @@ create table gateway.payments (
   custom_field1 text,
   custom_field2 text,
   custom_field3 text,
+  -- The invoice or subscription that the payment pays.
   invoice_id uuid,
   subscription_id uuid,
   -- The card charge was only to authorize the amount, which can be captured in part.
@@ -58,21 +66,31 @@ create table gateway.payments (
   event_count integer not null default 0,
   -- Each change increments it. A change is written only if the version is still the one it read.
   version integer not null default 0,
+  -- The actor that created it, such as `api_key:<prefix>`; see gateway.history. Null: no caller did.
+  created_by text,
   created_at timestamptz not null,
   updated_at timestamptz not null
-);
+-- Room for the next version of each row in its page, which a heap-only update needs.
+) with (fillfactor = 75);
 
--- For lists, newest first: of one user or of all users, also by type and status.
+-- For lists of one user, newest first.
 create index payments_by_user on gateway.payments (user_id, id);
-create index payments_by_user_and_status on gateway.payments (user_id, transaction_status, id);
-create index payments_by_status on gateway.payments (transaction_status, id);
-create index payments_by_user_and_kind on gateway.payments
-  (user_id, payment_type, transaction_status, id);
-create index payments_by_kind on gateway.payments (payment_type, transaction_status, id);
-create index payments_to_check on gateway.payments (check_at) where check_at is not null;
+create index payments_by_order on gateway.payments (order_id, id);
+create index payments_by_invoice on gateway.payments (invoice_id, id)
+  where invoice_id is not null;
+create index payments_by_subscription on gateway.payments (subscription_id, id)
+  where subscription_id is not null;
+-- A notification can arrive before the response to the charge. Then only the order id finds the
+-- payment.
+create index payments_unanswered on gateway.payments (order_id)
+  where transaction_id is null and not is_refused;
+-- Few payments have one. The status comes first so that reading them in this order can only use this
+-- index.
+create index payments_unrecognized on gateway.payments (unrecognized_status, id)
+  where unrecognized_status is not null;
 
--- Items, history and refunds are written in the same statement as their payment, and payments are never
--- deleted. So there are no foreign keys, which would slow down every charge.
+-- Items, history and refunds are written in the same statement as their payment, and payments are
+-- never deleted. So there are no foreign keys, which would slow down every charge.
 create table gateway.payment_items (
   id uuid primary key,
   payment_id uuid not null,
@@ -91,6 +109,8 @@ create index payment_items_by_payment on gateway.payment_items (payment_id);
 create table gateway.refunds (
   id uuid primary key,
   payment_id uuid not null,
+  -- The owner of the payment, for lists of one user's refunds.
+  user_id text,
   -- The gateway creates only one refund for each key, even if the request is repeated.
   refund_key text not null,
   amount bigint not null check (amount > 0),
@@ -99,37 +119,13 @@ create table gateway.refunds (
   status text not null,
   status_code text,
   status_message text,
+  -- The actor that requested it; null: it was not requested here.
+  created_by text,
   created_at timestamptz not null,
   updated_at timestamptz not null,
   unique (payment_id, refund_key)
 );
-
--- Every change of a payment's state, and what caused it.
-create table gateway.payment_history (
-  id bigint generated always as identity primary key,
-  payment_id uuid not null,
-  -- Null: the payment was created.
-  from_status text,
-  to_status text not null,
-  fraud_status text,
-  source text not null,
-  created_at timestamptz not null
-);
-create index payment_history_by_payment on gateway.payment_history (payment_id);
-
--- Events about changes; written in the same statement as the change.
-create table gateway.events (
-  id uuid primary key,
-  name text not null,
-  resource text not null,
-  resource_id uuid not null,
-  -- 1, 2, 3, … for each resource.
-  sequence integer not null,
-  user_id text,
-  data json not null,
-  created_at timestamptz not null,
-  unique (resource_id, sequence)
-);
+create index refunds_by_user on gateway.refunds (user_id, id);
 
 -- Which payment or invoice holds an order id. An order id has one holder, but it can have several
 -- payments: each attempt on a payment link is one.
@@ -139,20 +135,12 @@ create table gateway.order_ids (
   holder_id uuid not null
 );
 
--- Requests with an Idempotency-Key: their reply, or that they are still running.
-create table gateway.idempotency_keys (
-  user_id text not null,
-  -- Method and path.
-  scope text not null,
-  key text not null,
-  body_hash bytea not null,
-  -- The records with which an interrupted request continues.
-  payment_id uuid,
-  refund_id uuid,
-  -- The reply, which is sent again to a repeated request; null: none yet.
-  reply json,
-  -- Until then, the request counts as running.
-  lease_until timestamptz not null,
-  created_at timestamptz not null,
-  primary key (user_id, scope, key)
+-- Paid payments are checked again some time after they were paid. How far each of these checks has
+-- come: all payments of the type up to this one were checked `after_seconds` after they were paid.
+create table gateway.paid_checks (
+  payment_type text not null,
+  after_seconds integer not null,
+  paid_at timestamptz not null,
+  payment_id uuid not null,
+  primary key (payment_type, after_seconds)
 );

@@ -47,9 +47,8 @@ export const ReconciliationSchema = z.object({
     status_differs: count("Lines whose payment or refund has another state here."),
     listed_twice: count(
       "Lines about the same settlement, refund, chargeback or status as an earlier line, or about a " +
-        "settlement, refund or chargeback that another file has listed; null if the file was " +
-        "uploaded to an earlier version, which did not search for them.",
-    ).nullable(),
+        "settlement, refund or chargeback that another file has listed.",
+    ),
     missing_here: count("Lines without a payment or refund here."),
     missing_there: count(
       "Payments that were settled on the days of the file, but are not in it; null if the file " +
@@ -57,8 +56,7 @@ export const ReconciliationSchema = z.object({
     ).nullable(),
   }).nullable().openapi({ description: "Null until `status` is `succeeded`." }),
   columns: z.array(z.enum(REPORT_COLUMNS)).nullable().openapi({
-    description: "The columns that the service found in the file. Null if the file has no lines, " +
-      "or was uploaded to an earlier version.",
+    description: "The columns that the service found in the file. Null if the file has no lines.",
     example: ["order_id", "transaction_id", "amount", "fee", "net", "time"],
   }),
   days: z.array(z.object({

@@ -31,7 +31,7 @@ export const TimelineTransitionSchema = z.object({
   actor: nullableText.openapi({
     description: "Who caused it, for staff and viewers: `api_key:<prefix>`, `jwt:<subject>`, " +
       "`task:<name>`, `notification:<id>`, or `notification` if the id is not known. Null for " +
-      "other callers, and for transitions that an earlier version stored.",
+      "other callers.",
     example: "notification:0197a3c5-90e4-7f28-8b6a-3d1c5e7f9a02",
   }),
 }).openapi("TimelineTransition", { description: "A change of the status." });

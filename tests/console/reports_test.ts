@@ -19,7 +19,13 @@ async function openReports(): Promise<TestPayments> {
   return payments;
 }
 
-const STAFF: Caller = { userId: "fina", isStaff: true, credential: "jwt", keyPrefix: null };
+const STAFF: Caller = {
+  userId: "fina",
+  isStaff: true,
+  isViewer: false,
+  credential: "jwt",
+  keyPrefix: null,
+};
 
 Deno.test("console reports: totals, groups and the chart agree with the statistics of the API", async () => {
   await using payments = await openReports();

@@ -188,6 +188,56 @@ Deno.test("migrate: fails if rows violate a new unique index, and succeeds after
   );
 });
 
+/**
+ * Gives all payments a colour, one in each transaction. From the second one on it waits while a test
+ * holds `BUILD_LOCK`.
+ */
+const FILLED_COLUMN = migration(
+  "9001_filled_column",
+  `alter table gateway.payments add column colour text;
+   create procedure gateway.fill_colours() language plpgsql as $$
+   declare payment_id uuid;
+   begin
+     for payment_id in select id from gateway.payments where colour is null order by id loop
+       if exists (select from gateway.payments where colour is not null) then
+         perform pg_advisory_xact_lock_shared(${BUILD_LOCK});
+       end if;
+       update gateway.payments set colour = coalesce(colour, '') || 'red' where id = payment_id;
+       commit;
+     end loop;
+   end $$;
+   call gateway.fill_colours();`,
+);
+
+Deno.test("migrate: continues a procedure that was interrupted, and meanwhile no request fails", async () => {
+  await using payments = await openPayments();
+  const { databaseUrl } = payments;
+  for (let count = 0; count < 3; count++) await payments.charge();
+  const readColours = async () => {
+    const rows = await runSql(databaseUrl, "select colour from gateway.payments order by id");
+    return rows.map(({ colour }) => colour);
+  };
+  const isWaitingCall = `datname = current_database() and query like 'call %'
+    and wait_event = 'advisory'`;
+  const holder = postgres(databaseUrl, { max: 1 });
+  await holder`select pg_advisory_lock(${BUILD_LOCK})`;
+  const interrupted = migrate(databaseUrl, [FILLED_COLUMN]).catch(() => "interrupted");
+  const isWaiting = async () =>
+    (await runSql(databaseUrl, `select from pg_stat_activity where ${isWaitingCall}`)).length > 0;
+  const endProcedure = () =>
+    runSql(
+      databaseUrl,
+      `select pg_terminate_backend(pid) from pg_stat_activity where ${isWaitingCall}`,
+    );
+  assert.equal(await chargeDuring(payments, interrupted, isWaiting, endProcedure), "interrupted");
+  assert.deepEqual((await readColours()).slice(0, 3), ["red", null, null]);
+  await holder.end();
+  assert.deepEqual(await migrate(databaseUrl, [FILLED_COLUMN]), ["9001_filled_column"]);
+  const colours = await readColours();
+  assert.deepEqual(colours, colours.map(() => "red"));
+  assert.deepEqual(await migrate(databaseUrl, [FILLED_COLUMN]), []);
+});
+
 Deno.test("migrate: reports each step, and prints the step that still runs and each applied migration", async () => {
   await using payments = await openPayments();
   await payments.charge();

@@ -1,10 +1,6 @@
 import assert from "node:assert/strict";
-import { randomUUID } from "node:crypto";
-import postgres from "postgres";
-import { migrateDatabase } from "../../commands/migrate.ts";
 import type { Database } from "../../db/database.ts";
 import { MAX_EXAMINED, type Position } from "../../db/list_walk.ts";
-import { loadMigrations, migrate } from "../../db/migrations.ts";
 import { listPayments, type PaymentFilter } from "../../db/payment_lists.ts";
 import { searchPayments } from "../../db/payment_search.ts";
 import { createDatabase, runSql } from "../support/database/database.ts";
@@ -14,8 +10,6 @@ import { buildNotification, notify } from "../support/gateway/notifications.ts";
 import { openPayments } from "../support/payments/payments.ts";
 import { isPartial } from "../support/share.ts";
 import { until } from "../support/until.ts";
-
-const MIGRATION = "0020_search";
 
 /** The keys of all payments, as `kind value`. */
 async function readKeys(databaseUrl: string): Promise<string[]> {
@@ -92,101 +86,6 @@ Deno.test("search keys: a notification about a known payment writes none", async
   }
   assert.equal(await countWrites(10), "10 0 0");
   assert.deepEqual(await findDifferentKeys(payments.databaseUrl), []);
-});
-
-/** A database in which the migration of search keys is pending; created once, then copied. */
-let previous: Promise<string> | null = null;
-
-async function createTemplate(): Promise<string> {
-  const name = `previous_${randomUUID().replaceAll("-", "")}`;
-  const url = await createDatabase({ template: null, name });
-  const migrations = (await loadMigrations()).filter(({ name }) => name !== MIGRATION);
-  await migrateDatabase(url, migrations);
-  return name;
-}
-
-/** A database with this many payments, in which the migration of search keys is pending. */
-async function createPrevious(rows: number): Promise<string> {
-  const url = await createDatabase({ template: await (previous ??= createTemplate()) });
-  await runSql(
-    url,
-    `insert into gateway.payments (id, user_id, order_id, transaction_id, payment_type, gross_amount,
-       currency, transaction_status, fraud_status, customer_email, customer_phone, va_number,
-       settlement_time, sent_at, created_at, updated_at)
-     select gen_random_uuid(), 'alice', 'old-' || n, 'old-' || n, 'bank_transfer', 1000, 'IDR',
-       'settlement', case n % 10 when 0 then 'challenge' when 1 then 'deny' else 'accept' end,
-       'Budi' || n || '@shop.example', case when n % 2 = 0 then '0812 ' || n end,
-       case when n % 10 > 0 then 70000 + n end,
-       case when n % 3 = 0 then now() end, now(), now(), now()
-     from generate_series(1, ${rows}) n`,
-  );
-  return url;
-}
-
-async function findDifferentFilters(databaseUrl: string): Promise<unknown[]> {
-  const rows = await runSql(
-    databaseUrl,
-    `select payment.id from gateway.payments payment
-     join gateway.payment_filters filters on filters.payment_id = payment.id
-     where (payment.settlement_time, gateway.fraud_alert(payment.fraud_status))
-       is distinct from (filters.settlement_time, filters.fraud_alert)`,
-  );
-  return [...rows];
-}
-
-Deno.test("migration of search keys: finds payments that existed before, and no request fails meanwhile", async () => {
-  const databaseUrl = await createPrevious(isPartial ? 5_000 : 20_000);
-  await using payments = await openPayments({ databaseUrl });
-  let isDone = false;
-  const migrated = migrateDatabase(databaseUrl, await loadMigrations())
-    .finally(() => isDone = true);
-  const statuses: number[] = [];
-  while (!isDone) {
-    const charged = await payments.charge("bca");
-    await payments.sandbox.control(`transactions/${charged.transaction_id}/pay`);
-    const response = await notify(payments, buildNotification(charged, "settlement"));
-    statuses.push(response.status);
-    await runSql(
-      databaseUrl,
-      `update gateway.payments set fraud_status = 'accept', settlement_time = now(), va_number = id
-       where id = (select id from gateway.payments where fraud_status = 'challenge' limit 1)`,
-    );
-  }
-  assert.ok((await migrated).includes(MIGRATION));
-  assert.ok(statuses.length > 0);
-  assert.deepEqual(statuses.filter((status) => status !== 200), []);
-  assert.deepEqual(await findDifferentKeys(databaseUrl), []);
-  assert.deepEqual(await findDifferentFilters(databaseUrl), []);
-  const response = await payments.get("/payments/?customer_email=budi77%40shop.example");
-  assert.deepEqual((await response.json()).map(({ order_id }: { order_id: string }) => order_id), [
-    "old-77",
-  ]);
-});
-
-Deno.test("migration of search keys: waits for a locked payment, and continues after a crash", async () => {
-  const databaseUrl = await createPrevious(2_000);
-  const other = postgres(databaseUrl, { max: 1 });
-  const session = await other.reserve();
-  await session`begin`;
-  await session`
-    select from gateway.payments where fraud_status = 'challenge'
-    order by id desc limit 1 for update`;
-  const crashed = migrate(databaseUrl, await loadMigrations()).catch(() => "crashed");
-  await until("the migration waits for the locked payment, and is ended", async () => {
-    const ended = await runSql(
-      databaseUrl,
-      `select pg_terminate_backend(pid) from pg_stat_activity
-       where datname = current_database() and query like 'call %' and wait_event = 'PgSleep'`,
-    );
-    return ended.length > 0;
-  });
-  assert.equal(await crashed, "crashed");
-  await session`commit`;
-  session.release();
-  await other.end();
-  assert.ok((await migrate(databaseUrl, await loadMigrations())).includes(MIGRATION));
-  assert.deepEqual(await findDifferentKeys(databaseUrl), []);
-  assert.deepEqual(await findDifferentFilters(databaseUrl), []);
 });
 
 const SMALL_ROWS = 1_000;

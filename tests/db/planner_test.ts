@@ -372,6 +372,7 @@ async function readDays(sql: Sql, group_by: stats.StatsGroup[]): Promise<void> {
 const STAFF: Caller = {
   userId: "carol",
   isStaff: true,
+  isViewer: false,
   credential: "api_key",
   keyPrefix: null,
 };

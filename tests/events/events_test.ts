@@ -29,7 +29,13 @@ import { startService } from "../support/service.ts";
 import { until } from "../support/until.ts";
 
 const HOUR_MS = 3_600_000;
-const STAFF = { userId: "ops", isStaff: true, credential: "api_key", keyPrefix: null } as const;
+const STAFF = {
+  userId: "ops",
+  isStaff: true,
+  isViewer: false,
+  credential: "api_key",
+  keyPrefix: null,
+} as const;
 
 /** A subscriber to all payment events, and the events it got. */
 function subscribeToAll(handler: EventHandler<PaymentEventName> = () => {}) {

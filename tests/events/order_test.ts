@@ -11,7 +11,13 @@ import { writeEvent as write } from "../support/events/event_stream.ts";
 import { openPayments } from "../support/payments/payments.ts";
 import { until } from "../support/until.ts";
 
-const STAFF: Caller = { userId: "ops", isStaff: true, credential: "api_key", keyPrefix: null };
+const STAFF: Caller = {
+  userId: "ops",
+  isStaff: true,
+  isViewer: false,
+  credential: "api_key",
+  keyPrefix: null,
+};
 
 /** An app, and separate connections on which a test writes events. */
 async function openAppWithWriters(options: Partial<TestAppOptions> = {}) {

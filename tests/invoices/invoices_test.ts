@@ -438,6 +438,7 @@ Deno.test("createInvoice, getInvoiceStatus and voidInvoice: work for the owner, 
   const caller = {
     userId: "alice",
     isStaff: false,
+    isViewer: false,
     credential: "api_key",
     keyPrefix: null,
   } as const;

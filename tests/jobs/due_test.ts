@@ -4,7 +4,6 @@ import { firstIdAt } from "../../core/ids.ts";
 import { sweepJobs } from "../../core/jobs/schedule.ts";
 import { newJob as newOutboxJob } from "../../core/outbox.ts";
 import { insertJobs, LANES, type NewJob } from "../../db/jobs.ts";
-import { loadMigrations, migrate } from "../../db/migrations.ts";
 import { createDatabase, runSql } from "../support/database/database.ts";
 import { type Instance, newJob, openInstance, task } from "../support/jobs/jobs.ts";
 import { openQueue, QUEUES, startWorker, writeJobs } from "../support/jobs/queues.ts";
@@ -203,37 +202,6 @@ for (const offMs of [-3_600_000, -40_000, 20_000, 3_600_000]) {
     assert.deepEqual([status, attempts], ["succeeded", 1]);
   });
 }
-
-Deno.test("migration 0049_job_lanes: unfinished jobs get the lane of their rank", async () => {
-  const databaseUrl = await createDatabase({ template: null });
-  const migrations = await loadMigrations();
-  await migrate(databaseUrl, migrations.filter(({ name }) => name < "0049"));
-  await runSql(
-    databaseUrl,
-    `create schema gateway_worker;
-     insert into gateway.jobs (id, task, payload, rank, turn, status, run_at, created_at, updated_at)
-     select gen_random_uuid(), 'task ' || number, '{}', rank, turn, status, run_at, now(), now()
-     from (values (1, 0, 0, 'queued', now()), (2, 1, 0, 'running', now()),
-       (3, 2, 0, 'queued', now()), (4, 0, 7, 'queued', now()), (5, 0, 8, 'failed', now()),
-       (6, 0, 9, 'queued', now() + interval '1 hour')
-     ) job (number, rank, turn, status, run_at)`,
-  );
-  await migrate(databaseUrl, migrations);
-  const jobs = await runSql(databaseUrl, "select task, lane, turn from gateway.jobs order by task");
-  assert.deepEqual(jobs.map(({ task, lane, turn }) => [task, lane, turn]), [
-    ["task 1", "recovery", 0],
-    ["task 2", "task 2", 0],
-    ["task 3", "checks", 0],
-    ["task 4", "requests", 7],
-    ["task 5", "requests", 8],
-    ["task 6", "requests", 0],
-  ]);
-  const schemas = await runSql(
-    databaseUrl,
-    "select from pg_namespace where nspname like '%worker'",
-  );
-  assert.equal(schemas.length, 0);
-});
 
 Deno.test("job id: contains the creation time according to the clock of its creator", () => {
   const now = new Date(Date.UTC(2040, 0, 1));

@@ -51,6 +51,7 @@ Deno.test("tasks: each task has a file and a function of the same name", async (
 const ALICE = {
   userId: "alice",
   isStaff: false,
+  isViewer: false,
   credential: "api_key",
   keyPrefix: null,
 } as const;

@@ -24,7 +24,13 @@ const databaseUrl = await createDatabase();
 const DENIED_BY_BANK = "4911111111111113";
 const DENIED_AS_FRAUD = "4611111111111116";
 
-const ALICE: Caller = { userId: "alice", isStaff: false, credential: "api_key", keyPrefix: null };
+const ALICE: Caller = {
+  userId: "alice",
+  isStaff: false,
+  isViewer: false,
+  credential: "api_key",
+  keyPrefix: null,
+};
 const BOB: Caller = { ...ALICE, userId: "bob" };
 const STAFF: Caller = { ...ALICE, userId: "carol", isStaff: true };
 

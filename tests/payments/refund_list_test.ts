@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { displayPrefix } from "../../core/api_key.ts";
 import { adoptTransaction } from "../../core/payments/adopt.ts";
-import { runSql } from "../support/database/database.ts";
 import type { Json } from "../support/gateway/sandbox.ts";
 import { openPayments, type Payment, type TestPayments } from "../support/payments/payments.ts";
 import { assertProblem } from "../support/problem.ts";
@@ -166,23 +165,4 @@ Deno.test("refund list: if a payment gets its owner later, the owner sees its re
   const link = { user_id: "alice", invoice_id: null, subscription_id: null };
   await adoptTransaction(payments.app.deps, { answer, source: "notification" }, link);
   assert.deepEqual((await payments.list()).map(({ amount }) => amount), ["4000.00"]);
-});
-
-Deno.test("refund list: refunds that the previous version stored get the owner of their payment", async () => {
-  await using payments = await openRefunded();
-  const { id } = await payments.paid();
-  const insert = (key: string) =>
-    payments.app.database.query((sql) =>
-      sql`insert into gateway.refunds
-        (id, payment_id, refund_key, amount, is_direct, status, created_at, updated_at)
-        values (gen_random_uuid(), ${id}, ${key}, 1000, false, 'pending', now(), now())`
-    );
-  await insert("during the upgrade");
-  await payments.app.database.query(async (sql) => {
-    await sql`alter table gateway.refunds disable trigger write_refund_owner`;
-  });
-  await insert("before the upgrade");
-  assert.equal((await payments.list()).length, 1);
-  await runSql(payments.databaseUrl, "call gateway.fill_refund_owners()");
-  assert.equal((await payments.list()).length, 2);
 });

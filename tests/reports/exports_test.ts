@@ -364,7 +364,13 @@ Deno.test("exports: a caller can have three at a time, and HEAD opens none", asy
 Deno.test("export: is aborted, and makes room, if the reader reads nothing for too long", async () => {
   await using payments = await openPayments();
   const exports = createExports(payments.app.deps, { perCaller: 1, total: 1, stallMs: 20 });
-  const caller = { userId: "a", isStaff: false, credential: "api_key", keyPrefix: null } as const;
+  const caller = {
+    userId: "a",
+    isStaff: false,
+    isViewer: false,
+    credential: "api_key",
+    keyPrefix: null,
+  } as const;
   const stream = await exports.open(caller, {
     columns: ["id"],
     hasByteOrderMark: false,
@@ -385,7 +391,13 @@ Deno.test("export: is aborted, and makes room, if the reader reads nothing for t
 Deno.test("export: reads one page at a time, however many there are, and skips empty ones", async () => {
   await using payments = await openPayments();
   const exports = createExports(payments.app.deps);
-  const caller = { userId: "a", isStaff: false, credential: "api_key", keyPrefix: null } as const;
+  const caller = {
+    userId: "a",
+    isStaff: false,
+    isViewer: false,
+    credential: "api_key",
+    keyPrefix: null,
+  } as const;
   const pages = shareOf(2_000);
   let readPages = 0;
   const stream = await exports.open<number>(caller, {

@@ -5,9 +5,8 @@ import { PostponeJob } from "../../core/jobs/task.ts";
 import { prune } from "../../core/prune.ts";
 import { parseCents } from "../../core/reports/report_file.ts";
 import type { Database, Sql } from "../../db/database.ts";
-import { loadMigrations } from "../../db/migrations.ts";
 import { BEFORE_FIRST_LINE, deleteLines } from "../../db/reconciliation_lines.ts";
-import { createDatabase, runSql } from "../support/database/database.ts";
+import { createDatabase } from "../support/database/database.ts";
 import type { Json } from "../support/gateway/sandbox.ts";
 import type { Payment } from "../support/payments/payments.ts";
 import { assertProblem } from "../support/problem.ts";
@@ -413,37 +412,4 @@ Deno.test("reconciliations: lists them newest first and in pages, for staff and 
   await assertProblem(await reports.get("/reconciliations/"), 403, "forbidden");
   const invalid = await reports.get("/reconciliations/?cursor=x", viewer);
   await assertProblem(invalid, 400, "validation_error");
-});
-
-Deno.test("migration 0031: a file that an earlier version has stored and not compared yet gets its sums", async () => {
-  await using reports = await openReports();
-  const file = "order_id,amount,type,fee,net,time\nA,5000,,10.50,4989.50,2026-03-05\n" +
-    "B,1000,refund,,,2026-03-05\nC,700,pending,,,2026-03-04\nD,1,,,,\n";
-  const { id } = await (await upload(reports, file)).json();
-  const { database } = reports.app;
-  const summary = async () => {
-    const [row] = await database.query((sql) =>
-      sql`select summary from gateway.reconciliations where id = ${id}`
-    );
-    return row!.summary;
-  };
-  const { results: { listed_twice: _, ...results }, columns: __, ...sums } = await summary();
-  await database.query((sql) =>
-    sql`
-      with interrupted as (
-        insert into gateway.reconciliation_lines (reconciliation_id, line, kind, amount, result)
-        values (${id}, -1, 'settlement', 1, 'missing_there')
-      ), compared as (
-        update gateway.reconciliation_lines set result = 'missing_here'
-        where reconciliation_id = ${id} and line = 2
-      )
-      update gateway.reconciliations set summary = null where id = ${id}`
-  );
-  const migration = (await loadMigrations()).find(({ name }) => name.startsWith("0031"))!;
-  await runSql(reports.databaseUrl, migration.sql.replaceAll(/create index[^;]*;/g, ""));
-  assert.deepEqual(await summary(), { results: { ...results, missing_here: 1 }, ...sums });
-  await runJob(reports, id);
-  const ended = await (await reports.get(`/reconciliations/${id}/`, reports.staff)).json();
-  assert.equal(ended.status, "succeeded");
-  assert.deepEqual([ended.results.listed_twice, ended.columns], [null, null], "not known");
 });

@@ -32,6 +32,7 @@ const Page = z.array(SubscriptionSchema.strict());
 const ALICE: Caller = {
   userId: "alice",
   isStaff: false,
+  isViewer: false,
   credential: "api_key",
   keyPrefix: null,
 };

@@ -196,6 +196,7 @@ Deno.test("timeline: with more entries than the limit, it contains the newest an
   const caller = {
     userId: "alice",
     isStaff: false,
+    isViewer: false,
     credential: "api_key",
     keyPrefix: null,
   } as const;

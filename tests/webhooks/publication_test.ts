@@ -1,21 +1,16 @@
 import assert from "node:assert/strict";
-import { randomUUID } from "node:crypto";
 import postgres from "postgres";
-import { migrateDatabase } from "../../commands/migrate.ts";
 import { publishWithDeliveries } from "../../core/events/position_publisher.ts";
 import { createWorker } from "../../core/jobs/worker.ts";
 import { prune } from "../../core/prune.ts";
 import { createEvents } from "../../core/subscribers/subscribe.ts";
 import { createTasks } from "../../core/tasks.ts";
-import { insertJobs } from "../../db/jobs.ts";
-import { loadMigrations, migrate } from "../../db/migrations.ts";
 import { registerSubscribers, removeMissedSubscribers } from "../../db/subscribers.ts";
 import { EVENT_NAMES } from "../../routes/schemas/event_name.ts";
 import { openApp } from "../support/app.ts";
 import { createDatabase, runSql } from "../support/database/database.ts";
 import { openWebhooks, type TestWebhooks } from "../support/events/webhooks.ts";
 import { jobsOf, runDueJobs } from "../support/jobs/due_jobs.ts";
-import { newJob } from "../support/jobs/jobs.ts";
 import { openPayments } from "../support/payments/payments.ts";
 import { until } from "../support/until.ts";
 
@@ -229,61 +224,6 @@ Deno.test("event publisher: an instance that assigns the positions itself sends 
     await publisher[Symbol.asyncDispose]();
     await sql`select 1`;
     assert.deepEqual(notified, []);
-  } finally {
-    await sql.end();
-  }
-});
-
-Deno.test("upgrade: a job that the previous version stored delivers its event, even before the event has a position", async () => {
-  const received: string[] = [];
-  const events = eventsWithSubscriber(received);
-  await using payments = await openPayments({ hasPositionPublisher: false, events });
-  const { app, databaseUrl } = payments;
-  const { id } = await payments.charge();
-  // The previous version stored the job together with the event.
-  const [event] = await runSql(
-    databaseUrl,
-    "update gateway.events set subscribers = null returning id",
-  );
-  const job = newJob({ task: "deliver shipping", subject_id: id, payload: { sequence: 1 } });
-  await app.database.query((sql) => insertJobs(sql, [job]));
-  const worker = createWorker({ ...app.deps, tasks: createTasks(app.deps), maxRunning: 1 });
-  await worker.run(job.id);
-  assert.deepEqual(received, [event!.id]);
-  await runDueJobs(app);
-  assert.deepEqual(received, [event!.id]);
-});
-
-Deno.test("upgrade: an event of the previous version keeps its delivery, and gets no other delivery or job", async () => {
-  const databaseUrl = await createDatabase({ template: null });
-  const migrations = await loadMigrations();
-  await migrate(databaseUrl, migrations.filter(({ name }) => name < "0017"));
-  const endpointId = "01900000-0000-7000-8000-000000000001";
-  const sql = postgres(databaseUrl, { max: 1, onnotice: () => {} });
-  const id = randomUUID();
-  try {
-    await sql`
-      insert into gateway.webhook_endpoints (id, url, secret, created_at, updated_at)
-      values (${endpointId}, 'http://127.0.0.1:2', '', now(), now())`;
-    // The previous version writes an event and its delivery together.
-    await sql`
-      insert into gateway.events (id, name, resource, resource_id, sequence, data, created_at)
-      values (${id}, 'payment_settled', 'payment', ${id}, 1, '{}', now())`;
-    await sql`
-      insert into gateway.webhook_deliveries
-        (event_id, endpoint_id, event_name, resource_id, sequence, next_attempt_at, created_at)
-      values (${id}, ${endpointId}, 'payment_settled', ${id}, 1, now(), now())`;
-    await migrateDatabase(databaseUrl, migrations);
-    await using app = await openApp({ databaseUrl });
-    await app.publishEvents();
-    const rows = await sql`select event_id, status from gateway.webhook_deliveries`;
-    assert.deepEqual([...rows], [{ event_id: id, status: "pending" }]);
-    assert.deepEqual(await countRows({ databaseUrl }), {
-      events: 1,
-      positions: 1,
-      deliveries: 1,
-      jobs: 0,
-    });
   } finally {
     await sql.end();
   }

@@ -37,7 +37,13 @@ export interface SimulationResult {
   transaction: Json | null;
 }
 
-const CALLER = { userId: "alice", isStaff: false, credential: "api_key", keyPrefix: null } as const;
+const CALLER = {
+  userId: "alice",
+  isStaff: false,
+  isViewer: false,
+  credential: "api_key",
+  keyPrefix: null,
+} as const;
 
 /** Only staff decide about challenged payments. */
 const STAFF = { ...CALLER, userId: "carol", isStaff: true };

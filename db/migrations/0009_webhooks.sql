@@ -22,7 +22,7 @@ create table gateway.webhook_endpoints (
   deleted_at timestamptz
 );
 
--- The delivery of an event to an endpoint; written with the event, or later by the publisher (since 0017).
+-- The delivery of an event to an endpoint; written together with the event's position.
 create table gateway.webhook_deliveries (
   event_id uuid not null,
   endpoint_id uuid not null,
@@ -49,8 +49,5 @@ create index webhook_deliveries_by_status
 create index webhook_deliveries_due on gateway.webhook_deliveries (endpoint_id, next_attempt_at)
   where status = 'pending';
 -- Finds the first pending delivery of a resource.
-create index webhook_deliveries_open on gateway.webhook_deliveries (endpoint_id, resource_id, sequence)
-  where status = 'pending';
-
--- For readers who see only their own events, so that they need not read the events of all users.
-create index events_by_user on gateway.events (user_id, generation, xact_id, id);
+create index webhook_deliveries_open on gateway.webhook_deliveries
+  (endpoint_id, resource_id, sequence) where status = 'pending';

@@ -1,14 +1,5 @@
--- Invoices and subscriptions have a history and idempotency keys, too.
-alter table gateway.payment_history rename to history;
-alter table gateway.history rename column payment_id to resource_id;
-alter table gateway.history add column resource text not null default 'payment';
-alter table gateway.history alter column resource drop default;
-alter index gateway.payment_history_by_payment rename to history_by_resource;
-alter table gateway.idempotency_keys rename column payment_id to resource_id;
-
 -- Invoices with a payment page. A payment made there is linked to its invoice.
 create table gateway.invoices (
-  -- UUIDv7, created by the service, so ids are in the order of creation.
   id uuid primary key,
   user_id text not null,
   invoice_number text not null,
@@ -39,16 +30,24 @@ create table gateway.invoices (
   event_count integer not null default 0,
   -- Each change increments it. A change is written only if the version is still the one it read.
   version integer not null default 0,
+  -- The actor that created it.
+  created_by text,
   created_at timestamptz not null,
   updated_at timestamptz not null
 );
 create index invoices_by_user on gateway.invoices (user_id, id);
 create index invoices_by_user_and_status on gateway.invoices (user_id, status, id);
 create index invoices_by_status on gateway.invoices (status, id);
+create index invoices_by_email on gateway.invoices
+  (gateway.email_key(customer_email), id) where customer_email is not null;
+create index invoices_by_order on gateway.invoices (order_id, id);
+create index invoices_by_due_time on gateway.invoices (due_at, id);
+create index invoices_by_user_and_due_time on gateway.invoices (user_id, due_at, id);
 create index invoices_to_check on gateway.invoices (check_at) where check_at is not null;
 -- Only an invoice that the gateway refused frees its number.
 create unique index invoices_by_number on gateway.invoices (invoice_number)
   where status <> 'failed';
+create index invoices_by_number_of_any_status on gateway.invoices (invoice_number, id);
 
 create table gateway.invoice_items (
   id uuid primary key,
@@ -96,15 +95,23 @@ create table gateway.subscriptions (
   -- Not null: the subscription is checked at the gateway. The time itself is not used.
   check_at timestamptz,
   event_count integer not null default 0,
+  -- Each change increments it. A change is written only if the version is still the one it read.
   version integer not null default 0,
+  -- The actor that created it.
+  created_by text,
   created_at timestamptz not null,
   updated_at timestamptz not null
 );
 create index subscriptions_by_user on gateway.subscriptions (user_id, id);
 create index subscriptions_by_user_and_status on gateway.subscriptions (user_id, status, id);
 create index subscriptions_by_status on gateway.subscriptions (status, id);
+create index subscriptions_by_payment_type on gateway.subscriptions (payment_type, id);
+create index subscriptions_by_user_and_payment_type on gateway.subscriptions
+  (user_id, payment_type, id);
 -- The order ids of a subscription's charges begin with its name.
-create index subscriptions_by_name on gateway.subscriptions (name);
+create index subscriptions_by_name on gateway.subscriptions (name, id);
+-- Subscriptions with a requested action that the gateway has not confirmed yet.
+create index subscriptions_intended on gateway.subscriptions (id) where intent is not null;
 
 -- The charges of subscriptions that have an event. The row ensures that each charge has only one.
 create table gateway.subscription_charges (
@@ -115,8 +122,3 @@ create table gateway.subscription_charges (
 );
 create index subscription_charges_by_subscription
   on gateway.subscription_charges (subscription_id);
-
-create index payments_by_invoice on gateway.payments (invoice_id, id)
-  where invoice_id is not null;
-create index payments_by_subscription on gateway.payments (subscription_id, id)
-  where subscription_id is not null;

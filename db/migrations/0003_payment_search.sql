@@ -1,3 +1,45 @@
+-- Copies of columns of gateway.payments by which payments are found. Triggers write them, so that
+-- every statement that writes payments keeps them equal.
+
+-- The columns by which lists and sweeps filter payments. gateway.payments has no index on a column
+-- that changes often: otherwise each change of a payment would write all indexes of that table again
+-- (it would not be a heap-only update).
+create table gateway.payment_filters (
+  payment_id uuid primary key,
+  user_id text,
+  transaction_status text not null,
+  payment_type text not null,
+  check_at timestamptz,
+  paid_at timestamptz,
+  settlement_time timestamptz,
+  -- The fraud status if it is `challenge` or `deny`, which are rare; otherwise null.
+  fraud_alert text
+);
+
+-- A list that is filtered only by type merges one index range per status; only by status, one per
+-- type.
+create index payment_filters_by_status on gateway.payment_filters
+  (transaction_status, payment_type, payment_id);
+create index payment_filters_by_user on gateway.payment_filters
+  (user_id, transaction_status, payment_type, payment_id);
+create index payment_filters_to_check on gateway.payment_filters (check_at)
+  where check_at is not null;
+-- Other indexes have the payment type as well. The expression makes this one the only index that
+-- fits, so PostgreSQL uses it for a table of any size.
+create index payment_filters_by_paid_time on gateway.payment_filters
+  ((payment_type || ''), paid_at, payment_id) where paid_at is not null;
+create index payment_filters_by_settlement on gateway.payment_filters
+  (settlement_time, payment_id) where settlement_time is not null;
+create index payment_filters_by_user_and_settlement on gateway.payment_filters
+  (user_id, settlement_time, payment_id) where settlement_time is not null;
+create index payment_filters_by_fraud_alert on gateway.payment_filters
+  (fraud_alert, payment_id) where fraud_alert is not null;
+create index payment_filters_by_user_and_fraud_alert on gateway.payment_filters
+  (user_id, fraud_alert, payment_id) where fraud_alert is not null;
+-- Finds paid payments without an owner, newest first. With the expression, no other index fits.
+create index payment_filters_without_owner on gateway.payment_filters
+  ((user_id is null), payment_id) where user_id is null and paid_at is not null;
+
 -- Exact keys by which payments are found: e-mail address, phone number, virtual account number, and
 -- the order id for a search by its beginning. Written when a charge is created or answered (or a
 -- transaction is adopted), so a notification about a known payment writes none. Each key is a row,
@@ -35,26 +77,13 @@ returns table (kind "char", value text) language sql immutable parallel safe as 
   ) known(kind, value) where known.value <> ''
 $$;
 
-alter table gateway.payment_filters
-  add column settlement_time timestamptz,
-  -- Only `challenge` and `deny`, which are rare; otherwise null.
-  add column fraud_alert text;
-
-create index payment_filters_by_settlement on gateway.payment_filters
-  (settlement_time, payment_id) where settlement_time is not null;
-create index payment_filters_by_user_and_settlement on gateway.payment_filters
-  (user_id, settlement_time, payment_id) where settlement_time is not null;
-create index payment_filters_by_fraud_alert on gateway.payment_filters
-  (fraud_alert, payment_id) where fraud_alert is not null;
-create index payment_filters_by_user_and_fraud_alert on gateway.payment_filters
-  (user_id, fraud_alert, payment_id) where fraud_alert is not null;
-
 create function gateway.fraud_alert(fraud_status text) returns text
 language sql immutable parallel safe as $$
   select case when fraud_status in ('challenge', 'deny') then fraud_status end
 $$;
 
-create or replace function gateway.write_payment_filters() returns trigger language plpgsql as $$
+-- Runs once per statement, as part of it.
+create function gateway.write_payment_filters() returns trigger language plpgsql as $$
 begin
   if tg_op = 'INSERT' then
     insert into gateway.payment_filters
@@ -89,6 +118,17 @@ begin
   return null;
 end $$;
 
+create trigger write_payment_filters_of_new after insert on gateway.payments
+  referencing new table as written
+  for each statement execute function gateway.write_payment_filters();
+create trigger write_payment_filters_of_changed after update on gateway.payments
+  referencing new table as written
+  for each statement execute function gateway.write_payment_filters();
+-- The service deletes no payments, but an operator may.
+create trigger write_payment_filters_of_deleted after delete on gateway.payments
+  referencing old table as written
+  for each statement execute function gateway.write_payment_filters();
+
 -- The gateway's answer to a charge brings the number. The statement of notifications does not write
 -- the column, so this trigger does not run for them.
 create function gateway.write_va_number_key() returns trigger language plpgsql as $$
@@ -105,59 +145,3 @@ end $$;
 create trigger write_va_number_key after update of va_number on gateway.payments
   for each row when (new.va_number is distinct from old.va_number)
   execute function gateway.write_va_number_key();
-
--- Adds the keys and the new columns of the payments that existed before, 500 in each transaction. The
--- triggers write those of concurrent changes, and the copy does not overwrite them: keys are only
--- added, a settlement time is never removed, and the few payments with a fraud alert are locked.
-create procedure gateway.fill_payment_search() language plpgsql as $$
-declare
-  previous uuid := '00000000-0000-0000-0000-000000000000';
-  last uuid;
-begin
-  loop
-    begin
-      perform set_config('lock_timeout', '200ms', true);
-      select id into last from (
-        select id from gateway.payments where id > previous order by id limit 500
-      ) batch order by id desc limit 1;
-      exit when last is null;
-      insert into gateway.payment_search_keys (kind, value, payment_id)
-      select key.kind, key.value, payment.id
-      from gateway.payments payment cross join lateral gateway.search_keys(
-        payment.order_id, payment.customer_email, payment.customer_phone, payment.va_number) key
-      where payment.id > previous and payment.id <= last
-      on conflict do nothing;
-      update gateway.payment_filters known set settlement_time = payment.settlement_time
-      from gateway.payments payment
-      where payment.id > previous and payment.id <= last and known.payment_id = payment.id
-        and known.settlement_time is null and payment.settlement_time is not null;
-      with locked as materialized (
-        select id, fraud_status from gateway.payments
-        where id > previous and id <= last and fraud_status in ('challenge', 'deny')
-        order by id for share
-      )
-      update gateway.payment_filters known set fraud_alert = locked.fraud_status
-      from locked
-      where known.payment_id = locked.id and known.fraud_alert is null;
-    exception when lock_not_available then
-      perform pg_sleep(0.5);
-      continue;
-    end;
-    commit;
-    previous := last;
-  end loop;
-end $$;
-
-call gateway.fill_payment_search();
-
-create index invoices_by_email on gateway.invoices
-  (gateway.email_key(customer_email), id) where customer_email is not null;
-create index invoices_by_order on gateway.invoices (order_id, id);
-create index invoices_by_number_of_any_status on gateway.invoices (invoice_number, id);
-create index invoices_by_due_time on gateway.invoices (due_at, id);
-create index invoices_by_user_and_due_time on gateway.invoices (user_id, due_at, id);
-
-create index subscriptions_by_name_and_id on gateway.subscriptions (name, id);
-create index subscriptions_by_payment_type on gateway.subscriptions (payment_type, id);
-create index subscriptions_by_user_and_payment_type on gateway.subscriptions
-  (user_id, payment_type, id);

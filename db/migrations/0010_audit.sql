@@ -1,5 +1,5 @@
--- What callers changed, and what they tried to change and were refused. A charge that was stored is not
--- here: its payment has the actor in `created_by`, so a charge writes no additional row.
+-- What callers changed, and what they tried to change and were refused. A charge that was stored is
+-- not here: its payment has the actor in `created_by`, so a charge writes no additional row.
 create table gateway.audit (
   -- UUIDv7: in the order of creation.
   id uuid primary key,
@@ -24,3 +24,4 @@ create table gateway.audit (
 create index audit_by_actor on gateway.audit (actor, id);
 create index audit_by_resource on gateway.audit (resource_id, id);
 create index audit_by_outcome on gateway.audit (outcome, id);
+create index audit_by_action on gateway.audit (action, id);

@@ -1,2 +1,0 @@
--- Finds the payments of an order.
-create index payments_by_order on gateway.payments (order_id, id);
