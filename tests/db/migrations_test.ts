@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { join } from "node:path";
 import { migrateDatabase } from "../../commands/migrate.ts";
 import { splitStatements } from "../../db/index_builds.ts";
 import {
@@ -11,6 +12,9 @@ import {
 import { openApp } from "../support/app.ts";
 import { createDatabase, runSql } from "../support/database/database.ts";
 import { assertProblem } from "../support/problem.ts";
+import { runGit } from "../support/git.ts";
+import { printMissing } from "../support/programs.ts";
+import { PROJECT } from "../support/project.ts";
 import { runTask } from "../support/service.ts";
 
 function migration(name: string, sql: string): Migration {
@@ -161,6 +165,16 @@ Deno.test("migrations: drop and rename nothing that the previous release may use
     assert.equal(findTakenAway(`-- Unused since 1.0.0.\n${statement};`, released), null);
   }
   assert.equal(findTakenAway("-- drop index a\ncreate index b on gateway.a (id);", []), null);
+});
+
+Deno.test("migrations: are the same as in the previous commit", async () => {
+  const folder = "db/migrations/";
+  const previous = await runGit("ls-tree", "--name-only", "HEAD^", folder);
+  if (previous === null) return printMissing("git", "the comparison with earlier migrations is");
+  for (const path of previous.trim().split("\n")) {
+    const current = await Deno.readTextFile(join(PROJECT, path));
+    assert.equal(current, await runGit("show", `HEAD^:${path}`), `${path} has changed`);
+  }
 });
 
 Deno.test("readiness: is 503 while a migration is pending", async () => {
