@@ -135,6 +135,15 @@ export async function publishBatch(sql: Sql, limit = PUBLISH_LIMIT): Promise<Pub
   };
 }
 
+/**
+ * Makes the next batch read the whole outbox. Each new publisher calls it: if the database was
+ * copied without the sequence of the outbox, as by logical replication, new ids are below those
+ * that were read.
+ */
+export async function readOutboxAgain(sql: Sql): Promise<void> {
+  await sql`update gateway.event_publication set unread = default`;
+}
+
 /** The first committed rows of each range of unread ids. */
 function unreadRows(sql: Sql, limit: Fragment): Fragment {
   return sql`unnest(unread) range, lateral (

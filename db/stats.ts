@@ -61,7 +61,7 @@ export async function endRun(
       next_position = case when ${isConfirmed} or next_xmax is null
         then ${lastId} else next_position end,
       next_xmax = case when ${isConfirmed} or next_xmax is null
-        then pg_snapshot_xmax(pg_current_snapshot()) else next_xmax end,
+        then pg_current_xact_id() else next_xmax end,
       as_of = coalesce(${asOf}, as_of)
     where rebuilt_to is null and position = ${position}
       and next_position is not distinct from ${next_position}`;

@@ -57,8 +57,11 @@ const isFull = Deno.args.includes(FULL);
 const args = Deno.args.filter((arg) => arg !== FULL);
 const share = { TEST_SHARE: isFull ? "1" : SHARE };
 
-/** A process that prints nothing for so long hangs: no test takes half of it on a busy machine. */
-const SILENCE_MS = (isFull ? 30 : 8) * 60_000;
+/**
+ * A process that prints nothing for so long hangs. Deno prints the name of a slow test after 1, 2, 4
+ * and 8 minutes, so a test that hangs is ended after 7 minutes, and with `--full` after 26.
+ */
+const SILENCE_MS = (isFull ? 10 : 3) * 60_000;
 
 const SERVER_SETTINGS = [
   "fsync=off",

@@ -5,7 +5,7 @@
  */
 
 import { runTransaction, type Sql } from "../../db/database.ts";
-import { publishBatch, type PublishedBatch } from "../../db/event_publication.ts";
+import { publishBatch, type PublishedBatch, readOutboxAgain } from "../../db/event_publication.ts";
 import { COMMITTED_CHANNEL } from "../../db/events.ts";
 import { type DueJob, insertJobs } from "../../db/jobs.ts";
 import { runInSoleSession } from "../../db/sole_session.ts";
@@ -40,6 +40,7 @@ const PUBLISH_FAILED = "event_publisher_failed";
 export function startPositionPublisher(deps: PositionPublisherDeps): PositionPublisher {
   const { databaseUrl, publisher, events, jobQueue, log } = deps;
   let isFailing = false;
+  let knownSession: Sql | null = null;
   const session = runInSoleSession({
     url: databaseUrl,
     name: "payment-gateway publisher",
@@ -48,6 +49,8 @@ export function startPositionPublisher(deps: PositionPublisherDeps): PositionPub
     pauseMs: PAUSE_MS,
     pollMs: POLL_MS,
     async work(sql) {
+      if (sql !== knownSession) await readOutboxAgain(sql);
+      knownSession = sql;
       const { hasMore, endpoints, jobs } = await runTransaction(
         sql,
         (sql) => publishWithDeliveries(sql, events),

@@ -140,8 +140,10 @@ Deno.test("event publisher: batches of any size give each committed event one po
       begun.resolve();
       await ending.promise;
       if (isRolledBack) throw new Error("rolled back");
-    }).then(() => resource.ids.push(...ids), () => {});
-    await begun.promise;
+    }).then(() => resource.ids.push(...ids), (error) => {
+      if (!isRolledBack) throw error;
+    });
+    await Promise.race([begun.promise, done]);
     open.add(async () => {
       ending.resolve();
       await done;
@@ -313,6 +315,23 @@ Deno.test("event publisher: forgets gaps after a restore on a server with lower 
   } finally {
     await writers.end();
     await database.close();
+  }
+});
+
+Deno.test("event publisher: a new one finds events whose ids in the outbox began again, as after logical replication", async () => {
+  const databaseUrl = await createDatabase();
+  await using app = await openApp({ databaseUrl, hasPositionPublisher: false });
+  const writers = postgres(databaseUrl, { max: 1, onnotice: () => {} });
+  try {
+    for (let count = 0; count < 3; count++) await writeEvent(writers);
+    assert.equal(await publishAll(app.database), 3);
+    await runSql(databaseUrl, "alter sequence gateway.event_outbox_id_seq restart");
+    await writeEvent(writers);
+    assert.equal(await publishAll(app.database), 0, "its id was read before");
+    await using _ = startPositionPublisher({ ...app.deps, databaseUrl });
+    await until("it is published", async () => (await positionsIn(databaseUrl)).length === 4);
+  } finally {
+    await writers.end();
   }
 });
 
