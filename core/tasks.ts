@@ -28,7 +28,7 @@ import type { Events } from "./subscribers/subscribe.ts";
 import { createCheckSubscriptionStatus } from "./subscriptions/check_subscription_status.ts";
 import { createDeliverWebhooks } from "./webhooks/deliver.ts";
 import type { Poster } from "./webhooks/post.ts";
-import { createExpediteWebhooks, EXPEDITE_WEBHOOKS } from "./webhooks/sweep.ts";
+import { createResumeWebhooks, RESUME_WEBHOOKS } from "./webhooks/sweep.ts";
 
 export interface TaskDeps extends InvoiceDeps {
   /** For how many days finished rows and held deliveries are kept. */
@@ -56,7 +56,7 @@ export function createTasks(deps: TaskDeps): Tasks {
     [RECONCILE]: createReconcile(deps),
     [TAKE_OVER_MISSING]: pauseWhileGatewayDown(deps, createTakeOverMissing(deps)),
     [DELIVER_WEBHOOKS]: createDeliverWebhooks(deps),
-    [EXPEDITE_WEBHOOKS]: createExpediteWebhooks(deps),
+    [RESUME_WEBHOOKS]: createResumeWebhooks(deps),
     ...createDeliveryTasks(deps),
   };
 }

@@ -99,7 +99,7 @@ export async function resendDelivery(
   return delivery ?? null;
 }
 
-export interface ExpediteOptions {
+export interface ResumeOptions {
   endpointId: string;
   now: Date;
   /** Deliveries that were attempted after this keep their time. */
@@ -108,9 +108,9 @@ export interface ExpediteOptions {
 }
 
 /** Of the deliveries that wait for a retry, makes up to `limit` due now; returns how many. */
-export async function expediteDeliveries(
+export async function resumeDeliveries(
   sql: Sql,
-  { endpointId, now, since, limit }: ExpediteOptions,
+  { endpointId, now, since, limit }: ResumeOptions,
 ): Promise<number> {
   const { count } = await sql`
     update gateway.webhook_deliveries set next_attempt_at = ${now}

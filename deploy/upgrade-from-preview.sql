@@ -26,7 +26,7 @@ alter table gateway.jobs drop column rank;
 drop index gateway.jobs_due;
 create index jobs_due_by_lane on gateway.jobs (lane, turn, run_at) where status = 'queued';
 create index jobs_due_by_time on gateway.jobs (run_at) where status = 'queued';
-update gateway.jobs set task = 'expedite_webhooks' where task = 'hasten_webhooks';
+update gateway.jobs set task = 'resume_webhooks' where task = 'hasten_webhooks';
 update gateway.jobs
 set payload = (payload::jsonb - 'is_left_out' || '{"is_skipped": true}')::json
 where payload ->> 'is_left_out' is not null;

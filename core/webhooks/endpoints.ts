@@ -29,7 +29,7 @@ import { checkEndpointUrl, type EndpointRules } from "./endpoint_url.ts";
 import type { Poster, PostResult } from "./post.ts";
 import { isAccepted, send } from "./send.ts";
 import { newSecret, openSecret, sealSecret } from "./signature.ts";
-import { expediteJob } from "./sweep.ts";
+import { resumeJob } from "./sweep.ts";
 import { type EndpointView, viewEndpoint } from "./views.ts";
 
 export { DISABLED_REASONS } from "../../db/webhook_endpoints.ts";
@@ -194,7 +194,7 @@ export async function updateWebhookEndpoint(
     ...isReenabled || url !== undefined ? { failing_since: null } : {},
     updated_at: now,
   };
-  const jobs = isReenabled ? [expediteJob(id, now)] : [];
+  const jobs = isReenabled ? [resumeJob(id, now)] : [];
   const { changed, queued } = await deps.database.transaction(async (sql) => ({
     changed: requireUnchanged(await changeEndpoint(sql, id, changes, shownAt), shownAt),
     queued: await insertJobs(sql, jobs),

@@ -2,7 +2,7 @@
 
 import type { Database } from "../../db/database.ts";
 import type { NewJob } from "../../db/jobs.ts";
-import { expediteDeliveries } from "../../db/webhook_deliveries.ts";
+import { resumeDeliveries } from "../../db/webhook_deliveries.ts";
 import { listEndpointsWithWork } from "../../db/webhook_endpoints.ts";
 import type { Clock } from "../clock.ts";
 import type { Task } from "../jobs/task.ts";
@@ -30,26 +30,26 @@ export async function sweepDeliveries(
   return ids.length;
 }
 
-export const EXPEDITE_WEBHOOKS = "expedite_webhooks";
+export const RESUME_WEBHOOKS = "resume_webhooks";
 
 /** How many rows one statement changes. */
 const BATCH = 1_000;
 
-export function expediteJob(endpointId: string, now: Date): NewJob {
-  return newJob(EXPEDITE_WEBHOOKS, { id: endpointId, user_id: null }, {}, { runAt: now, now });
+export function resumeJob(endpointId: string, now: Date): NewJob {
+  return newJob(RESUME_WEBHOOKS, { id: endpointId, user_id: null }, {}, { runAt: now, now });
 }
 
 /** Makes the waiting deliveries of an endpoint due now, because the endpoint was enabled again. */
-export function createExpediteWebhooks({ database, clock, publisher }: DeliverySweepDeps): Task {
+export function createResumeWebhooks({ database, clock, publisher }: DeliverySweepDeps): Task {
   return {
     retries: 10,
     firstDelayMs: 5_000,
     async run({ subject_id, created_at }) {
       const endpointId = subject_id!;
       const batch = { endpointId, now: new Date(clock()), since: created_at, limit: BATCH };
-      const expediteBatch = () =>
-        database.query((sql) => expediteDeliveries(sql, batch), "expedite deliveries");
-      while (await expediteBatch() === BATCH);
+      const resumeBatch = () =>
+        database.query((sql) => resumeDeliveries(sql, batch), "resume deliveries");
+      while (await resumeBatch() === BATCH);
       publisher.wakeEndpoints([endpointId]);
       return null;
     },

@@ -83,7 +83,7 @@ export function notification(world: Identity, transaction: Transaction) {
     status_code: code,
     status_message: "midtrans payment notification",
     ...allFields(world, transaction, "notification", code),
-    ...transaction.popId !== undefined && { pop_id: transaction.popId },
+    pop_id: transaction.popId,
     ...transaction.customer && { customer_details: transaction.customer },
   };
 }

@@ -44,9 +44,9 @@ export interface Transaction extends Stored {
   details: Details;
   customFields: Record<string, string>;
   metadata: Record<string, unknown> | null;
-  /** Only webhooks contain `customer` and `popId`. State files of earlier versions have neither. */
-  customer?: { email?: string; full_name?: string } | null;
-  popId?: string;
+  /** Only webhooks contain `customer` and `popId`. */
+  customer: { email?: string; full_name?: string } | null;
+  popId: string;
   /**
    * Webhook URLs of this transaction: `override` replaces the merchant's, `append` adds to them.
    */

@@ -129,7 +129,7 @@ Deno.test("upgrade from preview: the service goes on with all data", async () =>
   const jobs = await list(app, "/jobs/?limit=100");
   const statusOf = (task: string) =>
     jobs.filter((job) => job.task === task).map(({ status }) => status);
-  assert.deepEqual(statusOf("expedite_webhooks"), ["succeeded"]);
+  assert.deepEqual(statusOf("resume_webhooks"), ["succeeded"]);
   assert.deepEqual(statusOf("hasten_webhooks"), []);
 });
 
