@@ -189,8 +189,8 @@ Deno.test("migrate: fails if rows violate a new unique index, and succeeds after
 });
 
 /**
- * Gives all payments a colour, one in each transaction. From the second one on it waits while a test
- * holds `BUILD_LOCK`.
+ * Gives all payments a colour, one in each transaction. From the second one on it waits while a
+ * test holds `BUILD_LOCK`.
  */
 const FILLED_COLUMN = migration(
   "9001_filled_column",
