@@ -8,6 +8,7 @@ import { createDatabase, runSql } from "../support/database/database.ts";
 import { hasPgBouncer, startPgBouncer } from "../support/database/pgbouncer.ts";
 import { openSandbox, type TestSandbox } from "../support/gateway/sandbox.ts";
 import { assertPaymentsMatchGateway } from "../support/payments/compare_with_gateway.ts";
+import { expireLeases } from "../support/idempotency.ts";
 import { runCommand, type Service, startError, startService } from "../support/service.ts";
 import { shareOf } from "../support/share.ts";
 import { until } from "../support/until.ts";
@@ -116,7 +117,7 @@ Deno.test({
 
 interface PooledService extends AsyncDisposable {
   service: Service;
-  /** Another instance, without a pooler, whose clock is past every lease. */
+  /** Another instance, without a pooler, whose clock is ahead. */
   otherInstance: TestApp;
   sandbox: TestSandbox;
   charge(orderId: string): Promise<Response>;
@@ -258,10 +259,11 @@ Deno.test({
     assert.equal((await service.get("/health/ready/")).status, 200);
     assert.deepEqual([...new Set(statuses.values())].sort(), [201, 503]);
 
-    // The callers retry the failed charges, at an instance whose clock is past every lease. The new
+    // The callers retry the failed charges later, at an instance whose clock is ahead. The new
     // payments get the time of this clock, so their transactions would seem too old to the first
     // instance. Therefore the sandbox sends no notifications from now on.
     await sandbox.control("settings", { notification_url: null }, "PATCH");
+    await expireLeases(otherInstance.database);
     const key = await otherInstance.createKey();
     for (const [order, status] of statuses) {
       if (status === 201) continue;

@@ -101,6 +101,7 @@ async function addReconciliation(
   return id;
 }
 
+/** A published event without deliveries. */
 async function addEvent(
   { database }: TestApp,
   created: Date,
@@ -112,10 +113,13 @@ async function addEvent(
       with written as (
         insert into gateway.events (id, name, resource, resource_id, sequence, data, created_at)
         values (${id}, 'payment_settled', 'payment', ${resource}, ${sequence}, '{}', ${created})
+      ), advanced as (
+        update gateway.event_publication set last_position = last_position + 1
+        returning last_position
       )
-      insert into gateway.event_outbox (event_id) values (${id})`
+      insert into gateway.published_events (position, event_id, name)
+      select last_position, ${id}::uuid, 'payment_settled' from advanced`
   );
-  await publishAll(database);
   return id;
 }
 
