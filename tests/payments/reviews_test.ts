@@ -128,21 +128,6 @@ Deno.test("allowed_actions: lists refund only while an amount is left and the ty
   assert.deepEqual((await read(id)).allowed_actions, [], "the whole amount is reserved");
 });
 
-Deno.test("allowed_actions: is empty if a stored reply without this field is replayed", async () => {
-  await using reviews = await openReviews();
-  const { app, post } = reviews;
-  const headers = { "Idempotency-Key": "earlier-1" };
-  const body = { payment_type: "gopay", gross_amount: 44_000 };
-  await parsePayment(await post("/charge/", body, headers), 201);
-  await app.database.query((sql) =>
-    sql`update gateway.idempotency_keys
-        set reply = jsonb_set(reply::jsonb, '{body}', (reply::jsonb -> 'body') - 'allowed_actions')
-        where key = 'earlier-1'`
-  );
-  const replayed = await parsePayment(await post("/charge/", body, headers), 201);
-  assert.deepEqual(replayed.allowed_actions, []);
-});
-
 /** The actions of the owner in each state. The examples in the OpenAPI document must list them. */
 const IN_STATE: Record<string, string[]> = {
   pending: ["cancel", "expire"],

@@ -154,7 +154,7 @@ Deno.test("service process: every line of its output is JSON if it is not printe
     assert.ok(Date.parse(line.time) > 0 && line.level === "info", JSON.stringify(line));
   }
   const messages = lines.filter(({ event }) => event === "start_up").map(({ message }) => message);
-  assert.ok(messages.includes("Applied migration 0001_api_keys"), messages.join("\n"));
+  assert.ok(messages.includes("Applied migration 0001_keys_and_sessions"), messages.join("\n"));
   const { version, build } = lines.find(({ event }) => event === "started");
   assert.deepEqual([version, build], ["1.0.0", "ee3612b0"]);
 });
