@@ -4,7 +4,7 @@
  */
 
 import postgres from "postgres";
-import { pause, unlessAborted, withTimeLimit } from "../concurrency/deadlines.ts";
+import { pause, unlessAborted, waitAtMost, withTimeLimit } from "../concurrency/deadlines.ts";
 import { DatabaseUnavailable } from "./database.ts";
 
 export interface SessionOptions {
@@ -40,6 +40,9 @@ export interface Session {
   isStopped(): boolean;
 }
 
+/** How long the end of a session waits until its connection is closed. */
+const CLOSE_MS = 1_000;
+
 /** After this time the service sends TCP keepalive probes, to detect a server that vanished. */
 const KEEP_ALIVE_SECONDS = 4;
 
@@ -70,6 +73,8 @@ async function openOnce(
   stopped: AbortSignal,
 ): Promise<void> {
   const lost = new AbortController();
+  const closed = Promise.withResolvers<void>();
+  let isOpen = false;
   const driverOptions = {
     max: 1,
     max_lifetime: null,
@@ -79,7 +84,10 @@ async function openOnce(
     prepare,
     onnotice: () => {},
     onnotify: () => onNotify?.(),
-    onclose: () => lost.abort(new DatabaseUnavailable(`The session "${name}" is lost`)),
+    onclose() {
+      lost.abort(new DatabaseUnavailable(`The session "${name}" is lost`));
+      closed.resolve();
+    },
     types: { bigint: { to: 20, from: [20], parse: Number, serialize: String } },
     connection: { application_name: name },
   };
@@ -87,7 +95,8 @@ async function openOnce(
   const run = <T>(statement: Promise<T>) =>
     unlessAborted(withTimeLimit(responseTimeoutMs, () => statement), lost.signal);
   try {
-    if (Object.keys(settings).length > 0) await run(makeSettings(sql, settings));
+    await run(makeSettings(sql, settings));
+    isOpen = true;
     await use({
       sql,
       run,
@@ -99,6 +108,8 @@ async function openOnce(
     });
   } finally {
     await sql.end({ timeout: 0 });
+    // The driver does not wait for it.
+    if (isOpen) await waitAtMost(CLOSE_MS, closed.promise);
   }
 }
 
