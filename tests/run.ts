@@ -122,7 +122,7 @@ async function runEverything(): Promise<boolean> {
     ...await oldestGroups(),
     ...quickGroups(files, share),
   ];
-  const slowGroups = divide(slow, GROUP_SIZES.slow)
+  const slowGroups = divideFiles(slow, files.isolated, GROUP_SIZES.slow)
     .map((paths): Group => ({ paths, environment: slowEnvironment }));
   // No process waits for the check: the first groups take longer than it does.
   const first = quick.splice(0, PROCESSES);
@@ -215,18 +215,22 @@ interface RunOptions {
   signal?: AbortSignal;
 }
 
-/**
- * Divides the quick files into groups, one for each process. The isolated files get processes of
- * their own. They start in turn with the groups: many of them wait for timeouts, while the groups
- * use the processor.
- */
 function quickGroups(
   { quick, isolated }: Pick<TestFiles, "quick" | "isolated">,
   environment?: Environment,
 ): Group[] {
-  const shared = quick.filter((path) => !isolated.includes(path));
-  return takeTurns(divide(shared, GROUP_SIZES.quick), divide(isolated, 1))
-    .map((paths) => ({ paths, environment }));
+  return divideFiles(quick, isolated, GROUP_SIZES.quick).map((paths) => ({ paths, environment }));
+}
+
+/**
+ * Divides files into groups, one for each process. The isolated ones get processes of their own.
+ * They start in turn with the groups: many of them wait for timeouts, while the groups use the
+ * processor.
+ */
+function divideFiles(paths: string[], isolated: string[], size: number): string[][] {
+  const shared = paths.filter((path) => !isolated.includes(path));
+  const alone = paths.filter((path) => isolated.includes(path));
+  return takeTurns(divide(shared, size), divide(alone, 1));
 }
 
 /** Groups that take about equally long, with about `size` files each; the longest group first. */

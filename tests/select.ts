@@ -209,13 +209,19 @@ export const OLDEST = [
 export interface TestFiles {
   /** Files that start no other process. */
   quick: string[];
-  /** Quick files that cut connections: an error in the database driver can end their process. */
+  /**
+   * Files that need a process of their own: quick files that cut connections, because an error in
+   * the database driver can end their process, and files with `beforeAll`, because what that starts
+   * runs until all tests of the process have ended.
+   */
   isolated: string[];
   /** Files that start processes: services, PostgreSQL servers, browsers, package tools, guides. */
   slow: string[];
 }
 
 const CUTS_CONNECTIONS = /\b(throughProxy|openGatedDatabase)\b/;
+
+const HAS_SETUP = /\bDeno\.test\.beforeAll\b/;
 
 const STARTS_PROCESSES = /\bDeno\.Command\b|\bchromium\.launch\b/;
 
@@ -225,7 +231,9 @@ export async function selectTests(): Promise<TestFiles> {
   for (const path of await findTests("tests")) {
     const isSlow = await startsProcesses(path, readModule, new Set());
     files[isSlow ? "slow" : "quick"].push(path);
-    if (!isSlow && CUTS_CONNECTIONS.test((await readModule(path)).text)) files.isolated.push(path);
+    const { text } = await readModule(path);
+    const isIsolated = !isSlow && CUTS_CONNECTIONS.test(text) || HAS_SETUP.test(text);
+    if (isIsolated) files.isolated.push(path);
   }
   return files;
 }

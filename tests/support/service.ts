@@ -8,8 +8,12 @@ import { install } from "../../db/embedded/install.ts";
 import { readLayout } from "../../db/embedded/layout.ts";
 import { callService } from "./client.ts";
 import { createDataFolder, PROJECT } from "./project.ts";
+import { inTime } from "./until.ts";
 
 const START_TIMEOUT_MS = 120_000;
+
+/** Far longer than a stop takes. Without it, a service that does not stop would stop all tests. */
+const STOP_TIMEOUT_MS = 180_000;
 
 /**
  * For processes that may download. Behind a proxy that re-signs TLS, only the system's store
@@ -204,7 +208,9 @@ export async function startService(options: StartOptions = {}): Promise<Service>
     ended,
     async [Symbol.asyncDispose]() {
       if (!hasEnded) Deno.kill(process.pid, "SIGTERM");
-      await ended;
+      await inTime("the service has ended", ended, STOP_TIMEOUT_MS).catch((error) => {
+        throw new Error(`The service did not stop:\n${output()}`, { cause: error });
+      });
     },
   };
 }
