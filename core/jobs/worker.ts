@@ -178,9 +178,11 @@ export function createWorker(options: WorkerOptions): Worker {
       claiming = polled.catch(() => {});
       await polled;
       while (performance.now() < deadline) {
-        await claiming;
-        if (running.size === 0) break;
-        await waitAtMost(deadline - performance.now(), Promise.race(running));
+        const lastClaim = claiming;
+        await lastClaim;
+        if (running.size > 0) {
+          await waitAtMost(deadline - performance.now(), Promise.race(running));
+        } else if (claiming === lastClaim) break;
       }
       return started - startedBefore;
     },
