@@ -78,7 +78,7 @@ const FAILURES = [
 for (const [fault, status, code] of FAILURES) {
   Deno.test(`log: a charge that failed at the gateway (${fault}) is logged as an error with its code, payment and order`, async () => {
     await using payments = await openRelayed({ databaseUrl: await createDatabase() });
-    const order_id = randomUUID();
+    const order_id = "order-of-a-charge";
     await payments.sandbox.fault("charge", fault);
     const [failure, request, ...others] = await logOf(payments, async () => {
       const response = await payments.post("/charge/", { ...CHARGE, order_id });
@@ -102,7 +102,7 @@ for (const [fault, status, code] of FAILURES) {
 
 Deno.test("log: a charge that the gateway rejected is not logged as an error, and its line has the code, payment and order", async () => {
   await using payments = await openRelayed({ databaseUrl: await createDatabase() });
-  const order_id = randomUUID();
+  const order_id = "order-of-a-charge";
   payments.relay.intercept = () =>
     Response.json({ status_code: "400", status_message: "No.", validation_messages: ["No."] });
   const [line, ...others] = await logOf(payments, async () => {
