@@ -141,7 +141,9 @@ export async function publishBatch(sql: Sql, limit = PUBLISH_LIMIT): Promise<Pub
  * that were read.
  */
 export async function readOutboxAgain(sql: Sql): Promise<void> {
-  await sql`update gateway.event_publication set unread = default`;
+  await sql`
+    update gateway.event_publication
+    set unread = default, gaps_to = default, gaps_before = default`;
 }
 
 /** The first committed rows of each range of unread ids. */

@@ -330,6 +330,8 @@ Deno.test("event publisher: a new one finds events whose ids in the outbox began
     assert.equal(await publishAll(app.database), 0, "its id was read before");
     await using _ = startPositionPublisher({ ...app.deps, databaseUrl });
     await until("it is published", async () => (await positionsIn(databaseUrl)).length === 4);
+    await writeEvent(writers);
+    await until("a later one, too", async () => (await positionsIn(databaseUrl)).length === 5);
   } finally {
     await writers.end();
   }
