@@ -5,6 +5,7 @@
 import { columnNames } from "./columns.ts";
 import type { Sql } from "./database.ts";
 import { EVENT_COLUMNS, type GatewayEvent } from "./events.ts";
+import type { Fragment } from "./list_walk.ts";
 
 /** 1, 2, 3, … in the order of all events. */
 export type EventPosition = number;
@@ -15,10 +16,20 @@ export interface PositionedEvent extends GatewayEvent {
   position: EventPosition;
 }
 
+/**
+ * The only row of the table. While a transaction is open, PostgreSQL keeps all former versions of
+ * the row, which have lower positions: this reads only the current one.
+ */
+export function publication(sql: Sql): Fragment {
+  return sql`(
+    select * from gateway.event_publication order by last_position desc limit 1
+  ) publication`;
+}
+
 /** Every event that is committed after this call comes after this position. */
 export async function findLastPosition(sql: Sql): Promise<EventPosition> {
   const [row] = await sql<[{ last_position: number }]>`
-    select last_position from gateway.event_publication`;
+    select last_position from ${publication(sql)}`;
   return row.last_position;
 }
 
@@ -95,7 +106,7 @@ export async function readEventsAfter(
   const columns = sql(columnNames(EVENT_COLUMNS).map((name) => `event.${name}`));
   const rows = await sql<FoundRow[]>`
     select publication.last_position, found.*
-    from gateway.event_publication publication left join lateral (
+    from ${publication(sql)} left join lateral (
       select ${columns}, candidate.position,
         (${nameArray}::text[] is null or event.name = any(${nameArray}::text[]))
           and (${userId}::text is null or event.user_id = ${userId}) as is_wanted,

@@ -4,6 +4,7 @@
  */
 
 import type { Sql } from "./database.ts";
+import { publication } from "./event_positions.ts";
 import { type NewEvent, PUBLISHED_CHANNEL } from "./events.ts";
 import type { Fragment } from "./list_walk.ts";
 import { MAX_COUNTED, type Waiting } from "./status.ts";
@@ -70,7 +71,7 @@ export async function publishBatch(sql: Sql, limit = PUBLISH_LIMIT): Promise<Pub
           or pg_snapshot_xmax(pg_current_snapshot()) <= gaps_before as have_gaps_ended,
         (select greatest(1, least(${limit}::int, ${DELIVERY_LIMIT} / greatest(1, count(*))))
           from gateway.webhook_endpoints) as batch_size
-      from gateway.event_publication
+      from ${publication(sql)}
     ), taken as (
       delete from gateway.event_outbox where id = any(array(
         select waiting.id from state, ${unreadRows(sql, batchSize)} order by id limit ${batchSize}
@@ -110,13 +111,14 @@ export async function publishBatch(sql: Sql, limit = PUBLISH_LIMIT): Promise<Pub
       from state, result,
         lateral (select have_gaps_ended and (not is_full or last_id > gaps_to) as can_forget) gaps
     ), advanced as (
-      update gateway.event_publication set
+      update gateway.event_publication old set
         last_position = state.last_position + result.count,
         unread = case when (select count(*) from unnest(remaining.unread)) > ${MAX_UNREAD_RANGES}
           then int8multirange(range_merge(remaining.unread)) else remaining.unread end,
         gaps_to = case when can_forget then result.last_id else state.gaps_to end,
         gaps_before = case when can_forget then pg_current_xact_id() else state.gaps_before end
-      from state, result, remaining where result.count > 0
+      from state, result, remaining
+      where old.last_position = state.last_position and result.count > 0
     )
     select result.count, case when result.count > 0 then pg_notify(${PUBLISHED_CHANNEL}, '') end,
       result.is_full as has_more,
@@ -170,7 +172,7 @@ export async function findUnpublished(sql: Sql): Promise<Waiting> {
   const [found] = await sql<[Waiting]>`
     select count(*) as count, min(event.created_at) as since
     from (
-      select event_id from gateway.event_publication, ${unreadRows(sql, limit)} limit ${limit}
+      select event_id from ${publication(sql)}, ${unreadRows(sql, limit)} limit ${limit}
     ) waiting join gateway.events event on event.id = waiting.event_id`;
   return found;
 }

@@ -73,7 +73,9 @@ Deno.test("upgrade from preview: gives the schema of a new database, and loses n
   const url = await createPreview();
   const before = await countRows(url);
   await runSql(url, UPGRADE);
-  assert.deepEqual(await migrate(url, await loadMigrations()), []);
+  const migrations = await loadMigrations();
+  const later = migrations.filter(({ checksum }) => !UPGRADE.includes(checksum));
+  assert.deepEqual(await migrate(url, migrations), later.map(({ name }) => name));
   assert.deepEqual(await describeSchema(url), await describeSchema(await createDatabase()));
   const after = await countRows(url);
   const changed = [...after].filter(([name, count]) =>

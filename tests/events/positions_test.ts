@@ -254,6 +254,45 @@ Deno.test("event publisher: while a transaction is open, a batch does not read p
   }
 });
 
+Deno.test("event publisher: while a transaction is open, a batch does not read former states of the publication", async () => {
+  const url = await createDatabase({ isNew: true });
+  const database = openPool({ url, poolSize: 1 });
+  const writers = postgres(url, { max: 2, onnotice: () => {} });
+  const written = Promise.withResolvers<string>();
+  const ending = Promise.withResolvers<void>();
+  const countBlocks = async (sql: Sql) => {
+    const [row] = await sql<[{ count: number }]>`
+      select pg_stat_get_xact_blocks_fetched('gateway.event_publication'::regclass)::int as count`;
+    return row.count;
+  };
+  try {
+    const done = writers.begin(async (sql) => {
+      written.resolve(await writeEvent(sql));
+      await ending.promise;
+    });
+    await written.promise;
+    // As if 5,000 batches had been published; their states take about 60 blocks.
+    await writers`
+      do $$ begin for i in 1..5000 loop
+        update gateway.event_publication set last_position = i where last_position = i - 1;
+      end loop; end $$`.simple();
+    await writeEvent(writers);
+    const blocks = await database.transaction(async (sql) => {
+      const before = await countBlocks(sql);
+      assert.equal((await publishBatch(sql)).count, 1);
+      return await countBlocks(sql) - before;
+    });
+    assert.ok(blocks < 20, `${blocks} blocks read`);
+    assert.equal((await positionsIn(url))[0]!.position, 5_001);
+    ending.resolve();
+    await done;
+  } finally {
+    ending.resolve();
+    await writers.end();
+    await database.close();
+  }
+});
+
 async function rollBackEvent(sql: postgres.Sql): Promise<void> {
   const rolledBack = new Error("rolled back");
   await assert.rejects(
