@@ -64,15 +64,7 @@ export type SubscribedEvent = Pick<
 export async function publishBatch(sql: Sql, limit = PUBLISH_LIMIT): Promise<PublishedBatch> {
   const batchSize = sql`(select batch_size from state)`;
   const [row] = await sql<[PublishedRow]>`
-    with state as materialized (
-      select last_position, unread, gaps_to, gaps_before,
-        pg_snapshot_xmin(pg_current_snapshot()) >= gaps_before
-          -- The database was restored on a server that has not reached this number.
-          or pg_snapshot_xmax(pg_current_snapshot()) <= gaps_before as have_gaps_ended,
-        (select greatest(1, least(${limit}::int, ${DELIVERY_LIMIT} / greatest(1, count(*))))
-          from gateway.webhook_endpoints) as batch_size
-      from ${publication(sql)}
-    ), taken as (
+    with state as materialized (${readState(sql, limit)}), taken as (
       delete from gateway.event_outbox where id = any(array(
         select waiting.id from state, ${unreadRows(sql, batchSize)} order by id limit ${batchSize}
       ))
@@ -86,16 +78,7 @@ export async function publishBatch(sql: Sql, limit = PUBLISH_LIMIT): Promise<Pub
       select state.last_position + row_number() over (order by candidate.outbox_id),
         candidate.id, candidate.name, candidate.user_id
       from state, candidate
-    ), delivery as (
-      insert into gateway.webhook_deliveries
-        (event_id, endpoint_id, event_name, resource_id, sequence, next_attempt_at, created_at)
-      select event.id, endpoint.id, event.name, event.resource_id, event.sequence,
-        event.created_at, event.created_at
-      from candidate event, gateway.webhook_endpoints endpoint
-      where endpoint.deleted_at is null
-        and (endpoint.event_names is null or event.name = any(endpoint.event_names))
-      returning endpoint_id
-    ), subscribed as materialized (
+    ), delivery as (${insertDeliveries(sql)}), subscribed as materialized (
       select event.*, array(
         select unnest(event.subscribers)
         union select task from gateway.subscribers where event_name = event.name
@@ -105,21 +88,7 @@ export async function publishBatch(sql: Sql, limit = PUBLISH_LIMIT): Promise<Pub
       select count(*) as count, count(*) = ${batchSize} as is_full, max(id) as last_id,
         range_agg(int8range(id, id, '[]')) as ids
       from taken
-    ), remaining as materialized (
-      select can_forget, unread - ids - case when can_forget
-        then int8multirange(int8range(null, gaps_to, '[]')) else '{}' end as unread
-      from state, result,
-        lateral (select have_gaps_ended and (not is_full or last_id > gaps_to) as can_forget) gaps
-    ), advanced as (
-      update gateway.event_publication old set
-        last_position = state.last_position + result.count,
-        unread = case when (select count(*) from unnest(remaining.unread)) > ${MAX_UNREAD_RANGES}
-          then int8multirange(range_merge(remaining.unread)) else remaining.unread end,
-        gaps_to = case when can_forget then result.last_id else state.gaps_to end,
-        gaps_before = case when can_forget then pg_current_xact_id() else state.gaps_before end
-      from state, result, remaining
-      where old.last_position = state.last_position and result.count > 0
-    )
+    ), advanced as (${updateState(sql)})
     select result.count, case when result.count > 0 then pg_notify(${PUBLISHED_CHANNEL}, '') end,
       result.is_full as has_more,
       -- As JSON, because the driver does not parse arrays in the publisher's session.
@@ -137,15 +106,16 @@ export async function publishBatch(sql: Sql, limit = PUBLISH_LIMIT): Promise<Pub
   };
 }
 
-/**
- * Makes the next batch read the whole outbox. Each new publisher calls it: if the database was
- * copied without the sequence of the outbox, as by logical replication, new ids are below those
- * that were read.
- */
-export async function readOutboxAgain(sql: Sql): Promise<void> {
-  await sql`
-    update gateway.event_publication
-    set unread = default, gaps_to = default, gaps_before = default`;
+/** How far events are published, and how many get positions now. */
+function readState(sql: Sql, limit: number): Fragment {
+  return sql`
+    select last_position, unread, gaps_to, gaps_before,
+      pg_snapshot_xmin(pg_current_snapshot()) >= gaps_before
+        -- The database was restored on a server that has not reached this number.
+        or pg_snapshot_xmax(pg_current_snapshot()) <= gaps_before as have_gaps_ended,
+      (select greatest(1, least(${limit}::int, ${DELIVERY_LIMIT} / greatest(1, count(*))))
+        from gateway.webhook_endpoints) as batch_size
+    from ${publication(sql)}`;
 }
 
 /** The first committed rows of each range of unread ids. */
@@ -155,6 +125,49 @@ function unreadRows(sql: Sql, limit: Fragment): Fragment {
     where id >= lower(range) and id < coalesce(upper(range), ${LAST_ID})
     order by id limit ${limit}
   ) waiting`;
+}
+
+function insertDeliveries(sql: Sql): Fragment {
+  return sql`
+    insert into gateway.webhook_deliveries
+      (event_id, endpoint_id, event_name, resource_id, sequence, next_attempt_at, created_at)
+    select event.id, endpoint.id, event.name, event.resource_id, event.sequence,
+      event.created_at, event.created_at
+    from candidate event, gateway.webhook_endpoints endpoint
+    where endpoint.deleted_at is null
+      and (endpoint.event_names is null or event.name = any(endpoint.event_names))
+    returning endpoint_id`;
+}
+
+/** Advances the last position; removes the ids that were read, and gaps that have ended. */
+function updateState(sql: Sql): Fragment {
+  return sql`
+    update gateway.event_publication old set
+      last_position = state.last_position + result.count,
+      unread = case when (select count(*) from unnest(remaining)) > ${MAX_UNREAD_RANGES}
+        then int8multirange(range_merge(remaining)) else remaining end,
+      gaps_to = case when can_forget then result.last_id else state.gaps_to end,
+      gaps_before = case when can_forget then pg_current_xact_id() else state.gaps_before end
+    from state, result,
+      lateral (
+        select have_gaps_ended and (not is_full or last_id > state.gaps_to) as can_forget
+      ) gaps,
+      lateral (
+        select state.unread - result.ids - case when can_forget
+          then int8multirange(int8range(null, state.gaps_to, '[]')) else '{}' end as remaining
+      ) unread_ids
+    where old.last_position = state.last_position and result.count > 0`;
+}
+
+/**
+ * Makes the next batch read the whole outbox. Each new publisher calls it: if the database was
+ * copied without the sequence of the outbox, as by logical replication, new ids are below those
+ * that were read.
+ */
+export async function readOutboxAgain(sql: Sql): Promise<void> {
+  await sql`
+    update gateway.event_publication
+    set unread = default, gaps_to = default, gaps_before = default`;
 }
 
 interface PublishedRow {
