@@ -156,7 +156,8 @@ function updateState(sql: Sql): Fragment {
         select state.unread - result.ids - case when can_forget
           then int8multirange(int8range(null, state.gaps_to, '[]')) else '{}' end as remaining
       ) unread_ids
-    where old.last_position = state.last_position and result.count > 0`;
+    -- A subquery and no join, which could read all former versions of the row.
+    where old.last_position = (select last_position from state) and result.count > 0`;
 }
 
 /**
