@@ -31,7 +31,7 @@ export interface AuditRecorder extends AsyncDisposable {
   recordExport(request: AuditedRequest): Promise<void>;
   /** Counts the refusal; the next flush stores it. */
   recordRefusal(request: AuditedRequest): void;
-  /** Stores the refusals since the last flush. */
+  /** Resolves when all refusals so far are stored. */
   flush(): Promise<void>;
 }
 
@@ -50,6 +50,7 @@ export function createAuditRecorder({ database, clock, log }: AuditRecorderDeps)
   let refusals = new Map<string, AuditEntry>();
   let unrecorded = 0;
   let timer: ReturnType<typeof setTimeout> | undefined;
+  let flushing = Promise.resolve();
 
   async function record(entry: AuditEntry): Promise<void> {
     try {
@@ -74,9 +75,14 @@ export function createAuditRecorder({ database, clock, log }: AuditRecorderDeps)
     timer ??= setTimeout(flush, FLUSH_MS);
   }
 
-  async function flush(): Promise<void> {
+  /** After the flush that is running, so that a shutdown waits for that one, too. */
+  function flush(): Promise<void> {
     clearTimeout(timer);
     timer = undefined;
+    return flushing = flushing.then(storeRefusals);
+  }
+
+  async function storeRefusals(): Promise<void> {
     const entries = [...refusals.values()];
     if (unrecorded > 0) log.info("audit_overflow", { unrecorded });
     refusals = new Map();

@@ -199,6 +199,16 @@ Deno.test("audit: a flood of refused requests is stored in few rows", async () =
   assert.equal(stored!.attempts + unrecorded, 600);
 });
 
+Deno.test("audit: a flush waits for the refusals that an earlier flush is storing", async () => {
+  await using payments = await openAudited();
+  await payments.get("/notifications/");
+  const ended: string[] = [];
+  await Promise.all(
+    ["first", "second"].map((name) => payments.app.audit.flush().then(() => ended.push(name))),
+  );
+  assert.deepEqual(ended, ["first", "second"]);
+});
+
 Deno.test("audit: if an entry cannot be written, the caller still gets the response, and the log has the entry", async () => {
   await using payments = await openAudited();
   const { id } = await payments.charge();
