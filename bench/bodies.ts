@@ -5,7 +5,7 @@
 
 import { randomUUID } from "node:crypto";
 import process from "node:process";
-import { loadMigrations } from "../db/migrations.ts";
+import { loadMigrations } from "../db/migrations/migrate.ts";
 import { migrateDatabase } from "../commands/migrate.ts";
 import { openApp, REAL_INSTALLATION } from "../tests/support/app.ts";
 import { createDataFolder } from "../tests/support/project.ts";

@@ -6,7 +6,7 @@
 import postgres from "postgres";
 import { generateApiKey } from "../core/api_key.ts";
 import { createKey } from "../core/auth/api_keys.ts";
-import { openDatabase } from "../db/database.ts";
+import { openDatabase } from "../db/connection/database.ts";
 import { createDataFolder } from "../tests/support/project.ts";
 import { type Caller, connect, timed } from "./support/caller.ts";
 import { goal, median, milliseconds, row } from "./support/figures.ts";

@@ -3,7 +3,7 @@
 import postgres from "postgres";
 import { generateApiKey } from "../core/api_key.ts";
 import { rebuildStats } from "../core/reports/count_payments.ts";
-import { openDatabase } from "../db/database.ts";
+import { openDatabase } from "../db/connection/database.ts";
 import { createDataFolder } from "../tests/support/project.ts";
 import { connect, timed } from "./support/caller.ts";
 import { goal, median, milliseconds, row } from "./support/figures.ts";

@@ -9,8 +9,8 @@ import {
 } from "../core/gateway/account.ts";
 import type { GatewayClient } from "../core/gateway/client.ts";
 import type { Log } from "../core/log.ts";
-import type { Database } from "../db/database.ts";
-import { bindEnvironment, changeAccount, findAccount } from "../db/gateway_account.ts";
+import type { Database } from "../db/connection/database.ts";
+import { bindEnvironment, changeAccount, findAccount } from "../db/access/gateway_account.ts";
 import { openCommandDatabase } from "./migrate.ts";
 import { Failure } from "./terminal.ts";
 

@@ -2,11 +2,11 @@
 
 import { setTimeout as delay } from "node:timers/promises";
 import postgres from "postgres";
-import { codeOf, meansConnectionLimit } from "../db/connection_errors.ts";
-import { type Database, type DatabaseOptions, openDatabase } from "../db/database.ts";
-import { MigrationRefused, refuseOldServer } from "../db/migrations.ts";
-import { inspectServer, isSameDatabase, type ServerInfo } from "../db/pooling.ts";
-import { resolveSslMode } from "../db/ssl_mode.ts";
+import { codeOf, meansConnectionLimit } from "../db/connection/errors.ts";
+import { type Database, type DatabaseOptions, openDatabase } from "../db/connection/database.ts";
+import { MigrationRefused, refuseOldServer } from "../db/migrations/migrate.ts";
+import { inspectServer, isSameDatabase, type ServerInfo } from "../db/connection/pooling.ts";
+import { resolveSslMode } from "../db/connection/ssl_mode.ts";
 import { Failure, printStatus } from "./terminal.ts";
 
 export interface DatabaseAccess {

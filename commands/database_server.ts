@@ -4,7 +4,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Config } from "../core/config/config.ts";
 import type { FolderOwner } from "../db/embedded/folder_lock.ts";
 import type { EmbeddedServer } from "../db/embedded/server.ts";
-import { resolveSslMode } from "../db/ssl_mode.ts";
+import { resolveSslMode } from "../db/connection/ssl_mode.ts";
 import { Failure } from "./terminal.ts";
 
 export interface DatabaseServer extends AsyncDisposable {

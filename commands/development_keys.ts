@@ -6,7 +6,7 @@
 import { join } from "node:path";
 import { generateApiKey } from "../core/api_key.ts";
 import { ensureKey } from "../core/auth/api_keys.ts";
-import type { Database } from "../db/database.ts";
+import type { Database } from "../db/connection/database.ts";
 
 /** File name in the data folder. */
 export const DEVELOPMENT_KEYS = "development_keys.json";

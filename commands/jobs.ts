@@ -16,7 +16,7 @@ import { createSecretBox } from "../core/secret_box.ts";
 import { createTasks, type TaskDeps } from "../core/tasks.ts";
 import { createPoster, type Poster } from "../core/webhooks/post.ts";
 import { sweepDeliveries } from "../core/webhooks/sweep.ts";
-import type { Recover } from "../db/instance_lock.ts";
+import type { Recover } from "../db/connection/instance_lock.ts";
 import type { Crons } from "./crons.ts";
 import { MAX_BACKGROUND_CALLS } from "./gateway.ts";
 import { Failure } from "./terminal.ts";

@@ -7,8 +7,8 @@ import { isPrintableText, roleOf } from "../core/auth/caller.ts";
 import { ORDER_PREFIX, ORDER_PREFIX_RULE } from "../core/auth/order_prefix.ts";
 import type { Config } from "../core/config/config.ts";
 import { ServiceError } from "../core/errors.ts";
-import { type ApiKey, listApiKeys, revokeApiKey } from "../db/api_keys.ts";
-import type { Database } from "../db/database.ts";
+import { type ApiKey, listApiKeys, revokeApiKey } from "../db/access/api_keys.ts";
+import type { Database } from "../db/connection/database.ts";
 import { openCommandDatabase } from "./migrate.ts";
 import { Failure } from "./terminal.ts";
 

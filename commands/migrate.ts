@@ -1,15 +1,15 @@
 /** `deno task migrate`: updates the database schema. Commands that use the database do the same. */
 
 import type { Config } from "../core/config/config.ts";
-import { codeOf, type Database, openDatabase } from "../db/database.ts";
+import { codeOf, type Database, openDatabase } from "../db/connection/database.ts";
 import {
   loadMigrations,
   migrate,
   type Migration,
   type MigrationProgress,
   MigrationRefused,
-} from "../db/migrations.ts";
-import { analyzeNewTables } from "../db/table_statistics.ts";
+} from "../db/migrations/migrate.ts";
+import { analyzeNewTables } from "../db/migrations/table_statistics.ts";
 import { reachDatabase, waitAtConnectionLimit } from "./database_access.ts";
 import { joinServer } from "./database_server.ts";
 import { Failure, printStatus } from "./terminal.ts";

@@ -14,8 +14,8 @@ import { createLog } from "../core/log.ts";
 import { unmeasured } from "../core/service_clock.ts";
 import { createEvents } from "../core/subscribers/subscribe.ts";
 import { createPoster } from "../core/webhooks/post.ts";
-import { openDatabase } from "../db/database.ts";
-import { NO_LOCK } from "../db/instance_lock.ts";
+import { openDatabase } from "../db/connection/database.ts";
+import { NO_LOCK } from "../db/connection/instance_lock.ts";
 import { createApp } from "../app.ts";
 
 export async function run(readConfig: () => Config): Promise<void> {

@@ -4,7 +4,7 @@
  * machine therefore changes nothing.
  */
 
-import { type Database, readServerTime } from "../db/database.ts";
+import { type Database, readServerTime } from "../db/connection/database.ts";
 import type { Clock } from "./clock.ts";
 import type { Log } from "./log.ts";
 

@@ -1,8 +1,8 @@
 /** `readTimeline`: what happened to a payment, an invoice or a subscription, in order. */
 
-import type { GatewayNotification } from "../db/notifications.ts";
-import type { GatewayRefund } from "../db/payments.ts";
-import type { History, Resource } from "../db/records.ts";
+import type { GatewayNotification } from "../db/payments/notifications.ts";
+import type { GatewayRefund } from "../db/payments/payments.ts";
+import type { History, Resource } from "../db/records/records.ts";
 import {
   listEventsOf,
   listLinkedPayments,
@@ -12,7 +12,7 @@ import {
   type TimelineDelivery,
   type TimelineEvent,
   type TimelinePayment,
-} from "../db/timelines.ts";
+} from "../db/reports/timelines.ts";
 import { type Caller, canReadAll } from "./auth/caller.ts";
 import type { EventName } from "./events/names.ts";
 import { invoiceKind } from "./invoices/invoice_record.ts";

@@ -49,6 +49,20 @@ const CONSOLE_LAYERS = [
   ["words"],
 ];
 
+/**
+ * The layers inside `db/`, from top to bottom. A file imports only from its own folder and from
+ * lower layers.
+ */
+const DB_LAYERS = [
+  ["reports", "migrations", "embedded"],
+  ["webhooks", "billing"],
+  ["writing"],
+  ["payments", "events"],
+  ["jobs", "access"],
+  ["records"],
+  ["connection"],
+];
+
 /** The top folders of the service and the sandbox. */
 const PROGRAMS = [...LAYERS, "sandbox"];
 
@@ -215,11 +229,11 @@ Deno.test("architecture: one file per kind of record decides its transitions, an
   const writes = /(update|insert into) gateway\.(payments|invoices|subscriptions|\$\{table\})\s/;
   const writingFiles = service.filter(({ text }) => writes.test(text));
   assert.deepEqual(writingFiles.map(({ path }) => path).sort(), [
-    "db/payment_writes.ts",
-    "db/record_writes.ts",
-    "db/records.ts",
-    "db/side_effects.ts",
-    "db/subscriptions.ts",
+    "db/billing/subscriptions.ts",
+    "db/records/records.ts",
+    "db/writing/payment_writes.ts",
+    "db/writing/record_writes.ts",
+    "db/writing/side_effects.ts",
   ]);
 });
 
@@ -265,30 +279,30 @@ function isFolder(path: string): boolean {
   return !entryOf(path).endsWith(".ts");
 }
 
-/** The entry of `core/` or `console/`, a file or a folder, to which a path belongs. */
+/** The entry of a top folder, a file or a folder, to which a path belongs. */
 function entryOf(path: string): string {
   return path.split("/")[1]!;
 }
 
-Deno.test("architecture: folders of the console import only from lower layers", () => {
-  const layerInConsole = (path: string) =>
-    CONSOLE_LAYERS.findIndex((entries) => entries.includes(entryOf(path)));
-  const inConsole = files.filter(({ path }) =>
-    topFolderOf(path) === "console" && /\.tsx?$/.test(path)
-  );
-  assertNone(
-    inConsole.map(({ path }) => path).filter((path) => layerInConsole(path) === -1),
-    "These files are in no layer of the console:",
-  );
-  const findings = inConsole.flatMap(({ path, imports }) =>
-    imports.filter(({ target }) =>
-      topFolderOf(target) === "console" && /\.tsx?$/.test(target) &&
-      entryOf(target) !== entryOf(path) && layerInConsole(target) <= layerInConsole(path)
-    ).map(({ target }) => `${path} imports ${target}`)
-  );
-  const layers = CONSOLE_LAYERS.map((entries) => entries.join(" ")).join(" · ");
-  assertNone(findings, `In console/ each layer may import only from those after it: ${layers}`);
-});
+for (const [top, layers] of [["console", CONSOLE_LAYERS], ["db", DB_LAYERS]] as const) {
+  Deno.test(`architecture: folders of ${top} import only from lower layers`, () => {
+    const layerIn = (path: string) =>
+      layers.findIndex((entries) => entries.includes(entryOf(path)));
+    const isInside = (path: string) => topFolderOf(path) === top && /\.tsx?$/.test(path);
+    const inside = files.filter(({ path }) => isInside(path));
+    assertNone(
+      inside.map(({ path }) => path).filter((path) => layerIn(path) === -1),
+      `These files are in no layer of ${top}/:`,
+    );
+    const findings = inside.flatMap(({ path, imports }) =>
+      imports.filter(({ target }) =>
+        isInside(target) && entryOf(target) !== entryOf(path) && layerIn(target) <= layerIn(path)
+      ).map(({ target }) => `${path} imports ${target}`)
+    );
+    const order = layers.map((entries) => entries.join(" ")).join(" · ");
+    assertNone(findings, `In ${top}/ each layer may import only from those after it: ${order}`);
+  });
+}
 
 Deno.test("architecture: no two folders import each other", () => {
   const examples = new Map<string, string>();

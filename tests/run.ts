@@ -17,7 +17,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { install } from "../db/embedded/install.ts";
 import { startServer } from "../db/embedded/server.ts";
-import { loadMigrations, migrate } from "../db/migrations.ts";
+import { loadMigrations, migrate } from "../db/migrations/migrate.ts";
 import { createProgress, readResults, type Result } from "./report.ts";
 import { watchProcess } from "./watch.ts";
 import {

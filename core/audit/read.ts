@@ -13,14 +13,14 @@ import {
   findKeyUser,
   listAuditEntries,
   scanCharges,
-} from "../../db/audit.ts";
-import type { Database } from "../../db/database.ts";
+} from "../../db/reports/audit.ts";
+import type { Database } from "../../db/connection/database.ts";
 import { type Caller, requireReadAll } from "../auth/caller.ts";
 import type { Clock } from "../clock.ts";
 import type { RetentionDays } from "../config/config.ts";
 import { firstIdAt } from "../ids.ts";
 
-export { AUDIT_OUTCOMES } from "../../db/audit.ts";
+export { AUDIT_OUTCOMES } from "../../db/reports/audit.ts";
 
 export interface AuditDeps {
   database: Database;

@@ -4,9 +4,9 @@
  * stores a limited number of rows. So a flood of refused requests causes only a few writes.
  */
 
-import { type AuditEntry, auditInserts, insertAuditEntries } from "../../db/audit.ts";
-import { batched } from "../../db/batched.ts";
-import type { Database } from "../../db/database.ts";
+import { type AuditEntry, auditInserts, insertAuditEntries } from "../../db/reports/audit.ts";
+import { batched } from "../../db/records/batched.ts";
+import type { Database } from "../../db/connection/database.ts";
 import { actorOf, type Caller } from "../auth/caller.ts";
 import type { Clock } from "../clock.ts";
 import { newId } from "../ids.ts";

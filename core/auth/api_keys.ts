@@ -2,8 +2,8 @@
 
 import { Buffer } from "node:buffer";
 import { setTimeout as delay } from "node:timers/promises";
-import { type ApiKey, findApiKey, findApiKeys, useApiKey } from "../../db/api_keys.ts";
-import { type Database, meansNoWrites } from "../../db/database.ts";
+import { type ApiKey, findApiKey, findApiKeys, useApiKey } from "../../db/access/api_keys.ts";
+import { type Database, meansNoWrites } from "../../db/connection/database.ts";
 import { displayPrefix, generateApiKey, hashApiKey } from "../api_key.ts";
 import type { Clock } from "../clock.ts";
 import { ServiceError } from "../errors.ts";

@@ -1,6 +1,6 @@
 /** Authenticates a request by its credential, which is an API key or a JWT. */
 
-import type { Database } from "../../db/database.ts";
+import type { Database } from "../../db/connection/database.ts";
 import type { Clock } from "../clock.ts";
 import type { JwtConfig } from "../config/config.ts";
 import { createApiKeyVerifier } from "./api_keys.ts";

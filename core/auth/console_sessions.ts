@@ -8,8 +8,8 @@ import {
   listSessions,
   useSession,
   type Validity,
-} from "../../db/console_sessions.ts";
-import type { Database } from "../../db/database.ts";
+} from "../../db/access/console_sessions.ts";
+import type { Database } from "../../db/connection/database.ts";
 import type { Clock } from "../clock.ts";
 import { ServiceError } from "../errors.ts";
 import { newId } from "../ids.ts";

@@ -3,8 +3,8 @@
  * ended. For work that goes on after its request was admitted: event streams and exports.
  */
 
-import { listValidCredentials } from "../../db/credentials.ts";
-import type { Database } from "../../db/database.ts";
+import { listValidCredentials } from "../../db/access/credentials.ts";
+import type { Database } from "../../db/connection/database.ts";
 import type { Clock } from "../clock.ts";
 import type { Caller } from "./caller.ts";
 import { validityOf } from "./console_sessions.ts";

@@ -5,8 +5,8 @@ import {
   listApiKeyPage,
   type NewApiKey,
   revokeUnlessLastStaff,
-} from "../../db/api_keys.ts";
-import type { Database } from "../../db/database.ts";
+} from "../../db/access/api_keys.ts";
+import type { Database } from "../../db/connection/database.ts";
 import { displayPrefix, generateApiKey, hashApiKey } from "../api_key.ts";
 import { ServiceError } from "../errors.ts";
 import { type Caller, requireReadAll, requireStaff, type Role, roleOf } from "./caller.ts";

@@ -9,8 +9,8 @@ import {
   ensureApiKey,
   type NewApiKey,
   ORDER_PREFIX_LENGTH,
-} from "../../db/api_keys.ts";
-import type { Sql } from "../../db/database.ts";
+} from "../../db/access/api_keys.ts";
+import type { Sql } from "../../db/connection/database.ts";
 import { invalidField } from "../errors.ts";
 import type { Caller } from "./caller.ts";
 

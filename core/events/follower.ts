@@ -4,16 +4,16 @@
  */
 
 import { pause, waitAtMost } from "../../concurrency/deadlines.ts";
-import type { Database } from "../../db/database.ts";
+import type { Database } from "../../db/connection/database.ts";
 import {
   type EventPosition,
   type EventSelector,
   findLastPosition,
   type PositionedEvent,
   readEventsAfter,
-} from "../../db/event_positions.ts";
-import { PUBLISHED_CHANNEL } from "../../db/events.ts";
-import { listen } from "../../db/listen.ts";
+} from "../../db/events/positions.ts";
+import { PUBLISHED_CHANNEL } from "../../db/events/events.ts";
+import { listen } from "../../db/connection/listen.ts";
 import type { Log } from "../log.ts";
 
 export interface FollowerDeps {

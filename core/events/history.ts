@@ -3,7 +3,7 @@
  * readers still have the ids of events that the backup does not contain.
  */
 
-import { CREATION_SLACK_MS } from "../../db/events.ts";
+import { CREATION_SLACK_MS } from "../../db/events/events.ts";
 import type { Clock } from "../clock.ts";
 import type { RetentionDays } from "../config/config.ts";
 import { ServiceError } from "../errors.ts";

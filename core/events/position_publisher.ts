@@ -4,11 +4,11 @@
  * transaction, so that an event with a position always has its deliveries.
  */
 
-import { runTransaction, type Sql } from "../../db/database.ts";
-import { publishBatch, type PublishedBatch, readOutboxAgain } from "../../db/event_publication.ts";
-import { COMMITTED_CHANNEL } from "../../db/events.ts";
-import { type DueJob, insertJobs } from "../../db/jobs.ts";
-import { runInSoleSession } from "../../db/sole_session.ts";
+import { runTransaction, type Sql } from "../../db/connection/database.ts";
+import { publishBatch, type PublishedBatch, readOutboxAgain } from "../../db/events/publication.ts";
+import { COMMITTED_CHANNEL } from "../../db/events/events.ts";
+import { type DueJob, insertJobs } from "../../db/jobs/jobs.ts";
+import { runInSoleSession } from "../../db/connection/sole_session.ts";
 import type { Log } from "../log.ts";
 import type { EventPublisher, EventSubscribers, JobQueue, PositionPublisher } from "../outbox.ts";
 

@@ -2,9 +2,9 @@
 
 import { context, ROOT_CONTEXT } from "@opentelemetry/api";
 import { pause } from "../../concurrency/deadlines.ts";
-import type { Database } from "../../db/database.ts";
-import { notifyPublisher } from "../../db/events.ts";
-import { type LanedJob, wakeJobs } from "../../db/jobs.ts";
+import type { Database } from "../../db/connection/database.ts";
+import { notifyPublisher } from "../../db/events/events.ts";
+import { type LanedJob, wakeJobs } from "../../db/jobs/jobs.ts";
 import type { Clock } from "../clock.ts";
 import type { Log } from "../log.ts";
 import {

@@ -3,7 +3,7 @@
  * sent.
  */
 
-import type { Database } from "../../db/database.ts";
+import type { Database } from "../../db/connection/database.ts";
 import {
   CREATION_SLACK_MS,
   type EventFilter,
@@ -11,7 +11,7 @@ import {
   findEvent,
   type GatewayEvent,
   listEvents as list,
-} from "../../db/events.ts";
+} from "../../db/events/events.ts";
 import { type Caller, requireReadAll } from "../auth/caller.ts";
 import { ServiceError } from "../errors.ts";
 import { firstIdAt } from "../ids.ts";

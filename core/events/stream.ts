@@ -4,13 +4,13 @@
  */
 
 import { waitAtMost } from "../../concurrency/deadlines.ts";
-import { DatabaseUnavailable } from "../../db/database.ts";
+import { DatabaseUnavailable } from "../../db/connection/database.ts";
 import {
   type EventBatch,
   type EventPosition,
   type EventSelector,
   type PositionedEvent,
-} from "../../db/event_positions.ts";
+} from "../../db/events/positions.ts";
 import { createBoundedStream } from "./bounded_stream.ts";
 
 export interface EventStream {

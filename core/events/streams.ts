@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { NIL } from "uuid";
 import { createLimiter } from "../../concurrency/limiter.ts";
-import { DatabaseUnavailable } from "../../db/database.ts";
+import { DatabaseUnavailable } from "../../db/connection/database.ts";
 import {
   BEFORE_ALL,
   type EventBatch,
@@ -13,7 +13,7 @@ import {
   findPosition,
   type PositionedEvent,
   readEventsAfter,
-} from "../../db/event_positions.ts";
+} from "../../db/events/positions.ts";
 import { type Caller, canReadAll } from "../auth/caller.ts";
 import { findEnded, hasExpired } from "../auth/ended_credentials.ts";
 import { ServiceError } from "../errors.ts";

@@ -4,12 +4,12 @@
  * that no charge was made.
  */
 
-import type { Database } from "../../db/database.ts";
+import type { Database } from "../../db/connection/database.ts";
 import {
   bindMerchant,
   type GatewayAccount,
   listNewestTransactions,
-} from "../../db/gateway_account.ts";
+} from "../../db/access/gateway_account.ts";
 import { firstIdAt } from "../ids.ts";
 import type { Log } from "../log.ts";
 import {

@@ -4,7 +4,7 @@
  */
 
 import type { Span } from "@opentelemetry/api";
-import { inSpan } from "../../db/span.ts";
+import { inSpan } from "../../db/connection/span.ts";
 import type { Log } from "../log.ts";
 import { recordGatewayCall } from "../telemetry.ts";
 import { GatewayError } from "./errors.ts";

@@ -1,8 +1,8 @@
 /** `changeOnce`: a change of the database that runs once for each idempotency key. */
 
-import type { Sql } from "../../db/database.ts";
-import { claimKey, endKey } from "../../db/idempotency_keys.ts";
-import { NO_LOCK } from "../../db/instance_lock.ts";
+import type { Sql } from "../../db/connection/database.ts";
+import { claimKey, endKey } from "../../db/records/idempotency_keys.ts";
+import { NO_LOCK } from "../../db/connection/instance_lock.ts";
 import type { Caller } from "../auth/caller.ts";
 import { newId } from "../ids.ts";
 import {

@@ -1,6 +1,6 @@
 /** `createApiKeyOnce`: a request that is sent twice creates one API key. */
 
-import type { ApiKey } from "../../db/api_keys.ts";
+import type { ApiKey } from "../../db/access/api_keys.ts";
 import { type Caller, requireStaff } from "../auth/caller.ts";
 import { type KeyView, type NewKeyInput, newKeyRow, viewKey } from "../auth/manage_keys.ts";
 import { storeApiKey } from "../auth/order_prefix.ts";

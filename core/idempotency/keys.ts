@@ -4,7 +4,7 @@
  */
 
 import { Buffer } from "node:buffer";
-import { type Database, DatabaseUnavailable } from "../../db/database.ts";
+import { type Database, DatabaseUnavailable } from "../../db/connection/database.ts";
 import {
   type ClaimedKey,
   claimKey,
@@ -15,9 +15,9 @@ import {
   type IdempotencyKey,
   type KeyId,
   takeOverKey,
-} from "../../db/idempotency_keys.ts";
-import type { LeaseHolder } from "../../db/instance_lock.ts";
-import { newLease } from "../../db/lease.ts";
+} from "../../db/records/idempotency_keys.ts";
+import type { LeaseHolder } from "../../db/connection/instance_lock.ts";
+import { newLease } from "../../db/records/lease.ts";
 import type { Caller } from "../auth/caller.ts";
 import type { Clock } from "../clock.ts";
 import type { RetentionDays } from "../config/config.ts";

@@ -1,6 +1,6 @@
 /** Applies the gateway's reports to invoices. No other code changes the state of an invoice. */
 
-import type { GatewayInvoice } from "../../db/invoices.ts";
+import type { GatewayInvoice } from "../../db/billing/invoices.ts";
 import type { Invoice } from "../gateway/responses.ts";
 import { parseMoney } from "../money.ts";
 import { changeRecord } from "../records/change.ts";

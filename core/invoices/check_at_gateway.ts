@@ -1,6 +1,6 @@
 /** Checks invoices at the gateway and applies its responses. */
 
-import type { GatewayInvoice } from "../../db/invoices.ts";
+import type { GatewayInvoice } from "../../db/billing/invoices.ts";
 import type { Caller } from "../auth/caller.ts";
 import { isResourceNotFound, unusableResponse } from "../gateway/errors.ts";
 import type { JsonObject } from "../gateway/json.ts";

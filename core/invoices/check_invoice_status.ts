@@ -1,8 +1,8 @@
 /** `check_invoice_status`: checks an invoice at the gateway; if it is paid, finds its payment. */
 
-import { findInvoice, type GatewayInvoice } from "../../db/invoices.ts";
-import type { GatewayJob } from "../../db/jobs.ts";
-import { isInvoicePaidSince } from "../../db/payment_statements.ts";
+import { findInvoice, type GatewayInvoice } from "../../db/billing/invoices.ts";
+import type { GatewayJob } from "../../db/jobs/jobs.ts";
+import { isInvoicePaidSince } from "../../db/payments/statements.ts";
 import { isTransactionNotFound } from "../gateway/errors.ts";
 import { PostponeJob, type Task } from "../jobs/task.ts";
 import { adoptTransaction, canAdopt } from "../payments/adopt.ts";

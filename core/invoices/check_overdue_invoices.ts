@@ -1,6 +1,6 @@
 /** `check_overdue_invoices`: enqueues checks of the invoices that are due for a check. */
 
-import { listDueInvoices } from "../../db/invoices.ts";
+import { listDueInvoices } from "../../db/billing/invoices.ts";
 import { enqueueChecks, type EnqueueDeps } from "../jobs/enqueue_checks.ts";
 import { CHECK_INVOICE_STATUS } from "../jobs/task_names.ts";
 import { checkInvoiceLaterJob } from "./invoice_record.ts";

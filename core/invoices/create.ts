@@ -1,8 +1,8 @@
 /** `createInvoice`: creates an invoice at the gateway. */
 
 import { v7 as uuidv7 } from "uuid";
-import { codeOf, constraintOf, UNIQUE_VIOLATION } from "../../db/database.ts";
-import { type GatewayInvoice, INVOICE_NUMBER_INDEX } from "../../db/invoices.ts";
+import { codeOf, constraintOf, UNIQUE_VIOLATION } from "../../db/connection/database.ts";
+import { type GatewayInvoice, INVOICE_NUMBER_INDEX } from "../../db/billing/invoices.ts";
 import type { Caller } from "../auth/caller.ts";
 import { requireOrderPrefix } from "../auth/order_prefix.ts";
 import { invalidField } from "../errors.ts";

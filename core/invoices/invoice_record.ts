@@ -5,8 +5,8 @@ import {
   type GatewayInvoice,
   invoiceInserts,
   invoiceWrites,
-} from "../../db/invoices.ts";
-import type { NewJob } from "../../db/jobs.ts";
+} from "../../db/billing/invoices.ts";
+import type { NewJob } from "../../db/jobs/jobs.ts";
 import { CHECK_INVOICE_STATUS } from "../jobs/task_names.ts";
 import { type JobSubject, newJob } from "../outbox.ts";
 import { UNANSWERED_CHECK_MS } from "../records/check_times.ts";

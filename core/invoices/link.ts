@@ -4,9 +4,9 @@ import {
   findInvoiceByGatewayId,
   findInvoiceOfOrder,
   type GatewayInvoice,
-} from "../../db/invoices.ts";
-import { insertJobs } from "../../db/jobs.ts";
-import type { GatewayPayment } from "../../db/payments.ts";
+} from "../../db/billing/invoices.ts";
+import { insertJobs } from "../../db/jobs/jobs.ts";
+import type { GatewayPayment } from "../../db/payments/payments.ts";
 import { isResourceNotFound } from "../gateway/errors.ts";
 import { id as idField } from "../gateway/json.ts";
 import type { Invoice, Transaction } from "../gateway/responses.ts";

@@ -1,6 +1,10 @@
 /** `readInvoice` and `listInvoices`: stored invoices, without a request to the gateway. */
 
-import { type InvoiceConditions, isByDueDate, listInvoices as list } from "../../db/invoices.ts";
+import {
+  type InvoiceConditions,
+  isByDueDate,
+  listInvoices as list,
+} from "../../db/billing/invoices.ts";
 import type { Caller } from "../auth/caller.ts";
 import { checkCursor, checkRange, idRange, refuseFilters } from "../list_filters.ts";
 import { type Position, readFilteredPage } from "../page.ts";

@@ -1,10 +1,10 @@
 /** The states of an invoice, and which state can follow which. */
 
-import type { InvoiceStatus } from "../../db/invoices.ts";
+import type { InvoiceStatus } from "../../db/billing/invoices.ts";
 import type { InvoiceEventName } from "../events/names.ts";
 
-export { INVOICE_STATUSES } from "../../db/invoices.ts";
-export type { InvoiceStatus } from "../../db/invoices.ts";
+export { INVOICE_STATUSES } from "../../db/billing/invoices.ts";
+export type { InvoiceStatus } from "../../db/billing/invoices.ts";
 
 /**
  * States come from the gateway's responses, and a response may be outdated when it is applied. It

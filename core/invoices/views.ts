@@ -3,7 +3,7 @@
  * value.
  */
 
-import type { GatewayInvoice, GatewayInvoiceItem } from "../../db/invoices.ts";
+import type { GatewayInvoice, GatewayInvoiceItem } from "../../db/billing/invoices.ts";
 import { formatMoney } from "../money.ts";
 
 export type InvoiceView = ReturnType<typeof viewInvoice>;

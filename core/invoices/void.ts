@@ -1,6 +1,6 @@
 /** `voidInvoice`: voids an invoice with the status `sent` or `overdue`. */
 
-import type { GatewayInvoice } from "../../db/invoices.ts";
+import type { GatewayInvoice } from "../../db/billing/invoices.ts";
 import type { Voided } from "../gateway/responses.ts";
 import type { RequestResult } from "../idempotency/keys.ts";
 import { act, type Action, type ActionRequest } from "../records/act.ts";

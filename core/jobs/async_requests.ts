@@ -5,10 +5,10 @@
  */
 
 import { Buffer } from "node:buffer";
-import type { Database } from "../../db/database.ts";
-import { findKey, type IdempotencyKey } from "../../db/idempotency_keys.ts";
-import { NO_LOCK } from "../../db/instance_lock.ts";
-import { findJob } from "../../db/job_queries.ts";
+import type { Database } from "../../db/connection/database.ts";
+import { findKey, type IdempotencyKey } from "../../db/records/idempotency_keys.ts";
+import { NO_LOCK } from "../../db/connection/instance_lock.ts";
+import { findJob } from "../../db/jobs/queries.ts";
 import {
   type GatewayJob,
   insertKeyedRequest,
@@ -16,7 +16,7 @@ import {
   LANES,
   type NewJob,
   requeueWithSecret,
-} from "../../db/jobs.ts";
+} from "../../db/jobs/jobs.ts";
 import type { Caller } from "../auth/caller.ts";
 import type { Clock } from "../clock.ts";
 import { ServiceError } from "../errors.ts";

@@ -1,9 +1,9 @@
 /** Enqueues checks of the records that are due, as many as can run soon. */
 
-import type { Sql } from "../../db/database.ts";
-import { countDueJobs } from "../../db/job_queries.ts";
-import { type DueJob, insertJobs, LANES, type NewJob } from "../../db/jobs.ts";
-import { type CheckedTable, type DueCheck, postponeChecks } from "../../db/records.ts";
+import type { Sql } from "../../db/connection/database.ts";
+import { countDueJobs } from "../../db/jobs/queries.ts";
+import { type DueJob, insertJobs, LANES, type NewJob } from "../../db/jobs/jobs.ts";
+import { type CheckedTable, type DueCheck, postponeChecks } from "../../db/records/records.ts";
 import { gatewayPauseMs } from "../gateway/background_pause.ts";
 import type { CallKind } from "../gateway/circuit_breaker.ts";
 import { FIRST_CHECK_MS, nextCheck } from "../records/check_times.ts";

@@ -4,8 +4,8 @@
  */
 
 import { setTimeout as delay } from "node:timers/promises";
-import type { Database } from "../../db/database.ts";
-import { listen } from "../../db/listen.ts";
+import type { Database } from "../../db/connection/database.ts";
+import { listen } from "../../db/connection/listen.ts";
 import type { Clock } from "../clock.ts";
 import type { Log } from "../log.ts";
 import type { OpenJobQueue } from "./queue.ts";

@@ -1,13 +1,13 @@
 /** `readJob` and `listJobs`: jobs as callers see them, without their input. */
 
-import type { Database } from "../../db/database.ts";
-import { findJob, listJobs as list } from "../../db/job_queries.ts";
-import type { GatewayJob, JobStatus } from "../../db/jobs.ts";
+import type { Database } from "../../db/connection/database.ts";
+import { findJob, listJobs as list } from "../../db/jobs/queries.ts";
+import type { GatewayJob, JobStatus } from "../../db/jobs/jobs.ts";
 import { type Caller, canReadAll, requireReadAll } from "../auth/caller.ts";
 import { ServiceError } from "../errors.ts";
 import { readPage } from "../page.ts";
 
-export { JOB_STATUSES } from "../../db/jobs.ts";
+export { JOB_STATUSES } from "../../db/jobs/jobs.ts";
 
 export type JobView = ReturnType<typeof viewJob>;
 

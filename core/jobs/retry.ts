@@ -1,7 +1,7 @@
 /** `retryJob`: queues a failed job again and resets its attempts. */
 
-import { codeOf, type Database, UNIQUE_VIOLATION } from "../../db/database.ts";
-import { type GatewayJob, requeueJob } from "../../db/jobs.ts";
+import { codeOf, type Database, UNIQUE_VIOLATION } from "../../db/connection/database.ts";
+import { type GatewayJob, requeueJob } from "../../db/jobs/jobs.ts";
 import { type Caller, requireStaff } from "../auth/caller.ts";
 import type { Clock } from "../clock.ts";
 import { ServiceError } from "../errors.ts";

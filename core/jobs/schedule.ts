@@ -4,9 +4,9 @@
  */
 
 import { waitAtMost } from "../../concurrency/deadlines.ts";
-import { claimTick, endTick } from "../../db/cron_runs.ts";
-import type { Database } from "../../db/database.ts";
-import { listJobsInOtherLanes } from "../../db/job_queries.ts";
+import { claimTick, endTick } from "../../db/jobs/cron_runs.ts";
+import type { Database } from "../../db/connection/database.ts";
+import { listJobsInOtherLanes } from "../../db/jobs/queries.ts";
 import type { Clock } from "../clock.ts";
 import type { Log } from "../log.ts";
 import { nextRun } from "./cron_times.ts";

@@ -1,7 +1,7 @@
 /** Tasks: the functions that run jobs, by name, and how each task retries after a failure. */
 
-import type { Database } from "../../db/database.ts";
-import type { GatewayJob } from "../../db/jobs.ts";
+import type { Database } from "../../db/connection/database.ts";
+import type { GatewayJob } from "../../db/jobs/jobs.ts";
 import type { Clock } from "../clock.ts";
 import { ServiceError } from "../errors.ts";
 import { gatewayPauseMs } from "../gateway/background_pause.ts";

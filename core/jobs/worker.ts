@@ -1,8 +1,8 @@
 /** The worker: claims due jobs, a limited number of each lane, runs them, and retries failures. */
 
 import { waitAtMost, withTimeLimit } from "../../concurrency/deadlines.ts";
-import { codeOf, type Database, UNIQUE_VIOLATION } from "../../db/database.ts";
-import { type LeaseHolder, NO_LOCK } from "../../db/instance_lock.ts";
+import { codeOf, type Database, UNIQUE_VIOLATION } from "../../db/connection/database.ts";
+import { type LeaseHolder, NO_LOCK } from "../../db/connection/instance_lock.ts";
 import {
   type Claim,
   claimAbandonedJobs,
@@ -15,8 +15,8 @@ import {
   type ReleasedJob,
   releaseJob,
   renewLease,
-} from "../../db/job_claims.ts";
-import { LANES } from "../../db/jobs.ts";
+} from "../../db/jobs/claims.ts";
+import { LANES } from "../../db/jobs/jobs.ts";
 import type { Clock } from "../clock.ts";
 import type { Log } from "../log.ts";
 import type { JobQueue } from "../outbox.ts";
@@ -24,7 +24,7 @@ import { recordJobRun } from "../telemetry.ts";
 import { errorText, findTask, PostponeJob, type Task, type Tasks } from "./task.ts";
 
 /**
- * Short, for instances without a lock (db/instance_lock.ts). If such an instance crashes, its jobs
+ * Short, for instances without a lock (`instance_lock.ts`). If such an instance crashes, its jobs
  * run again when the lease is over. The jobs of an instance with a lock run again at once.
  */
 const LEASE_MS = 30_000;

@@ -1,6 +1,6 @@
 /** Decides whether a notification is trusted or the gateway has to confirm it. */
 
-import type { GatewayPayment } from "../../db/payments.ts";
+import type { GatewayPayment } from "../../db/payments/payments.ts";
 import type { Transaction } from "../gateway/responses.ts";
 import { isSnapApi } from "../gateway/snap_api.ts";
 import { parseMoney } from "../money.ts";

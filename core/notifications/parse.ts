@@ -1,6 +1,6 @@
 /** Parses the body of a notification, and prepares the part of it that is stored. */
 
-import type { GatewayNotification } from "../../db/notifications.ts";
+import type { GatewayNotification } from "../../db/payments/notifications.ts";
 import { type FieldError, ServiceError } from "../errors.ts";
 import type { GatewayClient } from "../gateway/client.ts";
 import { type Json, type JsonObject, MAX_DEPTH, toStorableText } from "../gateway/json.ts";

@@ -1,7 +1,7 @@
 /** `process_notification`: confirms a notification that the gateway could not confirm in time. */
 
-import type { GatewayJob } from "../../db/jobs.ts";
-import { findNotification, type GatewayNotification } from "../../db/notifications.ts";
+import type { GatewayJob } from "../../db/jobs/jobs.ts";
+import { findNotification, type GatewayNotification } from "../../db/payments/notifications.ts";
 import { gatewayPauseMs } from "../gateway/background_pause.ts";
 import { leavesStateUnknown } from "../gateway/errors.ts";
 import { errorText, PostponeJob, type Task } from "../jobs/task.ts";

@@ -8,7 +8,7 @@ import {
   type GatewayNotification,
   listNotifications as list,
   type NotificationConditions,
-} from "../../db/notifications.ts";
+} from "../../db/payments/notifications.ts";
 import { type Caller, requireReadAll, requireStaff } from "../auth/caller.ts";
 import { ServiceError } from "../errors.ts";
 import { GatewayError } from "../gateway/errors.ts";
@@ -18,7 +18,7 @@ import { checkProblem } from "../records/problems.ts";
 import { actAs } from "../records/record.ts";
 import { confirmNotification, type NotificationDeps } from "./receive.ts";
 
-export { NOTIFICATION_STATUSES } from "../../db/notifications.ts";
+export { NOTIFICATION_STATUSES } from "../../db/payments/notifications.ts";
 
 export type NotificationView = ReturnType<typeof viewNotification>;
 

@@ -5,12 +5,12 @@
  */
 
 import { validate as isUuid } from "uuid";
-import { batched } from "../../db/batched.ts";
-import type { NewJob } from "../../db/jobs.ts";
-import { type GatewayNotification, notificationWrites } from "../../db/notifications.ts";
-import { findPaymentOfTransaction, paymentLookups } from "../../db/payment_statements.ts";
-import type { GatewayPayment } from "../../db/payments.ts";
-import { findSubscription } from "../../db/subscriptions.ts";
+import { batched } from "../../db/records/batched.ts";
+import type { NewJob } from "../../db/jobs/jobs.ts";
+import { type GatewayNotification, notificationWrites } from "../../db/payments/notifications.ts";
+import { findPaymentOfTransaction, paymentLookups } from "../../db/payments/statements.ts";
+import type { GatewayPayment } from "../../db/payments/payments.ts";
+import { findSubscription } from "../../db/billing/subscriptions.ts";
 import type { GatewayClient } from "../gateway/client.ts";
 import {
   GatewayError,

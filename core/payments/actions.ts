@@ -1,6 +1,6 @@
 /** `cancelPayment`, `expirePayment`, `capturePayment`, `approvePayment` and `denyPayment`. */
 
-import type { GatewayPayment } from "../../db/payments.ts";
+import type { GatewayPayment } from "../../db/payments/payments.ts";
 import { requireStaff } from "../auth/caller.ts";
 import type { ServiceError } from "../errors.ts";
 import type { GatewayClient } from "../gateway/client.ts";

@@ -1,10 +1,10 @@
 /** Adopts transactions that were created outside the service, such as those of payment links. */
 
-import { batched } from "../../db/batched.ts";
-import { paymentLookups } from "../../db/payment_statements.ts";
-import { adoptPayment } from "../../db/payment_writes.ts";
-import type { GatewayPayment } from "../../db/payments.ts";
-import type { NewHistory } from "../../db/records.ts";
+import { batched } from "../../db/records/batched.ts";
+import { paymentLookups } from "../../db/payments/statements.ts";
+import { adoptPayment } from "../../db/writing/payment_writes.ts";
+import type { GatewayPayment } from "../../db/payments/payments.ts";
+import type { NewHistory } from "../../db/records/records.ts";
 import type { Transaction } from "../gateway/responses.ts";
 import { actorOfChange, buildWrite, dispatchAfterCommit } from "../records/change.ts";
 import { newPayment } from "./new_payment.ts";

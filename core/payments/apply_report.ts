@@ -1,8 +1,8 @@
 /** Applies the gateway's reports to payments. No other code changes the state of a payment. */
 
-import { constraintOf } from "../../db/database.ts";
-import type { GatewayNotification } from "../../db/notifications.ts";
-import type { GatewayPayment } from "../../db/payments.ts";
+import { constraintOf } from "../../db/connection/database.ts";
+import type { GatewayNotification } from "../../db/payments/notifications.ts";
+import type { GatewayPayment } from "../../db/payments/payments.ts";
 import { type GatewayError, unusableResponse } from "../gateway/errors.ts";
 import {
   buildFailure,

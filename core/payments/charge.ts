@@ -1,7 +1,7 @@
 /** `createCharge`: creates a payment and charges it at the gateway. */
 
-import { listUnansweredOfOrder } from "../../db/payment_statements.ts";
-import type { GatewayPayment } from "../../db/payments.ts";
+import { listUnansweredOfOrder } from "../../db/payments/statements.ts";
+import type { GatewayPayment } from "../../db/payments/payments.ts";
 import type { Caller } from "../auth/caller.ts";
 import { requireOrderPrefix } from "../auth/order_prefix.ts";
 import { ServiceError } from "../errors.ts";

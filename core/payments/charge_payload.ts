@@ -1,6 +1,6 @@
 /** Builds the gateway's charge request. */
 
-import type { GatewayPayment } from "../../db/payments.ts";
+import type { GatewayPayment } from "../../db/payments/payments.ts";
 import type { ChargePayload } from "../gateway/operations.ts";
 import type { ChargeInput } from "./charge_input.ts";
 

@@ -1,7 +1,7 @@
 /** Checks payments at the gateway and applies its responses. */
 
-import type { GatewayNotification } from "../../db/notifications.ts";
-import type { GatewayPayment } from "../../db/payments.ts";
+import type { GatewayNotification } from "../../db/payments/notifications.ts";
+import type { GatewayPayment } from "../../db/payments/payments.ts";
 import type { Caller } from "../auth/caller.ts";
 import { type GatewayOutcome, isTransactionNotFound, unusableResponse } from "../gateway/errors.ts";
 import type { JsonObject } from "../gateway/json.ts";

@@ -5,16 +5,16 @@
  */
 
 import { setTimeout as delay } from "node:timers/promises";
-import { hasDueJob } from "../../db/job_queries.ts";
-import { LANES } from "../../db/jobs.ts";
+import { hasDueJob } from "../../db/jobs/queries.ts";
+import { LANES } from "../../db/jobs/jobs.ts";
 import {
   listPaidPayments,
   type PaidPayment,
   storeCompletedCohorts,
   storePaidChecks,
-} from "../../db/paid_checks.ts";
-import { findPayment } from "../../db/payment_statements.ts";
-import { scheduleCheck } from "../../db/records.ts";
+} from "../../db/payments/paid_checks.ts";
+import { findPayment } from "../../db/payments/statements.ts";
+import { scheduleCheck } from "../../db/records/records.ts";
 import type { RecheckConfig } from "../config/config.ts";
 import { gatewayPauseMs } from "../gateway/background_pause.ts";
 import { GatewayError, isTransactionNotFound } from "../gateway/errors.ts";

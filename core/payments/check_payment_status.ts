@@ -1,8 +1,8 @@
 /** `check_payment_status`: checks one payment, and finishes its unanswered charge or refunds. */
 
-import type { GatewayJob } from "../../db/jobs.ts";
-import { findPayment } from "../../db/payment_statements.ts";
-import type { GatewayPayment } from "../../db/payments.ts";
+import type { GatewayJob } from "../../db/jobs/jobs.ts";
+import { findPayment } from "../../db/payments/statements.ts";
+import type { GatewayPayment } from "../../db/payments/payments.ts";
 import { canDecideByTime } from "../clock_check.ts";
 import { ServiceError } from "../errors.ts";
 import { PostponeJob, type Task } from "../jobs/task.ts";

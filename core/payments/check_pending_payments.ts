@@ -1,6 +1,6 @@
 /** `check_pending_payments`: enqueues a job for each payment whose check is due. */
 
-import { listDuePayments } from "../../db/payment_statements.ts";
+import { listDuePayments } from "../../db/payments/statements.ts";
 import { enqueueChecks, type EnqueueDeps } from "../jobs/enqueue_checks.ts";
 import { CHECK_PAYMENT_STATUS } from "../jobs/task_names.ts";
 import { staleSince } from "./expire_stale_payments.ts";

@@ -3,9 +3,9 @@
  * given up. The functions only compute: `apply_report.ts` writes the changes.
  */
 
-import type { NewJob } from "../../db/jobs.ts";
-import type { GatewayNotification } from "../../db/notifications.ts";
-import type { GatewayPayment, GatewayRefund } from "../../db/payments.ts";
+import type { NewJob } from "../../db/jobs/jobs.ts";
+import type { GatewayNotification } from "../../db/payments/notifications.ts";
+import type { GatewayPayment, GatewayRefund } from "../../db/payments/payments.ts";
 import { toStorableText } from "../gateway/json.ts";
 import type { Transaction } from "../gateway/responses.ts";
 import { nextCheck, UNANSWERED_CHECK_MS } from "../records/check_times.ts";

@@ -1,8 +1,8 @@
 /** `expire_stale_payments`: tells the gateway to expire payments that can no longer be paid. */
 
-import type { GatewayJob, NewJob } from "../../db/jobs.ts";
-import { findPayment, listStalePayments } from "../../db/payment_statements.ts";
-import type { GatewayPayment } from "../../db/payments.ts";
+import type { GatewayJob, NewJob } from "../../db/jobs/jobs.ts";
+import { findPayment, listStalePayments } from "../../db/payments/statements.ts";
+import type { GatewayPayment } from "../../db/payments/payments.ts";
 import { type ClockCheck, ClockSkewed, requireAccurateClock } from "../clock_check.ts";
 import type { CallKind } from "../gateway/circuit_breaker.ts";
 import { GatewayError, isTransactionNotFound } from "../gateway/errors.ts";

@@ -3,8 +3,8 @@
  * it was restored from a backup. See docs/production.md, "Backup".
  */
 
-import { findPayment } from "../../db/payment_statements.ts";
-import type { GatewayPayment } from "../../db/payments.ts";
+import { findPayment } from "../../db/payments/statements.ts";
+import type { GatewayPayment } from "../../db/payments/payments.ts";
 import type { Transaction } from "../gateway/responses.ts";
 import { parseTransactionTime } from "../gateway/times.ts";
 import { keyLifetimeMs } from "../idempotency/keys.ts";

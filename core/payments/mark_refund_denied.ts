@@ -1,7 +1,7 @@
 /** `markRefundDenied`: ends a refund that the bank refused after the gateway had accepted it. */
 
-import { findRefund } from "../../db/refunds.ts";
-import type { GatewayPayment, GatewayRefund } from "../../db/payments.ts";
+import { findRefund } from "../../db/payments/refunds.ts";
+import type { GatewayPayment, GatewayRefund } from "../../db/payments/payments.ts";
 import { requireStaff } from "../auth/caller.ts";
 import { ServiceError } from "../errors.ts";
 import type { RequestResult } from "../idempotency/keys.ts";

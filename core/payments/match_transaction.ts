@@ -3,8 +3,8 @@
  * yet. The rule is explained in docs/gateway.md, "Matching transactions with payments".
  */
 
-import { readOrderUse } from "../../db/payment_statements.ts";
-import type { GatewayPayment } from "../../db/payments.ts";
+import { readOrderUse } from "../../db/payments/statements.ts";
+import type { GatewayPayment } from "../../db/payments/payments.ts";
 import type { Transaction } from "../gateway/responses.ts";
 import { parseTransactionTime } from "../gateway/times.ts";
 import type { PaymentDeps } from "./payment_record.ts";

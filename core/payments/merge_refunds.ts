@@ -1,7 +1,7 @@
 /** Merges the stored refunds of a payment with those that the gateway lists. */
 
 import { v7 as uuidv7 } from "uuid";
-import type { GatewayPayment, GatewayRefund } from "../../db/payments.ts";
+import type { GatewayPayment, GatewayRefund } from "../../db/payments/payments.ts";
 import { UNANSWERED_CHECK_MS } from "../records/check_times.ts";
 import type { ListedRefund } from "./transaction.ts";
 

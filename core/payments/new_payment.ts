@@ -1,12 +1,12 @@
 /** Builds a new payment from a charge, or from a transaction created outside the service. */
 
 import { v7 as uuidv7 } from "uuid";
-import { defaultsOf } from "../../db/columns.ts";
+import { defaultsOf } from "../../db/records/columns.ts";
 import {
   type GatewayPayment,
   type GatewayPaymentItem,
   PAYMENT_COLUMNS,
-} from "../../db/payments.ts";
+} from "../../db/payments/payments.ts";
 import { newId } from "../ids.ts";
 import { UNANSWERED_CHECK_MS } from "../records/check_times.ts";
 import type { CustomerInput, ItemInput } from "./charge_parts.ts";

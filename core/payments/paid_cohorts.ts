@@ -1,6 +1,6 @@
 /** When paid payments are checked again, by payment type. No I/O. */
 
-import type { Cohort } from "../../db/paid_checks.ts";
+import type { Cohort } from "../../db/payments/paid_checks.ts";
 import type { RecheckConfig } from "../config/config.ts";
 
 const MINUTE_SECONDS = 60;

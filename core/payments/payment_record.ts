@@ -2,10 +2,10 @@
  * Payments as records: how they are stored, changed and followed up, and their problem documents.
  */
 
-import type { NewJob } from "../../db/jobs.ts";
-import { findPayment } from "../../db/payment_statements.ts";
-import { paymentInserts, paymentWrites } from "../../db/payment_writes.ts";
-import type { GatewayPayment, GatewayRefund } from "../../db/payments.ts";
+import type { NewJob } from "../../db/jobs/jobs.ts";
+import { findPayment } from "../../db/payments/statements.ts";
+import { paymentInserts, paymentWrites } from "../../db/writing/payment_writes.ts";
+import type { GatewayPayment, GatewayRefund } from "../../db/payments/payments.ts";
 import { ServiceError } from "../errors.ts";
 import type { PaymentEventName } from "../events/names.ts";
 import type { GatewayError } from "../gateway/errors.ts";

@@ -1,6 +1,6 @@
 /** `process_charge_async`: makes a charge that was requested asynchronously. */
 
-import type { GatewayJob } from "../../db/jobs.ts";
+import type { GatewayJob } from "../../db/jobs/jobs.ts";
 import type { Caller } from "../auth/caller.ts";
 import { requireOrderPrefix } from "../auth/order_prefix.ts";
 import type { RequestResult } from "../idempotency/keys.ts";

@@ -1,7 +1,7 @@
 /** Reads, lists and searches payments, without a request to the gateway. */
 
-import { batched } from "../../db/batched.ts";
-import type { Sql } from "../../db/database.ts";
+import { batched } from "../../db/records/batched.ts";
+import type { Sql } from "../../db/connection/database.ts";
 import {
   isBySettlement,
   listOwnerless,
@@ -10,9 +10,9 @@ import {
   LOOKUPS,
   type PaymentConditions,
   type PaymentSummaryRow,
-} from "../../db/payment_lists.ts";
-import { MAX_SEARCHED, searchPayments as search } from "../../db/payment_search.ts";
-import { paymentReads } from "../../db/payment_statements.ts";
+} from "../../db/payments/lists.ts";
+import { MAX_SEARCHED, searchPayments as search } from "../../db/payments/search.ts";
+import { paymentReads } from "../../db/payments/statements.ts";
 import { type Caller, requireReadAll } from "../auth/caller.ts";
 import { type FieldError, invalidField, ServiceError } from "../errors.ts";
 import { checkCursor, checkRange, idRange, refuseFilters } from "../list_filters.ts";

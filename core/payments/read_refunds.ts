@@ -1,6 +1,6 @@
 /** `readRefund` and `listRefunds`: stored refunds, without a request to the gateway. */
 
-import { findRefund, listRefunds as list, type RefundFilter } from "../../db/refunds.ts";
+import { findRefund, listRefunds as list, type RefundFilter } from "../../db/payments/refunds.ts";
 import type { Caller } from "../auth/caller.ts";
 import { ServiceError } from "../errors.ts";
 import { firstIdAt } from "../ids.ts";
@@ -9,7 +9,7 @@ import { ownerFor } from "../records/read.ts";
 import type { PaymentDeps } from "./payment_record.ts";
 import { type RefundDetailsView, viewRefundDetails } from "./views.ts";
 
-export { REFUND_STATUSES } from "../../db/payments.ts";
+export { REFUND_STATUSES } from "../../db/payments/payments.ts";
 
 export async function readRefund(
   { database }: PaymentDeps,

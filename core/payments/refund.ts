@@ -1,7 +1,7 @@
 /** `refundPayment`: reserves the amount, then asks the gateway for the refund. */
 
 import { v7 as uuidv7 } from "uuid";
-import type { GatewayPayment, GatewayRefund } from "../../db/payments.ts";
+import type { GatewayPayment, GatewayRefund } from "../../db/payments/payments.ts";
 import type { ServiceError } from "../errors.ts";
 import {
   GatewayDuplicateOrderError,

@@ -1,6 +1,6 @@
 /** Reserves the amount of a refund before the gateway is asked for it. */
 
-import type { GatewayPayment, GatewayRefund } from "../../db/payments.ts";
+import type { GatewayPayment, GatewayRefund } from "../../db/payments/payments.ts";
 import { type ActionRequest, requireAsShown } from "../records/act.ts";
 import { UNANSWERED_CHECK_MS } from "../records/check_times.ts";
 import { type KeyedRequest, keyStillHeld } from "../records/keyed_request.ts";

@@ -5,7 +5,7 @@
  */
 
 import { z } from "@hono/zod-openapi";
-import { REFUND_STATUSES } from "../../db/payments.ts";
+import { REFUND_STATUSES } from "../../db/payments/payments.ts";
 import { id, money, nullableText, timestamp } from "../response_fields.ts";
 import { PAYMENT_ACTIONS, PAYMENT_STATUSES } from "./states.ts";
 

@@ -1,6 +1,6 @@
 /** The states of a payment, the steps between them, and the events of each step. No I/O. */
 
-import { PAYMENT_STATUSES, type PaymentStatus } from "../../db/payments.ts";
+import { PAYMENT_STATUSES, type PaymentStatus } from "../../db/payments/payments.ts";
 import type { PaymentEventName } from "../events/names.ts";
 
 export { PAYMENT_STATUSES, type PaymentStatus };

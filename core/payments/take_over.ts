@@ -3,10 +3,10 @@
  * it. A transaction is adopted too early if the service could not tell that the charge created it.
  */
 
-import type { Sql } from "../../db/database.ts";
-import { findPayment, findPaymentOfTransaction } from "../../db/payment_statements.ts";
-import { lockPayments, moveRowsOfPayment, paymentWrites } from "../../db/payment_writes.ts";
-import type { GatewayPayment } from "../../db/payments.ts";
+import type { Sql } from "../../db/connection/database.ts";
+import { findPayment, findPaymentOfTransaction } from "../../db/payments/statements.ts";
+import { lockPayments, moveRowsOfPayment, paymentWrites } from "../../db/writing/payment_writes.ts";
+import type { GatewayPayment } from "../../db/payments/payments.ts";
 import { buildWrite, dispatchAfterCommit } from "../records/change.ts";
 import { buildRelease, buildTakeOver, type Source } from "./decide_change.ts";
 import { type PaymentDeps, paymentKind } from "./payment_record.ts";

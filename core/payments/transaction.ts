@@ -1,6 +1,6 @@
 /** Reads a transaction of the gateway: what it reports, and whether it answers a request. */
 
-import type { GatewayPayment } from "../../db/payments.ts";
+import type { GatewayPayment } from "../../db/payments/payments.ts";
 import { isRefundDenied, type Transaction } from "../gateway/responses.ts";
 import { isSnapApi } from "../gateway/snap_api.ts";
 import { parseTransactionTime } from "../gateway/times.ts";

@@ -1,10 +1,14 @@
 /** Builds the API's view of payments; `schema.ts` declares the fields. */
 
 import type { z } from "@hono/zod-openapi";
-import { isoTime } from "../../db/iso_time.ts";
-import type { PaymentSummaryRow } from "../../db/payment_lists.ts";
-import type { GatewayPayment, GatewayPaymentItem, GatewayRefund } from "../../db/payments.ts";
-import type { RefundDetails } from "../../db/refunds.ts";
+import { isoTime } from "../../db/records/iso_time.ts";
+import type { PaymentSummaryRow } from "../../db/payments/lists.ts";
+import type {
+  GatewayPayment,
+  GatewayPaymentItem,
+  GatewayRefund,
+} from "../../db/payments/payments.ts";
+import type { RefundDetails } from "../../db/payments/refunds.ts";
 import { type Caller, canReadAll, roleOf } from "../auth/caller.ts";
 import { formatMoney } from "../money.ts";
 import { isRefundableType } from "./paid_cohorts.ts";

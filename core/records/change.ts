@@ -1,11 +1,11 @@
 /** Changes a record. A change is written only to the version of the record it was decided on. */
 
 import { serializeByKey } from "../../concurrency/serialize_by_key.ts";
-import { batched } from "../../db/batched.ts";
-import type { NewEvent } from "../../db/events.ts";
-import type { KeyUpdate, RecordWrite } from "../../db/record_writes.ts";
-import { type NewHistory, RECOUNT } from "../../db/records.ts";
-import type { SideEffects, WriteResult } from "../../db/side_effects.ts";
+import { batched } from "../../db/records/batched.ts";
+import type { NewEvent } from "../../db/events/events.ts";
+import type { KeyUpdate, RecordWrite } from "../../db/writing/record_writes.ts";
+import { type NewHistory, RECOUNT } from "../../db/records/records.ts";
+import type { SideEffects, WriteResult } from "../../db/writing/side_effects.ts";
 import { newId } from "../ids.ts";
 import type { Change, GatewayRecord, KeyChange, RecordDeps, RecordKind } from "./record.ts";
 

@@ -3,8 +3,8 @@
  * sequence of their own and share its first step: claim the idempotency key and insert the record.
  */
 
-import { batched } from "../../db/batched.ts";
-import type { HeldKey } from "../../db/idempotency_keys.ts";
+import { batched } from "../../db/records/batched.ts";
+import type { HeldKey } from "../../db/records/idempotency_keys.ts";
 import { actorOf, type Caller } from "../auth/caller.ts";
 import { ServiceError } from "../errors.ts";
 import type { Permit } from "../gateway/circuit_breaker.ts";

@@ -1,6 +1,6 @@
 /** A request with a claimed idempotency key, and how the key is finished. */
 
-import type { HeldKey } from "../../db/idempotency_keys.ts";
+import type { HeldKey } from "../../db/records/idempotency_keys.ts";
 import { ServiceError } from "../errors.ts";
 import { finishKey } from "../idempotency/keys.ts";
 import { replyFor } from "../idempotency/reply.ts";

@@ -1,6 +1,6 @@
 /** The problem documents for failed gateway calls. */
 
-import { DatabaseUnavailable } from "../../db/database.ts";
+import { DatabaseUnavailable } from "../../db/connection/database.ts";
 import { ERROR_CODES, type ErrorCode, ServiceError, type ServiceErrorOptions } from "../errors.ts";
 import * as gateway from "../gateway/errors.ts";
 

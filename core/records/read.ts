@@ -1,6 +1,6 @@
 /** Reads stored records, restricted to what the caller may see. */
 
-import type { OwnerFilter } from "../../db/records.ts";
+import type { OwnerFilter } from "../../db/records/records.ts";
 import { type Caller, canReadAll } from "../auth/caller.ts";
 import { ServiceError } from "../errors.ts";
 import type { GatewayRecord, RecordDeps, RecordKind } from "./record.ts";

@@ -3,16 +3,16 @@
  * gateway.
  */
 
-import type { Batched } from "../../db/batched.ts";
-import type { Database, Sql } from "../../db/database.ts";
-import type { HeldKey } from "../../db/idempotency_keys.ts";
-import type { LeaseHolder } from "../../db/instance_lock.ts";
-import type { NewJob } from "../../db/jobs.ts";
-import type { GatewayNotification } from "../../db/notifications.ts";
-import type { GatewayRefund } from "../../db/payments.ts";
-import type { Inserted, RecordInsert, RecordWrite } from "../../db/record_writes.ts";
-import type { OwnerFilter, Resource } from "../../db/records.ts";
-import type { SubscriptionCharge, WriteResult } from "../../db/side_effects.ts";
+import type { Batched } from "../../db/records/batched.ts";
+import type { Database, Sql } from "../../db/connection/database.ts";
+import type { HeldKey } from "../../db/records/idempotency_keys.ts";
+import type { LeaseHolder } from "../../db/connection/instance_lock.ts";
+import type { NewJob } from "../../db/jobs/jobs.ts";
+import type { GatewayNotification } from "../../db/payments/notifications.ts";
+import type { GatewayRefund } from "../../db/payments/payments.ts";
+import type { Inserted, RecordInsert, RecordWrite } from "../../db/writing/record_writes.ts";
+import type { OwnerFilter, Resource } from "../../db/records/records.ts";
+import type { SubscriptionCharge, WriteResult } from "../../db/writing/side_effects.ts";
 import { actorOf, type Caller, refuseViewers } from "../auth/caller.ts";
 import type { Clock } from "../clock.ts";
 import type { ClockCheck } from "../clock_check.ts";

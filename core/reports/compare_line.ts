@@ -5,8 +5,8 @@ import type {
   EarlierLine,
   FileLine,
   LineCandidate,
-} from "../../db/reconciliation_lines.ts";
-import type { LineResult } from "../../db/reconciliations.ts";
+} from "../../db/reports/reconciliation_lines.ts";
+import type { LineResult } from "../../db/reports/reconciliations.ts";
 import { chargebackAmount } from "../payments/views.ts";
 import { hasFailed } from "./report_file.ts";
 

@@ -4,8 +4,8 @@
  * any time, in any order and after a crash, and the sum stays correct.
  */
 
-import type { Database, Sql } from "../../db/database.ts";
-import * as db from "../../db/stats.ts";
+import type { Database, Sql } from "../../db/connection/database.ts";
+import * as db from "../../db/reports/stats.ts";
 import type { Clock } from "../clock.ts";
 import { chargebackAmount } from "../payments/views.ts";
 import { payTimeRange } from "./pay_times.ts";

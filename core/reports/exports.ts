@@ -3,8 +3,8 @@
  * the pages of an API list, so it has the filters of that list.
  */
 
-import type { Database } from "../../db/database.ts";
-import { listOwners, listPaymentsByIds } from "../../db/exports.ts";
+import type { Database } from "../../db/connection/database.ts";
+import { listOwners, listPaymentsByIds } from "../../db/reports/exports.ts";
 import { type Caller, canReadAll } from "../auth/caller.ts";
 import type { InvoiceView } from "../invoices/views.ts";
 import type { PaymentDeps } from "../payments/payment_record.ts";

@@ -3,7 +3,7 @@
  * but medians cannot. Each range ends at 1.1 times the end of the previous one.
  */
 
-import type { PayTimes } from "../../db/stats.ts";
+import type { PayTimes } from "../../db/reports/stats.ts";
 
 /** The last range has no end; it begins after more than 200 days. */
 const RANGES = 177;

@@ -5,12 +5,12 @@
  */
 
 import { MAX, NIL } from "uuid";
-import type { Sql } from "../../db/database.ts";
-import { findJob } from "../../db/job_queries.ts";
-import { type DueJob, insertJobs, LANES, type NewJob, requeueJob } from "../../db/jobs.ts";
-import * as lines from "../../db/reconciliation_lines.ts";
-import * as db from "../../db/reconciliations.ts";
-import { insertReported, listOfOtherFiles } from "../../db/reported_lines.ts";
+import type { Sql } from "../../db/connection/database.ts";
+import { findJob } from "../../db/jobs/queries.ts";
+import { type DueJob, insertJobs, LANES, type NewJob, requeueJob } from "../../db/jobs/jobs.ts";
+import * as lines from "../../db/reports/reconciliation_lines.ts";
+import * as db from "../../db/reports/reconciliations.ts";
+import { insertReported, listOfOtherFiles } from "../../db/reports/reported_lines.ts";
 import { PostponeJob, type Task } from "../jobs/task.ts";
 import { newJob } from "../outbox.ts";
 import { checkPaymentJob, type PaymentDeps } from "../payments/payment_record.ts";

@@ -4,11 +4,11 @@
  */
 
 import { createHash } from "node:crypto";
-import { codeOf, type Database, type Sql, UNIQUE_VIOLATION } from "../../db/database.ts";
-import { insertJobs } from "../../db/jobs.ts";
-import * as lines from "../../db/reconciliation_lines.ts";
-import * as db from "../../db/reconciliations.ts";
-import { deleteReported } from "../../db/reported_lines.ts";
+import { codeOf, type Database, type Sql, UNIQUE_VIOLATION } from "../../db/connection/database.ts";
+import { insertJobs } from "../../db/jobs/jobs.ts";
+import * as lines from "../../db/reports/reconciliation_lines.ts";
+import * as db from "../../db/reports/reconciliations.ts";
+import { deleteReported } from "../../db/reports/reported_lines.ts";
 import { type Caller, requireReadAll, requireStaff } from "../auth/caller.ts";
 import { invalidField, ServiceError } from "../errors.ts";
 import { newId } from "../ids.ts";
@@ -18,9 +18,9 @@ import type { PaymentDeps } from "../payments/payment_record.ts";
 import { confirmChecks, newReconcileJob, queueAgain } from "./reconcile.ts";
 import { type ColumnNames, readReport, type ReportColumn } from "./report_file.ts";
 
-export { type DifferenceResult, DIFFERENCES } from "../../db/reconciliations.ts";
-export { RECONCILIATION_STATUSES } from "../../db/reconciliations.ts";
-export type { DifferenceFilter } from "../../db/reconciliation_lines.ts";
+export { type DifferenceResult, DIFFERENCES } from "../../db/reports/reconciliations.ts";
+export { RECONCILIATION_STATUSES } from "../../db/reports/reconciliations.ts";
+export type { DifferenceFilter } from "../../db/reports/reconciliation_lines.ts";
 
 export const MAX_FILE_BYTES = 64 * 1024 * 1024;
 

@@ -1,7 +1,7 @@
 /** Reads a settlement or transaction report of the gateway: CSV whose columns differ by account. */
 
 import { CsvError, parse } from "csv-parse/sync";
-import type { FileLine } from "../../db/reconciliation_lines.ts";
+import type { FileLine } from "../../db/reports/reconciliation_lines.ts";
 import { type FieldError, invalidField, ServiceError } from "../errors.ts";
 import { MAX_AMOUNT } from "../money.ts";
 import { LINE_ENDS, readText, UnreadableLine } from "./report_text.ts";
@@ -29,7 +29,7 @@ export interface ReportLine extends FileLine {
   columns: readonly ReportColumn[];
 }
 
-export { LINE_KINDS } from "../../db/reconciliation_lines.ts";
+export { LINE_KINDS } from "../../db/reports/reconciliation_lines.ts";
 
 export const REPORT_COLUMNS = Object.keys(HEADERS) as ReportColumn[];
 

@@ -1,6 +1,6 @@
 /** `readPaymentStats`: payment statistics by interval, from the stored hourly and daily figures. */
 
-import type { Database } from "../../db/database.ts";
+import type { Database } from "../../db/connection/database.ts";
 import {
   findProgress,
   readStats,
@@ -8,7 +8,7 @@ import {
   type StatsInterval,
   type StatsPart,
   type StatsTable,
-} from "../../db/stats.ts";
+} from "../../db/reports/stats.ts";
 import { type Caller, canReadAll, requireReadAll } from "../auth/caller.ts";
 import type { Clock } from "../clock.ts";
 import { invalidField, ServiceError } from "../errors.ts";
@@ -18,7 +18,7 @@ import { ownerFor } from "../records/read.ts";
 import { startOfJakartaDay } from "./count_payments.ts";
 import { medianSeconds } from "./pay_times.ts";
 
-export { STATS_GROUPS, STATS_INTERVALS } from "../../db/stats.ts";
+export { STATS_GROUPS, STATS_INTERVALS } from "../../db/reports/stats.ts";
 
 export interface StatsInput {
   /** A day, such as `2026-03-05`, or a time; missing: 30 days before `to`. */

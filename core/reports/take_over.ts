@@ -4,10 +4,10 @@
  * ask for: what is stored comes from the gateway's response.
  */
 
-import { type GatewayJob, insertJobs, LANES, storeJobProgress } from "../../db/jobs.ts";
-import type { GatewayPayment } from "../../db/payments.ts";
-import * as lines from "../../db/reconciliation_lines.ts";
-import { insertReported, listReported } from "../../db/reported_lines.ts";
+import { type GatewayJob, insertJobs, LANES, storeJobProgress } from "../../db/jobs/jobs.ts";
+import type { GatewayPayment } from "../../db/payments/payments.ts";
+import * as lines from "../../db/reports/reconciliation_lines.ts";
+import { insertReported, listReported } from "../../db/reports/reported_lines.ts";
 import { type Caller, requireStaff } from "../auth/caller.ts";
 import { ServiceError } from "../errors.ts";
 import { GatewayError } from "../gateway/errors.ts";

@@ -6,8 +6,8 @@ import {
   type DifferingReport,
   listDifferingReports,
   MAX_ATTENTION,
-} from "../../db/attention.ts";
-import type { Database } from "../../db/database.ts";
+} from "../../db/reports/attention.ts";
+import type { Database } from "../../db/connection/database.ts";
 import { type Caller, requireReadAll } from "../auth/caller.ts";
 import type { Clock } from "../clock.ts";
 import type { BreakerState } from "../gateway/circuit_breaker.ts";

@@ -3,9 +3,9 @@
  * viewers.
  */
 
-import { type Database, type PoolUse, poolUse } from "../../db/database.ts";
-import { findPending, type Migration } from "../../db/migrations.ts";
-import { readServerVersion } from "../../db/status.ts";
+import { type Database, type PoolUse, poolUse } from "../../db/connection/database.ts";
+import { findPending, type Migration } from "../../db/migrations/migrate.ts";
+import { readServerVersion } from "../../db/reports/status.ts";
 import { type Caller, requireReadAll } from "../auth/caller.ts";
 
 export interface DatabaseStateDeps {

@@ -1,8 +1,8 @@
 /** `createReadinessCheck`: whether the database responds, has all migrations and accepts writes. */
 
-import { type Database, DatabaseUnavailable, meansNoWrites } from "../../db/database.ts";
-import { findPending, type Migration } from "../../db/migrations.ts";
-import { checkWrites } from "../../db/status.ts";
+import { type Database, DatabaseUnavailable, meansNoWrites } from "../../db/connection/database.ts";
+import { findPending, type Migration } from "../../db/migrations/migrate.ts";
+import { checkWrites } from "../../db/reports/status.ts";
 
 export { DatabaseUnavailable };
 

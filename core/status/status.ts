@@ -3,8 +3,8 @@
  * run. Both are for staff and viewers.
  */
 
-import { type CronRun, listCronRuns } from "../../db/cron_runs.ts";
-import type { LeaseHolder } from "../../db/instance_lock.ts";
+import { type CronRun, listCronRuns } from "../../db/jobs/cron_runs.ts";
+import type { LeaseHolder } from "../../db/connection/instance_lock.ts";
 import { type Caller, requireReadAll } from "../auth/caller.ts";
 import { type ClockCheck, type ClockState, isAccurate } from "../clock_check.ts";
 import type { BreakerState } from "../gateway/circuit_breaker.ts";
@@ -14,7 +14,7 @@ import type { Load } from "../load.ts";
 import { SCHEDULE } from "../schedule.ts";
 import { readWorkload, type Workload, type WorkloadDeps } from "./workload.ts";
 
-export { MAX_COUNTED } from "../../db/status.ts";
+export { MAX_COUNTED } from "../../db/records/waiting.ts";
 
 export interface StatusDeps extends WorkloadDeps {
   gateway: Pick<GatewayClient, "breakerState">;

@@ -2,9 +2,9 @@
  * Reads the state of background work: jobs, schedule, deliveries, notifications, unknown outcomes.
  */
 
-import { type CronRun, listCronRuns } from "../../db/cron_runs.ts";
-import type { Database, Sql } from "../../db/database.ts";
-import { findUnpublished } from "../../db/event_publication.ts";
+import { type CronRun, listCronRuns } from "../../db/jobs/cron_runs.ts";
+import type { Database, Sql } from "../../db/connection/database.ts";
+import { findUnpublished } from "../../db/events/publication.ts";
 import {
   countDisabledEndpoints,
   countFailedNotifications,
@@ -21,8 +21,8 @@ import {
   listLastFailures,
   type Unanswered,
   type UnrecognizedPayments,
-  type Waiting,
-} from "../../db/status.ts";
+} from "../../db/reports/status.ts";
+import type { Waiting } from "../../db/records/waiting.ts";
 import type { Clock } from "../clock.ts";
 import { ownerlessSince } from "../payments/read.ts";
 

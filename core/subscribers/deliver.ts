@@ -1,8 +1,8 @@
 /** `deliver …`: calls one subscriber with the events of one resource, one at a time, in order. */
 
 import { withTimeLimit } from "../../concurrency/deadlines.ts";
-import type { Database } from "../../db/database.ts";
-import { type GatewayEvent, listEventsFrom } from "../../db/events.ts";
+import type { Database } from "../../db/connection/database.ts";
+import { type GatewayEvent, listEventsFrom } from "../../db/events/events.ts";
 import {
   DELIVER,
   type GatewayJob,
@@ -10,8 +10,8 @@ import {
   insertJobs,
   markSkipped,
   SKIPPED,
-} from "../../db/jobs.ts";
-import { isSubscriberRegistered } from "../../db/subscribers.ts";
+} from "../../db/jobs/jobs.ts";
+import { isSubscriberRegistered } from "../../db/events/subscribers.ts";
 import type { Clock } from "../clock.ts";
 import { viewEvent } from "../events/read.ts";
 import { PostponeJob, type Task, type Tasks } from "../jobs/task.ts";

@@ -4,8 +4,8 @@
  * subscribers.
  */
 
-import type { Database } from "../../db/database.ts";
-import { registerSubscribers } from "../../db/subscribers.ts";
+import type { Database } from "../../db/connection/database.ts";
+import { registerSubscribers } from "../../db/events/subscribers.ts";
 import type { Log } from "../log.ts";
 import type { Events } from "./subscribe.ts";
 

@@ -1,7 +1,7 @@
 /** `events.on(name, handler)`: subscribers in the program that embeds the service. */
 
-import type { SubscribedEvent } from "../../db/event_publication.ts";
-import { DELIVER, type NewJob } from "../../db/jobs.ts";
+import type { SubscribedEvent } from "../../db/events/publication.ts";
+import { DELIVER, type NewJob } from "../../db/jobs/jobs.ts";
 import type {
   EventName,
   InvoiceEventName,

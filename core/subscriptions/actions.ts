@@ -1,6 +1,6 @@
 /** `disableSubscription`, `enableSubscription`, `cancelSubscription` and `updateSubscription`. */
 
-import type { GatewaySubscription } from "../../db/subscriptions.ts";
+import type { GatewaySubscription } from "../../db/billing/subscriptions.ts";
 import type { GatewayClient } from "../gateway/client.ts";
 import type { GatewayOutcome } from "../gateway/errors.ts";
 import type { GatewayResponse, Message } from "../gateway/responses.ts";

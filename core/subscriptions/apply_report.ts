@@ -3,9 +3,9 @@
  * subscription.
  */
 
-import { codeOf, UNIQUE_VIOLATION } from "../../db/database.ts";
-import type { GatewayPayment } from "../../db/payments.ts";
-import type { GatewaySubscription } from "../../db/subscriptions.ts";
+import { codeOf, UNIQUE_VIOLATION } from "../../db/connection/database.ts";
+import type { GatewayPayment } from "../../db/payments/payments.ts";
+import type { GatewaySubscription } from "../../db/billing/subscriptions.ts";
 import type { Subscription } from "../gateway/responses.ts";
 import { parseSubscriptionTime } from "../gateway/times.ts";
 import { parseMoney } from "../money.ts";

@@ -1,6 +1,6 @@
 /** Checks subscriptions at the gateway, and adopts their charges. */
 
-import { type GatewaySubscription, listUnrecordedCharges } from "../../db/subscriptions.ts";
+import { type GatewaySubscription, listUnrecordedCharges } from "../../db/billing/subscriptions.ts";
 import type { Caller } from "../auth/caller.ts";
 import {
   GatewayError,

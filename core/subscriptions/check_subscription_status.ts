@@ -1,13 +1,13 @@
 /** `check_subscription_status`: repeats an unanswered action, and checks the subscription. */
 
-import type { GatewayJob } from "../../db/jobs.ts";
-import { findPayment } from "../../db/payment_statements.ts";
+import type { GatewayJob } from "../../db/jobs/jobs.ts";
+import { findPayment } from "../../db/payments/statements.ts";
 import {
   findSubscription,
   type GatewaySubscription,
   listUnrecordedCharges,
   recordCheck,
-} from "../../db/subscriptions.ts";
+} from "../../db/billing/subscriptions.ts";
 import { GatewayError, isResourceNotFound, unusableResponse } from "../gateway/errors.ts";
 import type { Subscription } from "../gateway/responses.ts";
 import { PostponeJob, type Task } from "../jobs/task.ts";

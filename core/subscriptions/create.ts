@@ -1,6 +1,6 @@
 /** `createSubscription`: creates a subscription at the gateway. */
 
-import type { GatewaySubscription } from "../../db/subscriptions.ts";
+import type { GatewaySubscription } from "../../db/billing/subscriptions.ts";
 import type { Caller } from "../auth/caller.ts";
 import { invalidField } from "../errors.ts";
 import type { Subscription } from "../gateway/responses.ts";

@@ -1,15 +1,15 @@
 /** Enqueues checks of subscriptions after notifications that prove nothing by themselves. */
 
 import { validate as isUuid } from "uuid";
-import { insertJobs } from "../../db/jobs.ts";
-import type { GatewayPayment } from "../../db/payments.ts";
+import { insertJobs } from "../../db/jobs/jobs.ts";
+import type { GatewayPayment } from "../../db/payments/payments.ts";
 import {
   claimCheck,
   findSubscription,
   findSubscriptionByGatewayId,
   type GatewaySubscription,
   listSubscriptionsOfName,
-} from "../../db/subscriptions.ts";
+} from "../../db/billing/subscriptions.ts";
 import { id as idField, type JsonObject } from "../gateway/json.ts";
 import type { RecordDeps } from "../records/record.ts";
 import { checkSubscriptionJob, subscriptionNameIn } from "./subscription_record.ts";

@@ -1,6 +1,9 @@
 /** `readSubscription` and `listSubscriptions`: stored subscriptions, without a gateway request. */
 
-import { listSubscriptions as list, type SubscriptionConditions } from "../../db/subscriptions.ts";
+import {
+  listSubscriptions as list,
+  type SubscriptionConditions,
+} from "../../db/billing/subscriptions.ts";
 import type { Caller } from "../auth/caller.ts";
 import { checkCursor } from "../list_filters.ts";
 import { type Position, readFilteredPage } from "../page.ts";

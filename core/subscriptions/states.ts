@@ -4,11 +4,11 @@ import {
   SUBSCRIPTION_ACTIONS,
   type SubscriptionAction,
   type SubscriptionStatus,
-} from "../../db/subscriptions.ts";
+} from "../../db/billing/subscriptions.ts";
 import type { SubscriptionEventName } from "../events/names.ts";
 
-export { SUBSCRIPTION_ACTIONS, SUBSCRIPTION_STATUSES } from "../../db/subscriptions.ts";
-export type { SubscriptionAction, SubscriptionStatus } from "../../db/subscriptions.ts";
+export { SUBSCRIPTION_ACTIONS, SUBSCRIPTION_STATUSES } from "../../db/billing/subscriptions.ts";
+export type { SubscriptionAction, SubscriptionStatus } from "../../db/billing/subscriptions.ts";
 
 /** The states in which each action is allowed, and the state that it leads to. */
 const ACTIONS: Record<SubscriptionAction, { from: SubscriptionStatus[]; to: SubscriptionStatus }> =

@@ -1,7 +1,7 @@
 /** The bodies of the requests that create or change a subscription, and their types. */
 
 import { z } from "@hono/zod-openapi";
-import { INTERVAL_UNITS } from "../../db/subscriptions.ts";
+import { INTERVAL_UNITS } from "../../db/billing/subscriptions.ts";
 import {
   email,
   object,

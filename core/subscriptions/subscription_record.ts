@@ -1,12 +1,12 @@
 /** Subscriptions as records: how they are stored and followed up, and their problem documents. */
 
-import type { NewJob } from "../../db/jobs.ts";
+import type { NewJob } from "../../db/jobs/jobs.ts";
 import {
   findSubscription,
   type GatewaySubscription,
   subscriptionInserts,
   subscriptionWrites,
-} from "../../db/subscriptions.ts";
+} from "../../db/billing/subscriptions.ts";
 import type { Transaction } from "../gateway/responses.ts";
 import { CHECK_SUBSCRIPTION_STATUS } from "../jobs/task_names.ts";
 import { type JobSubject, newJob } from "../outbox.ts";

@@ -1,7 +1,7 @@
 /** `sync_subscription_status`: enqueues a check of each subscription that may have changed. */
 
-import { insertJobs, LANES } from "../../db/jobs.ts";
-import { listSubscriptionsToCheck } from "../../db/subscriptions.ts";
+import { insertJobs, LANES } from "../../db/jobs/jobs.ts";
+import { listSubscriptionsToCheck } from "../../db/billing/subscriptions.ts";
 import { type EnqueueDeps, enqueueInBatches, MAX_WAITING } from "../jobs/enqueue_checks.ts";
 import { CHECK_SUBSCRIPTION_STATUS } from "../jobs/task_names.ts";
 import { CHECKED_AFTER_STOP_MS } from "./apply_report.ts";

@@ -2,7 +2,7 @@
  * Subscriptions as responses and events show them. Every member is always present; null: no value.
  */
 
-import type { GatewaySubscription } from "../../db/subscriptions.ts";
+import type { GatewaySubscription } from "../../db/billing/subscriptions.ts";
 import { formatMoney } from "../money.ts";
 
 export type SubscriptionView = ReturnType<typeof viewSubscription>;

@@ -4,15 +4,15 @@
  */
 
 import { waitAtMost } from "../../concurrency/deadlines.ts";
-import type { Database } from "../../db/database.ts";
-import { type GatewayJob, hasToWait } from "../../db/jobs.ts";
-import { limitStatements } from "../../db/limit_statements.ts";
-import { deleteDeliveries, type DueDelivery, takeDue } from "../../db/webhook_deliveries.ts";
+import type { Database } from "../../db/connection/database.ts";
+import { type GatewayJob, hasToWait } from "../../db/jobs/jobs.ts";
+import { limitStatements } from "../../db/connection/limit_statements.ts";
+import { deleteDeliveries, type DueDelivery, takeDue } from "../../db/webhooks/deliveries.ts";
 import {
   findEndpoint,
   type GatewayWebhookEndpoint,
   removeEndpoint,
-} from "../../db/webhook_endpoints.ts";
+} from "../../db/webhooks/endpoints.ts";
 import { PostponeJob, type Task, type TaskContext } from "../jobs/task.ts";
 import { createEndpointCache, FRESH_MS, type HealthDeps } from "./endpoint_health.ts";
 import { attemptDelivery, type AttemptDeps } from "./send.ts";

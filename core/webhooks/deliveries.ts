@@ -8,13 +8,13 @@ import {
   listDeliveries,
   listDeliveriesOfEvent,
   resendDelivery,
-} from "../../db/webhook_deliveries.ts";
+} from "../../db/webhooks/deliveries.ts";
 import { type Caller, requireReadAll } from "../auth/caller.ts";
 import { ServiceError } from "../errors.ts";
 import { findForReader, findForStaff, type WebhookDeps } from "./endpoints.ts";
 import { type DeliveryView, viewDelivery } from "./views.ts";
 
-export { DELIVERY_STATUSES } from "../../db/webhook_deliveries.ts";
+export { DELIVERY_STATUSES } from "../../db/webhooks/deliveries.ts";
 
 export interface DeliveryOptions {
   status: DeliveryStatus | null;

@@ -1,14 +1,14 @@
 /** Records whether attempts to an endpoint succeed, and disables an endpoint that keeps failing. */
 
 import { serializeByKey } from "../../concurrency/serialize_by_key.ts";
-import type { Database } from "../../db/database.ts";
+import type { Database } from "../../db/connection/database.ts";
 import {
   type DisabledReason,
   disableEndpoint,
   findEndpoint,
   type GatewayWebhookEndpoint,
   recordEndpointHealth,
-} from "../../db/webhook_endpoints.ts";
+} from "../../db/webhooks/endpoints.ts";
 import type { Clock } from "../clock.ts";
 import { newId } from "../ids.ts";
 import type { EventPublisher, EventSubscribers, JobQueue } from "../outbox.ts";

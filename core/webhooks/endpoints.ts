@@ -1,6 +1,6 @@
 /** Webhook endpoints. Staff and viewers can list and read them; staff can change and test them. */
 
-import { insertJobs } from "../../db/jobs.ts";
+import { insertJobs } from "../../db/jobs/jobs.ts";
 import {
   changeEndpoint,
   type EndpointChanges,
@@ -10,7 +10,7 @@ import {
   listEndpoints,
   listFailingEndpoints,
   rotateSecret,
-} from "../../db/webhook_endpoints.ts";
+} from "../../db/webhooks/endpoints.ts";
 import { type Caller, requireReadAll, requireStaff } from "../auth/caller.ts";
 import { invalidField, ServiceError } from "../errors.ts";
 import { type EventName, TEST_EVENT_NAME } from "../events/names.ts";
@@ -32,7 +32,7 @@ import { newSecret, openSecret, sealSecret } from "./signature.ts";
 import { resumeJob } from "./sweep.ts";
 import { type EndpointView, viewEndpoint } from "./views.ts";
 
-export { DISABLED_REASONS } from "../../db/webhook_endpoints.ts";
+export { DISABLED_REASONS } from "../../db/webhooks/endpoints.ts";
 
 export interface WebhookDeps extends OnceDeps {
   jobQueue: JobQueue;

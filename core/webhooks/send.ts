@@ -1,14 +1,14 @@
 /** Sends one event to one endpoint, stores the result, and plans the next attempt. */
 
 import { Buffer } from "node:buffer";
-import { batched } from "../../db/batched.ts";
-import type { Database } from "../../db/database.ts";
+import { batched } from "../../db/records/batched.ts";
+import type { Database } from "../../db/connection/database.ts";
 import {
   attemptWrites,
   type DeliveryAttempt,
   type DueDelivery,
-} from "../../db/webhook_deliveries.ts";
-import type { GatewayWebhookEndpoint } from "../../db/webhook_endpoints.ts";
+} from "../../db/webhooks/deliveries.ts";
+import type { GatewayWebhookEndpoint } from "../../db/webhooks/endpoints.ts";
 import type { Clock } from "../clock.ts";
 import { viewEvent } from "../events/read.ts";
 import type { SecretBox } from "../secret_box.ts";

@@ -2,7 +2,7 @@
 
 import { randomBytes } from "node:crypto";
 import { Webhook } from "standardwebhooks";
-import type { GatewayWebhookEndpoint } from "../../db/webhook_endpoints.ts";
+import type { GatewayWebhookEndpoint } from "../../db/webhooks/endpoints.ts";
 import type { SecretBox } from "../secret_box.ts";
 
 const SECRET_BYTES = 32;

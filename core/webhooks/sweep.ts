@@ -1,9 +1,9 @@
 /** Starts deliveries that were missed, and those of an endpoint that was enabled again. */
 
-import type { Database } from "../../db/database.ts";
-import type { NewJob } from "../../db/jobs.ts";
-import { resumeDeliveries } from "../../db/webhook_deliveries.ts";
-import { listEndpointsWithWork } from "../../db/webhook_endpoints.ts";
+import type { Database } from "../../db/connection/database.ts";
+import type { NewJob } from "../../db/jobs/jobs.ts";
+import { resumeDeliveries } from "../../db/webhooks/deliveries.ts";
+import { listEndpointsWithWork } from "../../db/webhooks/endpoints.ts";
 import type { Clock } from "../clock.ts";
 import type { Task } from "../jobs/task.ts";
 import { type EventPublisher, newJob } from "../outbox.ts";

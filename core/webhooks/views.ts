@@ -1,7 +1,7 @@
 /** Webhook endpoints and deliveries as the API shows them, without secrets. */
 
-import type { GatewayWebhookDelivery } from "../../db/webhook_deliveries.ts";
-import type { GatewayWebhookEndpoint } from "../../db/webhook_endpoints.ts";
+import type { GatewayWebhookDelivery } from "../../db/webhooks/deliveries.ts";
+import type { GatewayWebhookEndpoint } from "../../db/webhooks/endpoints.ts";
 import type { EventName } from "../events/names.ts";
 
 export type EndpointView = ReturnType<typeof viewEndpoint>;

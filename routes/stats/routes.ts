@@ -10,7 +10,7 @@ import {
   type StatsView,
 } from "../../core/reports/stats.ts";
 import { type Examples, money, nullableText, timestamp } from "../../core/response_fields.ts";
-import type { Database } from "../../db/database.ts";
+import type { Database } from "../../db/connection/database.ts";
 import { unsentExample } from "../../openapi/components.ts";
 import { COMMON_ERRORS, problems } from "../shared/problem_responses.ts";
 import { callerOf, createRouter, type Router } from "../shared/router.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { displayPrefix } from "../../core/api_key.ts";
-import { scanCharges } from "../../db/audit.ts";
+import { scanCharges } from "../../db/reports/audit.ts";
 import { MAX, NIL } from "uuid";
 import { createDatabase } from "../support/database/database.ts";
 import { type Json, savedCard } from "../support/gateway/sandbox.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { displayPrefix } from "../../core/api_key.ts";
-import { listApiKeys } from "../../db/api_keys.ts";
+import { listApiKeys } from "../../db/access/api_keys.ts";
 import { openApp, type TestApp } from "../support/app.ts";
 import { createDatabase, runSql } from "../support/database/database.ts";
 import type { Json } from "../support/gateway/sandbox.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import postgres from "postgres";
 import { openPool, reachDatabase } from "../../commands/database_access.ts";
 import { migrateDatabase } from "../../commands/migrate.ts";
-import { loadMigrations } from "../../db/migrations.ts";
+import { loadMigrations } from "../../db/migrations/migrate.ts";
 import { createLimitedDatabase } from "../support/database/database.ts";
 import { throughProxy } from "../support/database/tcp_proxy.ts";
 import { inTime, until } from "../support/until.ts";

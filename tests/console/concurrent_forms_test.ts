@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { checkInvoiceStatus } from "../../core/invoices/check_invoice_status.ts";
-import type { Database } from "../../db/database.ts";
+import type { Database } from "../../db/connection/database.ts";
 import { type Browsing, formsOf, openStaff } from "../support/console/browsing.ts";
 import { openRelayed } from "../support/gateway/relay.ts";
 import { DAY, openInvoices } from "../support/records/invoices.ts";

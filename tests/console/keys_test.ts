@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { Database } from "../../db/database.ts";
+import type { Database } from "../../db/connection/database.ts";
 import { openApp, type TestApp } from "../support/app.ts";
 import { type Browsing, formsOf, openTab, signInTo } from "../support/console/browsing.ts";
 import { createDatabase, runSql } from "../support/database/database.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { updateStats } from "../../core/reports/count_payments.ts";
-import type { Database } from "../../db/database.ts";
+import type { Database } from "../../db/connection/database.ts";
 import { REAL_INSTALLATION } from "../support/app.ts";
 import { openStaff, signInTo } from "../support/console/browsing.ts";
 import { createDatabase, runSql } from "../support/database/database.ts";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { type Database, DatabaseUnavailable } from "../../db/database.ts";
+import { type Database, DatabaseUnavailable } from "../../db/connection/database.ts";
 import { formsOf, openStaff, openTab } from "../support/console/browsing.ts";
 import { openRelayed } from "../support/gateway/relay.ts";
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { EXPORT_PAGE } from "../../core/reports/export_stream.ts";
-import type { Database } from "../../db/database.ts";
+import type { Database } from "../../db/connection/database.ts";
 import { openApp, REAL_INSTALLATION, type TestAppOptions } from "../support/app.ts";
 import { type Browsing, signInTo } from "../support/console/browsing.ts";
 import { createDatabase } from "../support/database/database.ts";

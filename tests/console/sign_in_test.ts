@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { SignJWT } from "jose";
-import { type Database, DatabaseUnavailable } from "../../db/database.ts";
+import { type Database, DatabaseUnavailable } from "../../db/connection/database.ts";
 import { openApp, REAL_INSTALLATION, type TestApp } from "../support/app.ts";
 import { browse, signInTo } from "../support/console/browsing.ts";
 import { createDatabase, runSql } from "../support/database/database.ts";

@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { newId } from "../../core/ids.ts";
 import { newPayment } from "../../core/payments/new_payment.ts";
-import type { NewEvent } from "../../db/events.ts";
-import type { GatewayNotification } from "../../db/notifications.ts";
-import { findPayment } from "../../db/payment_statements.ts";
-import { paymentInserts, paymentWrites } from "../../db/payment_writes.ts";
-import type { GatewayPayment } from "../../db/payments.ts";
-import type { RecordWrite } from "../../db/record_writes.ts";
-import type { NewHistory } from "../../db/records.ts";
+import type { NewEvent } from "../../db/events/events.ts";
+import type { GatewayNotification } from "../../db/payments/notifications.ts";
+import { findPayment } from "../../db/payments/statements.ts";
+import { paymentInserts, paymentWrites } from "../../db/writing/payment_writes.ts";
+import type { GatewayPayment } from "../../db/payments/payments.ts";
+import type { RecordWrite } from "../../db/writing/record_writes.ts";
+import type { NewHistory } from "../../db/records/records.ts";
 import { openPool } from "../support/database/pools.ts";
 import { createDatabase } from "../support/database/database.ts";
 

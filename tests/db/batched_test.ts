@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { PaymentSchema } from "../../core/payments/schema.ts";
-import { type Batched, batched } from "../../db/batched.ts";
-import type { Sql } from "../../db/database.ts";
+import { type Batched, batched } from "../../db/records/batched.ts";
+import type { Sql } from "../../db/connection/database.ts";
 import { createDatabase } from "../support/database/database.ts";
 import { createHeldDatabase } from "../support/database/held_database.ts";
 import { openPool } from "../support/database/pools.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { isStrayDriverError } from "../../db/connection_errors.ts";
-import { openDatabase } from "../../db/database.ts";
+import { isStrayDriverError } from "../../db/connection/errors.ts";
+import { openDatabase } from "../../db/connection/database.ts";
 import { createDatabase } from "../support/database/database.ts";
 import { throughProxy } from "../support/database/tcp_proxy.ts";
 import { until } from "../support/until.ts";

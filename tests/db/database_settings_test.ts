@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { openDatabase } from "../../db/database.ts";
-import { PLANNER_SETTINGS } from "../../db/connection_settings.ts";
+import { openDatabase } from "../../db/connection/database.ts";
+import { PLANNER_SETTINGS } from "../../db/connection/settings.ts";
 import { openApp } from "../support/app.ts";
 import { createDatabase } from "../support/database/database.ts";
 

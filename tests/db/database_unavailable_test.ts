@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { DEADLINE_MS } from "../../db/connection_settings.ts";
-import type { Sql } from "../../db/database.ts";
+import { DEADLINE_MS } from "../../db/connection/settings.ts";
+import type { Sql } from "../../db/connection/database.ts";
 import { openApp, type TestApp } from "../support/app.ts";
 import { createDatabase, runSql } from "../support/database/database.ts";
 import { throughProxy } from "../support/database/tcp_proxy.ts";

@@ -5,7 +5,7 @@ import {
   type InstanceLock,
   type InstanceLockOptions,
   openInstanceLock,
-} from "../../db/instance_lock.ts";
+} from "../../db/connection/instance_lock.ts";
 import { createDatabase, runSql } from "../support/database/database.ts";
 import { createGate } from "../support/database/gate.ts";
 import {

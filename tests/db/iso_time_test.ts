@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { isoTime } from "../../db/iso_time.ts";
+import { isoTime } from "../../db/records/iso_time.ts";
 
 Deno.test("isoTime: returns the text of toISOString for every time", () => {
   const times = [

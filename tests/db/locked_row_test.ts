@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import postgres from "postgres";
 import { newPayment } from "../../core/payments/new_payment.ts";
-import { codeOf, type Database, type Sql } from "../../db/database.ts";
-import { notificationWrites } from "../../db/notifications.ts";
-import { paymentInserts, paymentWrites } from "../../db/payment_writes.ts";
-import { attemptWrites } from "../../db/webhook_deliveries.ts";
+import { codeOf, type Database, type Sql } from "../../db/connection/database.ts";
+import { notificationWrites } from "../../db/payments/notifications.ts";
+import { paymentInserts, paymentWrites } from "../../db/writing/payment_writes.ts";
+import { attemptWrites } from "../../db/webhooks/deliveries.ts";
 import { createDatabase, runSql } from "../support/database/database.ts";
 import { openPool } from "../support/database/pools.ts";
 import { newKey } from "../support/idempotency.ts";

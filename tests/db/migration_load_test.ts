@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { setTimeout as delay } from "node:timers/promises";
 import postgres from "postgres";
 import { printProgress } from "../../commands/migrate.ts";
-import { parseIndexBuild, splitStatements } from "../../db/index_builds.ts";
-import { migrate, type Migration } from "../../db/migrations.ts";
+import { parseIndexBuild, splitStatements } from "../../db/migrations/index_builds.ts";
+import { loadMigrations, migrate, type Migration } from "../../db/migrations/migrate.ts";
 import { runSql } from "../support/database/database.ts";
 import { newKey } from "../support/idempotency.ts";
 import { chargeRequest, openPayments, type TestPayments } from "../support/payments/payments.ts";
@@ -287,9 +287,8 @@ Deno.test("splitStatements: ignores semicolons in texts, comments and function b
 });
 
 Deno.test("parseIndexBuild: finds every index of the migrations, and no other statement", async () => {
-  const folder = new URL("../../db/migrations/", import.meta.url);
-  for await (const { name } of Deno.readDir(folder)) {
-    for (const statement of splitStatements(await Deno.readTextFile(new URL(name, folder)))) {
+  for (const { sql } of await loadMigrations()) {
+    for (const statement of splitStatements(sql)) {
       const isIndex = /^create (unique )?index/i.test(statement);
       assert.equal(parseIndexBuild(statement) !== null, isIndex, statement);
     }

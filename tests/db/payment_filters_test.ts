@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { postponeChecks, scheduleCheck } from "../../db/records.ts";
+import { postponeChecks, scheduleCheck } from "../../db/records/records.ts";
 import { createDatabase, runSql } from "../support/database/database.ts";
 import { reportStatistics } from "../support/database/statistics.ts";
 import { untilEarlierTransactionsEnd } from "../support/database/transactions.ts";

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import type { Database } from "../../db/database.ts";
-import { MAX_EXAMINED, type Position } from "../../db/list_walk.ts";
-import { listPayments, type PaymentFilter } from "../../db/payment_lists.ts";
-import { searchPayments } from "../../db/payment_search.ts";
+import type { Database } from "../../db/connection/database.ts";
+import { MAX_EXAMINED, type Position } from "../../db/records/list_walk.ts";
+import { listPayments, type PaymentFilter } from "../../db/payments/lists.ts";
+import { searchPayments } from "../../db/payments/search.ts";
 import { createDatabase, runSql } from "../support/database/database.ts";
 import { openForCounting, rowsReadBy } from "../support/database/rows_read.ts";
 import { reportStatistics } from "../support/database/statistics.ts";

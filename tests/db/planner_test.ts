@@ -3,25 +3,25 @@ import { MAX, NIL } from "uuid";
 import type { Caller } from "../../core/auth/caller.ts";
 import { newPayment } from "../../core/payments/new_payment.ts";
 import { readPaymentStats } from "../../core/reports/stats.ts";
-import { countAttention } from "../../db/attention.ts";
-import { listAuditEntries, scanCharges } from "../../db/audit.ts";
-import { type Database, openDatabase, type Sql } from "../../db/database.ts";
-import { BEFORE_ALL, readEventsAfter } from "../../db/event_positions.ts";
-import { findUnpublished, publishBatch } from "../../db/event_publication.ts";
-import { listEvents } from "../../db/events.ts";
-import { NO_LOCK } from "../../db/instance_lock.ts";
-import { listInvoices } from "../../db/invoices.ts";
-import { findOutcomes, hasDueJob, listJobs, listJobsInOtherLanes } from "../../db/job_queries.ts";
-import { claimAbandonedJobs, claimDueJobs, claimJob, giveTurns } from "../../db/job_claims.ts";
-import { insertRequest, LANES } from "../../db/jobs.ts";
-import { listPaidPayments } from "../../db/paid_checks.ts";
-import { listNotifications } from "../../db/notifications.ts";
-import { listOwnerless, listPayments, listUnanswered } from "../../db/payment_lists.ts";
-import { searchPayments } from "../../db/payment_search.ts";
-import * as lines from "../../db/reconciliation_lines.ts";
-import * as reconciliations from "../../db/reconciliations.ts";
-import * as reported from "../../db/reported_lines.ts";
-import * as stats from "../../db/stats.ts";
+import { countAttention } from "../../db/reports/attention.ts";
+import { listAuditEntries, scanCharges } from "../../db/reports/audit.ts";
+import { type Database, openDatabase, type Sql } from "../../db/connection/database.ts";
+import { BEFORE_ALL, readEventsAfter } from "../../db/events/positions.ts";
+import { findUnpublished, publishBatch } from "../../db/events/publication.ts";
+import { listEvents } from "../../db/events/events.ts";
+import { NO_LOCK } from "../../db/connection/instance_lock.ts";
+import { listInvoices } from "../../db/billing/invoices.ts";
+import { findOutcomes, hasDueJob, listJobs, listJobsInOtherLanes } from "../../db/jobs/queries.ts";
+import { claimAbandonedJobs, claimDueJobs, claimJob, giveTurns } from "../../db/jobs/claims.ts";
+import { insertRequest, LANES } from "../../db/jobs/jobs.ts";
+import { listPaidPayments } from "../../db/payments/paid_checks.ts";
+import { listNotifications } from "../../db/payments/notifications.ts";
+import { listOwnerless, listPayments, listUnanswered } from "../../db/payments/lists.ts";
+import { searchPayments } from "../../db/payments/search.ts";
+import * as lines from "../../db/reports/reconciliation_lines.ts";
+import * as reconciliations from "../../db/reports/reconciliations.ts";
+import * as reported from "../../db/reports/reported_lines.ts";
+import * as stats from "../../db/reports/stats.ts";
 import {
   findPayment,
   listDuePayments,
@@ -30,19 +30,19 @@ import {
   paymentLookups,
   paymentReads,
   readOrderUse,
-} from "../../db/payment_statements.ts";
-import { paymentWrites } from "../../db/payment_writes.ts";
-import { listRefunds } from "../../db/refunds.ts";
-import { findUnrecognized } from "../../db/status.ts";
-import { listSubscriptions } from "../../db/subscriptions.ts";
+} from "../../db/payments/statements.ts";
+import { paymentWrites } from "../../db/writing/payment_writes.ts";
+import { listRefunds } from "../../db/payments/refunds.ts";
+import { findUnrecognized } from "../../db/reports/status.ts";
+import { listSubscriptions } from "../../db/billing/subscriptions.ts";
 import {
   listEventsOf,
   listLinkedPayments,
   listNotificationsOf,
   listRefundsOf,
   listTransitions,
-} from "../../db/timelines.ts";
-import { listDeliveries, takeDue } from "../../db/webhook_deliveries.ts";
+} from "../../db/reports/timelines.ts";
+import { listDeliveries, takeDue } from "../../db/webhooks/deliveries.ts";
 import { createDatabase, runSql } from "../support/database/database.ts";
 import { PATIENT_DEADLINE_MS } from "../support/database/pools.ts";
 import { publishAll } from "../support/events/publication.ts";

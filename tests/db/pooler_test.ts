@@ -5,10 +5,10 @@ import {
   type DatabaseOptions,
   DatabaseUnavailable,
   openDatabase,
-} from "../../db/database.ts";
-import { POOL_SETTINGS } from "../../db/connection_settings.ts";
-import { inspectServer, isSameDatabase } from "../../db/pooling.ts";
-import { Statement } from "../../db/statement.ts";
+} from "../../db/connection/database.ts";
+import { POOL_SETTINGS } from "../../db/connection/settings.ts";
+import { inspectServer, isSameDatabase } from "../../db/connection/pooling.ts";
+import { Statement } from "../../db/records/statement.ts";
 import { createDatabase, runSql } from "../support/database/database.ts";
 import { createGate } from "../support/database/gate.ts";
 import { openGatedDatabase, type Packet } from "../support/database/gated_database.ts";

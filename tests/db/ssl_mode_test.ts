@@ -6,7 +6,7 @@ import { reachDatabase } from "../../commands/database_access.ts";
 import { install } from "../../db/embedded/install.ts";
 import type { Layout } from "../../db/embedded/layout.ts";
 import { startServer } from "../../db/embedded/server.ts";
-import { resolveSslMode } from "../../db/ssl_mode.ts";
+import { resolveSslMode } from "../../db/connection/ssl_mode.ts";
 import { createDatabase } from "../support/database/database.ts";
 import { throughProxy } from "../support/database/tcp_proxy.ts";
 import { TEST_CERTIFICATE, TEST_CERTIFICATE_KEY } from "../support/events/test_certificate.ts";

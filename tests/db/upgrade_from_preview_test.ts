@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { findPending, loadMigrations, migrate } from "../../db/migrations.ts";
+import { findPending, loadMigrations, migrate } from "../../db/migrations/migrate.ts";
 import { encodeCursor } from "../../routes/shared/page.ts";
 import { openApp, type TestApp } from "../support/app.ts";
 import { createDatabase, runSql } from "../support/database/database.ts";

@@ -9,7 +9,7 @@ import { DEFAULT_DEADLINE_MS } from "../../core/gateway/client.ts";
 import { CHARGE_DEADLINE_MS } from "../../core/gateway/operations.ts";
 import { MAX_FILE_BYTES } from "../../core/reports/reconciliations.ts";
 import { NOBODY_USER } from "../../db/embedded/platform.ts";
-import { loadMigrations, migrate } from "../../db/migrations.ts";
+import { loadMigrations, migrate } from "../../db/migrations/migrate.ts";
 import { openApp } from "../support/app.ts";
 import { createDatabase } from "../support/database/database.ts";
 import {

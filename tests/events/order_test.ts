@@ -4,7 +4,7 @@ import postgres from "postgres";
 import { NIL } from "uuid";
 import type { Caller } from "../../core/auth/caller.ts";
 import { listEvents } from "../../core/events/read.ts";
-import type { EventFilter } from "../../db/events.ts";
+import type { EventFilter } from "../../db/events/events.ts";
 import { openApp, type TestApp, type TestAppOptions } from "../support/app.ts";
 import { createDatabase } from "../support/database/database.ts";
 import { writeEvent as write } from "../support/events/event_stream.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import postgres from "postgres";
-import type { Database } from "../../db/database.ts";
+import type { Database } from "../../db/connection/database.ts";
 import { openApp } from "../support/app.ts";
 import { callService } from "../support/client.ts";
 import { createDatabase } from "../support/database/database.ts";

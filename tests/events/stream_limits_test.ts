@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { displayPrefix } from "../../core/api_key.ts";
-import { revokeApiKey } from "../../db/api_keys.ts";
-import { type Database, DatabaseUnavailable } from "../../db/database.ts";
+import { revokeApiKey } from "../../db/access/api_keys.ts";
+import { type Database, DatabaseUnavailable } from "../../db/connection/database.ts";
 import { openApp, REAL_INSTALLATION, type TestApp } from "../support/app.ts";
 import { createDatabase } from "../support/database/database.ts";
 import { follow } from "../support/events/event_stream.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import postgres from "postgres";
 import { NIL } from "uuid";
 import { createBoundedStream } from "../../core/events/bounded_stream.ts";
-import type { Database } from "../../db/database.ts";
+import type { Database } from "../../db/connection/database.ts";
 import { openApp, REAL_INSTALLATION } from "../support/app.ts";
 import { createDatabase } from "../support/database/database.ts";
 import { follow, type Follower, serveApp, writeEvent } from "../support/events/event_stream.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
-import { insertJobs } from "../../db/jobs.ts";
+import { insertJobs } from "../../db/jobs/jobs.ts";
 import { runSql } from "../support/database/database.ts";
 import { isSignedWith, openWebhooks, type TestWebhooks } from "../support/events/webhooks.ts";
 import { buildNotification, notifyAndRead } from "../support/gateway/notifications.ts";

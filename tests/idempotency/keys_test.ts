@@ -1,8 +1,13 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { prune } from "../../core/prune.ts";
-import { type ClaimedKey, claimKeysSql, endKey, findKey } from "../../db/idempotency_keys.ts";
-import { Statement } from "../../db/statement.ts";
+import {
+  type ClaimedKey,
+  claimKeysSql,
+  endKey,
+  findKey,
+} from "../../db/records/idempotency_keys.ts";
+import { Statement } from "../../db/records/statement.ts";
 import { createDatabase } from "../support/database/database.ts";
 import { isReplayed, newKey } from "../support/idempotency.ts";
 import { operationOf, OPERATIONS, timesDone } from "../support/payments/operations.ts";

@@ -1,8 +1,8 @@
 /** Keys of requests that fail because the database fails. */
 
 import assert from "node:assert/strict";
-import { type Database, DatabaseUnavailable } from "../../db/database.ts";
-import { openInstanceLock } from "../../db/instance_lock.ts";
+import { type Database, DatabaseUnavailable } from "../../db/connection/database.ts";
+import { openInstanceLock } from "../../db/connection/instance_lock.ts";
 import { createDatabase } from "../support/database/database.ts";
 import { SERVER_KEY } from "../support/gateway/sandbox.ts";
 import { openApp, REAL_INSTALLATION } from "../support/app.ts";

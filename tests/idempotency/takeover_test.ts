@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
-import { type InstanceLock, openInstanceLock } from "../../db/instance_lock.ts";
+import { type InstanceLock, openInstanceLock } from "../../db/connection/instance_lock.ts";
 import { createDatabase } from "../support/database/database.ts";
 import { type Installation, openInstallation } from "../support/crash/installation.ts";
 import { runStep } from "../support/crash/kill_points.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { checkInvoiceStatus } from "../../core/invoices/check_invoice_status.ts";
 import { checkOverdueInvoices } from "../../core/invoices/check_overdue_invoices.ts";
-import { findNotification } from "../../db/notifications.ts";
+import { findNotification } from "../../db/payments/notifications.ts";
 import { createHeldDatabase } from "../support/database/held_database.ts";
 import { notify, notifyAndRead, sign } from "../support/gateway/notifications.ts";
 import type { Json } from "../support/gateway/sandbox.ts";

@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { firstIdAt } from "../../core/ids.ts";
 import { sweepJobs } from "../../core/jobs/schedule.ts";
 import { newJob as newOutboxJob } from "../../core/outbox.ts";
-import { insertJobs, LANES, type NewJob } from "../../db/jobs.ts";
+import { insertJobs, LANES, type NewJob } from "../../db/jobs/jobs.ts";
 import { createDatabase, runSql } from "../support/database/database.ts";
 import { type Instance, newJob, openInstance, task } from "../support/jobs/jobs.ts";
 import { openQueue, QUEUES, startWorker, writeJobs } from "../support/jobs/queues.ts";

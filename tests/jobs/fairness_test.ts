@@ -6,7 +6,7 @@ import { PostponeJob } from "../../core/jobs/task.ts";
 import { createWorker } from "../../core/jobs/worker.ts";
 import { checkPaymentJob } from "../../core/payments/payment_record.ts";
 import { createTasks } from "../../core/tasks.ts";
-import { insertJobs, insertRequest } from "../../db/jobs.ts";
+import { insertJobs, insertRequest } from "../../db/jobs/jobs.ts";
 import { createDatabase, runSql } from "../support/database/database.ts";
 import { createWaits } from "../support/gateway/gateway.ts";
 import { buildNotification, notifyAndRead } from "../support/gateway/notifications.ts";

@@ -6,8 +6,8 @@ import { checkPendingPayments } from "../../core/payments/check_pending_payments
 import { expireStalePayments } from "../../core/payments/expire_stale_payments.ts";
 import { syncSubscriptionStatus } from "../../core/subscriptions/sync_subscription_status.ts";
 import { createTasks } from "../../core/tasks.ts";
-import type { Database } from "../../db/database.ts";
-import { LANES } from "../../db/jobs.ts";
+import type { Database } from "../../db/connection/database.ts";
+import { LANES } from "../../db/jobs/jobs.ts";
 import { openApp } from "../support/app.ts";
 import { createDatabase, runSql } from "../support/database/database.ts";
 import { clientFor, createWaits, openFakeGateway } from "../support/gateway/gateway.ts";

@@ -3,7 +3,7 @@ import { checkOverdueInvoices } from "../../core/invoices/check_overdue_invoices
 import { checkPendingPayments } from "../../core/payments/check_pending_payments.ts";
 import { expireStalePayments } from "../../core/payments/expire_stale_payments.ts";
 import { syncSubscriptionStatus } from "../../core/subscriptions/sync_subscription_status.ts";
-import type { GatewayJob } from "../../db/jobs.ts";
+import type { GatewayJob } from "../../db/jobs/jobs.ts";
 import { createWaits } from "../support/gateway/gateway.ts";
 import { buildNotification, notify } from "../support/gateway/notifications.ts";
 import { openRelayed, type RelayedPayments } from "../support/gateway/relay.ts";

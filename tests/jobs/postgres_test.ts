@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { OpenJobQueue } from "../../core/jobs/queue.ts";
-import { insertJobs } from "../../db/jobs.ts";
+import { insertJobs } from "../../db/jobs/jobs.ts";
 import { runSql } from "../support/database/database.ts";
 import { createGate } from "../support/database/gate.ts";
 import { openGatedDatabase, type Packet, textOf } from "../support/database/gated_database.ts";

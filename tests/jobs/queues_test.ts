@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { openKvQueue } from "../../core/jobs/kv_queue.ts";
 import type { OpenJobQueue } from "../../core/jobs/queue.ts";
 import { createLog } from "../../core/log.ts";
-import { insertJobs } from "../../db/jobs.ts";
+import { insertJobs } from "../../db/jobs/jobs.ts";
 import { newJob, task } from "../support/jobs/jobs.ts";
 import {
   openQueue,

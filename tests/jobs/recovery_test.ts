@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { registerCrons } from "../../commands/crons.ts";
 import { openJobs } from "../../commands/jobs.ts";
-import type { Database } from "../../db/database.ts";
+import type { Database } from "../../db/connection/database.ts";
 import { openApp } from "../support/app.ts";
 import { createDatabase } from "../support/database/database.ts";
 import { recordCrons } from "../support/jobs/record_crons.ts";

@@ -6,7 +6,7 @@ import type { RetentionDays } from "../../core/config/config.ts";
 import { newId } from "../../core/ids.ts";
 import { prune } from "../../core/prune.ts";
 import { createEvents } from "../../core/subscribers/subscribe.ts";
-import type { Database } from "../../db/database.ts";
+import type { Database } from "../../db/connection/database.ts";
 import { EventSchema } from "../../routes/events/schemas.ts";
 import { openApp, REAL_INSTALLATION, type TestApp, type TestAppOptions } from "../support/app.ts";
 import { createDatabase, runSql } from "../support/database/database.ts";

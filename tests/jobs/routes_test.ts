@@ -2,7 +2,7 @@ import { z } from "@hono/zod-openapi";
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { v7 as uuidv7 } from "uuid";
-import { insertJobs, type NewJob } from "../../db/jobs.ts";
+import { insertJobs, type NewJob } from "../../db/jobs/jobs.ts";
 import { JobSchema } from "../../routes/schemas/job.ts";
 import { openApp, type TestApp } from "../support/app.ts";
 import { createDatabase, runSql } from "../support/database/database.ts";

@@ -3,7 +3,7 @@ import { registerCrons } from "../../commands/crons.ts";
 import { openJobs } from "../../commands/jobs.ts";
 import { newId } from "../../core/ids.ts";
 import { SCHEDULE } from "../../core/schedule.ts";
-import { listCronRuns } from "../../db/cron_runs.ts";
+import { listCronRuns } from "../../db/jobs/cron_runs.ts";
 import { openApp, type TestApp } from "../support/app.ts";
 import { createDatabase } from "../support/database/database.ts";
 import { recordCrons } from "../support/jobs/record_crons.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { createScheduler, type ScheduleEntry, tick } from "../../core/jobs/schedule.ts";
-import { listCronRuns } from "../../db/cron_runs.ts";
+import { listCronRuns } from "../../db/jobs/cron_runs.ts";
 import { createDatabase } from "../support/database/database.ts";
 import { type Instance, openInstance } from "../support/jobs/jobs.ts";
 import { throughProxy } from "../support/database/tcp_proxy.ts";

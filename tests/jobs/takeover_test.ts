@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import type { Queue } from "../../core/config/config.ts";
-import type { GatewayJob } from "../../db/jobs.ts";
+import type { GatewayJob } from "../../db/jobs/jobs.ts";
 import { openApp } from "../support/app.ts";
 import { callService } from "../support/client.ts";
 import { runStep } from "../support/crash/kill_points.ts";

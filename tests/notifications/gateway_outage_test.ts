@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { checkPendingPayments } from "../../core/payments/check_pending_payments.ts";
-import { findNotification, type GatewayNotification } from "../../db/notifications.ts";
+import { findNotification, type GatewayNotification } from "../../db/payments/notifications.ts";
 import { StatusSchema } from "../../routes/status/schemas.ts";
 import { openApp, type TestApp } from "../support/app.ts";
 import { callService } from "../support/client.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { adoptTransaction } from "../../core/payments/adopt.ts";
-import { findNotification } from "../../db/notifications.ts";
+import { findNotification } from "../../db/payments/notifications.ts";
 import { createDatabase } from "../support/database/database.ts";
 import { findSentNotification, notifyAndRead, sign } from "../support/gateway/notifications.ts";
 import { openRelayed, type RelayedPayments } from "../support/gateway/relay.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { checkPaidPayments } from "../../core/payments/check_paid_payments.ts";
 import { checkPendingPayments } from "../../core/payments/check_pending_payments.ts";
-import { insertJobs, LANES } from "../../db/jobs.ts";
+import { insertJobs, LANES } from "../../db/jobs/jobs.ts";
 import { openApp, type TestAppOptions } from "../support/app.ts";
 import { runSql } from "../support/database/database.ts";
 import { SERVER_KEY } from "../support/gateway/sandbox.ts";

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { PAYMENT_TYPES } from "../../core/payments/charge_input.ts";
 import { PaymentSummarySchema } from "../../core/payments/schema.ts";
 import { PAYMENT_STATUSES } from "../../core/payments/states.ts";
-import { listPayments } from "../../db/payment_lists.ts";
+import { listPayments } from "../../db/payments/lists.ts";
 import { createDatabase } from "../support/database/database.ts";
 import { rowsRead } from "../support/database/rows_read.ts";
 import type { Json } from "../support/gateway/sandbox.ts";

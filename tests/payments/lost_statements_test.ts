@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { type Database, DatabaseUnavailable } from "../../db/database.ts";
+import { type Database, DatabaseUnavailable } from "../../db/connection/database.ts";
 import { createDatabase } from "../support/database/database.ts";
 import { newKey } from "../support/idempotency.ts";
 import {

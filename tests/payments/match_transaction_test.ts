@@ -7,8 +7,8 @@ import {
   matchTransaction,
   type TransactionMatch,
 } from "../../core/payments/match_transaction.ts";
-import { findPayment } from "../../db/payment_statements.ts";
-import type { GatewayPayment } from "../../db/payments.ts";
+import { findPayment } from "../../db/payments/statements.ts";
+import type { GatewayPayment } from "../../db/payments/payments.ts";
 import { createDatabase } from "../support/database/database.ts";
 import { nameOf, openRelayed, type RelayedPayments } from "../support/gateway/relay.ts";
 import type { Json } from "../support/gateway/sandbox.ts";

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { checkPendingPayments } from "../../core/payments/check_pending_payments.ts";
 import { expireStalePayments } from "../../core/payments/expire_stale_payments.ts";
-import { findNotification } from "../../db/notifications.ts";
-import { findPayment } from "../../db/payment_statements.ts";
+import { findNotification } from "../../db/payments/notifications.ts";
+import { findPayment } from "../../db/payments/statements.ts";
 import { StatusSchema } from "../../routes/status/schemas.ts";
 import { createDatabase } from "../support/database/database.ts";
 import {

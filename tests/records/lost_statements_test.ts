@@ -4,7 +4,7 @@ import { checkInvoiceLaterJob } from "../../core/invoices/invoice_record.ts";
 import type { JobSubject } from "../../core/outbox.ts";
 import { checkSubscriptionJob } from "../../core/subscriptions/subscription_record.ts";
 import { syncSubscriptionStatus } from "../../core/subscriptions/sync_subscription_status.ts";
-import { insertJobs, type NewJob } from "../../db/jobs.ts";
+import { insertJobs, type NewJob } from "../../db/jobs/jobs.ts";
 import { ProblemSchema } from "../../routes/schemas/problem.ts";
 import { createDatabase } from "../support/database/database.ts";
 import { notify } from "../support/gateway/notifications.ts";

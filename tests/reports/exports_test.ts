@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { displayPrefix } from "../../core/api_key.ts";
 import { neutralize } from "../../core/reports/csv.ts";
 import { createExports, EXPORT_PAGE } from "../../core/reports/export_stream.ts";
-import type { Database } from "../../db/database.ts";
+import type { Database } from "../../db/connection/database.ts";
 import { callService } from "../support/client.ts";
 import { serveApp } from "../support/events/event_stream.ts";
 import type { Json } from "../support/gateway/sandbox.ts";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { Database } from "../../db/database.ts";
+import type { Database } from "../../db/connection/database.ts";
 import { runSql } from "../support/database/database.ts";
 import type { Json } from "../support/gateway/sandbox.ts";
 import {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { createReconcile } from "../../core/reports/reconcile.ts";
-import type { GatewayJob } from "../../db/jobs.ts";
+import type { GatewayJob } from "../../db/jobs/jobs.ts";
 import { runSql } from "../support/database/database.ts";
 import type { Json } from "../support/gateway/sandbox.ts";
 import { openPayments } from "../support/payments/payments.ts";

@@ -3,7 +3,7 @@ import postgres from "postgres";
 import { newId } from "../../core/ids.ts";
 import { medianSeconds, payTimeRange } from "../../core/reports/pay_times.ts";
 import { rebuildStats, updateStats } from "../../core/reports/count_payments.ts";
-import { resetStats } from "../../db/stats.ts";
+import { resetStats } from "../../db/reports/stats.ts";
 import type { Json } from "../support/gateway/sandbox.ts";
 import { manualClock } from "../support/manual_clock.ts";
 import { openPayments, type TestPayments } from "../support/payments/payments.ts";

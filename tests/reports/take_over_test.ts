@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { PostponeJob } from "../../core/jobs/task.ts";
 import { createTakeOverMissing } from "../../core/reports/take_over.ts";
-import type { GatewayJob } from "../../db/jobs.ts";
+import type { GatewayJob } from "../../db/jobs/jobs.ts";
 import { findSentNotification, notifyAndRead } from "../support/gateway/notifications.ts";
 import type { Json } from "../support/gateway/sandbox.ts";
 import { isReplayed, newKey } from "../support/idempotency.ts";

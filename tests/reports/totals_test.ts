@@ -2,7 +2,7 @@ import { parse } from "csv-parse/sync";
 import assert from "node:assert/strict";
 import { updateStats } from "../../core/reports/count_payments.ts";
 import { createReconcile } from "../../core/reports/reconcile.ts";
-import type { GatewayJob } from "../../db/jobs.ts";
+import type { GatewayJob } from "../../db/jobs/jobs.ts";
 import { fc } from "../support/fast_check.ts";
 import { nameOf, openRelayed } from "../support/gateway/relay.ts";
 import type { Json } from "../support/gateway/sandbox.ts";

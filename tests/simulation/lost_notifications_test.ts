@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { statusFromGateway } from "../../core/invoices/states.ts";
-import type { Database } from "../../db/database.ts";
+import type { Database } from "../../db/connection/database.ts";
 import { createRandom, seededState } from "../../sandbox/engine/random.ts";
 import { openApp } from "../support/app.ts";
 import { SERVER_KEY } from "../support/gateway/sandbox.ts";

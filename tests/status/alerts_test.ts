@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { recordGatewayCall } from "../../core/telemetry.ts";
-import { type Database, DatabaseUnavailable } from "../../db/database.ts";
+import { type Database, DatabaseUnavailable } from "../../db/connection/database.ts";
 import type { TestAppOptions } from "../support/app.ts";
 import { callService } from "../support/client.ts";
 import { createDatabase } from "../support/database/database.ts";

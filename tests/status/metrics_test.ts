@@ -4,7 +4,7 @@ import { newId } from "../../core/ids.ts";
 import { tick } from "../../core/jobs/schedule.ts";
 import { toObservations } from "../../core/status/metrics.ts";
 import { readWorkload } from "../../core/status/workload.ts";
-import { insertJobs } from "../../db/jobs.ts";
+import { insertJobs } from "../../db/jobs/jobs.ts";
 import { openApp } from "../support/app.ts";
 import { openCollector } from "../support/collector.ts";
 import { createDatabase } from "../support/database/database.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { DatabaseUnavailable } from "../../db/database.ts";
+import { DatabaseUnavailable } from "../../db/connection/database.ts";
 import { createDatabase } from "../support/database/database.ts";
 import { findSentNotification } from "../support/gateway/notifications.ts";
 import { openPayments, type TestPayments } from "../support/payments/payments.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { createLog } from "../../core/log.ts";
 import { openServiceClock } from "../../core/service_clock.ts";
-import { type Database, DatabaseUnavailable } from "../../db/database.ts";
+import { type Database, DatabaseUnavailable } from "../../db/connection/database.ts";
 import { until } from "../support/until.ts";
 
 const NOON = Date.parse("2026-01-01T12:00:00Z");

@@ -6,7 +6,7 @@ import { updateSubscription } from "../../core/subscriptions/actions.ts";
 import { getSubscriptionStatus } from "../../core/subscriptions/check_at_gateway.ts";
 import { createSubscription } from "../../core/subscriptions/create.ts";
 import { SUBSCRIPTION_STATUSES } from "../../core/subscriptions/states.ts";
-import type { Database } from "../../db/database.ts";
+import type { Database } from "../../db/connection/database.ts";
 import { SubscriptionSchema } from "../../routes/schemas/subscription.ts";
 import { runSql } from "../support/database/database.ts";
 import { pauseAfter } from "../support/database/pause_after.ts";

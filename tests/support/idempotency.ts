@@ -1,7 +1,7 @@
 /** Idempotency keys. */
 
 import { randomUUID } from "node:crypto";
-import type { Database } from "../../db/database.ts";
+import type { Database } from "../../db/connection/database.ts";
 
 /** A header with a new idempotency key. */
 export function newKey() {

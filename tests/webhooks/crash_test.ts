@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { prune } from "../../core/prune.ts";
-import type { Database } from "../../db/database.ts";
+import type { Database } from "../../db/connection/database.ts";
 import { createRandom, seededState } from "../../sandbox/engine/random.ts";
 import { untilPublished } from "../support/events/publication.ts";
 import { openApp } from "../support/app.ts";

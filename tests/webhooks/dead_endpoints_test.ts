@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { createWorker } from "../../core/jobs/worker.ts";
 import { createTasks } from "../../core/tasks.ts";
-import type { Database } from "../../db/database.ts";
+import type { Database } from "../../db/connection/database.ts";
 import { openWebhooks } from "../support/events/webhooks.ts";
 
 /** How many statements of delivery jobs may run at the same time. */

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { setTimeout as delay } from "node:timers/promises";
-import { type Database, DatabaseUnavailable } from "../../db/database.ts";
+import { type Database, DatabaseUnavailable } from "../../db/connection/database.ts";
 import { createRandom, seededState } from "../../sandbox/engine/random.ts";
 import { openApp, REAL_INSTALLATION, type TestApp } from "../support/app.ts";
 import { openWebhookReceiver, type ReceivedWebhook } from "../support/events/webhook_receiver.ts";

@@ -5,7 +5,7 @@ import { createWorker } from "../../core/jobs/worker.ts";
 import { prune } from "../../core/prune.ts";
 import { createEvents } from "../../core/subscribers/subscribe.ts";
 import { createTasks } from "../../core/tasks.ts";
-import { registerSubscribers, removeMissedSubscribers } from "../../db/subscribers.ts";
+import { registerSubscribers, removeMissedSubscribers } from "../../db/events/subscribers.ts";
 import { EVENT_NAMES } from "../../routes/schemas/event_name.ts";
 import { openApp } from "../support/app.ts";
 import { createDatabase, runSql } from "../support/database/database.ts";

@@ -1,7 +1,7 @@
 /** Compares an uploaded report file with the payments, as a worker does. */
 
 import { createReconcile } from "../../../core/reports/reconcile.ts";
-import type { GatewayJob } from "../../../db/jobs.ts";
+import type { GatewayJob } from "../../../db/jobs/jobs.ts";
 import type { TestApp } from "../app.ts";
 
 export async function compareReport({ deps }: TestApp, id: string): Promise<void> {

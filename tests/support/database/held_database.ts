@@ -1,6 +1,6 @@
 /** A database that holds calls by name, so that a test can make two requests overlap. */
 
-import type { Database } from "../../../db/database.ts";
+import type { Database } from "../../../db/connection/database.ts";
 import type { Held } from "../gateway/relay.ts";
 import { inTime } from "../until.ts";
 

@@ -1,6 +1,6 @@
 /** Databases that tests use one after the other: to restore one is faster than to create one. */
 
-import type { Sql } from "../../../db/database.ts";
+import type { Sql } from "../../../db/connection/database.ts";
 import { openPool } from "./pools.ts";
 
 /** Restored databases that no test uses. */

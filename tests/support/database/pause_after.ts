@@ -1,6 +1,6 @@
 /** Pauses the service after a database call, as if its process were frozen at that moment. */
 
-import type { Database } from "../../../db/database.ts";
+import type { Database } from "../../../db/connection/database.ts";
 import { inTime } from "../until.ts";
 
 export interface PausedCall {

@@ -8,7 +8,7 @@ import {
   type DatabaseOptions,
   DatabaseUnavailable,
   openDatabase,
-} from "../../../db/database.ts";
+} from "../../../db/connection/database.ts";
 
 /**
  * How long a call of the database may take: far above the service's own deadline, which statements

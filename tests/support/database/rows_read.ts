@@ -2,7 +2,7 @@
  * Counts the rows that PostgreSQL reads, to test that a query does not read more in a larger table.
  */
 
-import { type Database, openDatabase } from "../../../db/database.ts";
+import { type Database, openDatabase } from "../../../db/connection/database.ts";
 import { PATIENT_DEADLINE_MS } from "./pools.ts";
 
 /** Counts index entries and rows of all tables. Only `work` may use the database meanwhile. */

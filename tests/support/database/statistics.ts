@@ -1,6 +1,6 @@
 /** Statistics of PostgreSQL, which counts with a delay. */
 
-import type { Database } from "../../../db/database.ts";
+import type { Database } from "../../../db/connection/database.ts";
 
 /** The size of the pool of a test's app. */
 const CONNECTIONS = 4;

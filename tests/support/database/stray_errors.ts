@@ -3,7 +3,7 @@
  * the running test; the service only logs them.
  */
 
-import { isStrayDriverError } from "../../../db/connection_errors.ts";
+import { isStrayDriverError } from "../../../db/connection/errors.ts";
 
 globalThis.addEventListener("unhandledrejection", (event) => {
   if (isStrayDriverError(event.reason)) event.preventDefault();

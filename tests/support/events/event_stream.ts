@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import type { z } from "@hono/zod-openapi";
 import type postgres from "postgres";
-import { COMMITTED_CHANNEL } from "../../../db/events.ts";
+import { COMMITTED_CHANNEL } from "../../../db/events/events.ts";
 import { EventSchema } from "../../../routes/events/schemas.ts";
 import type { TestApp } from "../app.ts";
 import { callService } from "../client.ts";

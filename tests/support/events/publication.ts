@@ -3,8 +3,8 @@
 import { publishWithDeliveries } from "../../../core/events/position_publisher.ts";
 import type { EventSubscribers } from "../../../core/outbox.ts";
 import { createEvents } from "../../../core/subscribers/subscribe.ts";
-import type { Database } from "../../../db/database.ts";
-import { findUnpublished } from "../../../db/event_publication.ts";
+import type { Database } from "../../../db/connection/database.ts";
+import { findUnpublished } from "../../../db/events/publication.ts";
 import { until } from "../until.ts";
 
 /** Publishes all committed events without taking the publisher's lock; returns their number. */

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
-import { findNotification, type GatewayNotification } from "../../../db/notifications.ts";
+import { findNotification, type GatewayNotification } from "../../../db/payments/notifications.ts";
 import type { Payment, TestPayments } from "../payments/payments.ts";
 import { type Json, SERVER_KEY } from "./sandbox.ts";
 

@@ -3,9 +3,9 @@
 import { OTHER_LANE_MS } from "../../../core/jobs/schedule.ts";
 import { createWorker, type Worker } from "../../../core/jobs/worker.ts";
 import { createTasks } from "../../../core/tasks.ts";
-import { listJobsInOtherLanes } from "../../../db/job_queries.ts";
-import { IS_LEASED } from "../../../db/lease.ts";
-import { type GatewayJob, LANES } from "../../../db/jobs.ts";
+import { listJobsInOtherLanes } from "../../../db/jobs/queries.ts";
+import { IS_LEASED } from "../../../db/records/lease.ts";
+import { type GatewayJob, LANES } from "../../../db/jobs/jobs.ts";
 import type { TestApp } from "../app.ts";
 
 /** How many jobs run at a time. */

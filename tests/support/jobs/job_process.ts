@@ -5,8 +5,8 @@
  */
 
 import type { Queue } from "../../../core/config/config.ts";
-import { openInstanceLock } from "../../../db/instance_lock.ts";
-import { insertJobs } from "../../../db/jobs.ts";
+import { openInstanceLock } from "../../../db/connection/instance_lock.ts";
+import { insertJobs } from "../../../db/jobs/jobs.ts";
 import { newJob, openInstance, task } from "./jobs.ts";
 import { openTestQueue, startWorker } from "./queues.ts";
 

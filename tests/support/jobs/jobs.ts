@@ -5,10 +5,10 @@ import type { Task, Tasks } from "../../../core/jobs/task.ts";
 import { createWorker, type Worker } from "../../../core/jobs/worker.ts";
 import { createLog } from "../../../core/log.ts";
 import type { JobQueue } from "../../../core/outbox.ts";
-import type { Database } from "../../../db/database.ts";
-import type { LeaseHolder } from "../../../db/instance_lock.ts";
-import { findJob } from "../../../db/job_queries.ts";
-import { type DueJob, type GatewayJob, insertJobs, type NewJob } from "../../../db/jobs.ts";
+import type { Database } from "../../../db/connection/database.ts";
+import type { LeaseHolder } from "../../../db/connection/instance_lock.ts";
+import { findJob } from "../../../db/jobs/queries.ts";
+import { type DueJob, type GatewayJob, insertJobs, type NewJob } from "../../../db/jobs/jobs.ts";
 import { openPool } from "../database/pools.ts";
 
 export interface InstanceOptions {

@@ -7,7 +7,7 @@ import { JOBS_FILE, openKvQueue } from "../../../core/jobs/kv_queue.ts";
 import { openPostgresQueue, type PostgresQueueOptions } from "../../../core/jobs/postgres_queue.ts";
 import type { OpenJobQueue } from "../../../core/jobs/queue.ts";
 import { createWorker, type Worker, type WorkerOptions } from "../../../core/jobs/worker.ts";
-import { insertJobs, type NewJob } from "../../../db/jobs.ts";
+import { insertJobs, type NewJob } from "../../../db/jobs/jobs.ts";
 import { createDatabase } from "../database/database.ts";
 import { createDataFolder } from "../project.ts";
 import { type Instance, newJob, openInstance } from "./jobs.ts";

@@ -3,8 +3,8 @@
 import type { z } from "@hono/zod-openapi";
 import assert from "node:assert/strict";
 import { PaymentSchema } from "../../../core/payments/schema.ts";
-import { findJob } from "../../../db/job_queries.ts";
-import type { GatewayJob } from "../../../db/jobs.ts";
+import { findJob } from "../../../db/jobs/queries.ts";
+import type { GatewayJob } from "../../../db/jobs/jobs.ts";
 import { RefundedSchema } from "../../../routes/payments/actions.ts";
 import { JobSchema } from "../../../routes/schemas/job.ts";
 import { runSql } from "../database/database.ts";

@@ -2,10 +2,10 @@
 
 import assert from "node:assert/strict";
 import { formatMoney } from "../../../core/money.ts";
-import type { Database } from "../../../db/database.ts";
-import type { GatewayEvent } from "../../../db/events.ts";
-import type { GatewayPayment } from "../../../db/payments.ts";
-import type { History } from "../../../db/records.ts";
+import type { Database } from "../../../db/connection/database.ts";
+import type { GatewayEvent } from "../../../db/events/events.ts";
+import type { GatewayPayment } from "../../../db/payments/payments.ts";
+import type { History } from "../../../db/records/records.ts";
 import type { Json, TestSandbox } from "../gateway/sandbox.ts";
 
 interface StoredPayment extends Omit<GatewayPayment, "items"> {

@@ -4,7 +4,7 @@ import type { z } from "@hono/zod-openapi";
 import assert from "node:assert/strict";
 import { checkPaymentStatus } from "../../../core/payments/check_payment_status.ts";
 import { PaymentSchema } from "../../../core/payments/schema.ts";
-import { listHistory } from "../../../db/records.ts";
+import { listHistory } from "../../../db/records/records.ts";
 import { openApp, REAL_INSTALLATION, type TestApp, type TestAppOptions } from "../app.ts";
 import { createDatabase } from "../database/database.ts";
 import {

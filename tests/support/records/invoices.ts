@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import { viewEvent } from "../../../core/events/read.ts";
 import { checkOverdueInvoices } from "../../../core/invoices/check_overdue_invoices.ts";
 import { checkPendingPayments } from "../../../core/payments/check_pending_payments.ts";
-import type { GatewayEvent } from "../../../db/events.ts";
+import type { GatewayEvent } from "../../../db/events/events.ts";
 import { EventSchema } from "../../../routes/events/schemas.ts";
 import { InvoiceSchema } from "../../../routes/schemas/invoice.ts";
 import type { TestAppOptions } from "../app.ts";

@@ -1,6 +1,6 @@
 /** A database that loses one statement or its response; its caller cannot tell which. */
 
-import { type Database, DatabaseUnavailable } from "../../../db/database.ts";
+import { type Database, DatabaseUnavailable } from "../../../db/connection/database.ts";
 
 /** Whether the statement is lost before it runs, or its response after it ran. */
 export const LOSSES = ["statement", "answer"] as const;

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import type { z } from "@hono/zod-openapi";
-import type { Database } from "../../../db/database.ts";
+import type { Database } from "../../../db/connection/database.ts";
 import { InvoiceSchema } from "../../../routes/schemas/invoice.ts";
 import { SubscriptionSchema } from "../../../routes/schemas/subscription.ts";
 import { AMOUNT, type Json, savedCard, type TestSandbox } from "../gateway/sandbox.ts";

@@ -7,7 +7,7 @@ import { z } from "@hono/zod-openapi";
 import assert from "node:assert/strict";
 import { PaymentSummarySchema } from "../../../core/payments/schema.ts";
 import { syncSubscriptionStatus } from "../../../core/subscriptions/sync_subscription_status.ts";
-import { findSubscription, type GatewaySubscription } from "../../../db/subscriptions.ts";
+import { findSubscription, type GatewaySubscription } from "../../../db/billing/subscriptions.ts";
 import { EventSchema } from "../../../routes/events/schemas.ts";
 import { SubscriptionSchema } from "../../../routes/schemas/subscription.ts";
 import type { TestAppOptions } from "../app.ts";

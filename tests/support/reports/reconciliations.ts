@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { newId } from "../../../core/ids.ts";
 import { createReconcile } from "../../../core/reports/reconcile.ts";
-import type { GatewayJob } from "../../../db/jobs.ts";
+import type { GatewayJob } from "../../../db/jobs/jobs.ts";
 import type { TestAppOptions } from "../app.ts";
 import type { Json } from "../gateway/sandbox.ts";
 import { openPayments, type TestPayments } from "../payments/payments.ts";

@@ -1,6 +1,6 @@
 /** Forgeries: changes that an attacker could make to a signed notification. */
 
-import { PAYMENT_STATUSES } from "../../../db/payments.ts";
+import { PAYMENT_STATUSES } from "../../../db/payments/payments.ts";
 import type { Json } from "../gateway/sandbox.ts";
 
 export interface Mutation {

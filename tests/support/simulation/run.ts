@@ -7,7 +7,7 @@ import { PostponeJob } from "../../../core/jobs/task.ts";
 import { confirmNotification } from "../../../core/notifications/receive.ts";
 import { approvePayment, denyPayment } from "../../../core/payments/actions.ts";
 import { checkPaymentStatus } from "../../../core/payments/check_payment_status.ts";
-import { findNotification } from "../../../db/notifications.ts";
+import { findNotification } from "../../../db/payments/notifications.ts";
 import type { Hook, Json } from "../gateway/sandbox.ts";
 import { chargeRequest } from "../payments/payments.ts";
 import type { Mutation } from "./mutations.ts";

@@ -6,7 +6,7 @@ import { type ScheduleEntry, tick as runEntry } from "../../../core/jobs/schedul
 import { createWorker } from "../../../core/jobs/worker.ts";
 import { createSchedule } from "../../../core/schedule.ts";
 import { createTasks } from "../../../core/tasks.ts";
-import type { CronRun } from "../../../db/cron_runs.ts";
+import type { CronRun } from "../../../db/jobs/cron_runs.ts";
 import type { TestApp, TestAppOptions } from "../app.ts";
 import { createWaits } from "../gateway/gateway.ts";
 import { openSubscriptions, type TestSubscriptions } from "../records/subscriptions.ts";

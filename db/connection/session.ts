@@ -1,0 +1,123 @@
+/**
+ * Keeps a database session open: for PostgreSQL's notifications, and for locks that last as long as
+ * the session. Opens a new session if the session is lost.
+ */
+
+import postgres from "postgres";
+import { pause, unlessAborted, waitAtMost, withTimeLimit } from "../../concurrency/deadlines.ts";
+import { DatabaseUnavailable } from "./database.ts";
+
+export interface SessionOptions {
+  /** Must not lead to a connection pooler in transaction mode. */
+  url: string;
+  /** Shown by the server as the name of the session. */
+  name: string;
+  /** Applied by a statement, because connection poolers refuse them as start-up parameters. */
+  settings?: Record<string, string | number>;
+  /** Whether the server keeps the plans of statements; default: true. */
+  prepare?: boolean;
+  /** A connection without a response for this long is considered dead. */
+  responseTimeoutMs: number;
+  /** The pause before the next session. */
+  retryMs(error: unknown): number;
+  /** A notification of PostgreSQL arrived. */
+  onNotify?(): void;
+  /** Works with the session until `isStopped` returns true. */
+  use(session: Session): Promise<void>;
+  /** The session could not be opened, was lost, or `use` failed. */
+  onError(error: unknown): void;
+}
+
+export interface Session {
+  sql: postgres.Sql;
+  /** Rejects if the session is lost or does not respond in time. */
+  run<T>(statement: Promise<T>): Promise<T>;
+  /**
+   * Resolves when the time is up, the session is stopped, or `earlier` resolves. Rejects if the
+   * session is lost.
+   */
+  wait(ms: number, earlier?: Promise<void>): Promise<void>;
+  isStopped(): boolean;
+}
+
+/** How long the end of a session waits until its connection is closed. */
+const CLOSE_MS = 1_000;
+
+/** After this time the service sends TCP keepalive probes, to detect a server that vanished. */
+const KEEP_ALIVE_SECONDS = 4;
+
+export function keepSession(options: SessionOptions): AsyncDisposable {
+  const { retryMs, onError } = options;
+  const stop = new AbortController();
+
+  async function keepTrying(): Promise<void> {
+    while (!stop.signal.aborted) {
+      const error = await openOnce(options, stop.signal).then(() => null, (error) => error);
+      if (error && !stop.signal.aborted) onError(error);
+      await pause(retryMs(error), [stop.signal]);
+    }
+  }
+
+  const trying = keepTrying();
+  return {
+    async [Symbol.asyncDispose]() {
+      stop.abort();
+      await trying;
+    },
+  };
+}
+
+/** Each session has its own driver: a driver that reconnects would lose the locks unnoticed. */
+async function openOnce(
+  { url, name, settings = {}, prepare = true, responseTimeoutMs, onNotify, use }: SessionOptions,
+  stopped: AbortSignal,
+): Promise<void> {
+  const lost = new AbortController();
+  const closed = Promise.withResolvers<void>();
+  let isOpen = false;
+  const driverOptions = {
+    max: 1,
+    max_lifetime: null,
+    connect_timeout: 2,
+    keep_alive: KEEP_ALIVE_SECONDS,
+    fetch_types: false,
+    prepare,
+    onnotice: () => {},
+    onnotify: () => onNotify?.(),
+    onclose() {
+      lost.abort(new DatabaseUnavailable(`The session "${name}" is lost`));
+      closed.resolve();
+    },
+    types: { bigint: { to: 20, from: [20], parse: Number, serialize: String } },
+    connection: { application_name: name },
+  };
+  const sql = postgres(url, driverOptions);
+  const run = <T>(statement: Promise<T>) =>
+    unlessAborted(withTimeLimit(responseTimeoutMs, () => statement), lost.signal);
+  try {
+    await run(makeSettings(sql, settings));
+    isOpen = true;
+    await use({
+      sql,
+      run,
+      async wait(ms, earlier) {
+        await pause(ms, [stopped, lost.signal], earlier);
+        lost.signal.throwIfAborted();
+      },
+      isStopped: () => stopped.aborted,
+    });
+  } finally {
+    await sql.end({ timeout: 0 });
+    // The driver does not wait for it.
+    if (isOpen) await waitAtMost(CLOSE_MS, closed.promise);
+  }
+}
+
+async function makeSettings(
+  sql: postgres.Sql,
+  settings: Record<string, string | number>,
+): Promise<void> {
+  await sql`
+    select set_config(name, value, false)
+    from json_each_text(${JSON.stringify(settings)}::text::json) as setting (name, value)`;
+}

@@ -1,0 +1,108 @@
+/**
+ * Runs work in a database session that only one instance has at a time. The session holds an
+ * advisory lock; when the instance crashes, the server ends the session and another instance gets
+ * the lock.
+ */
+
+import type postgres from "postgres";
+import type { Sql } from "./database.ts";
+import { PLANNER_SETTINGS } from "./settings.ts";
+import { keepSession } from "./session.ts";
+
+export interface SoleSessionOptions {
+  /** Must not lead to a connection pooler in transaction mode. */
+  url: string;
+  /** Shown by the server as the name of the session. */
+  name: string;
+  lock: bigint;
+  channel: string;
+  /**
+   * Called when the session is obtained, after each notification on `channel`, after `wake`, and at
+   * least every `pauseMs` + `pollMs`; returns whether there is more to do at once.
+   */
+  work(sql: postgres.Sql): Promise<boolean>;
+  /** The shortest pause between two calls, unless there is more to do at once. */
+  pauseMs: number;
+  /** The longest wait for a notification, after `pauseMs`. */
+  pollMs: number;
+  /** The connection or the work failed; both are retried. */
+  onError(error: unknown): void;
+  /** The work succeeded. */
+  onSuccess(): void;
+}
+
+/** How often an instance tries to get the lock. */
+const TRY_MS = 500;
+
+/** The server cancels a slower statement. */
+const STATEMENT_TIMEOUT_MS = 10_000;
+
+const RESPONSE_TIMEOUT_MS = 12_000;
+
+/**
+ * The server ends the session of a machine that does not respond for about 15 seconds, and of a
+ * process that is paused, because all other instances wait for the lock of that session.
+ */
+const DETECT_DEAD_CLIENT = {
+  idle_session_timeout: 10_000,
+  idle_in_transaction_session_timeout: 10_000,
+  tcp_keepalives_idle: 5,
+  tcp_keepalives_interval: 3,
+  tcp_keepalives_count: 3,
+  tcp_user_timeout: 15_000,
+};
+
+export interface SoleSession extends AsyncDisposable {
+  /** Calls `work` soon; false: this instance does not have the session. */
+  wake(): boolean;
+}
+
+export function runInSoleSession(options: SoleSessionOptions): SoleSession {
+  const { url, name, lock, channel, work, pauseMs, pollMs, onError, onSuccess } = options;
+  let isHeld = false;
+  let wakeUp = Promise.withResolvers<void>();
+  const session = keepSession({
+    url,
+    name,
+    settings: {
+      statement_timeout: STATEMENT_TIMEOUT_MS,
+      ...DETECT_DEAD_CLIENT,
+      ...PLANNER_SETTINGS,
+    },
+    responseTimeoutMs: RESPONSE_TIMEOUT_MS,
+    retryMs: () => TRY_MS,
+    onNotify: () => wakeUp.resolve(),
+    onError,
+    async use({ sql, run, wait, isStopped }) {
+      while (!isStopped() && !await run(tryLock(sql, lock))) await wait(TRY_MS);
+      if (isStopped()) return;
+      await run(sql.unsafe(`listen ${channel}`));
+      isHeld = true;
+      try {
+        while (!isStopped()) {
+          wakeUp = Promise.withResolvers();
+          const hasMore = await run(work(sql));
+          onSuccess();
+          if (hasMore) continue;
+          await wait(pauseMs);
+          await wait(pollMs, wakeUp.promise);
+        }
+      } finally {
+        isHeld = false;
+      }
+    },
+  });
+  return {
+    wake() {
+      wakeUp.resolve();
+      return isHeld;
+    },
+    [Symbol.asyncDispose]: () => session[Symbol.asyncDispose](),
+  };
+}
+
+async function tryLock(sql: Sql, lock: bigint): Promise<boolean> {
+  const [row] = await sql<[{ is_locked: boolean }]>`
+    select pg_try_advisory_lock(${lock.toString()}::bigint) as is_locked`;
+  return row.is_locked;
+}

@@ -1,0 +1,147 @@
+/** Notifications of the gateway: the model, and the statements that read and write them. */
+
+import type { Batched } from "../records/batched.ts";
+import {
+  columnNames,
+  fixed,
+  mutable,
+  overwriteMutable,
+  type RowOf,
+  typesOf,
+} from "../records/columns.ts";
+import type { Sql } from "../connection/database.ts";
+import { type DueJob, insertJobsSql, type NewJob } from "../jobs/jobs.ts";
+import {
+  idRange,
+  type IndexRange,
+  type ListBounds,
+  mergedWalk,
+  rangeWalk,
+  readWalk,
+  statesCte,
+  type Walk,
+  type WalkedPage,
+} from "../records/list_walk.ts";
+import { Statement } from "../records/statement.ts";
+
+/**
+ * - `received`: still to be checked at the gateway;
+ * - `processed`: it changed a record;
+ * - `duplicate`: it reported nothing new;
+ * - `stale`: it reported an earlier state;
+ * - `unmatched`: the gateway has no transaction that matches it;
+ * - `failed`: the gateway did not confirm it, and the service gave up.
+ */
+export const NOTIFICATION_STATUSES = [
+  "received",
+  "processed",
+  "duplicate",
+  "stale",
+  "unmatched",
+  "failed",
+] as const;
+
+export type NotificationStatus = (typeof NOTIFICATION_STATUSES)[number];
+
+export const NOTIFICATION_COLUMNS = {
+  id: fixed<string>(),
+  /** Null: no payment matches. */
+  payment_id: mutable<string | null>(),
+  order_id: fixed<string>(),
+  transaction_id: fixed<string | null>(),
+  transaction_status: fixed<string>(),
+  fraud_status: fixed<string | null>(),
+  payment_type: fixed<string | null>(),
+  status_code: fixed<string>(),
+  /** The text that is part of the signature. */
+  gross_amount: fixed<string>(),
+  status: mutable<NotificationStatus>(),
+  error_message: mutable<string | null>(),
+  /** The notification without signature, tokens, card numbers and customer data. */
+  raw_payload: fixed<Record<string, unknown>>(),
+  created_at: fixed<Date>(),
+};
+
+export const NOTIFICATION_TYPES = typesOf(NOTIFICATION_COLUMNS, {
+  uuid: ["id", "payment_id"],
+  json: ["raw_payload"],
+  timestamptz: ["created_at"],
+});
+
+export interface GatewayNotification extends RowOf<typeof NOTIFICATION_COLUMNS> {}
+
+export interface NotificationWrite {
+  notification: GatewayNotification;
+  jobs: NewJob[];
+}
+
+/** Inserts notifications that change no payment, and updates the results of stored ones. */
+export const notificationWrites: Batched<NotificationWrite, DueJob[]> = {
+  name: "write notification",
+  conflictKeys: ({ notification }) => [notification.id],
+  run: writeNotifications,
+};
+
+async function writeNotifications(sql: Sql, writes: NotificationWrite[]): Promise<DueJob[][]> {
+  const statement = new Statement({ isBatch: true });
+  const notifications = writes.map(({ notification }) => notification);
+  const jobs = writes.flatMap(({ jobs }) => jobs);
+  const names = columnNames(NOTIFICATION_COLUMNS).join(", ");
+  const insert = `
+      insert into gateway.notifications (${names})
+      select ${names} from ${statement.arrays(notifications, NOTIFICATION_TYPES)}
+      order by id ${overwriteMutable(NOTIFICATION_COLUMNS)}`;
+  if (jobs.length === 0) {
+    await statement.run(sql, insert);
+    return writes.map(() => []);
+  }
+  const queued = await statement.run<DueJob & { subject_id: string }>(
+    sql,
+    `with written as (${insert}) ${insertJobsSql(statement, jobs)}`,
+  );
+  return writes.map(({ notification }) =>
+    queued.filter(({ subject_id }) => subject_id === notification.id)
+      .map(({ id, run_at }) => ({ id, run_at }))
+  );
+}
+
+export async function findNotification(sql: Sql, id: string): Promise<GatewayNotification | null> {
+  const [row] = await sql<[GatewayNotification?]>`
+    select * from gateway.notifications where id = ${id}`;
+  return row ?? null;
+}
+
+/** A missing member: any value. */
+export interface NotificationConditions {
+  order_id?: string;
+  /** One of these. */
+  status?: readonly NotificationStatus[];
+}
+
+export interface NotificationFilter extends NotificationConditions, ListBounds {
+  limit: number;
+}
+
+/** Newest first. With an order id, its few notifications are read, and then filtered by status. */
+export async function listNotifications(
+  sql: Sql,
+  filter: NotificationFilter,
+): Promise<WalkedPage<GatewayNotification>> {
+  const status = filter.status ? sql.array([...filter.status]) : null;
+  return await readWalk(sql, chooseWalk(sql, filter), {
+    table: "notifications",
+    columns: columnNames(NOTIFICATION_COLUMNS),
+    conditions: sql`(${status}::text[] is null or record.status = any(${status}))`,
+    limit: filter.limit,
+  });
+}
+
+function chooseWalk(sql: Sql, filter: NotificationFilter): Walk {
+  const { order_id, status } = filter;
+  const range = (prefix: IndexRange["prefix"]) => idRange("notifications", prefix, filter);
+  if (order_id !== undefined) {
+    return rangeWalk(sql, range([["order_id", sql`${order_id}::text`]]), status !== undefined);
+  }
+  if (!status) return rangeWalk(sql, range([]), false);
+  return mergedWalk(sql, statesCte(sql, status), range([["status", sql`state.status`]]), false);
+}

@@ -1,0 +1,98 @@
+/**
+ * Counts what needs the attention of staff. Except for webhook endpoints, each count reads a
+ * limited number of rows of an index, so the cost depends neither on the size of the tables nor on
+ * how much needs attention.
+ */
+
+import type { Sql } from "../connection/database.ts";
+import { ownerlessPayments, unansweredPayments } from "../payments/lists.ts";
+import { IS_FAILING } from "../webhooks/endpoints.ts";
+
+/** The console shows higher counts as "100 or more", so most counts stop at one above this. */
+export const MAX_ATTENTION = 100;
+
+/** How many of the newest challenged payments, and of the newest refunds, are examined to count. */
+const MAX_EXAMINED = 500;
+
+export interface AttentionCounts {
+  /** Challenged card payments that can still be approved or denied. */
+  challenged: number;
+  unansweredPayments: number;
+  /** Paid payments without an owner. */
+  ownerlessPayments: number;
+  /** Refunds whose outcome is not known. */
+  pendingRefunds: number;
+  failedNotifications: number;
+  failedJobs: number;
+  failingEndpoints: number;
+}
+
+/**
+ * `createdBefore`: unanswered payments count only if they were created before this time.
+ * `paidSince`: payments without an owner count only if they were paid since this time.
+ */
+export async function countAttention(
+  sql: Sql,
+  { createdBefore, paidSince }: { createdBefore: Date; paidSince: Date },
+  examined = MAX_EXAMINED,
+): Promise<AttentionCounts> {
+  const limit = MAX_ATTENTION + 1;
+  const [counts] = await sql<[AttentionCounts]>`
+    select (
+      select count(*)::int from (
+        select transaction_status from gateway.payment_filters
+        where (fraud_alert, payment_id) >= ('challenge', '00000000-0000-0000-0000-000000000000')
+          and (fraud_alert, payment_id) <= ('challenge', 'ffffffff-ffff-ffff-ffff-ffffffffffff')
+          and fraud_alert is not null
+        order by fraud_alert desc, payment_id desc limit ${examined}
+      ) payment where transaction_status in ('capture', 'authorize')
+    ) as challenged,
+    (
+      select count(*)::int from (${unansweredPayments(sql, createdBefore)} limit ${limit}) payment
+    ) as "unansweredPayments",
+    (
+      select count(*)::int from (${ownerlessPayments(sql, paidSince)} limit ${limit}) payment
+    ) as "ownerlessPayments",
+    (
+      select count(*)::int from (
+        select status from gateway.refunds order by id desc limit ${examined}
+      ) refund where status = 'pending'
+    ) as "pendingRefunds",
+    (
+      select count(*)::int from (
+        select from gateway.notifications where status = 'failed' order by status, id limit ${limit}
+      ) notification
+    ) as "failedNotifications",
+    (
+      select count(*)::int from (
+        select from gateway.jobs where status = 'failed' order by status, id limit ${limit}
+      ) job
+    ) as "failedJobs",
+    (
+      select count(*)::int from gateway.webhook_endpoints where ${sql.unsafe(IS_FAILING)}
+    ) as "failingEndpoints"`;
+  return counts;
+}
+
+export interface DifferingReport {
+  id: string;
+  /** Those that are not resolved. */
+  differences: number;
+}
+
+/** Of the newest 100 reconciliations since this time, those with open differences; newest first. */
+export async function listDifferingReports(sql: Sql, since: Date): Promise<DifferingReport[]> {
+  return await sql<DifferingReport[]>`
+    select id, differences from (
+      select id, (
+        select sum(count::int)::int from json_each_text(summary -> 'results') result (name, count)
+        where name <> 'matched'
+      ) - resolved_count as differences
+      from (
+        select id, summary, resolved_count from gateway.reconciliations
+        where status = 'succeeded' and created_at >= ${since}
+        order by id desc limit ${MAX_ATTENTION}
+      ) newest
+    ) report
+    where differences > 0 order by id desc`;
+}
