@@ -10,8 +10,8 @@ import type { Config } from "../core/config/config.ts";
 import type { ConfigError } from "../core/config/problems.ts";
 import { DEFAULT_PORT } from "../core/config/settings.ts";
 import type { Log } from "../core/log.ts";
-import type { Fetch } from "../routes/middleware/wrap_requests.ts";
-import { createUnreadyApp, isProbe, type UnreadyReason } from "../routes/unready.ts";
+import type { Fetch } from "../http/middleware/wrap_requests.ts";
+import { createUnreadyApp, isProbe, type UnreadyReason } from "../routes/status/unready.ts";
 import { addressOf } from "./listen.ts";
 
 /**

@@ -4,9 +4,9 @@
 
 import type { Hono } from "hono";
 import { createFixedResponse } from "../openapi/fixed_response.ts";
-import { sendStream } from "../routes/events/stream.ts";
-import { parsePathId } from "../routes/shared/paths.ts";
-import type { AppEnv } from "../routes/shared/router.ts";
+import { sendStream } from "../http/event_stream.ts";
+import { parsePathId } from "../http/paths.ts";
+import type { AppEnv } from "../http/router.ts";
 import { addAudit } from "./access/audit.tsx";
 import { addKeys } from "./access/keys.tsx";
 import { addSessions } from "./access/sessions.tsx";

@@ -5,6 +5,8 @@ import { createHash, randomBytes } from "node:crypto";
 /** `gk_` and 32 random bytes in base64url. */
 export const API_KEY_PATTERN = /^gk_[\w-]{43}$/;
 
+export const API_KEY_PREFIX = /^gk_[\w-]{8}$/;
+
 const PREFIX_LENGTH = "gk_".length + 8;
 
 export function generateApiKey(): string {

@@ -1,10 +1,14 @@
 /** `/console/audit/`: who changed what, and who was refused. */
 
 import { pathByRoute } from "../shared/resource_paths.ts";
-import { parseResourceId } from "../../routes/audit.ts";
 import type { FC } from "hono/jsx";
-import { AUDIT_OUTCOMES, type AuditView, listAudit } from "../../core/audit/read.ts";
-import { encodeCursor } from "../../routes/shared/page.ts";
+import {
+  AUDIT_OUTCOMES,
+  type AuditView,
+  listAudit,
+  parseResourceId,
+} from "../../core/audit/read.ts";
+import { encodeCursor } from "../../http/lists/page.ts";
 import type { ConsoleBase } from "../shared/base.tsx";
 import { timesOf } from "../shared/days.ts";
 import { Label, shorten, Time, type Tone } from "../shared/elements.tsx";

@@ -9,10 +9,12 @@ import {
 } from "../../core/auth/manage_keys.ts";
 import { ServiceError } from "../../core/errors.ts";
 import { createApiKeyOnce } from "../../core/idempotency/create_api_key_once.ts";
-import { encodeCursor, KeyInputSchema, KeyListQuery, parsePrefix } from "../../routes/keys.ts";
-import { fingerprintRequest, replayHeader } from "../../routes/shared/idempotency.ts";
-import { recordError } from "../../routes/shared/problem.ts";
-import { validationError } from "../../routes/shared/router.ts";
+import { encodeKeyCursor, KeyListQuery } from "../../http/lists/keys.ts";
+import { KeyInputSchema } from "../../core/auth/key_input.ts";
+import { parsePrefix } from "../../http/paths.ts";
+import { fingerprintRequest, replayHeader } from "../../http/idempotency.ts";
+import { recordError } from "../../http/problems/render.ts";
+import { validationError } from "../../http/router.ts";
 import { type ConsoleBase, type ConsoleContext, type Form, requireActor } from "../shared/base.tsx";
 import { readKey } from "../shared/confirm.tsx";
 import { FormToken, Secret, Time } from "../shared/elements.tsx";
@@ -160,7 +162,7 @@ const KeysPage: FC<KeysProps> = ({ view, keys, next, form, message, error }) => 
         "",
       ]}
       rows={rows}
-      next={next && encodeCursor(next)}
+      next={next && encodeKeyCursor(next)}
       message={message}
     >
       {error && <p role="alert" class="error">{error}</p>}

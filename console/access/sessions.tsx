@@ -6,7 +6,7 @@ import {
   endSession,
   listOpenSessions,
 } from "../../core/auth/console_sessions.ts";
-import { parsePathId } from "../../routes/shared/paths.ts";
+import { parsePathId } from "../../http/paths.ts";
 import type { ConsoleBase } from "../shared/base.tsx";
 import { FormToken, Table, Time } from "../shared/elements.tsx";
 import { Frame } from "../shared/frame.tsx";

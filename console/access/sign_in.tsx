@@ -4,7 +4,7 @@ import type { FC } from "hono/jsx";
 import { routePath } from "hono/route";
 import { type Caller, canReadAll } from "../../core/auth/caller.ts";
 import { signIn, signOut } from "../../core/auth/console_sessions.ts";
-import { clientAddress, createRateLimit } from "../../routes/middleware/rate_limit.ts";
+import { clientAddress, createRateLimit } from "../../http/middleware/rate_limit.ts";
 import type { ConsoleBase, ConsoleContext } from "../shared/base.tsx";
 import { Frame } from "../shared/frame.tsx";
 import {

@@ -10,11 +10,11 @@ import { type InvoiceView, shownOf } from "../../core/invoices/views.ts";
 import { voidInvoice } from "../../core/invoices/void.ts";
 import type { PaymentSummary } from "../../core/payments/views.ts";
 import { readTimeline, type TimelineView } from "../../core/timelines.ts";
-import { readPaymentPage } from "../../routes/payments/list.ts";
-import { VoidInputSchema } from "../../routes/schemas/invoice.ts";
-import { scopeOf } from "../../routes/shared/action.ts";
-import { parsePathId } from "../../routes/shared/paths.ts";
-import { validationError } from "../../routes/shared/router.ts";
+import { readPaymentPage } from "../../http/lists/payments.ts";
+import { VoidInputSchema } from "../../core/invoices/invoice_input.ts";
+import { scopeOf } from "../../http/idempotency.ts";
+import { parsePathId } from "../../http/paths.ts";
+import { validationError } from "../../http/router.ts";
 import { LinkedPayments } from "../payments/linked_payments.tsx";
 import { type ConsoleBase, requireActor } from "../shared/base.tsx";
 import {

@@ -3,10 +3,10 @@
 import type { FC } from "hono/jsx";
 import type { FieldError } from "../../core/errors.ts";
 import type { InvoiceView } from "../../core/invoices/views.ts";
-import { invoiceSource, sendFile } from "../../routes/exports/routes.ts";
-import { InvoiceListQuery, readInvoicePage } from "../../routes/invoices/routes.ts";
-import { encodePosition } from "../../routes/shared/page.ts";
-import { validationError } from "../../routes/shared/router.ts";
+import { invoiceSource, sendFile } from "../../http/exports.ts";
+import { InvoiceListQuery, readInvoicePage } from "../../http/lists/invoices.ts";
+import { encodePosition } from "../../http/lists/page.ts";
+import { validationError } from "../../http/router.ts";
 import type { ConsoleBase } from "../shared/base.tsx";
 import { endOfDay, startOfDay } from "../shared/days.ts";
 import { ExportLink } from "../shared/downloads.tsx";

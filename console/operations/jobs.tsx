@@ -7,8 +7,8 @@ import type { FC } from "hono/jsx";
 import { JOB_STATUSES, type JobView, listJobs, readJob } from "../../core/jobs/read.ts";
 import { retryJob } from "../../core/jobs/retry.ts";
 import { type PlannedTask, readSchedule } from "../../core/status/status.ts";
-import { encodeCursor } from "../../routes/shared/page.ts";
-import { parsePathId } from "../../routes/shared/paths.ts";
+import { encodeCursor } from "../../http/lists/page.ts";
+import { parsePathId } from "../../http/paths.ts";
 import type { ConsoleBase } from "../shared/base.tsx";
 import {
   ActionButton,

@@ -8,8 +8,8 @@ import {
   readNotification,
   replayNotification,
 } from "../../core/notifications/read.ts";
-import { encodePosition } from "../../routes/shared/page.ts";
-import { parsePathId } from "../../routes/shared/paths.ts";
+import { encodePosition } from "../../http/lists/page.ts";
+import { parsePathId } from "../../http/paths.ts";
 import type { ConsoleBase } from "../shared/base.tsx";
 import { timesOf } from "../shared/days.ts";
 import {

@@ -3,9 +3,13 @@
 import type { Child, FC } from "hono/jsx";
 import type { ShownSetting } from "../../core/config/describe.ts";
 import { type DatabaseState, readDatabaseState } from "../../core/status/database_state.ts";
-import { MAX_COUNTED, readStatus, type StatusView } from "../../core/status/status.ts";
+import {
+  gatewayStateOf,
+  MAX_COUNTED,
+  readStatus,
+  type StatusView,
+} from "../../core/status/status.ts";
 import { VERSION } from "../../openapi/document.ts";
-import { gatewayStateOf } from "../../routes/status/schemas.ts";
 import type { ConsoleBase } from "../shared/base.tsx";
 import { Card, Facts, Label, shorten, Table, Time, type Tone } from "../shared/elements.tsx";
 import { Frame } from "../shared/frame.tsx";

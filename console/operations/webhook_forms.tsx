@@ -13,14 +13,14 @@ import {
   updateWebhookEndpoint,
 } from "../../core/webhooks/endpoints.ts";
 import type { EndpointView } from "../../core/webhooks/views.ts";
-import { EVENT_NAMES } from "../../routes/schemas/event_name.ts";
-import { parsePathId } from "../../routes/shared/paths.ts";
-import { recordError } from "../../routes/shared/problem.ts";
-import { validationError } from "../../routes/shared/router.ts";
+import { EVENT_NAMES } from "../../core/events/names.ts";
+import { parsePathId } from "../../http/paths.ts";
+import { recordError } from "../../http/problems/render.ts";
+import { validationError } from "../../http/router.ts";
 import {
   WebhookEndpointChangesSchema,
   WebhookEndpointInputSchema,
-} from "../../routes/webhook_endpoints/input.ts";
+} from "../../core/webhooks/endpoint_input.ts";
 import { type ConsoleBase, type Form, requireActor } from "../shared/base.tsx";
 import { FormToken, Secret } from "../shared/elements.tsx";
 import { explain, type FieldLabels, issuesOf } from "../shared/explain.ts";

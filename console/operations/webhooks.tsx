@@ -15,8 +15,8 @@ import {
   updateWebhookEndpoint,
 } from "../../core/webhooks/endpoints.ts";
 import type { EndpointView } from "../../core/webhooks/views.ts";
-import { encodeCursor } from "../../routes/shared/page.ts";
-import { parsePathId } from "../../routes/shared/paths.ts";
+import { encodeCursor } from "../../http/lists/page.ts";
+import { parsePathId } from "../../http/paths.ts";
 import type { ConsoleBase, ConsoleContext } from "../shared/base.tsx";
 import { DeliveryResult, DeliveryStatus } from "./deliveries.tsx";
 import {

@@ -15,8 +15,8 @@ import { refundPayment } from "../../core/payments/refund.ts";
 import { PAYMENT_ACTIONS, type PaymentAction } from "../../core/payments/states.ts";
 import { type PaymentView, shownOf } from "../../core/payments/views.ts";
 import type { ActionRequest } from "../../core/records/act.ts";
-import { scopeOf } from "../../routes/shared/action.ts";
-import { parsePathId } from "../../routes/shared/paths.ts";
+import { scopeOf } from "../../http/idempotency.ts";
+import { parsePathId } from "../../http/paths.ts";
 import { type ConsoleBase, requireActor } from "../shared/base.tsx";
 import {
   type ActionForm,

@@ -5,7 +5,7 @@ import { withoutSecrets } from "../../core/notifications/parse.ts";
 import { listNotifications, type NotificationView } from "../../core/notifications/read.ts";
 import { getStatus } from "../../core/payments/check_at_gateway.ts";
 import type { PaymentView } from "../../core/payments/views.ts";
-import { parsePathId } from "../../routes/shared/paths.ts";
+import { parsePathId } from "../../http/paths.ts";
 import type { ConsoleBase } from "../shared/base.tsx";
 import { problemOf } from "../shared/confirm.tsx";
 import { ActionButton, BackLink, Card, Json, Time } from "../shared/elements.tsx";

@@ -5,8 +5,8 @@ import { ServiceError } from "../../core/errors.ts";
 import { markRefundDenied } from "../../core/payments/mark_refund_denied.ts";
 import { isPendingAtBank } from "../../core/payments/merge_refunds.ts";
 import { type PaymentView, type RefundView, shownOf } from "../../core/payments/views.ts";
-import { scopeOf } from "../../routes/shared/action.ts";
-import { parsePathId } from "../../routes/shared/paths.ts";
+import { scopeOf } from "../../http/idempotency.ts";
+import { parsePathId } from "../../http/paths.ts";
 import { type ConsoleBase, requireActor } from "../shared/base.tsx";
 import {
   type ActionForm,

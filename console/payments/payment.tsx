@@ -10,7 +10,7 @@ import { readPayment } from "../../core/payments/read.ts";
 import { PAYMENT_ACTIONS } from "../../core/payments/states.ts";
 import { forCaller, type PaymentView } from "../../core/payments/views.ts";
 import { readTimeline, type TimelineView } from "../../core/timelines.ts";
-import { parsePathId } from "../../routes/shared/paths.ts";
+import { parsePathId } from "../../http/paths.ts";
 import type { ConsoleBase } from "../shared/base.tsx";
 import { problemOf } from "../shared/confirm.tsx";
 import { BackLink, Card, Facts, linkTo, RecordActions, Table, Time } from "../shared/elements.tsx";

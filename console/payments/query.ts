@@ -10,7 +10,7 @@ import {
   listUnansweredPayments,
   type PaymentPage,
 } from "../../core/payments/read.ts";
-import { findPayments, PaymentListQuery } from "../../routes/payments/list.ts";
+import { findPayments, PaymentListQuery } from "../../http/lists/payments.ts";
 import { issuesOf } from "../shared/explain.ts";
 import { endOfDay, startOfDay } from "../shared/days.ts";
 

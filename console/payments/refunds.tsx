@@ -1,9 +1,9 @@
 /** `/console/refunds/`: the refunds of all payments. */
 
 import { REFUND_STATUSES } from "../../core/payments/read_refunds.ts";
-import { refundSource, sendFile } from "../../routes/exports/routes.ts";
-import { readRefundPage } from "../../routes/refunds/routes.ts";
-import { encodeCursor } from "../../routes/shared/page.ts";
+import { refundSource, sendFile } from "../../http/exports.ts";
+import { readRefundPage } from "../../http/lists/refunds.ts";
+import { encodeCursor } from "../../http/lists/page.ts";
 import type { ConsoleBase } from "../shared/base.tsx";
 import { ExportLink } from "../shared/downloads.tsx";
 import { Time } from "../shared/elements.tsx";

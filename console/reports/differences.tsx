@@ -15,9 +15,8 @@ import {
   reopenDifference,
   resolveDifference,
 } from "../../core/reports/reconciliations.ts";
-import { sendFile } from "../../routes/exports/routes.ts";
-import { parseDifferenceId } from "../../routes/reconciliations/resolve.ts";
-import { parsePathId } from "../../routes/shared/paths.ts";
+import { sendFile } from "../../http/exports.ts";
+import { parseDifferenceId, parsePathId } from "../../http/paths.ts";
 import type { ConsoleBase, ConsoleContext, Form } from "../shared/base.tsx";
 import { ExportLink } from "../shared/downloads.tsx";
 import { FormToken, shorten, Table, Time } from "../shared/elements.tsx";

@@ -17,8 +17,7 @@ import {
   type ReconciliationView,
 } from "../../core/reports/reconciliations.ts";
 import type { ReportColumn } from "../../core/reports/report_file.ts";
-import { parseDifferenceId } from "../../routes/reconciliations/resolve.ts";
-import { parsePathId } from "../../routes/shared/paths.ts";
+import { parseDifferenceId, parsePathId } from "../../http/paths.ts";
 import { readPaymentFor } from "../payments/payment.tsx";
 import type { ConsoleBase, ConsoleContext } from "../shared/base.tsx";
 import { sendCsv } from "../shared/downloads.tsx";

@@ -11,8 +11,8 @@ import {
 } from "../../core/reports/reconciliations.ts";
 import { type ColumnNames, REPORT_COLUMNS } from "../../core/reports/report_file.ts";
 import { createFixedResponse } from "../../openapi/fixed_response.ts";
-import { encodeCursor } from "../../routes/shared/page.ts";
-import { recordError } from "../../routes/shared/problem.ts";
+import { encodeCursor } from "../../http/lists/page.ts";
+import { recordError } from "../../http/problems/render.ts";
 import type { ConsoleBase } from "../shared/base.tsx";
 import { FormToken, Table, Time } from "../shared/elements.tsx";
 import { explain } from "../shared/explain.ts";

@@ -10,7 +10,7 @@ import {
   type StatsInput,
   type StatsView,
 } from "../../core/reports/stats.ts";
-import { recordError } from "../../routes/shared/problem.ts";
+import { recordError } from "../../http/problems/render.ts";
 import type { ConsoleBase, ConsoleContext } from "../shared/base.tsx";
 import { MAX_COLUMNS, MAX_SERIES, StackedChart } from "../shared/chart.tsx";
 import { sendCsv } from "../shared/downloads.tsx";

@@ -12,8 +12,7 @@ import {
   readReconciliation,
 } from "../../core/reports/reconciliations.ts";
 import { takeOverDifference, takeOverMissing } from "../../core/reports/take_over.ts";
-import { parseDifferenceId } from "../../routes/reconciliations/resolve.ts";
-import { parsePathId } from "../../routes/shared/paths.ts";
+import { parseDifferenceId, parsePathId } from "../../http/paths.ts";
 import type { ConsoleBase, Form } from "../shared/base.tsx";
 import { ConfirmPage, newForm, problemOf } from "../shared/confirm.tsx";
 import { explain } from "../shared/explain.ts";

@@ -24,10 +24,10 @@ import type { Exports } from "../../core/reports/export_stream.ts";
 import type { DatabaseStateDeps } from "../../core/status/database_state.ts";
 import type { StatusDeps } from "../../core/status/status.ts";
 import type { WebhookDeps } from "../../core/webhooks/endpoints.ts";
-import { clientAddress, type RateLimit } from "../../routes/middleware/rate_limit.ts";
-import { rejectsNext, RETRY_AFTER_SECONDS } from "../../routes/middleware/shed_load.ts";
-import { recordError } from "../../routes/shared/problem.ts";
-import type { AppEnv } from "../../routes/shared/router.ts";
+import { clientAddress, type RateLimit } from "../../http/middleware/rate_limit.ts";
+import { rejectsNext, RETRY_AFTER_SECONDS } from "../../http/middleware/shed_load.ts";
+import { recordError } from "../../http/problems/render.ts";
+import type { AppEnv } from "../../http/router.ts";
 import { ConsoleProblem, explain } from "./explain.ts";
 import { ProblemPage } from "./problem_page.tsx";
 import {

@@ -2,7 +2,7 @@
 
 import type { Child, FC } from "hono/jsx";
 import { roleOf } from "../../core/auth/caller.ts";
-import { EVENT_NAMES } from "../../routes/schemas/event_name.ts";
+import { EVENT_NAMES } from "../../core/events/names.ts";
 import { FormToken } from "./elements.tsx";
 import { THEMES, type View } from "./session.ts";
 import { LANGUAGES, wordsOf } from "../words/languages.ts";

@@ -2,7 +2,7 @@
 
 import type { Child, FC } from "hono/jsx";
 import type { Position } from "../../core/page.ts";
-import { filteredPaging, paging } from "../../routes/shared/page.ts";
+import { filteredPaging, paging } from "../../http/lists/page.ts";
 import type { ConsoleContext } from "./base.tsx";
 import { Table } from "./elements.tsx";
 import { Frame } from "./frame.tsx";

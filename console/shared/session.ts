@@ -4,7 +4,7 @@ import type { Context } from "hono";
 import { getCookie, setCookie } from "hono/cookie";
 import { randomBytes } from "node:crypto";
 import { isSameToken, type OpenSession } from "../../core/auth/console_sessions.ts";
-import type { AppEnv } from "../../routes/shared/router.ts";
+import type { AppEnv } from "../../http/router.ts";
 import { ConsoleProblem } from "./explain.ts";
 import { chooseLanguage, type Language, wordsOf } from "../words/languages.ts";
 import type { Words } from "../words/words.ts";

@@ -14,10 +14,10 @@ import {
 } from "../../core/subscriptions/states.ts";
 import { shownOf, type SubscriptionView } from "../../core/subscriptions/views.ts";
 import { readTimeline, type TimelineView } from "../../core/timelines.ts";
-import { readPaymentPage } from "../../routes/payments/list.ts";
-import { scopeOf } from "../../routes/shared/action.ts";
-import { parsePathId } from "../../routes/shared/paths.ts";
-import { SUBSCRIPTION_VERBS } from "../../routes/subscriptions/routes.ts";
+import { readPaymentPage } from "../../http/lists/payments.ts";
+import { scopeOf } from "../../http/idempotency.ts";
+import { parsePathId } from "../../http/paths.ts";
+import { SUBSCRIPTION_VERBS } from "../../core/subscriptions/actions.ts";
 import { LinkedPayments } from "../payments/linked_payments.tsx";
 import { type ConsoleBase, type ConsoleDeps, requireActor } from "../shared/base.tsx";
 import {

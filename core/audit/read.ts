@@ -175,3 +175,8 @@ function viewEntry(entry: AuditEntry): AuditView {
     created_at: entry.created_at.toISOString(),
   };
 }
+
+/** The id of a resource has lower case letters; the prefix of a key has both. */
+export function parseResourceId(text: string): string {
+  return text.startsWith("gk_") ? text : text.toLowerCase();
+}

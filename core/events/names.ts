@@ -1,5 +1,7 @@
 /** The names of all events, by resource. They are stored and part of the API: never rename one. */
 
+import { z } from "@hono/zod-openapi";
+
 export const PAYMENT_EVENT_NAMES = [
   "payment_received",
   "payment_settled",
@@ -21,6 +23,13 @@ export const SUBSCRIPTION_EVENT_NAMES = [
 
 export const WEBHOOK_EVENT_NAMES = ["webhook_endpoint_disabled"] as const;
 
+export const EVENT_NAMES = [
+  ...PAYMENT_EVENT_NAMES,
+  ...INVOICE_EVENT_NAMES,
+  ...SUBSCRIPTION_EVENT_NAMES,
+  ...WEBHOOK_EVENT_NAMES,
+] as const;
+
 /** Sent when staff test an endpoint; never stored. */
 export const TEST_EVENT_NAME = "webhook_endpoint_tested";
 
@@ -34,3 +43,22 @@ export type EventName =
   | InvoiceEventName
   | SubscriptionEventName
   | WebhookEventName;
+
+export const EventNameSchema = z.enum(EVENT_NAMES).openapi("EventName", {
+  description: [
+    "- `payment_received`: the gateway accepted the charge; the payment is pending, authorized or " +
+    "under fraud review",
+    "- `payment_settled`: the payment was paid; sent once per payment",
+    "- `payment_denied`: the bank declined the payment",
+    "- `payment_failed`: the gateway rejected the charge, or did not create it",
+    "- `payment_cancelled`: cancelled before it was paid or, for a card, before settlement",
+    "- `payment_expired`: not paid in time",
+    "- `payment_refunded`: money was refunded or charged back; sent each time the amount grows",
+    "- `invoice_created`, `invoice_paid`, `invoice_voided`",
+    "- `subscription_created`, `subscription_disabled`, `subscription_cancelled`",
+    "- `subscription_charged`: a billing cycle was paid; sent once per cycle",
+    "- `webhook_endpoint_disabled`: the service disabled an endpoint that returned 410 or failed " +
+    "for 24 hours; only staff and viewers receive it",
+  ].join("\n"),
+  example: "payment_settled",
+});

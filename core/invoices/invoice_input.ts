@@ -91,3 +91,10 @@ export type InvoiceInput = z.output<typeof InvoiceInputSchema>;
 export function totalOf(items: { price: number; quantity: number }[]): bigint {
   return items.reduce((sum, { price, quantity }) => sum + BigInt(price) * BigInt(quantity), 0n);
 }
+
+export const VoidInputSchema = omitNulls(object({
+  reason: optionalText(255).openapi({
+    description: "Why it is voided; stored with the invoice and sent to the gateway.",
+    example: "Ordered twice",
+  }),
+})).openapi("VoidRequest", { description: "Why the invoice is voided." });

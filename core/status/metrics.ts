@@ -1,7 +1,6 @@
 /** Metrics of background work and of the instance, for OpenTelemetry export and for Prometheus. */
 
-import type { Database } from "../../db/connection/database.ts";
-import { poolUse } from "../../db/connection/database.ts";
+import { type Database, poolUse } from "../../db/connection/database.ts";
 import type { ClockCheck, ClockState } from "../clock_check.ts";
 import type { GatewayClient } from "../gateway/client.ts";
 import { renderRegistry } from "../instruments.ts";

@@ -222,3 +222,12 @@ export function isOverdue(cron: string, since: Date, now: Date): boolean {
   const allowedMinutes = ALLOWED_INTERVALS * minutesBetweenRuns(cron) + 1;
   return now.getTime() - since.getTime() > allowedMinutes * MINUTE_MS;
 }
+
+/** Renamed for callers, who could misread the `closed` of a circuit breaker as an outage. */
+const GATEWAY_STATES = { closed: "ok", half_open: "recovering", open: "down" } as const;
+
+export type GatewayState = (typeof GATEWAY_STATES)[BreakerState];
+
+export function gatewayStateOf(breaker: BreakerState): GatewayState {
+  return GATEWAY_STATES[breaker];
+}

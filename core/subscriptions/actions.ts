@@ -231,3 +231,9 @@ function updatePayload(
     metadata: gatewayMetadata(subscription),
   };
 }
+
+export const SUBSCRIPTION_VERBS = {
+  disable: disableSubscription,
+  enable: enableSubscription,
+  cancel: cancelSubscription,
+};

@@ -100,6 +100,8 @@ const accountId = text(255).openapi({
   example: "00000269-7836-49e5-bc65-e592afafec14",
 });
 
+export const SUBSCRIPTION_TYPES = ["credit_card", "gopay"] as const;
+
 function paymentType<const T extends string>(type: T) {
   return z.literal(type).openapi({
     description: "Payment method: a saved card or a linked GoPay account.",

@@ -3,8 +3,8 @@
 import type { z } from "@hono/zod-openapi";
 import type { Example } from "../../core/response_fields.ts";
 import { INVOICES } from "../invoices/examples.ts";
-import type { EVENT_NAMES } from "../schemas/event_name.ts";
-import { CHARGED, PAYMENTS } from "../schemas/payment_examples.ts";
+import type { EVENT_NAMES } from "../../core/events/names.ts";
+import { CHARGED, PAYMENTS } from "../../core/payments/examples.ts";
 import { SUBSCRIPTIONS } from "../subscriptions/examples.ts";
 import { ENDPOINTS } from "../webhook_endpoints/examples.ts";
 import type {

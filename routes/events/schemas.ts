@@ -10,8 +10,8 @@ import {
 } from "../../core/events/names.ts";
 import { PaymentSchema } from "../../core/payments/schema.ts";
 import { id, timestamp } from "../../core/response_fields.ts";
-import { InvoiceSchema } from "../schemas/invoice.ts";
-import { SubscriptionSchema } from "../schemas/subscription.ts";
+import { InvoiceSchema } from "../../core/invoices/schema.ts";
+import { SubscriptionSchema } from "../../core/subscriptions/schema.ts";
 import { WebhookEndpointSchema } from "../webhook_endpoints/schemas.ts";
 
 const NAME = "Event name.";

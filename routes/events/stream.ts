@@ -1,16 +1,16 @@
 /** `GET /events/stream/`: server-sent events. */
 
 import { createRoute, z } from "@hono/zod-openapi";
-import type { Context } from "hono";
-import type { EventStreams, StreamFilter } from "../../core/events/streams.ts";
+import type { EventStreams } from "../../core/events/streams.ts";
 import { list, oneOf } from "../../core/input_fields.ts";
 import { unsentExample } from "../../openapi/components.ts";
-import { EventNameSchema } from "../schemas/event_name.ts";
+import { EventNameSchema } from "../../core/events/names.ts";
 import { EVENTS } from "./examples.ts";
 import { EventSchema } from "./schemas.ts";
-import { optionalId } from "../shared/paths.ts";
-import { COMMON_ERRORS, problems } from "../shared/problem_responses.ts";
-import { type AppEnv, callerOf, type Router } from "../shared/router.ts";
+import { optionalId } from "../../http/paths.ts";
+import { COMMON_ERRORS, problems } from "../../http/problems/responses.ts";
+import type { Router } from "../../http/router.ts";
+import { sendStream } from "../../http/event_stream.ts";
 
 const EXAMPLE = `retry: 1000
 
@@ -23,13 +23,6 @@ data: {"id":"0197a3c2-5f4e-7d61-9f0b-2c64d1b0a7e5","name":"payment_settled",…}
 :
 
 `;
-
-const HEADERS = {
-  "Content-Type": "text/event-stream",
-  // Proxies that buffer or compress the stream delay events.
-  "Cache-Control": "no-store, no-transform",
-  "X-Accel-Buffering": "no",
-};
 
 const streamRoute = createRoute({
   method: "get",
@@ -107,18 +100,4 @@ export function addStream(router: Router, streams: EventStreams): void {
       after: after ?? null,
     });
   });
-}
-
-/** Sends a stream of events to the caller. */
-export async function sendStream(
-  c: Context<AppEnv>,
-  streams: EventStreams,
-  filter: StreamFilter,
-): Promise<Response> {
-  // A response without a body is never cancelled, so an open stream would leak.
-  if (c.req.method === "HEAD") {
-    streams.admit();
-    return new Response(null, { headers: HEADERS });
-  }
-  return new Response(await streams.open(callerOf(c), filter), { headers: HEADERS });
 }

@@ -1,9 +1,8 @@
 /** Documents the webhook requests that endpoints receive, one for each event name. */
 
 import { z } from "@hono/zod-openapi";
-import { TEST_EVENT_NAME } from "../../core/events/names.ts";
-import { EVENT_NAMES } from "../schemas/event_name.ts";
-import type { Router } from "../shared/router.ts";
+import { EVENT_NAMES, TEST_EVENT_NAME } from "../../core/events/names.ts";
+import type { Router } from "../../http/router.ts";
 import { EVENTS } from "./examples.ts";
 import {
   InvoiceEventSchema,

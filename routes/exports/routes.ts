@@ -1,20 +1,18 @@
 /** `/exports/…`: lists as CSV files. */
 
 import { createRoute, z } from "@hono/zod-openapi";
-import type { Context } from "hono";
-import type { Caller } from "../../core/auth/caller.ts";
 import { oneOf } from "../../core/input_fields.ts";
-import type { PaymentDeps } from "../../core/payments/payment_record.ts";
 import type { InvoiceDeps } from "../../core/invoices/invoice_record.ts";
 import type { Position } from "../../core/page.ts";
-import { EXPORT_PAGE, type Exports, type ExportSource } from "../../core/reports/export_stream.ts";
-import { exportInvoices, exportPayments, exportRefunds } from "../../core/reports/exports.ts";
+import { EXPORT_PAGE, type Exports } from "../../core/reports/export_stream.ts";
+import { exportPayments } from "../../core/reports/exports.ts";
 import { unsentExample } from "../../openapi/components.ts";
-import { InvoiceListQuery, readInvoicePage } from "../invoices/routes.ts";
-import { PaymentListQuery, readPaymentPage } from "../payments/list.ts";
-import { readRefundPage, RefundListQuery } from "../refunds/routes.ts";
-import { COMMON_ERRORS, problems } from "../shared/problem_responses.ts";
-import { type AppEnv, callerOf, createRouter, type Router } from "../shared/router.ts";
+import { InvoiceListQuery } from "../../http/lists/invoices.ts";
+import { PaymentListQuery, readPaymentPage } from "../../http/lists/payments.ts";
+import { RefundListQuery } from "../../http/lists/refunds.ts";
+import { COMMON_ERRORS, problems } from "../../http/problems/responses.ts";
+import { callerOf, createRouter, type Router } from "../../http/router.ts";
+import { invoiceSource, refundSource, sendFile } from "../../http/exports.ts";
 
 /** An export has no pages. */
 const WITHOUT_PAGES = { limit: true, cursor: true } as const;
@@ -148,51 +146,4 @@ export function createExportRoutes(deps: ExportRouteDeps): Router {
     return await sendFile(c, exports, "invoices", { ...source, hasByteOrderMark: bom === "true" });
   });
   return router;
-}
-
-/** The refunds with these filters. */
-export function refundSource(
-  deps: PaymentDeps,
-  caller: Caller,
-  filters: Omit<z.output<typeof RefundListQuery>, "limit" | "cursor">,
-) {
-  return exportRefunds(deps, caller, async (after: string | null) => {
-    const page = { limit: EXPORT_PAGE, cursor: after ?? undefined };
-    const { refunds, next } = await readRefundPage(deps, caller, { ...filters, ...page });
-    return { items: refunds, next };
-  });
-}
-
-/** The invoices with these filters. */
-export function invoiceSource(
-  deps: InvoiceDeps,
-  caller: Caller,
-  filters: Omit<z.output<typeof InvoiceListQuery>, "limit" | "cursor">,
-) {
-  return exportInvoices(deps, caller, async (after: Position | null) => {
-    const page = { limit: EXPORT_PAGE, cursor: after ?? undefined };
-    const { invoices, next } = await readInvoicePage(deps, caller, { ...filters, ...page });
-    return { items: invoices, next };
-  });
-}
-
-/** Sends an export as a file. */
-export async function sendFile<Cursor>(
-  c: Context<AppEnv>,
-  exports: Exports,
-  name: string,
-  source: ExportSource<Cursor>,
-): Promise<Response> {
-  const headers = {
-    "Content-Type": "text/csv; charset=utf-8; header=present",
-    "Content-Disposition": `attachment; filename="${name}.csv"`,
-    // A proxy that buffers the file hides from the service that the reader is slow.
-    "X-Accel-Buffering": "no",
-  };
-  // A response without a body is never cancelled, so the export would stay open.
-  if (c.req.method === "HEAD") {
-    exports.admit(callerOf(c));
-    return new Response(null, { headers });
-  }
-  return new Response(await exports.open(callerOf(c), source), { headers });
 }

@@ -3,7 +3,7 @@
 import type { z } from "@hono/zod-openapi";
 import type { InvoiceInputSchema } from "../../core/invoices/invoice_input.ts";
 import type { Example, Examples } from "../../core/response_fields.ts";
-import type { InvoiceSchema, InvoiceStatusCheckSchema } from "../schemas/invoice.ts";
+import type { InvoiceSchema, InvoiceStatusCheckSchema } from "../../core/invoices/schema.ts";
 
 type Invoice = z.output<typeof InvoiceSchema>;
 

@@ -1,31 +1,23 @@
 /** `/invoices/…`: lists, creates, reads, checks and voids invoices. */
 
 import { createRoute, z } from "@hono/zod-openapi";
-import type { Caller } from "../../core/auth/caller.ts";
 import { getInvoiceStatus } from "../../core/invoices/check_at_gateway.ts";
 import { createInvoice } from "../../core/invoices/create.ts";
-import { InvoiceInputSchema } from "../../core/invoices/invoice_input.ts";
+import { InvoiceInputSchema, VoidInputSchema } from "../../core/invoices/invoice_input.ts";
 import type { InvoiceDeps } from "../../core/invoices/invoice_record.ts";
-import { type InvoicePage, listInvoices, readInvoice } from "../../core/invoices/read.ts";
-import { INVOICE_STATUSES } from "../../core/invoices/states.ts";
+import { readInvoice } from "../../core/invoices/read.ts";
 import { voidInvoice } from "../../core/invoices/void.ts";
-import { InvoiceSchema, InvoiceStatusCheckSchema, VoidInputSchema } from "../schemas/invoice.ts";
-import { actionRequest, optionalBody, scopeOf } from "../shared/action.ts";
+import { InvoiceSchema, InvoiceStatusCheckSchema } from "../../core/invoices/schema.ts";
+import { actionRequest, optionalBody } from "../../http/action.ts";
 import {
   IdempotencyHeaders,
   REPLAY_HEADER,
   replayHeader,
   requestKeyOf,
-} from "../shared/idempotency.ts";
-import {
-  createdRange,
-  dateParameter,
-  emailParameter,
-  severalOf,
-  textParameter,
-} from "../shared/filters.ts";
-import { filteredLinkHeader, filteredPaging, NEXT_PAGE } from "../shared/page.ts";
-import { basePathOf, locationHeader, parsePathId, pathId } from "../shared/paths.ts";
+  scopeOf,
+} from "../../http/idempotency.ts";
+import { filteredLinkHeader, NEXT_PAGE } from "../../http/lists/page.ts";
+import { basePathOf, locationHeader, parsePathId, pathId } from "../../http/paths.ts";
 import {
   ACTION_ERRORS,
   CHANGE_ERRORS,
@@ -33,8 +25,8 @@ import {
   GATEWAY_ERRORS,
   KEYED_BODY_ERRORS,
   problems,
-} from "../shared/problem_responses.ts";
-import { callerOf, createRouter, type Router } from "../shared/router.ts";
+} from "../../http/problems/responses.ts";
+import { callerOf, createRouter, type Router } from "../../http/router.ts";
 import {
   CREATED_INVOICES,
   INVOICE_PAGE,
@@ -42,34 +34,11 @@ import {
   INVOICE_STATUS_CHECKS,
   INVOICES,
 } from "./examples.ts";
+import { InvoiceListQuery, readInvoicePage } from "../../http/lists/invoices.ts";
 
 const path = "/invoices/";
 
 const InvoicePath = z.object({ pk: pathId("The invoice's `id`.") });
-
-/** The export of invoices has the same filters. */
-export const InvoiceListQuery = z.object({
-  status: severalOf(
-    INVOICE_STATUSES,
-    "InvoiceStatus",
-    "Only invoices with this `status`.",
-    ["overdue"],
-  ),
-  customer_email: emailParameter("invoices"),
-  invoice_number: textParameter("Only the invoice with this number.", "INV-20261115-7K3M9QXD"),
-  order_id: textParameter("Only invoices with this order id.", "order-1893"),
-  ...createdRange("invoices"),
-  due_from: dateParameter(
-    "Only invoices with this `due_date` or a later one. The list is then sorted by `due_date`, " +
-      "latest first, unless it is filtered by customer, number or order.",
-    "2026-12-01",
-  ),
-  due_to: dateParameter(
-    "Only invoices with this `due_date` or an earlier one. The list is sorted as with `due_from`.",
-    "2026-12-31",
-  ),
-  ...filteredPaging,
-});
 
 const listRoute = createRoute({
   method: "get",
@@ -251,12 +220,4 @@ export function createInvoiceRoutes(deps: InvoiceDeps): Router {
     return c.json(body, 200, replayHeader(isReplayed));
   });
   return router;
-}
-
-export async function readInvoicePage(
-  deps: InvoiceDeps,
-  caller: Caller,
-  { cursor, ...filter }: z.output<typeof InvoiceListQuery>,
-): Promise<InvoicePage> {
-  return await listInvoices(deps, caller, { ...filter, after: cursor ?? null });
 }

@@ -6,19 +6,19 @@ import { oneOf, text } from "../../core/input_fields.ts";
 import { JOB_STATUSES, listJobs, readJob } from "../../core/jobs/read.ts";
 import { type RetryDeps, retryJob } from "../../core/jobs/retry.ts";
 import { unsentExample } from "../../openapi/components.ts";
-import { JobSchema } from "../schemas/job.ts";
-import { JOB_PAGE, JOBS } from "../schemas/job_examples.ts";
-import { IdempotencyHeaders, REPLAY_HEADER } from "../shared/idempotency.ts";
-import { keepReply } from "../shared/keep_reply.ts";
-import { linkHeader, NEXT_PAGE, paging } from "../shared/page.ts";
-import { basePathOf, parsePathId, pathId } from "../shared/paths.ts";
+import { JobSchema } from "./schema.ts";
+import { JOB_PAGE, JOBS } from "./examples.ts";
+import { IdempotencyHeaders, REPLAY_HEADER } from "../../http/idempotency.ts";
+import { keepReply } from "../../http/keep_reply.ts";
+import { linkHeader, NEXT_PAGE, paging } from "../../http/lists/page.ts";
+import { basePathOf, parsePathId, pathId } from "../../http/paths.ts";
 import {
   COMMON_ERRORS,
   EMPTY_BODY_ERRORS,
   KEY_ERRORS,
   problems,
-} from "../shared/problem_responses.ts";
-import { callerOf, createRouter, type Router } from "../shared/router.ts";
+} from "../../http/problems/responses.ts";
+import { callerOf, createRouter, type Router } from "../../http/router.ts";
 
 const path = "/jobs/";
 

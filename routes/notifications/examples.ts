@@ -2,7 +2,7 @@
 
 import type { z } from "@hono/zod-openapi";
 import type { Examples } from "../../core/response_fields.ts";
-import { SETTLED_TRANSACTION } from "../schemas/transaction_example.ts";
+import { SETTLED_TRANSACTION } from "../payments/transaction_example.ts";
 import type {
   NotificationPayloadSchema,
   NotificationReceiptSchema,

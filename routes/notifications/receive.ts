@@ -7,11 +7,11 @@ import { type ErrorCode, invalidField, ServiceError } from "../../core/errors.ts
 import { parseNotification } from "../../core/notifications/parse.ts";
 import { type ReceiveDeps, receiveNotification } from "../../core/notifications/receive.ts";
 import { countRefusedNotification } from "../../core/telemetry.ts";
-import { DEFAULT_LIMITS, tooComplex } from "../middleware/json_body.ts";
-import { scanJson } from "../middleware/json_text.ts";
-import { clientAddress, type RateLimit } from "../middleware/rate_limit.ts";
-import { problems } from "../shared/problem_responses.ts";
-import { type AppEnv, createRouter, type Router } from "../shared/router.ts";
+import { DEFAULT_LIMITS, tooComplex } from "../../http/middleware/json_body.ts";
+import { scanJson } from "../../http/middleware/json_text.ts";
+import { clientAddress, type RateLimit } from "../../http/middleware/rate_limit.ts";
+import { problems } from "../../http/problems/responses.ts";
+import { type AppEnv, createRouter, type Router } from "../../http/router.ts";
 import { PAYLOADS, RECEIPTS } from "./examples.ts";
 import { NotificationPayloadSchema, NotificationReceiptSchema } from "./schemas.ts";
 

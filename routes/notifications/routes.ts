@@ -8,19 +8,19 @@ import {
   NOTIFICATION_STATUSES,
   replayNotification,
 } from "../../core/notifications/read.ts";
-import { createdRange, severalOf, textParameter, timeParameter } from "../shared/filters.ts";
-import { IdempotencyHeaders, REPLAY_HEADER } from "../shared/idempotency.ts";
-import { keepReply } from "../shared/keep_reply.ts";
-import { filteredLinkHeader, filteredPaging, NEXT_PAGE } from "../shared/page.ts";
-import { basePathOf, parsePathId, pathId } from "../shared/paths.ts";
+import { createdRange, severalOf, textParameter, timeParameter } from "../../http/lists/filters.ts";
+import { IdempotencyHeaders, REPLAY_HEADER } from "../../http/idempotency.ts";
+import { keepReply } from "../../http/keep_reply.ts";
+import { filteredLinkHeader, filteredPaging, NEXT_PAGE } from "../../http/lists/page.ts";
+import { basePathOf, parsePathId, pathId } from "../../http/paths.ts";
 import {
   COMMON_ERRORS,
   EMPTY_BODY_ERRORS,
   GATEWAY_ERRORS,
   KEY_ERRORS,
   problems,
-} from "../shared/problem_responses.ts";
-import { callerOf, createRouter, type Router } from "../shared/router.ts";
+} from "../../http/problems/responses.ts";
+import { callerOf, createRouter, type Router } from "../../http/router.ts";
 import { NOTIFICATION_PAGE, NOTIFICATIONS } from "./examples.ts";
 import { NotificationSchema } from "./schemas.ts";
 

@@ -7,24 +7,25 @@ import { enqueueRefund } from "../../core/payments/process_refund_async.ts";
 import { refundPayment } from "../../core/payments/refund.ts";
 import { PaymentSchema, RefundSchema } from "../../core/payments/schema.ts";
 import { forCaller } from "../../core/payments/views.ts";
-import { QUEUED_JOBS } from "../schemas/job_examples.ts";
-import { PAYMENTS, REFUND_RESULTS } from "../schemas/payment_examples.ts";
-import { actionRequest, emptyBody, optionalBody, scopeOf } from "../shared/action.ts";
+import { QUEUED_JOBS } from "../jobs/examples.ts";
+import { PAYMENTS, REFUND_RESULTS } from "../../core/payments/examples.ts";
+import { actionRequest, emptyBody, optionalBody } from "../../http/action.ts";
 import {
   fingerprintRequest,
   REPLAY_HEADER,
   replayHeader,
   requestKeyOf,
-} from "../shared/idempotency.ts";
-import { accepted, AsyncHeaders, asyncResponse, prefersAsync } from "../shared/prefer.ts";
+  scopeOf,
+} from "../../http/idempotency.ts";
+import { accepted, AsyncHeaders, asyncResponse, prefersAsync } from "../jobs/prefer.ts";
 import {
   ACTION_ERRORS,
   CHANGE_ERRORS,
   GATEWAY_ERRORS,
   KEYED_BODY_ERRORS,
   problems,
-} from "../shared/problem_responses.ts";
-import { callerOf, type Router } from "../shared/router.ts";
+} from "../../http/problems/responses.ts";
+import { callerOf, type Router } from "../../http/router.ts";
 import {
   CAPTURES,
   CaptureSchema,

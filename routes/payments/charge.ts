@@ -7,23 +7,23 @@ import { ChargeSchema } from "../../core/payments/charge_input.ts";
 import { type AsyncChargeDeps, enqueueCharge } from "../../core/payments/process_charge_async.ts";
 import { PaymentSchema } from "../../core/payments/schema.ts";
 import { forCaller } from "../../core/payments/views.ts";
-import { QUEUED_JOBS } from "../schemas/job_examples.ts";
-import { CHARGED } from "../schemas/payment_examples.ts";
+import { QUEUED_JOBS } from "../jobs/examples.ts";
+import { CHARGED } from "../../core/payments/examples.ts";
 import {
   fingerprintRequest,
   REPLAY_HEADER,
   replayHeader,
   requestKeyOf,
-} from "../shared/idempotency.ts";
-import { basePathOf, locationHeader } from "../shared/paths.ts";
-import { accepted, AsyncHeaders, asyncResponse, prefersAsync } from "../shared/prefer.ts";
+} from "../../http/idempotency.ts";
+import { basePathOf, locationHeader } from "../../http/paths.ts";
+import { accepted, AsyncHeaders, asyncResponse, prefersAsync } from "../jobs/prefer.ts";
 import {
   CHANGE_ERRORS,
   GATEWAY_ERRORS,
   KEYED_BODY_ERRORS,
   problems,
-} from "../shared/problem_responses.ts";
-import { callerOf, createRouter, type Router } from "../shared/router.ts";
+} from "../../http/problems/responses.ts";
+import { callerOf, createRouter, type Router } from "../../http/router.ts";
 
 const path = "/charge/";
 

@@ -1,140 +1,16 @@
 /** `GET /payments/`: lists payments and searches them. */
 
 import { createRoute, z } from "@hono/zod-openapi";
-import type { Caller } from "../../core/auth/caller.ts";
-import { invalidField } from "../../core/errors.ts";
-import { describeUnknown, oneOf, text, textLike } from "../../core/input_fields.ts";
-import { PAYMENT_TYPES } from "../../core/payments/charge_input.ts";
 import type { PaymentDeps } from "../../core/payments/payment_record.ts";
-import { listPayments, type PaymentPage, searchPayments } from "../../core/payments/read.ts";
 import { PaymentSummarySchema } from "../../core/payments/schema.ts";
-import { PAYMENT_STATUSES } from "../../core/payments/states.ts";
-import { unsentExample } from "../../openapi/components.ts";
-import { CHARGED, PAYMENTS } from "../schemas/payment_examples.ts";
-import {
-  amountParameter,
-  createdRange,
-  emailParameter,
-  several,
-  severalOf,
-  textParameter,
-  timeParameter,
-  userParameter,
-} from "../shared/filters.ts";
-import { filteredLinkHeader, filteredPaging, NEXT_PAGE } from "../shared/page.ts";
-import { basePathOf, optionalId } from "../shared/paths.ts";
-import { COMMON_ERRORS, problems } from "../shared/problem_responses.ts";
-import { callerOf, type Router } from "../shared/router.ts";
+import { CHARGED, PAYMENTS } from "../../core/payments/examples.ts";
+import { filteredLinkHeader, NEXT_PAGE } from "../../http/lists/page.ts";
+import { basePathOf } from "../../http/paths.ts";
+import { COMMON_ERRORS, problems } from "../../http/problems/responses.ts";
+import { callerOf, type Router } from "../../http/router.ts";
+import { findPayments, PaymentListQuery } from "../../http/lists/payments.ts";
 
 const path = "/payments/";
-
-/** The maximum number of types in one request. Each type is read from the index separately. */
-const MAX_TYPES = 20;
-
-const TYPE_NAME = /^[a-z][a-z0-9_]{1,49}$/;
-
-/** Accepts types that the gateway may add, which payments of invoices can have; rejects typos. */
-function paymentType() {
-  return z.string().superRefine((type, context) => {
-    if ((PAYMENT_TYPES as readonly string[]).includes(type)) return;
-    const message = describeUnknown(type, [...PAYMENT_TYPES]);
-    const isTypo = message.includes("did you mean");
-    if (!isTypo && TYPE_NAME.test(type)) return;
-    context.addIssue({
-      code: "custom",
-      message: isTypo
-        ? message
-        : `must be one of ${PAYMENT_TYPES.join(", ")}, or another type of the gateway`,
-    });
-  });
-}
-
-const MIN_SEARCH = 4;
-
-/** The export of payments has the same filters, except `q`. */
-export const PaymentListQuery = z.object({
-  payment_type: several(paymentType(), {
-    max: MAX_TYPES,
-    items: { type: "string" },
-    description:
-      "Only payments of this type. A payment of an invoice can have other types than a " +
-      "charge.",
-    example: ["bank_transfer"],
-  }),
-  status: severalOf(
-    PAYMENT_STATUSES,
-    "PaymentStatus",
-    "Only payments with this `transaction_status`.",
-    ["settlement"],
-  ),
-  q: text(255).refine(
-    (q) => [...q.trim()].length >= MIN_SEARCH,
-    `must have at least ${MIN_SEARCH} characters`,
-  ).optional().openapi({
-    minLength: MIN_SEARCH,
-    description:
-      "Search box: finds payments by the beginning of their order id, or by a complete " +
-      "transaction id, customer email, customer phone or virtual account number. Returns the newest " +
-      "payments, at most `limit`, and no `Link`. Combine it only with `limit` and `user_id`.",
-    param: { examples: unsentExample("order-18") },
-  }),
-  order_id: textParameter(
-    "Only payments with this order id. There can be several if earlier ones failed.",
-    "order-1017",
-  ),
-  transaction_id: textParameter(
-    "Only the payment with this transaction id of the gateway.",
-    "be03df7d-2f97-4c8c-a53c-8959f1b67295",
-  ),
-  va_number: textLike(
-    50,
-    /^[0-9 .-]*[0-9][0-9 .-]*$/,
-    "must be a virtual account number",
-  ).optional().openapi({
-    description: "Only payments with this virtual account number.",
-    param: { examples: unsentExample("812785002530231") },
-  }),
-  customer_email: emailParameter("payments"),
-  customer_phone: textLike(
-    255,
-    /^([^0-9]*[0-9]){4}/,
-    "must be a phone number with at least 4 digits",
-  ).optional().openapi({
-    description:
-      "Only payments of the customer with this phone number. Only digits are compared, and `0` at " +
-      "the beginning equals `+62`.",
-    param: { examples: unsentExample("+628123456789") },
-  }),
-  fraud_status: oneOf(["accept", "challenge", "deny"]).optional().openapi({
-    description: "Only payments with this `fraud_status`. `challenge`: waiting for a review, or " +
-      "not reviewed in time.",
-    param: { examples: unsentExample("challenge") },
-  }),
-  ...createdRange("payments"),
-  settled_from: timeParameter(
-    "Only payments with a `settlement_time` at or after this time (RFC 3339). The list is then " +
-      "sorted by `settlement_time`, latest first, unless it has a filter by customer, order, " +
-      "transaction, virtual account, invoice or subscription.",
-    "2026-03-05T00:00:00+07:00",
-  ),
-  settled_to: timeParameter(
-    "Only payments with a `settlement_time` before this time (RFC 3339). The list is sorted as " +
-      "with `settled_from`.",
-    "2026-03-06T00:00:00+07:00",
-  ),
-  min_amount: amountParameter(
-    "Only payments with a `gross_amount` of at least this. Needs `created_from`, at most 31 days " +
-      "before `created_to` (default: now), or a filter by customer, order, transaction, virtual " +
-      "account, invoice or subscription.",
-  ),
-  max_amount: amountParameter(
-    "Only payments with a `gross_amount` of at most this. Needs the same filters as `min_amount`.",
-  ),
-  invoice_id: optionalId("Only payments of this invoice, including unsuccessful ones."),
-  subscription_id: optionalId("Only payments created by this subscription."),
-  user_id: userParameter("payments"),
-  ...filteredPaging,
-});
 
 const PAGE = {
   summary: "Two payments",
@@ -179,42 +55,11 @@ const listRoute = createRoute({
   },
 });
 
-/** What a search can be combined with. */
-const SEARCH_PARAMETERS = ["q", "limit", "user_id"];
-
-/** Lists or searches payments. */
-export async function findPayments(
-  deps: PaymentDeps,
-  caller: Caller,
-  query: z.output<typeof PaymentListQuery>,
-): Promise<PaymentPage> {
-  const { q, ...filter } = query;
-  if (q === undefined) return await readPaymentPage(deps, caller, filter);
-  const other = Object.entries(filter).find(([name, value]) =>
-    value !== undefined && !SEARCH_PARAMETERS.includes(name)
-  );
-  if (other) throw invalidField(other[0], "cannot be combined with q; remove one of them");
-  const { limit, user_id } = filter;
-  return { payments: await searchPayments(deps, caller, { q, user_id, limit }), next: null };
-}
-
 export function addPaymentList(router: Router, deps: PaymentDeps): void {
   router.openapi(listRoute, async (c) => {
     const query = c.req.valid("query");
     const { payments, next } = await findPayments(deps, callerOf(c), query);
     const { cursor: _, ...filter } = query;
     return c.json(payments, 200, filteredLinkHeader(basePathOf(c, path) + path, filter, next));
-  });
-}
-
-export async function readPaymentPage(
-  deps: PaymentDeps,
-  caller: Caller,
-  { va_number, cursor, ...filter }: Omit<z.output<typeof PaymentListQuery>, "q">,
-): Promise<PaymentPage> {
-  return await listPayments(deps, caller, {
-    ...filter,
-    va_number: va_number?.replaceAll(/[^0-9]/g, ""),
-    after: cursor ?? null,
   });
 }

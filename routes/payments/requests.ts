@@ -3,7 +3,7 @@
 import { z } from "@hono/zod-openapi";
 import { amount, flag, object, omitNulls, optionalText } from "../../core/input_fields.ts";
 import type { Examples } from "../../core/response_fields.ts";
-import { parsePathId, pathId } from "../shared/paths.ts";
+import { parsePathId, pathId } from "../../http/paths.ts";
 
 export const PaymentPath = z.object({ pk: pathId("The payment's `id`.") });
 

@@ -7,11 +7,11 @@ import { approvePayment, denyPayment } from "../../core/payments/actions.ts";
 import type { PaymentDeps } from "../../core/payments/payment_record.ts";
 import { PaymentSchema } from "../../core/payments/schema.ts";
 import { forCaller } from "../../core/payments/views.ts";
-import { PAYMENTS } from "../schemas/payment_examples.ts";
-import { actionRequest, emptyBody, optionalBody, scopeOf } from "../shared/action.ts";
-import { REPLAY_HEADER, replayHeader, requestKeyOf } from "../shared/idempotency.ts";
-import { ACTION_ERRORS, problems } from "../shared/problem_responses.ts";
-import { callerOf, createRouter, type Router } from "../shared/router.ts";
+import { PAYMENTS } from "../../core/payments/examples.ts";
+import { actionRequest, emptyBody, optionalBody } from "../../http/action.ts";
+import { REPLAY_HEADER, replayHeader, requestKeyOf, scopeOf } from "../../http/idempotency.ts";
+import { ACTION_ERRORS, problems } from "../../http/problems/responses.ts";
+import { callerOf, createRouter, type Router } from "../../http/router.ts";
 import { UNKNOWN_OUTCOME } from "./actions.ts";
 import { paymentIdOf, PaymentPath } from "./requests.ts";
 

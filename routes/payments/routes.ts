@@ -10,16 +10,16 @@ import { readPayment } from "../../core/payments/read.ts";
 import { PaymentSchema } from "../../core/payments/schema.ts";
 import { forCaller } from "../../core/payments/views.ts";
 import type { Examples } from "../../core/response_fields.ts";
-import { CHARGEBACKS } from "../schemas/chargeback_examples.ts";
-import { CHARGED, PAYMENTS } from "../schemas/payment_examples.ts";
-import { SETTLED_TRANSACTION } from "../schemas/transaction_example.ts";
+import { CHARGEBACKS } from "./chargeback_examples.ts";
+import { CHARGED, PAYMENTS } from "../../core/payments/examples.ts";
+import { SETTLED_TRANSACTION } from "./transaction_example.ts";
 import {
   CHANGE_ERRORS,
   COMMON_ERRORS,
   GATEWAY_ERRORS,
   problems,
-} from "../shared/problem_responses.ts";
-import { callerOf, createRouter, type Router } from "../shared/router.ts";
+} from "../../http/problems/responses.ts";
+import { callerOf, createRouter, type Router } from "../../http/router.ts";
 import { addPaymentActions } from "./actions.ts";
 import { addPaymentList } from "./list.ts";
 import { paymentIdOf, PaymentPath } from "./requests.ts";

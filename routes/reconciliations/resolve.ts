@@ -4,19 +4,18 @@
  */
 
 import { createRoute, z } from "@hono/zod-openapi";
-import { ServiceError } from "../../core/errors.ts";
 import type { PaymentDeps } from "../../core/payments/payment_record.ts";
 import { reopenDifference, resolveDifference } from "../../core/reports/reconciliations.ts";
-import { IdempotencyHeaders, REPLAY_HEADER } from "../shared/idempotency.ts";
-import { keepReply } from "../shared/keep_reply.ts";
-import { parsePathId, pathId } from "../shared/paths.ts";
+import { IdempotencyHeaders, REPLAY_HEADER } from "../../http/idempotency.ts";
+import { keepReply } from "../../http/keep_reply.ts";
+import { parseDifferenceId, parsePathId, pathId } from "../../http/paths.ts";
 import {
   CHANGE_ERRORS,
   EMPTY_BODY_ERRORS,
   KEY_ERRORS,
   problems,
-} from "../shared/problem_responses.ts";
-import { callerOf, type Router } from "../shared/router.ts";
+} from "../../http/problems/responses.ts";
+import { callerOf, type Router } from "../../http/router.ts";
 import { DifferenceSchema, OPEN_DIFFERENCE, RESOLVED_DIFFERENCE } from "./schemas.ts";
 
 const path = "/reconciliations/{pk}/differences/{difference_id}/";
@@ -109,10 +108,4 @@ export function differenceIds(
   { pk, difference_id }: { pk: string; difference_id: string },
 ): [string, number] {
   return [parsePathId(pk), parseDifferenceId(difference_id)];
-}
-
-/** Throws a 404 if the id is malformed. */
-export function parseDifferenceId(text: string): number {
-  if (/^-?[1-9]\d{0,8}$/.test(text)) return Number(text);
-  throw new ServiceError("not_found");
 }

@@ -15,10 +15,10 @@ import {
 } from "../../core/reports/reconciliations.ts";
 import { type ColumnNames, REPORT_COLUMNS } from "../../core/reports/report_file.ts";
 import { unsentExample } from "../../openapi/components.ts";
-import { linkHeader, NEXT_PAGE, paging } from "../shared/page.ts";
-import { basePathOf, locationHeader, parsePathId, pathId } from "../shared/paths.ts";
-import { CHANGE_ERRORS, COMMON_ERRORS, problems } from "../shared/problem_responses.ts";
-import { callerOf, createRouter, type Router } from "../shared/router.ts";
+import { linkHeader, NEXT_PAGE, paging } from "../../http/lists/page.ts";
+import { basePathOf, locationHeader, parsePathId, pathId } from "../../http/paths.ts";
+import { CHANGE_ERRORS, COMMON_ERRORS, problems } from "../../http/problems/responses.ts";
+import { callerOf, createRouter, type Router } from "../../http/router.ts";
 import { addResolve } from "./resolve.ts";
 import {
   DIFFERENCE_PAGE,

@@ -12,7 +12,7 @@ import {
 import { TAKE_OVER_MISSING } from "../../core/reports/take_over.ts";
 import { LINE_KINDS, REPORT_COLUMNS } from "../../core/reports/report_file.ts";
 import { type Examples, id, money, nullableText, timestamp } from "../../core/response_fields.ts";
-import { QUEUED_JOBS } from "../schemas/job_examples.ts";
+import { QUEUED_JOBS } from "../jobs/examples.ts";
 
 const count = (description: string) =>
   z.int().openapi({ format: "int64", description, example: 3 });

@@ -6,18 +6,18 @@
 import { createRoute, z } from "@hono/zod-openapi";
 import type { PaymentDeps } from "../../core/payments/payment_record.ts";
 import { takeOverDifference, takeOverMissing } from "../../core/reports/take_over.ts";
-import { JobSchema } from "../schemas/job.ts";
-import { IdempotencyHeaders, REPLAY_HEADER } from "../shared/idempotency.ts";
-import { keepReply } from "../shared/keep_reply.ts";
-import { parsePathId, pathId } from "../shared/paths.ts";
+import { JobSchema } from "../jobs/schema.ts";
+import { IdempotencyHeaders, REPLAY_HEADER } from "../../http/idempotency.ts";
+import { keepReply } from "../../http/keep_reply.ts";
+import { parsePathId, pathId } from "../../http/paths.ts";
 import {
   CHANGE_ERRORS,
   EMPTY_BODY_ERRORS,
   GATEWAY_ERRORS,
   KEY_ERRORS,
   problems,
-} from "../shared/problem_responses.ts";
-import { callerOf, type Router } from "../shared/router.ts";
+} from "../../http/problems/responses.ts";
+import { callerOf, type Router } from "../../http/router.ts";
 import { differenceIds, differenceParams } from "./resolve.ts";
 import { DifferenceSchema, QUEUED_TAKE_OVER, TAKEN_OVER_DIFFERENCE } from "./schemas.ts";
 

@@ -1,26 +1,20 @@
 /** `/refunds/…`: lists and reads the refunds of payments, and ends those that the bank refused. */
 
 import { createRoute, z } from "@hono/zod-openapi";
-import type { Caller } from "../../core/auth/caller.ts";
 import { markRefundDenied } from "../../core/payments/mark_refund_denied.ts";
 import type { PaymentDeps } from "../../core/payments/payment_record.ts";
-import {
-  listRefunds,
-  readRefund,
-  REFUND_STATUSES,
-  type RefundPage,
-} from "../../core/payments/read_refunds.ts";
+import { readRefund } from "../../core/payments/read_refunds.ts";
 import { RefundDetailsSchema } from "../../core/payments/schema.ts";
 import type { RefundDetailsView } from "../../core/payments/views.ts";
 import type { Example, Examples } from "../../core/response_fields.ts";
-import { PAYMENTS } from "../schemas/payment_examples.ts";
-import { actionRequest, emptyBody, optionalBody, scopeOf } from "../shared/action.ts";
-import { amountParameter, createdRange, severalOf } from "../shared/filters.ts";
-import { REPLAY_HEADER, replayHeader, requestKeyOf } from "../shared/idempotency.ts";
-import { linkHeader, NEXT_PAGE, paging } from "../shared/page.ts";
-import { basePathOf, optionalId, parsePathId, pathId } from "../shared/paths.ts";
-import { ACTION_ERRORS, COMMON_ERRORS, problems } from "../shared/problem_responses.ts";
-import { callerOf, createRouter, type Router } from "../shared/router.ts";
+import { PAYMENTS } from "../../core/payments/examples.ts";
+import { actionRequest, emptyBody, optionalBody } from "../../http/action.ts";
+import { REPLAY_HEADER, replayHeader, requestKeyOf, scopeOf } from "../../http/idempotency.ts";
+import { linkHeader, NEXT_PAGE } from "../../http/lists/page.ts";
+import { basePathOf, parsePathId, pathId } from "../../http/paths.ts";
+import { ACTION_ERRORS, COMMON_ERRORS, problems } from "../../http/problems/responses.ts";
+import { callerOf, createRouter, type Router } from "../../http/router.ts";
+import { readRefundPage, RefundListQuery } from "../../http/lists/refunds.ts";
 
 const path = "/refunds/";
 
@@ -59,16 +53,6 @@ const REFUND_PAGE: Example<RefundDetailsView[]> = {
   summary: "Two refunds of one payment",
   value: [REST!, PART!],
 };
-
-/** The export of refunds has the same filters. */
-export const RefundListQuery = z.object({
-  status: severalOf(REFUND_STATUSES, null, "Only refunds with this `status`.", ["pending"]),
-  payment_id: optionalId("Only refunds of this payment."),
-  ...createdRange("refunds"),
-  min_amount: amountParameter("Only refunds of at least this amount."),
-  max_amount: amountParameter("Only refunds of at most this amount."),
-  ...paging,
-});
 
 const listRoute = createRoute({
   method: "get",
@@ -167,21 +151,4 @@ export function createRefundRoutes(deps: PaymentDeps): Router {
     return c.json(body, 200, replayHeader(isReplayed));
   });
   return router;
-}
-
-export async function readRefundPage(
-  deps: PaymentDeps,
-  caller: Caller,
-  query: z.output<typeof RefundListQuery>,
-): Promise<RefundPage> {
-  return await listRefunds(deps, caller, {
-    statuses: query.status ?? null,
-    paymentId: query.payment_id ?? null,
-    createdFrom: query.created_from ?? null,
-    createdTo: query.created_to ?? null,
-    minAmount: query.min_amount ?? null,
-    maxAmount: query.max_amount ?? null,
-    limit: query.limit,
-    before: query.cursor ?? null,
-  });
 }

@@ -12,8 +12,8 @@ import {
 import { type Examples, money, nullableText, timestamp } from "../../core/response_fields.ts";
 import type { Database } from "../../db/connection/database.ts";
 import { unsentExample } from "../../openapi/components.ts";
-import { COMMON_ERRORS, problems } from "../shared/problem_responses.ts";
-import { callerOf, createRouter, type Router } from "../shared/router.ts";
+import { COMMON_ERRORS, problems } from "../../http/problems/responses.ts";
+import { callerOf, createRouter, type Router } from "../../http/router.ts";
 
 const StatsRowSchema = z.object({
   start: timestamp(

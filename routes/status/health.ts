@@ -5,9 +5,10 @@ import { ServiceError } from "../../core/errors.ts";
 import type { GatewayClient } from "../../core/gateway/client.ts";
 import { createReadinessCheck, type ReadinessDeps } from "../../core/status/readiness.ts";
 import { responseRef } from "../../openapi/components.ts";
-import { problems } from "../shared/problem_responses.ts";
-import { createRouter } from "../shared/router.ts";
-import { gatewayState, gatewayStateOf } from "./schemas.ts";
+import { problems } from "../../http/problems/responses.ts";
+import { createRouter } from "../../http/router.ts";
+import { gatewayState } from "./schemas.ts";
+import { gatewayStateOf } from "../../core/status/status.ts";
 
 export const LiveSchema = z.object({
   status: z.literal("live").openapi({ description: "Always `live`." }),

@@ -1,12 +1,12 @@
 /** `GET /status/`: the state of the service, for staff and viewers. */
 
 import { createRoute } from "@hono/zod-openapi";
-import { readStatus, type StatusDeps } from "../../core/status/status.ts";
+import { gatewayStateOf, readStatus, type StatusDeps } from "../../core/status/status.ts";
 import { VERSION } from "../../openapi/document.ts";
-import { COMMON_ERRORS, problems } from "../shared/problem_responses.ts";
-import { callerOf, createRouter, type Router } from "../shared/router.ts";
+import { COMMON_ERRORS, problems } from "../../http/problems/responses.ts";
+import { callerOf, createRouter, type Router } from "../../http/router.ts";
 import { STATUSES } from "./examples.ts";
-import { gatewayStateOf, StatusSchema } from "./schemas.ts";
+import { StatusSchema } from "./schemas.ts";
 
 const statusRoute = createRoute({
   method: "get",

@@ -2,13 +2,9 @@
 
 import { z } from "@hono/zod-openapi";
 import { MAX_SKEW_MS } from "../../core/clock_check.ts";
-import type { BreakerState } from "../../core/gateway/circuit_breaker.ts";
 import { MAX_DELAY_MS } from "../../core/load.ts";
 import { id, nullableText, timestamp } from "../../core/response_fields.ts";
 import { MAX_COUNTED } from "../../core/status/status.ts";
-
-/** Renamed for callers, who could misread the `closed` of a circuit breaker as an outage. */
-const GATEWAY_STATES = { closed: "ok", half_open: "recovering", open: "down" } as const;
 
 export const gatewayState = z.enum(["ok", "recovering", "down"]).openapi({
   description: [
@@ -23,10 +19,6 @@ export const gatewayState = z.enum(["ok", "recovering", "down"]).openapi({
 
 function callState(description: string) {
   return z.enum(["ok", "recovering", "down"]).openapi({ description, example: "ok" });
-}
-
-export function gatewayStateOf(breaker: BreakerState): z.output<typeof gatewayState> {
-  return GATEWAY_STATES[breaker];
 }
 
 const BOUND = `Counted up to ${MAX_COUNTED}; ${MAX_COUNTED + 1} means "more than ${MAX_COUNTED}".`;

@@ -6,7 +6,10 @@ import type {
   SubscriptionInputSchema,
   SubscriptionUpdate,
 } from "../../core/subscriptions/subscription_input.ts";
-import type { SubscriptionSchema, SubscriptionStatusCheckSchema } from "../schemas/subscription.ts";
+import type {
+  SubscriptionSchema,
+  SubscriptionStatusCheckSchema,
+} from "../../core/subscriptions/schema.ts";
 
 type Subscription = z.output<typeof SubscriptionSchema>;
 

@@ -3,32 +3,29 @@
 import { createRoute, z } from "@hono/zod-openapi";
 import { oneOf } from "../../core/input_fields.ts";
 import type { RecordDeps } from "../../core/records/record.ts";
-import {
-  cancelSubscription,
-  disableSubscription,
-  enableSubscription,
-  updateSubscription,
-} from "../../core/subscriptions/actions.ts";
+import { SUBSCRIPTION_VERBS, updateSubscription } from "../../core/subscriptions/actions.ts";
 import { getSubscriptionStatus } from "../../core/subscriptions/check_at_gateway.ts";
 import { createSubscription } from "../../core/subscriptions/create.ts";
 import { listSubscriptions, readSubscription } from "../../core/subscriptions/read.ts";
-import { SUBSCRIPTION_ACTIONS, SUBSCRIPTION_STATUSES } from "../../core/subscriptions/states.ts";
+import { SUBSCRIPTION_ACTIONS } from "../../core/subscriptions/states.ts";
 import {
   SubscriptionInputSchema,
   SubscriptionUpdateSchema,
 } from "../../core/subscriptions/subscription_input.ts";
-import { unsentExample } from "../../openapi/components.ts";
-import { SubscriptionSchema, SubscriptionStatusCheckSchema } from "../schemas/subscription.ts";
-import { actionRequest, emptyBody, optionalBody, scopeOf } from "../shared/action.ts";
+import {
+  SubscriptionSchema,
+  SubscriptionStatusCheckSchema,
+} from "../../core/subscriptions/schema.ts";
+import { actionRequest, emptyBody, optionalBody } from "../../http/action.ts";
 import {
   IdempotencyHeaders,
   REPLAY_HEADER,
   replayHeader,
   requestKeyOf,
-} from "../shared/idempotency.ts";
-import { severalOf, textParameter, userParameter } from "../shared/filters.ts";
-import { filteredLinkHeader, filteredPaging, NEXT_PAGE } from "../shared/page.ts";
-import { basePathOf, locationHeader, parsePathId, pathId } from "../shared/paths.ts";
+  scopeOf,
+} from "../../http/idempotency.ts";
+import { filteredLinkHeader, NEXT_PAGE } from "../../http/lists/page.ts";
+import { basePathOf, locationHeader, parsePathId, pathId } from "../../http/paths.ts";
 import {
   ACTION_ERRORS,
   CHANGE_ERRORS,
@@ -36,8 +33,8 @@ import {
   GATEWAY_ERRORS,
   KEYED_BODY_ERRORS,
   problems,
-} from "../shared/problem_responses.ts";
-import { callerOf, createRouter, type Router } from "../shared/router.ts";
+} from "../../http/problems/responses.ts";
+import { callerOf, createRouter, type Router } from "../../http/router.ts";
 import {
   CREATED_SUBSCRIPTIONS,
   SUBSCRIPTION_PAGE,
@@ -46,29 +43,11 @@ import {
   SUBSCRIPTION_UPDATES,
   SUBSCRIPTIONS,
 } from "./examples.ts";
+import { SubscriptionListQuery } from "../../http/lists/subscriptions.ts";
 
 const path = "/subscriptions/";
 
-export const SUBSCRIPTION_TYPES = ["credit_card", "gopay"] as const;
-
 const SubscriptionPath = z.object({ pk: pathId("The subscription's `id`.") });
-
-/** The console's list has the same filters. */
-export const SubscriptionListQuery = z.object({
-  status: severalOf(
-    SUBSCRIPTION_STATUSES,
-    "SubscriptionStatus",
-    "Only subscriptions with this `status`.",
-    ["active"],
-  ),
-  name: textParameter("Only subscriptions with this name.", "coffee-club"),
-  payment_type: oneOf(SUBSCRIPTION_TYPES).optional().openapi({
-    description: "Only subscriptions of this payment type.",
-    param: { examples: unsentExample("gopay") },
-  }),
-  user_id: userParameter("subscriptions"),
-  ...filteredPaging,
-});
 
 const listRoute = createRoute({
   method: "get",
@@ -238,12 +217,6 @@ const ActionPath = SubscriptionPath.extend({
     example: "disable",
   }),
 });
-
-export const SUBSCRIPTION_VERBS = {
-  disable: disableSubscription,
-  enable: enableSubscription,
-  cancel: cancelSubscription,
-};
 
 const actionPath = "/subscriptions/{pk}/{action_name}/";
 

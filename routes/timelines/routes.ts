@@ -4,9 +4,9 @@ import { createRoute, z } from "@hono/zod-openapi";
 import type { RecordDeps } from "../../core/records/record.ts";
 import type { Examples } from "../../core/response_fields.ts";
 import { readTimeline, type TimelineEntry } from "../../core/timelines.ts";
-import { parsePathId, pathId } from "../shared/paths.ts";
-import { COMMON_ERRORS, problems } from "../shared/problem_responses.ts";
-import { callerOf, createRouter, type Router } from "../shared/router.ts";
+import { parsePathId, pathId } from "../../http/paths.ts";
+import { COMMON_ERRORS, problems } from "../../http/problems/responses.ts";
+import { callerOf, createRouter, type Router } from "../../http/router.ts";
 import { TimelineSchema } from "./schemas.ts";
 
 type Timeline = z.output<typeof TimelineSchema>;

@@ -5,7 +5,7 @@ import { NOTIFICATION_STATUSES } from "../../core/notifications/read.ts";
 import { RefundDetailsSchema } from "../../core/payments/schema.ts";
 import { id, nullableText, timestamp } from "../../core/response_fields.ts";
 import { DELIVERY_STATUSES } from "../../core/webhooks/deliveries.ts";
-import { EventNameSchema } from "../schemas/event_name.ts";
+import { EventNameSchema } from "../../core/events/names.ts";
 
 const nullableId = (description: string, example: string | null) =>
   z.uuid().nullable().openapi({ description, example });

@@ -7,25 +7,24 @@ import {
   testWebhookEndpoint,
   type WebhookDeps,
 } from "../../core/webhooks/endpoints.ts";
-import { scopeOf } from "../shared/action.ts";
 import {
   IdempotencyHeaders,
   REPLAY_HEADER,
   replayHeader,
   requestKeyOf,
-} from "../shared/idempotency.ts";
-import { keepReply } from "../shared/keep_reply.ts";
-import { parsePathId } from "../shared/paths.ts";
+  scopeOf,
+} from "../../http/idempotency.ts";
+import { keepReply } from "../../http/keep_reply.ts";
+import { parsePathId } from "../../http/paths.ts";
 import {
   COMMON_ERRORS,
   EMPTY_BODY_ERRORS,
   KEY_ERRORS,
   problems,
-} from "../shared/problem_responses.ts";
-import { callerOf, type Router } from "../shared/router.ts";
+} from "../../http/problems/responses.ts";
+import { callerOf, type Router } from "../../http/router.ts";
 import { ENDPOINTS_WITH_SECRETS, TEST_RESULTS } from "./examples.ts";
-import { endpointId } from "./input.ts";
-import { WebhookEndpointWithSecretSchema, WebhookTestResultSchema } from "./schemas.ts";
+import { endpointId, WebhookEndpointWithSecretSchema, WebhookTestResultSchema } from "./schemas.ts";
 
 const common = {
   method: "post" as const,

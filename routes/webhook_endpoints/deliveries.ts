@@ -10,20 +10,19 @@ import {
 } from "../../core/webhooks/deliveries.ts";
 import type { WebhookDeps } from "../../core/webhooks/endpoints.ts";
 import { unsentExample } from "../../openapi/components.ts";
-import { IdempotencyHeaders, REPLAY_HEADER } from "../shared/idempotency.ts";
-import { keepReply } from "../shared/keep_reply.ts";
-import { linkHeader, NEXT_PAGE, paging } from "../shared/page.ts";
-import { basePathOf, parsePathId, pathId } from "../shared/paths.ts";
+import { IdempotencyHeaders, REPLAY_HEADER } from "../../http/idempotency.ts";
+import { keepReply } from "../../http/keep_reply.ts";
+import { linkHeader, NEXT_PAGE, paging } from "../../http/lists/page.ts";
+import { basePathOf, parsePathId, pathId } from "../../http/paths.ts";
 import {
   COMMON_ERRORS,
   EMPTY_BODY_ERRORS,
   KEY_ERRORS,
   problems,
-} from "../shared/problem_responses.ts";
-import { callerOf, type Router } from "../shared/router.ts";
+} from "../../http/problems/responses.ts";
+import { callerOf, type Router } from "../../http/router.ts";
 import { DELIVERIES, DELIVERY_PAGE } from "./examples.ts";
-import { endpointId } from "./input.ts";
-import { WebhookDeliverySchema } from "./schemas.ts";
+import { endpointId, WebhookDeliverySchema } from "./schemas.ts";
 
 const path = "/webhook-endpoints/{pk}/deliveries/";
 

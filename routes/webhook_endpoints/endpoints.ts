@@ -15,18 +15,18 @@ import {
   REPLAY_HEADER,
   replayHeader,
   requestKeyOf,
-} from "../shared/idempotency.ts";
-import { keepReply } from "../shared/keep_reply.ts";
-import { linkHeader, NEXT_PAGE, paging } from "../shared/page.ts";
-import { basePathOf, locationHeader, parsePathId } from "../shared/paths.ts";
+} from "../../http/idempotency.ts";
+import { keepReply } from "../../http/keep_reply.ts";
+import { linkHeader, NEXT_PAGE, paging } from "../../http/lists/page.ts";
+import { basePathOf, locationHeader, parsePathId } from "../../http/paths.ts";
 import {
   COMMON_ERRORS,
   EMPTY_BODY_ERRORS,
   KEY_ERRORS,
   KEYED_BODY_ERRORS,
   problems,
-} from "../shared/problem_responses.ts";
-import { callerOf, type Router } from "../shared/router.ts";
+} from "../../http/problems/responses.ts";
+import { callerOf, type Router } from "../../http/router.ts";
 import {
   CHANGED_ENDPOINTS,
   ENDPOINT_CHANGES,
@@ -35,8 +35,11 @@ import {
   ENDPOINTS,
   ENDPOINTS_WITH_SECRETS,
 } from "./examples.ts";
-import { endpointId, WebhookEndpointChangesSchema, WebhookEndpointInputSchema } from "./input.ts";
-import { WebhookEndpointSchema, WebhookEndpointWithSecretSchema } from "./schemas.ts";
+import {
+  WebhookEndpointChangesSchema,
+  WebhookEndpointInputSchema,
+} from "../../core/webhooks/endpoint_input.ts";
+import { endpointId, WebhookEndpointSchema, WebhookEndpointWithSecretSchema } from "./schemas.ts";
 
 const path = "/webhook-endpoints/";
 

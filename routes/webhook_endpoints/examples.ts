@@ -2,7 +2,10 @@
 
 import type { z } from "@hono/zod-openapi";
 import type { Example, Examples } from "../../core/response_fields.ts";
-import type { WebhookEndpointChangesSchema, WebhookEndpointInputSchema } from "./input.ts";
+import type {
+  WebhookEndpointChangesSchema,
+  WebhookEndpointInputSchema,
+} from "../../core/webhooks/endpoint_input.ts";
 import type {
   WebhookDeliverySchema,
   WebhookEndpointSchema,

@@ -2,7 +2,7 @@
 
 import type { KeyDeps } from "../../core/idempotency/keys.ts";
 import type { WebhookDeps } from "../../core/webhooks/endpoints.ts";
-import { createRouter, type Router } from "../shared/router.ts";
+import { createRouter, type Router } from "../../http/router.ts";
 import { addActions } from "./actions.ts";
 import { addDeliveries } from "./deliveries.ts";
 import { addEndpoints } from "./endpoints.ts";

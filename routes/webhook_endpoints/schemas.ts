@@ -4,10 +4,13 @@ import { z } from "@hono/zod-openapi";
 import { id, nullableText, timestamp } from "../../core/response_fields.ts";
 import { DELIVERY_STATUSES } from "../../core/webhooks/deliveries.ts";
 import { DISABLED_REASONS } from "../../core/webhooks/endpoints.ts";
-import { EventNameSchema } from "../schemas/event_name.ts";
+import { EventNameSchema } from "../../core/events/names.ts";
+import { pathId } from "../../http/paths.ts";
 
 const nullableTime = (description: string) =>
   timestamp(description).nullable().openapi({ example: null });
+
+export const endpointId = pathId("The endpoint's `id`.");
 
 export const WebhookEndpointSchema = z.object({
   id,

@@ -4,7 +4,7 @@ import { displayPrefix, generateApiKey } from "../../core/api_key.ts";
 import { ensureKey } from "../../core/auth/api_keys.ts";
 import { listApiKeys, revokeApiKey } from "../../db/access/api_keys.ts";
 import type { Database } from "../../db/connection/database.ts";
-import { MeSchema } from "../../routes/me.ts";
+import { MeSchema } from "../../routes/access/me.ts";
 import { openApp } from "../support/app.ts";
 import { createDatabase } from "../support/database/database.ts";
 import { assertProblem } from "../support/problem.ts";

@@ -3,7 +3,7 @@ import { Buffer } from "node:buffer";
 import { createSign, generateKeyPairSync } from "node:crypto";
 import { exportJWK, generateKeyPair, type JWTPayload, SignJWT, UnsecuredJWT } from "jose";
 import { EXPORT_PAGE } from "../../core/reports/export_stream.ts";
-import { MeSchema } from "../../routes/me.ts";
+import { MeSchema } from "../../routes/access/me.ts";
 import { openApp, REAL_INSTALLATION } from "../support/app.ts";
 import { createDatabase } from "../support/database/database.ts";
 import { follow } from "../support/events/event_stream.ts";

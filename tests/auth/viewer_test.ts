@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { createRoute } from "@hono/zod-openapi";
 import { updateStats } from "../../core/reports/count_payments.ts";
-import { createRouter } from "../../routes/shared/router.ts";
+import { createRouter } from "../../http/router.ts";
 import { openApp } from "../support/app.ts";
 import { createDatabase, runSql } from "../support/database/database.ts";
 import { openRelayed, type RelayedPayments } from "../support/gateway/relay.ts";

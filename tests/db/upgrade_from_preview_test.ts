@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { findPending, loadMigrations, migrate } from "../../db/migrations/migrate.ts";
-import { encodeCursor } from "../../routes/shared/page.ts";
+import { encodeCursor } from "../../http/lists/page.ts";
 import { openApp, type TestApp } from "../support/app.ts";
 import { createDatabase, runSql } from "../support/database/database.ts";
 import type { Json } from "../support/gateway/sandbox.ts";

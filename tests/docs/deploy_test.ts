@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { registerCrons } from "../../commands/crons.ts";
 import { DEPLOY_STOP } from "../../commands/deploy.ts";
 import { PaymentSchema } from "../../core/payments/schema.ts";
-import { JobSchema } from "../../routes/schemas/job.ts";
+import { JobSchema } from "../../routes/jobs/schema.ts";
 import { callService } from "../support/client.ts";
 import { createDatabase, createLimitedDatabase } from "../support/database/database.ts";
 import { throughProxy } from "../support/database/tcp_proxy.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { generateApiKey } from "../../core/api_key.ts";
 import { PAYMENT_TYPES } from "../../core/payments/charge_input.ts";
-import { EVENT_NAMES } from "../../routes/schemas/event_name.ts";
+import { EVENT_NAMES } from "../../core/events/names.ts";
 import { openApp } from "../support/app.ts";
 import { createDatabase } from "../support/database/database.ts";
 import type { Json } from "../support/gateway/sandbox.ts";

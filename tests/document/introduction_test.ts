@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { INTRODUCTION } from "../../openapi/introduction.ts";
-import { ProblemSchema } from "../../routes/schemas/problem.ts";
+import { ProblemSchema } from "../../http/problems/schema.ts";
 import { callService } from "../support/client.ts";
 import { preparedFolder, startService } from "../support/service.ts";
 

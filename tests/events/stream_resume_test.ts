@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import postgres from "postgres";
 import { NIL, v7 as uuidv7 } from "uuid";
-import { encodeCursor } from "../../routes/shared/page.ts";
+import { encodeCursor } from "../../http/lists/page.ts";
 import { openApp, REAL_INSTALLATION, type TestApp } from "../support/app.ts";
 import { createDatabase, runSql } from "../support/database/database.ts";
 import { throughProxy } from "../support/database/tcp_proxy.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
-import { InvoiceSchema } from "../../routes/schemas/invoice.ts";
-import { SubscriptionSchema } from "../../routes/schemas/subscription.ts";
+import { InvoiceSchema } from "../../core/invoices/schema.ts";
+import { SubscriptionSchema } from "../../core/subscriptions/schema.ts";
 import type { Reply } from "../support/crash/installation.ts";
 import {
   AT_ANY_MESSAGE,

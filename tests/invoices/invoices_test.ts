@@ -6,7 +6,7 @@ import { createInvoice } from "../../core/invoices/create.ts";
 import { INVOICE_STATUSES } from "../../core/invoices/states.ts";
 import { voidInvoice } from "../../core/invoices/void.ts";
 import { EventSchema } from "../../routes/events/schemas.ts";
-import { InvoiceSchema } from "../../routes/schemas/invoice.ts";
+import { InvoiceSchema } from "../../core/invoices/schema.ts";
 import { createDatabase } from "../support/database/database.ts";
 import type { Json } from "../support/gateway/sandbox.ts";
 import { isReplayed, newKey } from "../support/idempotency.ts";

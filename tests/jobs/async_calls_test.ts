@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { prune } from "../../core/prune.ts";
-import { JobSchema } from "../../routes/schemas/job.ts";
+import { JobSchema } from "../../routes/jobs/schema.ts";
 import { createWaits } from "../support/gateway/gateway.ts";
 import { openRelayed, type RelayedPayments } from "../support/gateway/relay.ts";
 import type { Json } from "../support/gateway/sandbox.ts";

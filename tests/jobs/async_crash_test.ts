@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { PaymentSchema } from "../../core/payments/schema.ts";
-import { JobSchema } from "../../routes/schemas/job.ts";
+import { JobSchema } from "../../routes/jobs/schema.ts";
 import { createRandom, seededState } from "../../sandbox/engine/random.ts";
 import {
   type Installation,

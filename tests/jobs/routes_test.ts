@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { v7 as uuidv7 } from "uuid";
 import { insertJobs, type NewJob } from "../../db/jobs/jobs.ts";
-import { JobSchema } from "../../routes/schemas/job.ts";
+import { JobSchema } from "../../routes/jobs/schema.ts";
 import { openApp, type TestApp } from "../support/app.ts";
 import { createDatabase, runSql } from "../support/database/database.ts";
 import { createWaits } from "../support/gateway/gateway.ts";

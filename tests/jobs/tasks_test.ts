@@ -5,7 +5,7 @@ import { checkPendingPayments } from "../../core/payments/check_pending_payments
 import { processChargeAsync } from "../../core/payments/process_charge_async.ts";
 import { processRefundAsync } from "../../core/payments/process_refund_async.ts";
 import { findJob } from "../../db/jobs/queries.ts";
-import { JobSchema } from "../../routes/schemas/job.ts";
+import { JobSchema } from "../../routes/jobs/schema.ts";
 import { createWaits } from "../support/gateway/gateway.ts";
 import { openRelayed } from "../support/gateway/relay.ts";
 import { ACCEPTED_CARD, AMOUNT } from "../support/gateway/sandbox.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { NotificationReceiptSchema } from "../../routes/notifications/schemas.ts";
-import { ProblemSchema } from "../../routes/schemas/problem.ts";
+import { ProblemSchema } from "../../http/problems/schema.ts";
 import { createDatabase, runSql } from "../support/database/database.ts";
 import { type Arbitrary, fc } from "../support/fast_check.ts";
 import { buildNotification, findSentNotification, sign } from "../support/gateway/notifications.ts";

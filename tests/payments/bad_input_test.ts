@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { ProblemSchema } from "../../routes/schemas/problem.ts";
+import { ProblemSchema } from "../../http/problems/schema.ts";
 import { callService } from "../support/client.ts";
 import { type Arbitrary, fc } from "../support/fast_check.ts";
 import type { Json } from "../support/gateway/sandbox.ts";

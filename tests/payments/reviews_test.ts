@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { PaymentSchema } from "../../core/payments/schema.ts";
-import { CHARGED, PAYMENTS } from "../../routes/schemas/payment_examples.ts";
+import { CHARGED, PAYMENTS } from "../../core/payments/examples.ts";
 import { createDatabase } from "../support/database/database.ts";
 import { openRelayed, type RelayedPayments } from "../support/gateway/relay.ts";
 import { CHALLENGED_CARD } from "../support/gateway/sandbox.ts";

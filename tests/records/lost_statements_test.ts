@@ -5,7 +5,7 @@ import type { JobSubject } from "../../core/outbox.ts";
 import { checkSubscriptionJob } from "../../core/subscriptions/subscription_record.ts";
 import { syncSubscriptionStatus } from "../../core/subscriptions/sync_subscription_status.ts";
 import { insertJobs, type NewJob } from "../../db/jobs/jobs.ts";
-import { ProblemSchema } from "../../routes/schemas/problem.ts";
+import { ProblemSchema } from "../../http/problems/schema.ts";
 import { createDatabase } from "../support/database/database.ts";
 import { notify } from "../support/gateway/notifications.ts";
 import { openRelayed, type RelayedPayments } from "../support/gateway/relay.ts";

@@ -4,7 +4,7 @@ import { randomUUID } from "node:crypto";
 import { ServiceError } from "../../core/errors.ts";
 import { list } from "../../core/input_fields.ts";
 import { parseNotification } from "../../core/notifications/parse.ts";
-import { replaceInexact, scanJson } from "../../routes/middleware/json_text.ts";
+import { replaceInexact, scanJson } from "../../http/middleware/json_text.ts";
 import { openApp } from "../support/app.ts";
 import { createDatabase } from "../support/database/database.ts";
 import { fc } from "../support/fast_check.ts";

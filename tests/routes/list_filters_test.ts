@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { encodePosition } from "../../routes/shared/page.ts";
+import { encodePosition } from "../../http/lists/page.ts";
 import { createDatabase } from "../support/database/database.ts";
 import { type Json, savedCard } from "../support/gateway/sandbox.ts";
 import { openPayments, type TestPayments } from "../support/payments/payments.ts";

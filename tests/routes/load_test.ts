@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { createLoad, type Load, MAX_DELAY_MS, measureLoad } from "../../core/load.ts";
-import { createRouter } from "../../routes/shared/router.ts";
+import { createRouter } from "../../http/router.ts";
 import { openApp } from "../support/app.ts";
 import { createDatabase } from "../support/database/database.ts";
 import { buildNotification, notify } from "../support/gateway/notifications.ts";

@@ -1,7 +1,7 @@
 import { createRoute, z } from "@hono/zod-openapi";
 import { Hono } from "hono";
 import assert from "node:assert/strict";
-import { createRouter } from "../../routes/shared/router.ts";
+import { createRouter } from "../../http/router.ts";
 import { openApp, REAL_INSTALLATION } from "../support/app.ts";
 import { callService } from "../support/client.ts";
 import { createDatabase } from "../support/database/database.ts";

@@ -7,7 +7,7 @@ import { getSubscriptionStatus } from "../../core/subscriptions/check_at_gateway
 import { createSubscription } from "../../core/subscriptions/create.ts";
 import { SUBSCRIPTION_STATUSES } from "../../core/subscriptions/states.ts";
 import type { Database } from "../../db/connection/database.ts";
-import { SubscriptionSchema } from "../../routes/schemas/subscription.ts";
+import { SubscriptionSchema } from "../../core/subscriptions/schema.ts";
 import { runSql } from "../support/database/database.ts";
 import { pauseAfter } from "../support/database/pause_after.ts";
 import { type Json, savedCard } from "../support/gateway/sandbox.ts";

@@ -35,7 +35,7 @@ import type { DueJob } from "../../db/jobs/jobs.ts";
 import { loadMigrations, type Migration } from "../../db/migrations/migrate.ts";
 import { type App, createApp } from "../../app.ts";
 import { sleep } from "../../concurrency/deadlines.ts";
-import type { Router } from "../../routes/shared/router.ts";
+import type { Router } from "../../http/router.ts";
 import { openPool } from "./database/pools.ts";
 import { checkResponse } from "./document/contract.ts";
 import { publishAll, untilPublished } from "./events/publication.ts";

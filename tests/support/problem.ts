@@ -3,7 +3,7 @@
 import type { z } from "@hono/zod-openapi";
 import assert from "node:assert/strict";
 import type { ErrorCode } from "../../core/errors.ts";
-import { ProblemSchema } from "../../routes/schemas/problem.ts";
+import { ProblemSchema } from "../../http/problems/schema.ts";
 
 export async function assertProblem(
   response: Response,

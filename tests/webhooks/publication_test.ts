@@ -6,7 +6,7 @@ import { prune } from "../../core/prune.ts";
 import { createEvents } from "../../core/subscribers/subscribe.ts";
 import { createTasks } from "../../core/tasks.ts";
 import { registerSubscribers, removeMissedSubscribers } from "../../db/events/subscribers.ts";
-import { EVENT_NAMES } from "../../routes/schemas/event_name.ts";
+import { EVENT_NAMES } from "../../core/events/names.ts";
 import { openApp } from "../support/app.ts";
 import { createDatabase, runSql } from "../support/database/database.ts";
 import { openWebhooks, type TestWebhooks } from "../support/events/webhooks.ts";

@@ -6,7 +6,7 @@ import { PaymentSchema } from "../../../core/payments/schema.ts";
 import { findJob } from "../../../db/jobs/queries.ts";
 import type { GatewayJob } from "../../../db/jobs/jobs.ts";
 import { RefundedSchema } from "../../../routes/payments/actions.ts";
-import { JobSchema } from "../../../routes/schemas/job.ts";
+import { JobSchema } from "../../../routes/jobs/schema.ts";
 import { runSql } from "../database/database.ts";
 import type { RelayedPayments } from "../gateway/relay.ts";
 import { runDueJobs } from "../jobs/due_jobs.ts";

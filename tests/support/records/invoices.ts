@@ -7,7 +7,7 @@ import { checkOverdueInvoices } from "../../../core/invoices/check_overdue_invoi
 import { checkPendingPayments } from "../../../core/payments/check_pending_payments.ts";
 import type { GatewayEvent } from "../../../db/events/events.ts";
 import { EventSchema } from "../../../routes/events/schemas.ts";
-import { InvoiceSchema } from "../../../routes/schemas/invoice.ts";
+import { InvoiceSchema } from "../../../core/invoices/schema.ts";
 import type { TestAppOptions } from "../app.ts";
 import { notify } from "../gateway/notifications.ts";
 import { openRelayed, type RelayedPayments } from "../gateway/relay.ts";

@@ -4,8 +4,8 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import type { z } from "@hono/zod-openapi";
 import type { Database } from "../../../db/connection/database.ts";
-import { InvoiceSchema } from "../../../routes/schemas/invoice.ts";
-import { SubscriptionSchema } from "../../../routes/schemas/subscription.ts";
+import { InvoiceSchema } from "../../../core/invoices/schema.ts";
+import { SubscriptionSchema } from "../../../core/subscriptions/schema.ts";
 import { AMOUNT, type Json, savedCard, type TestSandbox } from "../gateway/sandbox.ts";
 
 export type Invoice = z.output<typeof InvoiceSchema>;

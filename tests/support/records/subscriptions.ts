@@ -9,7 +9,7 @@ import { PaymentSummarySchema } from "../../../core/payments/schema.ts";
 import { syncSubscriptionStatus } from "../../../core/subscriptions/sync_subscription_status.ts";
 import { findSubscription, type GatewaySubscription } from "../../../db/billing/subscriptions.ts";
 import { EventSchema } from "../../../routes/events/schemas.ts";
-import { SubscriptionSchema } from "../../../routes/schemas/subscription.ts";
+import { SubscriptionSchema } from "../../../core/subscriptions/schema.ts";
 import type { TestAppOptions } from "../app.ts";
 import { createWaits } from "../gateway/gateway.ts";
 import { openRelayed, type RelayedPayments } from "../gateway/relay.ts";
