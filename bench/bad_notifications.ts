@@ -3,7 +3,7 @@
  * memory.
  */
 
-import { generateApiKey } from "../core/api_key.ts";
+import { generateApiKey } from "../core/secrets/api_key.ts";
 import { runSql } from "../tests/support/database/database.ts";
 import { createDataFolder } from "../tests/support/project.ts";
 import { createBadBodies } from "./support/bad_bodies.ts";

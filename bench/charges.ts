@@ -4,7 +4,7 @@
  */
 
 import postgres from "postgres";
-import { generateApiKey } from "../core/api_key.ts";
+import { generateApiKey } from "../core/secrets/api_key.ts";
 import { createGatewayClient } from "../core/gateway/client.ts";
 import { createDataFolder } from "../tests/support/project.ts";
 import { connect, timed } from "./support/caller.ts";

@@ -1,7 +1,7 @@
 /** Latency and size of the console's pages at 1,000,000 payments (`--payments=` changes this). */
 
 import postgres from "postgres";
-import { generateApiKey } from "../core/api_key.ts";
+import { generateApiKey } from "../core/secrets/api_key.ts";
 import { createDataFolder } from "../tests/support/project.ts";
 import { connect, timed } from "./support/caller.ts";
 import { goal, median, milliseconds, row } from "./support/figures.ts";

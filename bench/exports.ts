@@ -6,7 +6,7 @@
  */
 
 import { setTimeout as delay } from "node:timers/promises";
-import { generateApiKey } from "../core/api_key.ts";
+import { generateApiKey } from "../core/secrets/api_key.ts";
 import { createDataFolder } from "../tests/support/project.ts";
 import { connect, timed } from "./support/caller.ts";
 import { goal, median, milliseconds, requiredGoal, row } from "./support/figures.ts";

@@ -5,7 +5,7 @@
  */
 
 import { setTimeout as delay } from "node:timers/promises";
-import { generateApiKey } from "../core/api_key.ts";
+import { generateApiKey } from "../core/secrets/api_key.ts";
 import { createDataFolder } from "../tests/support/project.ts";
 import { connect, measureCharges } from "./support/caller.ts";
 import { median, milliseconds, percentile, row } from "./support/figures.ts";

@@ -1,15 +1,15 @@
 /** Rate and latency of jobs in each queue, compared with the same statements without a queue. */
 
 import { join } from "node:path";
-import { systemClock } from "../core/clock.ts";
+import { systemClock } from "../core/time/clock.ts";
 import type { Queue } from "../core/config/config.ts";
 import { JOBS_FILE, openKvQueue } from "../core/jobs/kv_queue.ts";
 import { openPostgresQueue } from "../core/jobs/postgres_queue.ts";
 import type { OpenJobQueue } from "../core/jobs/queue.ts";
 import type { Tasks } from "../core/jobs/task.ts";
 import { createWorker } from "../core/jobs/worker.ts";
-import { createLog } from "../core/log.ts";
-import { newJob } from "../core/outbox.ts";
+import { createLog } from "../core/telemetry/log.ts";
+import { newJob } from "../core/records/outbox.ts";
 import { type Database, openDatabase } from "../db/connection/database.ts";
 import { NO_LOCK } from "../db/connection/instance_lock.ts";
 import { claimJob, releaseJob } from "../db/jobs/claims.ts";

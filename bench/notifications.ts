@@ -5,7 +5,7 @@
  */
 
 import { setTimeout as delay } from "node:timers/promises";
-import { generateApiKey } from "../core/api_key.ts";
+import { generateApiKey } from "../core/secrets/api_key.ts";
 import { runSql } from "../tests/support/database/database.ts";
 import { createDataFolder } from "../tests/support/project.ts";
 import { until } from "../tests/support/until.ts";

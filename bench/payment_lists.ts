@@ -4,7 +4,7 @@
  */
 
 import postgres from "postgres";
-import { generateApiKey } from "../core/api_key.ts";
+import { generateApiKey } from "../core/secrets/api_key.ts";
 import { createKey } from "../core/auth/api_keys.ts";
 import { openDatabase } from "../db/connection/database.ts";
 import { createDataFolder } from "../tests/support/project.ts";

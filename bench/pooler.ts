@@ -1,6 +1,6 @@
 /** Latency of charges and notifications, with direct connections and through PgBouncer. */
 
-import { generateApiKey } from "../core/api_key.ts";
+import { generateApiKey } from "../core/secrets/api_key.ts";
 import {
   hasPgBouncer,
   type PoolMode,

@@ -4,7 +4,7 @@
  * rates.
  */
 
-import { generateApiKey } from "../core/api_key.ts";
+import { generateApiKey } from "../core/secrets/api_key.ts";
 import { runSql } from "../tests/support/database/database.ts";
 import { createDataFolder } from "../tests/support/project.ts";
 import { processorTime } from "./support/cpu.ts";

@@ -2,7 +2,7 @@
 
 import { setTimeout as delay } from "node:timers/promises";
 import postgres from "postgres";
-import { generateApiKey } from "../core/api_key.ts";
+import { generateApiKey } from "../core/secrets/api_key.ts";
 import { createDataFolder } from "../tests/support/project.ts";
 import { requiredGoal, row } from "./support/figures.ts";
 import { startPostgres } from "./support/postgres.ts";

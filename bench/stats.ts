@@ -1,7 +1,7 @@
 /** Latency of payment statistics at 1,000,000 payments, and how long it takes to count them. */
 
 import postgres from "postgres";
-import { generateApiKey } from "../core/api_key.ts";
+import { generateApiKey } from "../core/secrets/api_key.ts";
 import { rebuildStats } from "../core/reports/count_payments.ts";
 import { openDatabase } from "../db/connection/database.ts";
 import { createDataFolder } from "../tests/support/project.ts";

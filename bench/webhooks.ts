@@ -2,7 +2,7 @@
 
 import { Buffer } from "node:buffer";
 import { setTimeout as delay } from "node:timers/promises";
-import { generateApiKey } from "../core/api_key.ts";
+import { generateApiKey } from "../core/secrets/api_key.ts";
 import { createPoster } from "../core/webhooks/post.ts";
 import { runSql } from "../tests/support/database/database.ts";
 import { createDataFolder } from "../tests/support/project.ts";

@@ -8,7 +8,7 @@ import {
   OTHER_ACCOUNT,
 } from "../core/gateway/account.ts";
 import type { GatewayClient } from "../core/gateway/client.ts";
-import type { Log } from "../core/log.ts";
+import type { Log } from "../core/telemetry/log.ts";
 import type { Database } from "../db/connection/database.ts";
 import { bindEnvironment, changeAccount, findAccount } from "../db/access/gateway_account.ts";
 import { openCommandDatabase } from "./migrate.ts";

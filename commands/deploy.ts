@@ -5,11 +5,11 @@
  */
 
 import { waitAtMost } from "../concurrency/deadlines.ts";
-import { systemClock } from "../core/clock.ts";
+import { systemClock } from "../core/time/clock.ts";
 import type { Config } from "../core/config/config.ts";
 import type { ConfigError } from "../core/config/problems.ts";
 import { DEFAULT_PORT } from "../core/config/settings.ts";
-import type { Log } from "../core/log.ts";
+import type { Log } from "../core/telemetry/log.ts";
 import type { Fetch } from "../http/middleware/wrap_requests.ts";
 import { createUnreadyApp, isProbe, type UnreadyReason } from "../routes/status/unready.ts";
 import { addressOf } from "./listen.ts";

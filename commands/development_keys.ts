@@ -4,7 +4,7 @@
  */
 
 import { join } from "node:path";
-import { generateApiKey } from "../core/api_key.ts";
+import { generateApiKey } from "../core/secrets/api_key.ts";
 import { ensureKey } from "../core/auth/api_keys.ts";
 import type { Database } from "../db/connection/database.ts";
 

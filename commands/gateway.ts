@@ -1,7 +1,7 @@
 /** Opens the clients of the gateway, which is the real one or the embedded sandbox. */
 
 import { join } from "node:path";
-import { systemClock } from "../core/clock.ts";
+import { systemClock } from "../core/time/clock.ts";
 import type { Config } from "../core/config/config.ts";
 import type { AccountGuard } from "../core/gateway/account.ts";
 import { createCircuitBreakers } from "../core/gateway/circuit_breaker.ts";
@@ -9,7 +9,7 @@ import { createGatewayClient, type GatewayClient } from "../core/gateway/client.
 import { createGatewayClock } from "../core/gateway/gateway_clock.ts";
 import { logExchanges } from "../core/gateway/instrumentation.ts";
 import { createRateLimitPause } from "../core/gateway/rate_limit.ts";
-import type { Log } from "../core/log.ts";
+import type { Log } from "../core/telemetry/log.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
 import { explainListenErrors } from "./listen.ts";
 import { Failure } from "./terminal.ts";

@@ -1,7 +1,7 @@
 /** `deno task keys …`: creates, lists and revokes API keys, whether the service runs or not. */
 
 import { parseArgs } from "node:util";
-import { displayPrefix } from "../core/api_key.ts";
+import { displayPrefix } from "../core/secrets/api_key.ts";
 import { createKey, type KeyOwner } from "../core/auth/api_keys.ts";
 import { isPrintableText, roleOf } from "../core/auth/caller.ts";
 import { ORDER_PREFIX, ORDER_PREFIX_RULE } from "../core/auth/order_prefix.ts";

@@ -1,17 +1,17 @@
 /** `deno task openapi`: writes the OpenAPI document to `openapi/openapi.json`. */
 
 import { createAuditRecorder } from "../core/audit/recorder.ts";
-import { systemClock } from "../core/clock.ts";
-import { createClockCheck } from "../core/clock_check.ts";
+import { systemClock } from "../core/time/clock.ts";
+import { createClockCheck } from "../core/time/clock_check.ts";
 import type { Config } from "../core/config/config.ts";
 import { createEventPublisher } from "../core/events/publisher.ts";
 import { createEventStreams } from "../core/events/streams.ts";
 import { createGatewayClient } from "../core/gateway/client.ts";
 import { openPostgresQueue } from "../core/jobs/postgres_queue.ts";
 import { createKeyReleases } from "../core/idempotency/key_releases.ts";
-import { createLoad } from "../core/load.ts";
-import { createLog } from "../core/log.ts";
-import { unmeasured } from "../core/service_clock.ts";
+import { createLoad } from "../core/status/load.ts";
+import { createLog } from "../core/telemetry/log.ts";
+import { unmeasured } from "../core/time/service_clock.ts";
 import { createEvents } from "../core/subscribers/subscribe.ts";
 import { createPoster } from "../core/webhooks/post.ts";
 import { openDatabase } from "../db/connection/database.ts";

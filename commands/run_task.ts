@@ -2,7 +2,7 @@
 
 import { setTimeout as delay } from "node:timers/promises";
 import { validate as isUuid } from "uuid";
-import { ClockSkewed, createClockCheck } from "../core/clock_check.ts";
+import { ClockSkewed, createClockCheck } from "../core/time/clock_check.ts";
 import type { Config } from "../core/config/config.ts";
 import { createEventPublisher } from "../core/events/publisher.ts";
 import { gatewayPauseMs } from "../core/gateway/background_pause.ts";
@@ -11,18 +11,18 @@ import { checkOverdueInvoices } from "../core/invoices/check_overdue_invoices.ts
 import type { EnqueueDeps } from "../core/jobs/enqueue_checks.ts";
 import { CHECK_PAYMENT_STATUS } from "../core/jobs/task_names.ts";
 import { createWorker } from "../core/jobs/worker.ts";
-import { createLog } from "../core/log.ts";
+import { createLog } from "../core/telemetry/log.ts";
 import { checkPendingPayments } from "../core/payments/check_pending_payments.ts";
 import { expireStalePayments, type ExpiryDeps } from "../core/payments/expire_stale_payments.ts";
 import { checkPaymentJob } from "../core/payments/payment_record.ts";
 import { PROCESS_CHARGE_ASYNC } from "../core/payments/process_charge_async.ts";
 import { PROCESS_REFUND_ASYNC } from "../core/payments/process_refund_async.ts";
 import { rebuildStats } from "../core/reports/count_payments.ts";
-import { createSecretBox } from "../core/secret_box.ts";
-import { openServiceClock } from "../core/service_clock.ts";
+import { createSecretBox } from "../core/secrets/secret_box.ts";
+import { openServiceClock } from "../core/time/service_clock.ts";
 import { createEvents, type Events } from "../core/subscribers/subscribe.ts";
 import { syncSubscriptionStatus } from "../core/subscriptions/sync_subscription_status.ts";
-import { createTasks, type TaskDeps } from "../core/tasks.ts";
+import { createTasks, type TaskDeps } from "../core/tasks/tasks.ts";
 import { createPoster } from "../core/webhooks/post.ts";
 import { openDatabase } from "../db/connection/database.ts";
 import { openInstanceLock } from "../db/connection/instance_lock.ts";

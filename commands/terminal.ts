@@ -1,8 +1,8 @@
 /** Output of commands on the terminal: errors for the operator, status lines, and progress. */
 
-import { type Clock, systemClock } from "../core/clock.ts";
+import { type Clock, systemClock } from "../core/time/clock.ts";
 import { ConfigError } from "../core/config/problems.ts";
-import { createLog } from "../core/log.ts";
+import { createLog } from "../core/telemetry/log.ts";
 
 /** Thrown to end a command. Only the message is printed: an operator needs no stack trace. */
 export class Failure extends Error {

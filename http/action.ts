@@ -2,8 +2,8 @@
 
 import type { z } from "@hono/zod-openapi";
 import type { MiddlewareHandler } from "hono";
-import { object, omitNulls } from "../core/input_fields.ts";
-import type { Examples } from "../core/response_fields.ts";
+import { object, omitNulls } from "../core/fields/input.ts";
+import type { Examples } from "../core/fields/response.ts";
 import { IdempotencyHeaders } from "./idempotency.ts";
 import type { AppEnv } from "./router.ts";
 

@@ -4,7 +4,7 @@ import type { z } from "@hono/zod-openapi";
 import type { Context } from "hono";
 import type { Caller } from "../core/auth/caller.ts";
 import type { InvoiceDeps } from "../core/invoices/invoice_record.ts";
-import type { Position } from "../core/page.ts";
+import type { Position } from "../core/lists/page.ts";
 import type { PaymentDeps } from "../core/payments/payment_record.ts";
 import { EXPORT_PAGE, type Exports, type ExportSource } from "../core/reports/export_stream.ts";
 import { exportInvoices, exportRefunds } from "../core/reports/exports.ts";

@@ -2,7 +2,7 @@
 
 import { z } from "@hono/zod-openapi";
 import type { Context } from "hono";
-import { API_KEY_PREFIX } from "../core/api_key.ts";
+import { API_KEY_PREFIX } from "../core/secrets/api_key.ts";
 import { ServiceError } from "../core/errors.ts";
 import { unsentExample } from "../openapi/components.ts";
 import type { AppEnv } from "./router.ts";

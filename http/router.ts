@@ -4,8 +4,8 @@ import { OpenAPIHono, type z } from "@hono/zod-openapi";
 import type { Context } from "hono";
 import type { Caller } from "../core/auth/caller.ts";
 import { type ErrorCode, type FieldError, ServiceError } from "../core/errors.ts";
-import { MAX_UNKNOWN } from "../core/input_fields.ts";
-import type { Log } from "../core/log.ts";
+import { MAX_UNKNOWN } from "../core/fields/input.ts";
+import type { Log } from "../core/telemetry/log.ts";
 
 /** Created for each request before routing; later steps fill in the route and the caller. */
 export interface RequestContext {

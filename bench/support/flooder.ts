@@ -7,7 +7,7 @@
  */
 
 import { setTimeout as delay } from "node:timers/promises";
-import { generateApiKey } from "../../core/api_key.ts";
+import { generateApiKey } from "../../core/secrets/api_key.ts";
 import { connect } from "./caller.ts";
 import { getRequest, postText } from "./load.ts";
 

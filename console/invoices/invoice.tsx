@@ -9,7 +9,7 @@ import { VOIDABLE } from "../../core/invoices/states.ts";
 import { type InvoiceView, shownOf } from "../../core/invoices/views.ts";
 import { voidInvoice } from "../../core/invoices/void.ts";
 import type { PaymentSummary } from "../../core/payments/views.ts";
-import { readTimeline, type TimelineView } from "../../core/timelines.ts";
+import { readTimeline, type TimelineView } from "../../core/reports/timelines.ts";
 import { readPaymentPage } from "../../http/lists/payments.ts";
 import { VoidInputSchema } from "../../core/invoices/invoice_input.ts";
 import { scopeOf } from "../../http/idempotency.ts";

@@ -2,7 +2,7 @@
 
 import { wholeRupiah } from "../shared/format.ts";
 import type { Caller } from "../../core/auth/caller.ts";
-import type { Clock } from "../../core/clock.ts";
+import type { Clock } from "../../core/time/clock.ts";
 import { readPaymentStats } from "../../core/reports/stats.ts";
 import type { Database } from "../../db/connection/database.ts";
 import { MAX_SERIES } from "../shared/chart.tsx";

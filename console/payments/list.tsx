@@ -2,7 +2,7 @@
 
 import type { FC } from "hono/jsx";
 import type { FieldError } from "../../core/errors.ts";
-import type { Position } from "../../core/page.ts";
+import type { Position } from "../../core/lists/page.ts";
 import type { PaymentSummary } from "../../core/payments/views.ts";
 import { EXPORT_PAGE } from "../../core/reports/export_stream.ts";
 import { exportPayments } from "../../core/reports/exports.ts";

@@ -9,7 +9,7 @@ import type { PaymentDeps } from "../../core/payments/payment_record.ts";
 import { readPayment } from "../../core/payments/read.ts";
 import { PAYMENT_ACTIONS } from "../../core/payments/states.ts";
 import { forCaller, type PaymentView } from "../../core/payments/views.ts";
-import { readTimeline, type TimelineView } from "../../core/timelines.ts";
+import { readTimeline, type TimelineView } from "../../core/reports/timelines.ts";
 import { parsePathId } from "../../http/paths.ts";
 import type { ConsoleBase } from "../shared/base.tsx";
 import { problemOf } from "../shared/confirm.tsx";

@@ -3,7 +3,7 @@
 import type { z } from "@hono/zod-openapi";
 import type { Caller } from "../../core/auth/caller.ts";
 import type { FieldError } from "../../core/errors.ts";
-import type { Position } from "../../core/page.ts";
+import type { Position } from "../../core/lists/page.ts";
 import type { PaymentDeps } from "../../core/payments/payment_record.ts";
 import {
   listOwnerlessPayments,

@@ -6,7 +6,7 @@ import { type Context, Hono } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import type { Child } from "hono/jsx";
 import { routePath } from "hono/route";
-import type { AddressList } from "../../core/address_list.ts";
+import type { AddressList } from "../../core/config/address_list.ts";
 import type { AuditDeps } from "../../core/audit/read.ts";
 import type { Authenticate } from "../../core/auth/authenticator.ts";
 import { findSession, type OpenSession } from "../../core/auth/console_sessions.ts";

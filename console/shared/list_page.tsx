@@ -1,7 +1,7 @@
 /** The pages of lists: a table, a filter by status, and a link to the next page. */
 
 import type { Child, FC } from "hono/jsx";
-import type { Position } from "../../core/page.ts";
+import type { Position } from "../../core/lists/page.ts";
 import { filteredPaging, paging } from "../../http/lists/page.ts";
 import type { ConsoleContext } from "./base.tsx";
 import { Table } from "./elements.tsx";

@@ -1,7 +1,7 @@
 /** What happened to a resource, newest first. */
 
 import type { Child, FC } from "hono/jsx";
-import type { TimelineEntry, TimelineView } from "../../core/timelines.ts";
+import type { TimelineEntry, TimelineView } from "../../core/reports/timelines.ts";
 import { Card, Time } from "./elements.tsx";
 import { paymentStatusName, rupiah } from "./format.ts";
 import type { View } from "./session.ts";

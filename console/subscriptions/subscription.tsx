@@ -13,7 +13,7 @@ import {
   type SubscriptionAction,
 } from "../../core/subscriptions/states.ts";
 import { shownOf, type SubscriptionView } from "../../core/subscriptions/views.ts";
-import { readTimeline, type TimelineView } from "../../core/timelines.ts";
+import { readTimeline, type TimelineView } from "../../core/reports/timelines.ts";
 import { readPaymentPage } from "../../http/lists/payments.ts";
 import { scopeOf } from "../../http/idempotency.ts";
 import { parsePathId } from "../../http/paths.ts";

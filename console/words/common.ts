@@ -2,7 +2,7 @@
 
 import type { Role } from "../../core/auth/caller.ts";
 import type { PaymentAction, PaymentStatus } from "../../core/payments/states.ts";
-import type { TimelineEntry } from "../../core/timelines.ts";
+import type { TimelineEntry } from "../../core/reports/timelines.ts";
 import { translateToIndonesian } from "./messages.ts";
 
 export const COMMON_IN_ENGLISH = {

@@ -16,7 +16,7 @@ import {
 } from "../../db/reports/audit.ts";
 import type { Database } from "../../db/connection/database.ts";
 import { type Caller, requireReadAll } from "../auth/caller.ts";
-import type { Clock } from "../clock.ts";
+import type { Clock } from "../time/clock.ts";
 import type { RetentionDays } from "../config/config.ts";
 import { firstIdAt } from "../ids.ts";
 

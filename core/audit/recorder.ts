@@ -8,10 +8,10 @@ import { type AuditEntry, auditInserts, insertAuditEntries } from "../../db/repo
 import { batched } from "../../db/records/batched.ts";
 import type { Database } from "../../db/connection/database.ts";
 import { actorOf, type Caller } from "../auth/caller.ts";
-import type { Clock } from "../clock.ts";
+import type { Clock } from "../time/clock.ts";
 import { newId } from "../ids.ts";
-import type { Log } from "../log.ts";
-import { countUnrecordedAttempt } from "../telemetry.ts";
+import type { Log } from "../telemetry/log.ts";
+import { countUnrecordedAttempt } from "../telemetry/telemetry.ts";
 
 /** What a caller requested, and the response. */
 export interface AuditedRequest {

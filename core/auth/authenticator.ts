@@ -1,7 +1,7 @@
 /** Authenticates a request by its credential, which is an API key or a JWT. */
 
 import type { Database } from "../../db/connection/database.ts";
-import type { Clock } from "../clock.ts";
+import type { Clock } from "../time/clock.ts";
 import type { JwtConfig } from "../config/config.ts";
 import { createApiKeyVerifier } from "./api_keys.ts";
 import type { Caller } from "./caller.ts";

@@ -10,7 +10,7 @@ import {
   type Validity,
 } from "../../db/access/console_sessions.ts";
 import type { Database } from "../../db/connection/database.ts";
-import type { Clock } from "../clock.ts";
+import type { Clock } from "../time/clock.ts";
 import { ServiceError } from "../errors.ts";
 import { newId } from "../ids.ts";
 import { type Caller, canReadAll, requireReadAll, requireStaff } from "./caller.ts";

@@ -5,7 +5,7 @@
 
 import { listValidCredentials } from "../../db/access/credentials.ts";
 import type { Database } from "../../db/connection/database.ts";
-import type { Clock } from "../clock.ts";
+import type { Clock } from "../time/clock.ts";
 import type { Caller } from "./caller.ts";
 import { validityOf } from "./console_sessions.ts";
 

@@ -9,7 +9,7 @@ import {
   type JWTVerifyGetKey,
   type JWTVerifyOptions,
 } from "jose";
-import type { Clock } from "../clock.ts";
+import type { Clock } from "../time/clock.ts";
 import type { JwtConfig } from "../config/config.ts";
 import { ServiceError } from "../errors.ts";
 import { type Caller, isPrintableText } from "./caller.ts";

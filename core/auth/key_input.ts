@@ -1,6 +1,6 @@
 /** The body of the request that creates an API key. */
 
-import { object, omitNulls, oneOf, optionalIfEmpty, text, textLike } from "../input_fields.ts";
+import { object, omitNulls, oneOf, optionalIfEmpty, text, textLike } from "../fields/input.ts";
 import { isPrintableText } from "./caller.ts";
 import { ORDER_PREFIX, ORDER_PREFIX_RULE } from "./order_prefix.ts";
 

@@ -7,7 +7,7 @@ import {
   revokeUnlessLastStaff,
 } from "../../db/access/api_keys.ts";
 import type { Database } from "../../db/connection/database.ts";
-import { displayPrefix, generateApiKey, hashApiKey } from "../api_key.ts";
+import { displayPrefix, generateApiKey, hashApiKey } from "../secrets/api_key.ts";
 import { ServiceError } from "../errors.ts";
 import { type Caller, requireReadAll, requireStaff, type Role, roleOf } from "./caller.ts";
 

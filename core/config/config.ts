@@ -1,7 +1,7 @@
 /** The configuration of the service, built from its settings. */
 
 import { resolve } from "node:path";
-import type { AddressList } from "../address_list.ts";
+import type { AddressList } from "./address_list.ts";
 import { withDefaultSslMode } from "./database_url.ts";
 import { meansDenoDeploy } from "./parsers.ts";
 import { ConfigError, type ConfigProblem, findProblems } from "./problems.ts";

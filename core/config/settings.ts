@@ -2,8 +2,8 @@
 
 import { isIP } from "node:net";
 import { z } from "zod";
-import { parseAddressList } from "../address_list.ts";
-import { API_KEY_PATTERN } from "../api_key.ts";
+import { parseAddressList } from "./address_list.ts";
+import { API_KEY_PATTERN } from "../secrets/api_key.ts";
 import { explainDatabaseUrl, parseDatabaseUrl, parseSslMode } from "./database_url.ts";
 import {
   baseUrl,

@@ -14,7 +14,7 @@ import {
 } from "../../db/events/positions.ts";
 import { PUBLISHED_CHANNEL } from "../../db/events/events.ts";
 import { listen } from "../../db/connection/listen.ts";
-import type { Log } from "../log.ts";
+import type { Log } from "../telemetry/log.ts";
 
 export interface FollowerDeps {
   database: Database;

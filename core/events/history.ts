@@ -4,7 +4,7 @@
  */
 
 import { CREATION_SLACK_MS } from "../../db/events/events.ts";
-import type { Clock } from "../clock.ts";
+import type { Clock } from "../time/clock.ts";
 import type { RetentionDays } from "../config/config.ts";
 import { ServiceError } from "../errors.ts";
 import { firstIdAt } from "../ids.ts";

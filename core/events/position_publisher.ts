@@ -9,8 +9,13 @@ import { publishBatch, type PublishedBatch, readOutboxAgain } from "../../db/eve
 import { COMMITTED_CHANNEL } from "../../db/events/events.ts";
 import { type DueJob, insertJobs } from "../../db/jobs/jobs.ts";
 import { runInSoleSession } from "../../db/connection/sole_session.ts";
-import type { Log } from "../log.ts";
-import type { EventPublisher, EventSubscribers, JobQueue, PositionPublisher } from "../outbox.ts";
+import type { Log } from "../telemetry/log.ts";
+import type {
+  EventPublisher,
+  EventSubscribers,
+  JobQueue,
+  PositionPublisher,
+} from "../records/outbox.ts";
 
 export interface PositionPublisherDeps {
   /** Not the URL of a pooler in transaction mode: the publisher needs its own session. */

@@ -5,15 +5,15 @@ import { pause } from "../../concurrency/deadlines.ts";
 import type { Database } from "../../db/connection/database.ts";
 import { notifyPublisher } from "../../db/events/events.ts";
 import { type LanedJob, wakeJobs } from "../../db/jobs/jobs.ts";
-import type { Clock } from "../clock.ts";
-import type { Log } from "../log.ts";
+import type { Clock } from "../time/clock.ts";
+import type { Log } from "../telemetry/log.ts";
 import {
   type EndpointSubscriber,
   type EventPublisher,
   type JobQueue,
   newJob,
   type PositionPublisher,
-} from "../outbox.ts";
+} from "../records/outbox.ts";
 
 /** The name of the task that sends the due deliveries of one webhook endpoint. */
 export const DELIVER_WEBHOOKS = "deliver_webhooks";

@@ -15,8 +15,8 @@ import {
 import { type Caller, requireReadAll } from "../auth/caller.ts";
 import { ServiceError } from "../errors.ts";
 import { firstIdAt } from "../ids.ts";
-import { checkRange, refuseFilters } from "../list_filters.ts";
-import { readFilteredPage } from "../page.ts";
+import { checkRange, refuseFilters } from "../lists/filters.ts";
+import { readFilteredPage } from "../lists/page.ts";
 import { type HistoryDeps, refuseOtherHistory } from "./history.ts";
 import type { EventName } from "./names.ts";
 

@@ -11,7 +11,7 @@ import {
   listNewestTransactions,
 } from "../../db/access/gateway_account.ts";
 import { firstIdAt } from "../ids.ts";
-import type { Log } from "../log.ts";
+import type { Log } from "../telemetry/log.ts";
 import {
   GatewayAPIError,
   GatewayError,

@@ -2,7 +2,7 @@
  * A circuit breaker: stops calling a gateway that does not respond, and probes it after a while.
  */
 
-import { type Clock, systemClock } from "../clock.ts";
+import { type Clock, systemClock } from "../time/clock.ts";
 
 /**
  * `closed`: calls are made; `open`: no calls are made; `half_open`: one call may probe the gateway.

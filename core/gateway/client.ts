@@ -2,7 +2,7 @@
 
 import { sleep } from "../../concurrency/deadlines.ts";
 import { createLimiter } from "../../concurrency/limiter.ts";
-import { type Clock, systemClock } from "../clock.ts";
+import { type Clock, systemClock } from "../time/clock.ts";
 import { type AccountGuard, NO_ACCOUNT_GUARD, otherAccountError } from "./account.ts";
 import { createCall } from "./call.ts";
 import {

@@ -1,6 +1,6 @@
 /** The gateway's time, from the `Date` header of its responses. */
 
-import type { TimeRange } from "../clock.ts";
+import type { TimeRange } from "../time/clock.ts";
 
 export interface GatewayClock {
   /** Takes the header of a response. `durationMs`: the time since the request was sent. */

@@ -5,8 +5,8 @@
 
 import type { Span } from "@opentelemetry/api";
 import { inSpan } from "../../db/connection/span.ts";
-import type { Log } from "../log.ts";
-import { recordGatewayCall } from "../telemetry.ts";
+import type { Log } from "../telemetry/log.ts";
+import { recordGatewayCall } from "../telemetry/telemetry.ts";
 import { GatewayError } from "./errors.ts";
 import type { GatewayResponse } from "./responses.ts";
 import type { Exchange } from "./transport.ts";

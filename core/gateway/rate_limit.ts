@@ -3,7 +3,7 @@
  * pause.
  */
 
-import type { Clock } from "../clock.ts";
+import type { Clock } from "../time/clock.ts";
 import { ServiceError } from "../errors.ts";
 
 /** A longer `Retry-After` is shortened, because no payment is checked during the pause. */

@@ -1,6 +1,6 @@
 /** Retries a read after a temporary failure, with backoff: three times, and before its deadline. */
 
-import type { Clock } from "../clock.ts";
+import type { Clock } from "../time/clock.ts";
 import { GatewayError } from "./errors.ts";
 
 /** Resolves after `ms`. If the signal is aborted before, rejects with the signal's reason. */

@@ -1,7 +1,7 @@
 /** One HTTP exchange with the gateway: no retries, and no interpretation of the response. */
 
 import { trace } from "@opentelemetry/api";
-import type { Clock } from "../clock.ts";
+import type { Clock } from "../time/clock.ts";
 import { ERROR_CODES } from "../errors.ts";
 import { type FailureKind, GatewayAPIError } from "./errors.ts";
 import type { GatewayClock } from "./gateway_clock.ts";

@@ -19,7 +19,7 @@ import {
 import type { LeaseHolder } from "../../db/connection/instance_lock.ts";
 import { newLease } from "../../db/records/lease.ts";
 import type { Caller } from "../auth/caller.ts";
-import type { Clock } from "../clock.ts";
+import type { Clock } from "../time/clock.ts";
 import type { RetentionDays } from "../config/config.ts";
 import { ServiceError } from "../errors.ts";
 import type { KeyReleases } from "./key_releases.ts";

@@ -14,8 +14,8 @@ import {
   text,
   textLike,
   wholeNumber,
-} from "../input_fields.ts";
-import { MetadataSchema } from "../metadata.ts";
+} from "../fields/input.ts";
+import { MetadataSchema } from "../fields/metadata.ts";
 import { MAX_AMOUNT } from "../money.ts";
 
 // Limits of the gateway.

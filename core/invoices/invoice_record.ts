@@ -8,7 +8,7 @@ import {
 } from "../../db/billing/invoices.ts";
 import type { NewJob } from "../../db/jobs/jobs.ts";
 import { CHECK_INVOICE_STATUS } from "../jobs/task_names.ts";
-import { type JobSubject, newJob } from "../outbox.ts";
+import { type JobSubject, newJob } from "../records/outbox.ts";
 import { UNANSWERED_CHECK_MS } from "../records/check_times.ts";
 import { createProblems } from "../records/problems.ts";
 import type { RecordDeps, RecordKind } from "../records/record.ts";

@@ -6,8 +6,8 @@ import {
   listInvoices as list,
 } from "../../db/billing/invoices.ts";
 import type { Caller } from "../auth/caller.ts";
-import { checkCursor, checkRange, idRange, refuseFilters } from "../list_filters.ts";
-import { type Position, readFilteredPage } from "../page.ts";
+import { checkCursor, checkRange, idRange, refuseFilters } from "../lists/filters.ts";
+import { type Position, readFilteredPage } from "../lists/page.ts";
 import { findOwn, ownerFor } from "../records/read.ts";
 import type { RecordDeps } from "../records/record.ts";
 import { invoiceKind } from "./invoice_record.ts";

@@ -2,7 +2,7 @@
 
 import { z } from "@hono/zod-openapi";
 import { INVOICE_STATUSES } from "./states.ts";
-import { id, money, nullableText, timestamp } from "../response_fields.ts";
+import { id, money, nullableText, timestamp } from "../fields/response.ts";
 
 export const InvoiceStatusSchema = z.enum(INVOICE_STATUSES).openapi("InvoiceStatus", {
   description: [

@@ -18,14 +18,14 @@ import {
   requeueWithSecret,
 } from "../../db/jobs/jobs.ts";
 import type { Caller } from "../auth/caller.ts";
-import type { Clock } from "../clock.ts";
+import type { Clock } from "../time/clock.ts";
 import { ServiceError } from "../errors.ts";
 import { retryAt } from "../gateway/rate_limit.ts";
 import * as keys from "../idempotency/keys.ts";
 import type { RequestKey, RequestResult } from "../idempotency/keys.ts";
 import { replay, replyFor } from "../idempotency/reply.ts";
 import { newId } from "../ids.ts";
-import type { JobQueue } from "../outbox.ts";
+import type { JobQueue } from "../records/outbox.ts";
 import { type JobView, requireJob, viewJob } from "./read.ts";
 import { PostponeJob, type Task } from "./task.ts";
 

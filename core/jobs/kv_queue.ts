@@ -1,7 +1,7 @@
 /** Wakes the worker of the only instance with messages in a Deno KV file. */
 
-import type { Clock } from "../clock.ts";
-import type { Log } from "../log.ts";
+import type { Clock } from "../time/clock.ts";
+import type { Log } from "../telemetry/log.ts";
 import type { OpenJobQueue } from "./queue.ts";
 
 /** The queue's file in the data folder. It holds only messages: the jobs are in the database. */

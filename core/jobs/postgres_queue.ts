@@ -6,8 +6,8 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Database } from "../../db/connection/database.ts";
 import { listen } from "../../db/connection/listen.ts";
-import type { Clock } from "../clock.ts";
-import type { Log } from "../log.ts";
+import type { Clock } from "../time/clock.ts";
+import type { Log } from "../telemetry/log.ts";
 import type { OpenJobQueue } from "./queue.ts";
 
 /** The channel on which instances call each other. */

@@ -5,7 +5,7 @@ import { findJob, listJobs as list } from "../../db/jobs/queries.ts";
 import type { GatewayJob, JobStatus } from "../../db/jobs/jobs.ts";
 import { type Caller, canReadAll, requireReadAll } from "../auth/caller.ts";
 import { ServiceError } from "../errors.ts";
-import { readPage } from "../page.ts";
+import { readPage } from "../lists/page.ts";
 
 export { JOB_STATUSES } from "../../db/jobs/jobs.ts";
 

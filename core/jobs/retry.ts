@@ -3,10 +3,10 @@
 import { codeOf, type Database, UNIQUE_VIOLATION } from "../../db/connection/database.ts";
 import { type GatewayJob, requeueJob } from "../../db/jobs/jobs.ts";
 import { type Caller, requireStaff } from "../auth/caller.ts";
-import type { Clock } from "../clock.ts";
+import type { Clock } from "../time/clock.ts";
 import { ServiceError } from "../errors.ts";
 import type { KeyLifetime } from "../idempotency/keys.ts";
-import type { JobQueue } from "../outbox.ts";
+import type { JobQueue } from "../records/outbox.ts";
 import { hasRequestExpired } from "./async_requests.ts";
 import { type JobView, requireJob, viewJob } from "./read.ts";
 

@@ -2,13 +2,13 @@
 
 import type { Database } from "../../db/connection/database.ts";
 import type { GatewayJob } from "../../db/jobs/jobs.ts";
-import type { Clock } from "../clock.ts";
+import type { Clock } from "../time/clock.ts";
 import { ServiceError } from "../errors.ts";
 import { gatewayPauseMs } from "../gateway/background_pause.ts";
 import type { CallKind } from "../gateway/circuit_breaker.ts";
 import type { GatewayClient } from "../gateway/client.ts";
 import { GatewayError, isUnansweredOrRateLimited } from "../gateway/errors.ts";
-import { redact } from "../redact.ts";
+import { redact } from "../secrets/redact.ts";
 
 export interface Task {
   /** The maximum number of retries after a failure. */

@@ -17,10 +17,10 @@ import {
   renewLease,
 } from "../../db/jobs/claims.ts";
 import { LANES } from "../../db/jobs/jobs.ts";
-import type { Clock } from "../clock.ts";
-import type { Log } from "../log.ts";
-import type { JobQueue } from "../outbox.ts";
-import { recordJobRun } from "../telemetry.ts";
+import type { Clock } from "../time/clock.ts";
+import type { Log } from "../telemetry/log.ts";
+import type { JobQueue } from "../records/outbox.ts";
+import { recordJobRun } from "../telemetry/telemetry.ts";
 import { errorText, findTask, PostponeJob, type Task, type Tasks } from "./task.ts";
 
 /**

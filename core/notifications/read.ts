@@ -12,8 +12,8 @@ import {
 import { type Caller, requireReadAll, requireStaff } from "../auth/caller.ts";
 import { ServiceError } from "../errors.ts";
 import { GatewayError } from "../gateway/errors.ts";
-import { checkCursor, checkRange, idRange, refuseFilters } from "../list_filters.ts";
-import { type Position, readFilteredPage } from "../page.ts";
+import { checkCursor, checkRange, idRange, refuseFilters } from "../lists/filters.ts";
+import { type Position, readFilteredPage } from "../lists/page.ts";
 import { checkProblem } from "../records/problems.ts";
 import { actAs } from "../records/record.ts";
 import { confirmNotification, type NotificationDeps } from "./receive.ts";

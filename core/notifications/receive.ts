@@ -23,7 +23,7 @@ import { Transaction } from "../gateway/responses.ts";
 import { type Channel, channelOf, isSnapApi } from "../gateway/snap_api.ts";
 import { checkInvoiceOfOrder, findInvoiceOf, linkToInvoice } from "../invoices/link.ts";
 import { PROCESS_NOTIFICATION } from "../jobs/task_names.ts";
-import { newJob } from "../outbox.ts";
+import { newJob } from "../records/outbox.ts";
 import { adoptTransaction, canAdopt, isComplete, type Link } from "../payments/adopt.ts";
 import { type AppliedReport, applyReport } from "../payments/apply_report.ts";
 import { checkAtGateway } from "../payments/check_at_gateway.ts";
@@ -32,7 +32,7 @@ import { matchTransaction, mayStillMatch } from "../payments/match_transaction.t
 import type { PaymentDeps } from "../payments/payment_record.ts";
 import { checkNotifiedSubscription, checkSubscriptionsByName } from "../subscriptions/notified.ts";
 import { isLikeCharge, linkToSubscription } from "../subscriptions/subscription_record.ts";
-import { countNotification } from "../telemetry.ts";
+import { countNotification } from "../telemetry/telemetry.ts";
 import { decideTrust } from "./decide_trust.ts";
 import { newNotification, type SignedNotification, type UnsignedNotification } from "./parse.ts";
 

@@ -32,7 +32,7 @@ import {
   replyFromRecord,
 } from "../records/keyed_request.ts";
 import { actAs } from "../records/record.ts";
-import { countCharge, recordAddedLatency } from "../telemetry.ts";
+import { countCharge, recordAddedLatency } from "../telemetry/telemetry.ts";
 import { applyRefusal, applyReport } from "./apply_report.ts";
 import type { ChargeInput } from "./charge_input.ts";
 import { chargePayload } from "./charge_payload.ts";

@@ -14,7 +14,7 @@ import {
   unknownMembers,
   url,
   wholeNumber,
-} from "../input_fields.ts";
+} from "../fields/input.ts";
 import { CHARGE_EXAMPLES } from "./charge_examples.ts";
 import {
   AddressSchema,

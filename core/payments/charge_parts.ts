@@ -13,8 +13,8 @@ import {
   orderId,
   text,
   wholeNumber,
-} from "../input_fields.ts";
-import { MetadataSchema } from "../metadata.ts";
+} from "../fields/input.ts";
+import { MetadataSchema } from "../fields/metadata.ts";
 import { MAX_AMOUNT } from "../money.ts";
 
 export const AddressSchema = object({

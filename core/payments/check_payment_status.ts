@@ -3,7 +3,7 @@
 import type { GatewayJob } from "../../db/jobs/jobs.ts";
 import { findPayment } from "../../db/payments/statements.ts";
 import type { GatewayPayment } from "../../db/payments/payments.ts";
-import { canDecideByTime } from "../clock_check.ts";
+import { canDecideByTime } from "../time/clock_check.ts";
 import { ServiceError } from "../errors.ts";
 import { PostponeJob, type Task } from "../jobs/task.ts";
 import { stopChecks } from "../records/change.ts";

@@ -2,7 +2,7 @@
 
 import { OpenAPIHono, type z } from "@hono/zod-openapi";
 import { PaymentItemSchema, PaymentSchema, RefundSchema } from "./schema.ts";
-import type { Examples } from "../response_fields.ts";
+import type { Examples } from "../fields/response.ts";
 
 type Payment = z.output<typeof PaymentSchema>;
 type Refund = z.output<typeof RefundSchema>;

@@ -3,12 +3,12 @@
 import type { GatewayJob, NewJob } from "../../db/jobs/jobs.ts";
 import { findPayment, listStalePayments } from "../../db/payments/statements.ts";
 import type { GatewayPayment } from "../../db/payments/payments.ts";
-import { type ClockCheck, ClockSkewed, requireAccurateClock } from "../clock_check.ts";
+import { type ClockCheck, ClockSkewed, requireAccurateClock } from "../time/clock_check.ts";
 import type { CallKind } from "../gateway/circuit_breaker.ts";
 import { GatewayError, isTransactionNotFound } from "../gateway/errors.ts";
 import { enqueueChecks, type EnqueueDeps } from "../jobs/enqueue_checks.ts";
 import type { Task } from "../jobs/task.ts";
-import { type JobSubject, newJob } from "../outbox.ts";
+import { type JobSubject, newJob } from "../records/outbox.ts";
 import { EXPIRY_GRACE_MS } from "../records/check_times.ts";
 import { applyReport } from "./apply_report.ts";
 import { checkAtGateway } from "./check_at_gateway.ts";

@@ -14,7 +14,7 @@ import {
   CHECK_PAYMENT_STATUS,
   CHECK_SUBSCRIPTION_STATUS,
 } from "../jobs/task_names.ts";
-import { type JobSubject, newJob } from "../outbox.ts";
+import { type JobSubject, newJob } from "../records/outbox.ts";
 import { changeRecord } from "../records/change.ts";
 import { UNANSWERED_CHECK_MS } from "../records/check_times.ts";
 import { createProblems } from "../records/problems.ts";

@@ -14,7 +14,7 @@ import {
 } from "../jobs/async_requests.ts";
 import type { JobView } from "../jobs/read.ts";
 import type { Task } from "../jobs/task.ts";
-import type { SecretBox } from "../secret_box.ts";
+import type { SecretBox } from "../secrets/secret_box.ts";
 import { createCharge } from "./charge.ts";
 import type { ChargeInput, CreditCardInput } from "./charge_input.ts";
 import type { PaymentDeps } from "./payment_record.ts";

@@ -15,8 +15,8 @@ import { MAX_SEARCHED, searchPayments as search } from "../../db/payments/search
 import { paymentReads } from "../../db/payments/statements.ts";
 import { type Caller, requireReadAll } from "../auth/caller.ts";
 import { type FieldError, invalidField, ServiceError } from "../errors.ts";
-import { checkCursor, checkRange, idRange, refuseFilters } from "../list_filters.ts";
-import { type Position, readFilteredPage, readPage } from "../page.ts";
+import { checkCursor, checkRange, idRange, refuseFilters } from "../lists/filters.ts";
+import { type Position, readFilteredPage, readPage } from "../lists/page.ts";
 import { ownerFor, ownerOfList } from "../records/read.ts";
 import type { PaymentDeps } from "./payment_record.ts";
 import { type PaymentSummary, type PaymentView, summarizePayment, viewPayment } from "./views.ts";

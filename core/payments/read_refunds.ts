@@ -4,7 +4,7 @@ import { findRefund, listRefunds as list, type RefundFilter } from "../../db/pay
 import type { Caller } from "../auth/caller.ts";
 import { ServiceError } from "../errors.ts";
 import { firstIdAt } from "../ids.ts";
-import { readPage } from "../page.ts";
+import { readPage } from "../lists/page.ts";
 import { ownerFor } from "../records/read.ts";
 import type { PaymentDeps } from "./payment_record.ts";
 import { type RefundDetailsView, viewRefundDetails } from "./views.ts";

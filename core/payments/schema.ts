@@ -6,7 +6,7 @@
 
 import { z } from "@hono/zod-openapi";
 import { REFUND_STATUSES } from "../../db/payments/payments.ts";
-import { id, money, nullableText, timestamp } from "../response_fields.ts";
+import { id, money, nullableText, timestamp } from "../fields/response.ts";
 import { PAYMENT_ACTIONS, PAYMENT_STATUSES } from "./states.ts";
 
 export const PaymentStatusSchema = z.enum(PAYMENT_STATUSES).openapi("PaymentStatus", {

@@ -14,14 +14,14 @@ import type { Inserted, RecordInsert, RecordWrite } from "../../db/writing/recor
 import type { OwnerFilter, Resource } from "../../db/records/records.ts";
 import type { SubscriptionCharge, WriteResult } from "../../db/writing/side_effects.ts";
 import { actorOf, type Caller, refuseViewers } from "../auth/caller.ts";
-import type { Clock } from "../clock.ts";
-import type { ClockCheck } from "../clock_check.ts";
+import type { Clock } from "../time/clock.ts";
+import type { ClockCheck } from "../time/clock_check.ts";
 import type { GatewayClient } from "../gateway/client.ts";
 import type { KeyReleases } from "../idempotency/key_releases.ts";
 import type { KeyLifetime } from "../idempotency/keys.ts";
 import type { Reply } from "../idempotency/reply.ts";
-import type { Log } from "../log.ts";
-import type { EventPublisher, EventSubscribers, JobQueue } from "../outbox.ts";
+import type { Log } from "../telemetry/log.ts";
+import type { EventPublisher, EventSubscribers, JobQueue } from "./outbox.ts";
 import type { Problems } from "./problems.ts";
 
 /** The dependencies of every function that reads or changes records. */

@@ -6,7 +6,7 @@
 
 import type { Database, Sql } from "../../db/connection/database.ts";
 import * as db from "../../db/reports/stats.ts";
-import type { Clock } from "../clock.ts";
+import type { Clock } from "../time/clock.ts";
 import { chargebackAmount } from "../payments/views.ts";
 import { payTimeRange } from "./pay_times.ts";
 

@@ -6,7 +6,7 @@
 import type { Caller } from "../auth/caller.ts";
 import { type CredentialDeps, findEnded } from "../auth/ended_credentials.ts";
 import { ServiceError } from "../errors.ts";
-import type { Log } from "../log.ts";
+import type { Log } from "../telemetry/log.ts";
 import { type Cell, writeCsv } from "./csv.ts";
 
 /** How many rows are read at a time and held in memory. */

@@ -12,7 +12,7 @@ import * as lines from "../../db/reports/reconciliation_lines.ts";
 import * as db from "../../db/reports/reconciliations.ts";
 import { insertReported, listOfOtherFiles } from "../../db/reports/reported_lines.ts";
 import { PostponeJob, type Task } from "../jobs/task.ts";
-import { newJob } from "../outbox.ts";
+import { newJob } from "../records/outbox.ts";
 import { checkPaymentJob, type PaymentDeps } from "../payments/payment_record.ts";
 import { compareLine, MAX_LINES_OF_PAYMENT } from "./compare_line.ts";
 

@@ -13,7 +13,7 @@ import { type Caller, requireReadAll, requireStaff } from "../auth/caller.ts";
 import { invalidField, ServiceError } from "../errors.ts";
 import { newId } from "../ids.ts";
 import { formatMoney } from "../money.ts";
-import { readPage } from "../page.ts";
+import { readPage } from "../lists/page.ts";
 import type { PaymentDeps } from "../payments/payment_record.ts";
 import { confirmChecks, newReconcileJob, queueAgain } from "./reconcile.ts";
 import { type ColumnNames, readReport, type ReportColumn } from "./report_file.ts";

@@ -10,9 +10,9 @@ import {
   type StatsTable,
 } from "../../db/reports/stats.ts";
 import { type Caller, canReadAll, requireReadAll } from "../auth/caller.ts";
-import type { Clock } from "../clock.ts";
+import type { Clock } from "../time/clock.ts";
 import { invalidField, ServiceError } from "../errors.ts";
-import { END_OF_TIMES, YEARS_RULE } from "../input_fields.ts";
+import { END_OF_TIMES, YEARS_RULE } from "../fields/input.ts";
 import { formatMoney } from "../money.ts";
 import { ownerFor } from "../records/read.ts";
 import { startOfJakartaDay } from "./count_payments.ts";

@@ -21,7 +21,7 @@ import {
   hasSameIds,
   requestTransaction,
 } from "../notifications/receive.ts";
-import { newJob } from "../outbox.ts";
+import { newJob } from "../records/outbox.ts";
 import { canAdopt, previewAdopted } from "../payments/adopt.ts";
 import { checkAtGateway } from "../payments/check_at_gateway.ts";
 import type { PaymentDeps } from "../payments/payment_record.ts";

@@ -9,7 +9,7 @@ import {
 } from "../../db/reports/attention.ts";
 import type { Database } from "../../db/connection/database.ts";
 import { type Caller, requireReadAll } from "../auth/caller.ts";
-import type { Clock } from "../clock.ts";
+import type { Clock } from "../time/clock.ts";
 import type { BreakerState } from "../gateway/circuit_breaker.ts";
 import type { GatewayClient } from "../gateway/client.ts";
 import { ownerlessSince, unansweredSince } from "../payments/read.ts";

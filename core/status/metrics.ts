@@ -1,17 +1,17 @@
 /** Metrics of background work and of the instance, for OpenTelemetry export and for Prometheus. */
 
 import { type Database, poolUse } from "../../db/connection/database.ts";
-import type { ClockCheck, ClockState } from "../clock_check.ts";
+import type { ClockCheck, ClockState } from "../time/clock_check.ts";
 import type { GatewayClient } from "../gateway/client.ts";
-import { renderRegistry } from "../instruments.ts";
-import type { Load } from "../load.ts";
-import type { Log } from "../log.ts";
+import { renderRegistry } from "../telemetry/instruments.ts";
+import type { Load } from "./load.ts";
+import type { Log } from "../telemetry/log.ts";
 import {
   exportMetrics,
   type InstanceObservation,
   type Observation,
   showMetrics,
-} from "../telemetry.ts";
+} from "../telemetry/telemetry.ts";
 import { readWorkload, type Workload, type WorkloadDeps } from "./workload.ts";
 
 export interface MetricsDeps extends WorkloadDeps {

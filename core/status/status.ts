@@ -6,12 +6,12 @@
 import { type CronRun, listCronRuns } from "../../db/jobs/cron_runs.ts";
 import type { LeaseHolder } from "../../db/connection/instance_lock.ts";
 import { type Caller, requireReadAll } from "../auth/caller.ts";
-import { type ClockCheck, type ClockState, isAccurate } from "../clock_check.ts";
+import { type ClockCheck, type ClockState, isAccurate } from "../time/clock_check.ts";
 import type { BreakerState } from "../gateway/circuit_breaker.ts";
 import type { GatewayClient } from "../gateway/client.ts";
 import { minutesBetweenRuns, nextRun } from "../jobs/cron_times.ts";
-import type { Load } from "../load.ts";
-import { SCHEDULE } from "../schedule.ts";
+import type { Load } from "./load.ts";
+import { SCHEDULE } from "../tasks/schedule.ts";
 import { readWorkload, type Workload, type WorkloadDeps } from "./workload.ts";
 
 export { MAX_COUNTED } from "../../db/records/waiting.ts";

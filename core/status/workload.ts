@@ -23,7 +23,7 @@ import {
   type UnrecognizedPayments,
 } from "../../db/reports/status.ts";
 import type { Waiting } from "../../db/records/waiting.ts";
-import type { Clock } from "../clock.ts";
+import type { Clock } from "../time/clock.ts";
 import { ownerlessSince } from "../payments/read.ts";
 
 export interface Workload {

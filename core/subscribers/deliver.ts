@@ -12,10 +12,10 @@ import {
   SKIPPED,
 } from "../../db/jobs/jobs.ts";
 import { isSubscriberRegistered } from "../../db/events/subscribers.ts";
-import type { Clock } from "../clock.ts";
+import type { Clock } from "../time/clock.ts";
 import { viewEvent } from "../events/read.ts";
 import { PostponeJob, type Task, type Tasks } from "../jobs/task.ts";
-import type { JobQueue } from "../outbox.ts";
+import type { JobQueue } from "../records/outbox.ts";
 import { deliveryJob, type EventOf, type Events, type Subscriber } from "./subscribe.ts";
 
 /** Concurrent deliveries to one subscriber. A slow or busy subscriber delays only itself. */

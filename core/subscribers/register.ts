@@ -6,7 +6,7 @@
 
 import type { Database } from "../../db/connection/database.ts";
 import { registerSubscribers } from "../../db/events/subscribers.ts";
-import type { Log } from "../log.ts";
+import type { Log } from "../telemetry/log.ts";
 import type { Events } from "./subscribe.ts";
 
 /** Less than the minute after which an instance counts as stopped (`isStillRegistered`). */

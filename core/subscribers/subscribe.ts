@@ -9,7 +9,7 @@ import type {
   WebhookEventName,
 } from "../events/names.ts";
 import type { InvoiceView } from "../invoices/views.ts";
-import { type EventSubscribers, newJob } from "../outbox.ts";
+import { type EventSubscribers, newJob } from "../records/outbox.ts";
 import type { PaymentView } from "../payments/views.ts";
 import type { SubscriptionView } from "../subscriptions/views.ts";
 import type { EndpointView } from "../webhooks/views.ts";

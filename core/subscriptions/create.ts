@@ -7,7 +7,7 @@ import type { Subscription } from "../gateway/responses.ts";
 import { formatWib } from "../gateway/times.ts";
 import { isKeyUsed, type RequestKey, type RequestResult } from "../idempotency/keys.ts";
 import { newId } from "../ids.ts";
-import { YEARS_RULE } from "../input_fields.ts";
+import { YEARS_RULE } from "../fields/input.ts";
 import { UNANSWERED_CHECK_MS } from "../records/check_times.ts";
 import { claimRecord, create, type Creation } from "../records/create.ts";
 import { actAs, type RecordDeps } from "../records/record.ts";

@@ -5,8 +5,8 @@ import {
   type SubscriptionConditions,
 } from "../../db/billing/subscriptions.ts";
 import type { Caller } from "../auth/caller.ts";
-import { checkCursor } from "../list_filters.ts";
-import { type Position, readFilteredPage } from "../page.ts";
+import { checkCursor } from "../lists/filters.ts";
+import { type Position, readFilteredPage } from "../lists/page.ts";
 import { findOwn, ownerOfList } from "../records/read.ts";
 import type { RecordDeps } from "../records/record.ts";
 import { subscriptionKind } from "./subscription_record.ts";

@@ -1,7 +1,7 @@
 /** Schemas of subscriptions in responses. */
 
 import { z } from "@hono/zod-openapi";
-import { id, money, nullableText, timestamp } from "../response_fields.ts";
+import { id, money, nullableText, timestamp } from "../fields/response.ts";
 import { SUBSCRIPTION_STATUSES } from "./states.ts";
 import { INTERVAL_UNITS } from "./subscription_input.ts";
 

@@ -13,8 +13,8 @@ import {
   textLike,
   time,
   wholeNumber,
-} from "../input_fields.ts";
-import { MetadataSchema } from "../metadata.ts";
+} from "../fields/input.ts";
+import { MetadataSchema } from "../fields/metadata.ts";
 
 /** In bytes of JSON. The gateway accepts 1,024, and the service adds `subscription_ref`. */
 const MAX_METADATA = 900;

@@ -9,7 +9,7 @@ import {
 } from "../../db/billing/subscriptions.ts";
 import type { Transaction } from "../gateway/responses.ts";
 import { CHECK_SUBSCRIPTION_STATUS } from "../jobs/task_names.ts";
-import { type JobSubject, newJob } from "../outbox.ts";
+import { type JobSubject, newJob } from "../records/outbox.ts";
 import type { Link } from "../payments/adopt.ts";
 import { amountOf } from "../payments/transaction.ts";
 import { UNANSWERED_CHECK_MS } from "../records/check_times.ts";

@@ -5,7 +5,7 @@
 import type { LookupAddress } from "node:dns";
 import { lookup as resolve } from "node:dns/promises";
 import { isIP } from "node:net";
-import { type AddressList, parseAddressList } from "../address_list.ts";
+import { type AddressList, parseAddressList } from "../config/address_list.ts";
 
 /** From IANA's registries of special-purpose addresses. */
 const SPECIAL = listOf(

@@ -9,9 +9,9 @@ import {
   type GatewayWebhookEndpoint,
   recordEndpointHealth,
 } from "../../db/webhooks/endpoints.ts";
-import type { Clock } from "../clock.ts";
+import type { Clock } from "../time/clock.ts";
 import { newId } from "../ids.ts";
-import type { EventPublisher, EventSubscribers, JobQueue } from "../outbox.ts";
+import type { EventPublisher, EventSubscribers, JobQueue } from "../records/outbox.ts";
 import { dispatchAfterCommit } from "../records/change.ts";
 import type { PostResult } from "./post.ts";
 import { isAccepted } from "./send.ts";

@@ -1,7 +1,7 @@
 /** Request schemas of webhook endpoints. */
 
 import { z } from "@hono/zod-openapi";
-import { flag, object, omitNulls, oneOf, optionalText, text } from "../input_fields.ts";
+import { flag, object, omitNulls, oneOf, optionalText, text } from "../fields/input.ts";
 import { EVENT_NAMES } from "../events/names.ts";
 
 const url = text(2000).openapi({

@@ -22,9 +22,9 @@ import {
 } from "../idempotency/change_once.ts";
 import type { RequestKey, RequestResult } from "../idempotency/keys.ts";
 import { firstIdAt, newId } from "../ids.ts";
-import type { EventPublisher, JobQueue } from "../outbox.ts";
-import { readPage } from "../page.ts";
-import type { SecretBox } from "../secret_box.ts";
+import type { EventPublisher, JobQueue } from "../records/outbox.ts";
+import { readPage } from "../lists/page.ts";
+import type { SecretBox } from "../secrets/secret_box.ts";
 import { checkEndpointUrl, type EndpointRules } from "./endpoint_url.ts";
 import type { Poster, PostResult } from "./post.ts";
 import { isAccepted, send } from "./send.ts";

@@ -9,10 +9,10 @@ import {
   type DueDelivery,
 } from "../../db/webhooks/deliveries.ts";
 import type { GatewayWebhookEndpoint } from "../../db/webhooks/endpoints.ts";
-import type { Clock } from "../clock.ts";
+import type { Clock } from "../time/clock.ts";
 import { viewEvent } from "../events/read.ts";
-import type { SecretBox } from "../secret_box.ts";
-import { countDelivery } from "../telemetry.ts";
+import type { SecretBox } from "../secrets/secret_box.ts";
+import { countDelivery } from "../telemetry/telemetry.ts";
 import type { Poster, PostResult } from "./post.ts";
 import { openSecrets, signatureHeaders } from "./signature.ts";
 

@@ -3,7 +3,7 @@
 import { randomBytes } from "node:crypto";
 import { Webhook } from "standardwebhooks";
 import type { GatewayWebhookEndpoint } from "../../db/webhooks/endpoints.ts";
-import type { SecretBox } from "../secret_box.ts";
+import type { SecretBox } from "../secrets/secret_box.ts";
 
 const SECRET_BYTES = 32;
 

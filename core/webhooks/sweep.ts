@@ -4,9 +4,9 @@ import type { Database } from "../../db/connection/database.ts";
 import type { NewJob } from "../../db/jobs/jobs.ts";
 import { resumeDeliveries } from "../../db/webhooks/deliveries.ts";
 import { listEndpointsWithWork } from "../../db/webhooks/endpoints.ts";
-import type { Clock } from "../clock.ts";
+import type { Clock } from "../time/clock.ts";
 import type { Task } from "../jobs/task.ts";
-import { type EventPublisher, newJob } from "../outbox.ts";
+import { type EventPublisher, newJob } from "../records/outbox.ts";
 
 export interface DeliverySweepDeps {
   database: Database;

@@ -1,7 +1,7 @@
 /** Query parameters by which lists are filtered. */
 
 import { z } from "@hono/zod-openapi";
-import { oneOf, text, textLike, time, YEARS_RULE } from "../../core/input_fields.ts";
+import { oneOf, text, textLike, time, YEARS_RULE } from "../../core/fields/input.ts";
 import { MAX_AMOUNT } from "../../core/money.ts";
 import { unsentExample } from "../../openapi/components.ts";
 

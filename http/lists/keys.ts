@@ -2,7 +2,7 @@
 
 import { Buffer } from "node:buffer";
 import { z } from "@hono/zod-openapi";
-import { API_KEY_PREFIX } from "../../core/api_key.ts";
+import { API_KEY_PREFIX } from "../../core/secrets/api_key.ts";
 import { unsentExample } from "../../openapi/components.ts";
 import { paging } from "./page.ts";
 

@@ -2,8 +2,8 @@
 
 import { Buffer } from "node:buffer";
 import { z } from "@hono/zod-openapi";
-import { END_OF_TIMES } from "../../core/input_fields.ts";
-import type { Position } from "../../core/page.ts";
+import { END_OF_TIMES } from "../../core/fields/input.ts";
+import type { Position } from "../../core/lists/page.ts";
 import { unsentExample } from "../../openapi/components.ts";
 
 const MAX_LIMIT = 100;

@@ -3,7 +3,7 @@
 import { z } from "@hono/zod-openapi";
 import type { Caller } from "../../core/auth/caller.ts";
 import { invalidField } from "../../core/errors.ts";
-import { describeUnknown, oneOf, text, textLike } from "../../core/input_fields.ts";
+import { describeUnknown, oneOf, text, textLike } from "../../core/fields/input.ts";
 import { PAYMENT_TYPES } from "../../core/payments/charge_input.ts";
 import type { PaymentDeps } from "../../core/payments/payment_record.ts";
 import { listPayments, type PaymentPage, searchPayments } from "../../core/payments/read.ts";

@@ -1,7 +1,7 @@
 /** The query parameters of the list of subscriptions. */
 
 import { z } from "@hono/zod-openapi";
-import { oneOf } from "../../core/input_fields.ts";
+import { oneOf } from "../../core/fields/input.ts";
 import { SUBSCRIPTION_STATUSES } from "../../core/subscriptions/states.ts";
 import { SUBSCRIPTION_TYPES } from "../../core/subscriptions/subscription_input.ts";
 import { unsentExample } from "../../openapi/components.ts";

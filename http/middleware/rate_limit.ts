@@ -2,11 +2,11 @@
 
 import type { Context } from "hono";
 import { isIP } from "node:net";
-import type { AddressList } from "../../core/address_list.ts";
-import type { Clock } from "../../core/clock.ts";
+import type { AddressList } from "../../core/config/address_list.ts";
+import type { Clock } from "../../core/time/clock.ts";
 import type { Config } from "../../core/config/config.ts";
 import { ServiceError } from "../../core/errors.ts";
-import { createTokenBuckets } from "../../core/token_bucket.ts";
+import { createTokenBuckets } from "./token_bucket.ts";
 import type { AppEnv } from "../router.ts";
 
 export interface RateLimit {

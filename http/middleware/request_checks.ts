@@ -5,7 +5,7 @@
 
 import { z } from "@hono/zod-openapi";
 import { type FieldError, invalidField, type ServiceError } from "../../core/errors.ts";
-import { describeUnknown, MAX_UNKNOWN } from "../../core/input_fields.ts";
+import { describeUnknown, MAX_UNKNOWN } from "../../core/fields/input.ts";
 import { type Router, shorten, validationError } from "../router.ts";
 
 /** Throws a validation error if the query or the `Idempotency-Key` of a request is invalid. */

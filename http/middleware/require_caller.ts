@@ -3,7 +3,7 @@
  */
 
 import type { Context } from "hono";
-import type { AddressList } from "../../core/address_list.ts";
+import type { AddressList } from "../../core/config/address_list.ts";
 import type { Authenticate } from "../../core/auth/authenticator.ts";
 import { type Caller, refuseViewers } from "../../core/auth/caller.ts";
 import { ServiceError } from "../../core/errors.ts";

@@ -3,8 +3,8 @@
  */
 
 import { ServiceError } from "../../core/errors.ts";
-import type { Load } from "../../core/load.ts";
-import { countRejectedRequest } from "../../core/telemetry.ts";
+import type { Load } from "../../core/status/load.ts";
+import { countRejectedRequest } from "../../core/telemetry/telemetry.ts";
 import type { RequireCaller } from "./require_caller.ts";
 
 export const RETRY_AFTER_SECONDS = 2;

@@ -1,10 +1,10 @@
 /** Gives every request an id, every response safe headers, and writes the request log. */
 
-import type { Clock } from "../../core/clock.ts";
+import type { Clock } from "../../core/time/clock.ts";
 import { invalidField } from "../../core/errors.ts";
-import type { Log } from "../../core/log.ts";
-import { redact } from "../../core/redact.ts";
-import { recordRequest } from "../../core/telemetry.ts";
+import type { Log } from "../../core/telemetry/log.ts";
+import { redact } from "../../core/secrets/redact.ts";
+import { recordRequest } from "../../core/telemetry/telemetry.ts";
 import type { RequestContext } from "../router.ts";
 import { renderError } from "../problems/render.ts";
 import type { AuditRequest } from "./audit_requests.ts";

@@ -2,7 +2,7 @@
 
 import { HTTPException } from "hono/http-exception";
 import { ERROR_CODES, ServiceError } from "../../core/errors.ts";
-import { redact } from "../../core/redact.ts";
+import { redact } from "../../core/secrets/redact.ts";
 import { DatabaseUnavailable } from "../../core/status/readiness.ts";
 import type { ProblemSummary, RequestContext } from "../router.ts";
 

@@ -8,8 +8,8 @@ import {
   listAudit,
   parseResourceId,
 } from "../../core/audit/read.ts";
-import { oneOf, text } from "../../core/input_fields.ts";
-import { id, nullableText, timestamp } from "../../core/response_fields.ts";
+import { oneOf, text } from "../../core/fields/input.ts";
+import { id, nullableText, timestamp } from "../../core/fields/response.ts";
 import { unsentExample } from "../../openapi/components.ts";
 import { createdRange } from "../../http/lists/filters.ts";
 import { linkHeader, NEXT_PAGE, paging } from "../../http/lists/page.ts";

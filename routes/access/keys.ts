@@ -4,7 +4,7 @@ import { createRoute, z } from "@hono/zod-openapi";
 import { type KeyDeps as ApiKeyDeps, listKeys, revokeKey } from "../../core/auth/manage_keys.ts";
 import { createApiKeyOnce } from "../../core/idempotency/create_api_key_once.ts";
 import type { KeyDeps } from "../../core/idempotency/keys.ts";
-import { type Examples, nullableText, timestamp } from "../../core/response_fields.ts";
+import { type Examples, nullableText, timestamp } from "../../core/fields/response.ts";
 import { RoleSchema } from "./role.ts";
 import { IdempotencyHeaders, REPLAY_HEADER, requestKeyOf } from "../../http/idempotency.ts";
 import { keepReply } from "../../http/keep_reply.ts";

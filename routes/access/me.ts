@@ -2,7 +2,7 @@
 
 import { createRoute, z } from "@hono/zod-openapi";
 import { roleOf } from "../../core/auth/caller.ts";
-import type { Examples } from "../../core/response_fields.ts";
+import type { Examples } from "../../core/fields/response.ts";
 import { RoleSchema } from "./role.ts";
 import { COMMON_ERRORS, problems } from "../../http/problems/responses.ts";
 import { callerOf, createRouter } from "../../http/router.ts";

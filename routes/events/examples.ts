@@ -1,7 +1,7 @@
 /** Example events, one for each name. */
 
 import type { z } from "@hono/zod-openapi";
-import type { Example } from "../../core/response_fields.ts";
+import type { Example } from "../../core/fields/response.ts";
 import { INVOICES } from "../invoices/examples.ts";
 import type { EVENT_NAMES } from "../../core/events/names.ts";
 import { CHARGED, PAYMENTS } from "../../core/payments/examples.ts";

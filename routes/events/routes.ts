@@ -4,7 +4,7 @@ import { createRoute, z } from "@hono/zod-openapi";
 import type { HistoryDeps } from "../../core/events/history.ts";
 import { listEvents } from "../../core/events/read.ts";
 import type { EventStreams } from "../../core/events/streams.ts";
-import { oneOf } from "../../core/input_fields.ts";
+import { oneOf } from "../../core/fields/input.ts";
 import type { PaymentDeps } from "../../core/payments/payment_record.ts";
 import type { EventOf } from "../../core/subscribers/subscribe.ts";
 import { unsentExample } from "../../openapi/components.ts";

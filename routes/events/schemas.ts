@@ -9,7 +9,7 @@ import {
   WEBHOOK_EVENT_NAMES,
 } from "../../core/events/names.ts";
 import { PaymentSchema } from "../../core/payments/schema.ts";
-import { id, timestamp } from "../../core/response_fields.ts";
+import { id, timestamp } from "../../core/fields/response.ts";
 import { InvoiceSchema } from "../../core/invoices/schema.ts";
 import { SubscriptionSchema } from "../../core/subscriptions/schema.ts";
 import { WebhookEndpointSchema } from "../webhook_endpoints/schemas.ts";

@@ -2,7 +2,7 @@
 
 import { createRoute, z } from "@hono/zod-openapi";
 import type { EventStreams } from "../../core/events/streams.ts";
-import { list, oneOf } from "../../core/input_fields.ts";
+import { list, oneOf } from "../../core/fields/input.ts";
 import { unsentExample } from "../../openapi/components.ts";
 import { EventNameSchema } from "../../core/events/names.ts";
 import { EVENTS } from "./examples.ts";

@@ -1,9 +1,9 @@
 /** `/exports/…`: lists as CSV files. */
 
 import { createRoute, z } from "@hono/zod-openapi";
-import { oneOf } from "../../core/input_fields.ts";
+import { oneOf } from "../../core/fields/input.ts";
 import type { InvoiceDeps } from "../../core/invoices/invoice_record.ts";
-import type { Position } from "../../core/page.ts";
+import type { Position } from "../../core/lists/page.ts";
 import { EXPORT_PAGE, type Exports } from "../../core/reports/export_stream.ts";
 import { exportPayments } from "../../core/reports/exports.ts";
 import { unsentExample } from "../../openapi/components.ts";

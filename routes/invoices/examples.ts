@@ -2,7 +2,7 @@
 
 import type { z } from "@hono/zod-openapi";
 import type { InvoiceInputSchema } from "../../core/invoices/invoice_input.ts";
-import type { Example, Examples } from "../../core/response_fields.ts";
+import type { Example, Examples } from "../../core/fields/response.ts";
 import type { InvoiceSchema, InvoiceStatusCheckSchema } from "../../core/invoices/schema.ts";
 
 type Invoice = z.output<typeof InvoiceSchema>;

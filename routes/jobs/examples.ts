@@ -1,7 +1,7 @@
 /** Example jobs. */
 
 import type { z } from "@hono/zod-openapi";
-import type { Examples } from "../../core/response_fields.ts";
+import type { Examples } from "../../core/fields/response.ts";
 import type { JobSchema } from "./schema.ts";
 import { CHARGED, REFUND_RESULTS } from "../../core/payments/examples.ts";
 

@@ -4,7 +4,7 @@ import { z } from "@hono/zod-openapi";
 import type { Context } from "hono";
 import type { RequestResult } from "../../core/idempotency/keys.ts";
 import type { JobView } from "../../core/jobs/read.ts";
-import type { Examples } from "../../core/response_fields.ts";
+import type { Examples } from "../../core/fields/response.ts";
 import { unsentExample } from "../../openapi/components.ts";
 import { JobSchema } from "./schema.ts";
 import { IdempotencyHeaders, REPLAY_HEADER, replayHeader } from "../../http/idempotency.ts";

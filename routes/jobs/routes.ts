@@ -2,7 +2,7 @@
 
 import { createRoute, z } from "@hono/zod-openapi";
 import type { KeyDeps } from "../../core/idempotency/keys.ts";
-import { oneOf, text } from "../../core/input_fields.ts";
+import { oneOf, text } from "../../core/fields/input.ts";
 import { JOB_STATUSES, listJobs, readJob } from "../../core/jobs/read.ts";
 import { type RetryDeps, retryJob } from "../../core/jobs/retry.ts";
 import { unsentExample } from "../../openapi/components.ts";

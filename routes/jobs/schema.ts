@@ -3,7 +3,7 @@
 import { z } from "@hono/zod-openapi";
 import { JOB_STATUSES } from "../../core/jobs/read.ts";
 import { PaymentSchema, RefundSchema } from "../../core/payments/schema.ts";
-import { id, nullableText, timestamp } from "../../core/response_fields.ts";
+import { id, nullableText, timestamp } from "../../core/fields/response.ts";
 
 export const JobSchema = z.object({
   id,

@@ -1,7 +1,7 @@
 /** Example notifications for the OpenAPI document: as received, as acknowledged, as listed. */
 
 import type { z } from "@hono/zod-openapi";
-import type { Examples } from "../../core/response_fields.ts";
+import type { Examples } from "../../core/fields/response.ts";
 import { SETTLED_TRANSACTION } from "../payments/transaction_example.ts";
 import type {
   NotificationPayloadSchema,

@@ -2,11 +2,11 @@
 
 import { createRoute, type z } from "@hono/zod-openapi";
 import type { Context } from "hono";
-import type { AddressList } from "../../core/address_list.ts";
+import type { AddressList } from "../../core/config/address_list.ts";
 import { type ErrorCode, invalidField, ServiceError } from "../../core/errors.ts";
 import { parseNotification } from "../../core/notifications/parse.ts";
 import { type ReceiveDeps, receiveNotification } from "../../core/notifications/receive.ts";
-import { countRefusedNotification } from "../../core/telemetry.ts";
+import { countRefusedNotification } from "../../core/telemetry/telemetry.ts";
 import { DEFAULT_LIMITS, tooComplex } from "../../http/middleware/json_body.ts";
 import { scanJson } from "../../http/middleware/json_text.ts";
 import { clientAddress, type RateLimit } from "../../http/middleware/rate_limit.ts";

@@ -1,7 +1,7 @@
 /** Schemas of the gateway's notifications: as received, as acknowledged, and as listed. */
 
 import { z } from "@hono/zod-openapi";
-import { id, nullableText, timestamp } from "../../core/response_fields.ts";
+import { id, nullableText, timestamp } from "../../core/fields/response.ts";
 import { NOTIFICATION_STATUSES } from "../../core/notifications/read.ts";
 
 /** As `parseNotification` requires: at most 255 characters, without NUL, and not `.` or `..`. */

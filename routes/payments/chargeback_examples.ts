@@ -1,6 +1,6 @@
 /** Example payments that the customer's bank has charged back. */
 
-import type { Examples } from "../../core/response_fields.ts";
+import type { Examples } from "../../core/fields/response.ts";
 import type { PaymentView } from "../../core/payments/views.ts";
 import { PAYMENTS } from "../../core/payments/examples.ts";
 

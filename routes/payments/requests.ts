@@ -1,8 +1,8 @@
 /** Path parameters and bodies of requests for a payment, with their examples. */
 
 import { z } from "@hono/zod-openapi";
-import { amount, flag, object, omitNulls, optionalText } from "../../core/input_fields.ts";
-import type { Examples } from "../../core/response_fields.ts";
+import { amount, flag, object, omitNulls, optionalText } from "../../core/fields/input.ts";
+import type { Examples } from "../../core/fields/response.ts";
 import { parsePathId, pathId } from "../../http/paths.ts";
 
 export const PaymentPath = z.object({ pk: pathId("The payment's `id`.") });

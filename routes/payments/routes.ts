@@ -9,7 +9,7 @@ import type { PaymentDeps } from "../../core/payments/payment_record.ts";
 import { readPayment } from "../../core/payments/read.ts";
 import { PaymentSchema } from "../../core/payments/schema.ts";
 import { forCaller } from "../../core/payments/views.ts";
-import type { Examples } from "../../core/response_fields.ts";
+import type { Examples } from "../../core/fields/response.ts";
 import { CHARGEBACKS } from "./chargeback_examples.ts";
 import { CHARGED, PAYMENTS } from "../../core/payments/examples.ts";
 import { SETTLED_TRANSACTION } from "./transaction_example.ts";

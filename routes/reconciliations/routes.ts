@@ -3,7 +3,7 @@
 import { createRoute, z } from "@hono/zod-openapi";
 import { requireStaff } from "../../core/auth/caller.ts";
 import { invalidField, ServiceError } from "../../core/errors.ts";
-import { oneOf } from "../../core/input_fields.ts";
+import { oneOf } from "../../core/fields/input.ts";
 import type { PaymentDeps } from "../../core/payments/payment_record.ts";
 import {
   listDifferences,

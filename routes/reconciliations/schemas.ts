@@ -1,7 +1,7 @@
 /** How the API shows reconciliations and their differences, with examples. */
 
 import { z } from "@hono/zod-openapi";
-import { oneOf } from "../../core/input_fields.ts";
+import { oneOf } from "../../core/fields/input.ts";
 import {
   DIFFERENCES,
   type DifferenceView,
@@ -11,7 +11,7 @@ import {
 } from "../../core/reports/reconciliations.ts";
 import { TAKE_OVER_MISSING } from "../../core/reports/take_over.ts";
 import { LINE_KINDS, REPORT_COLUMNS } from "../../core/reports/report_file.ts";
-import { type Examples, id, money, nullableText, timestamp } from "../../core/response_fields.ts";
+import { type Examples, id, money, nullableText, timestamp } from "../../core/fields/response.ts";
 import { QUEUED_JOBS } from "../jobs/examples.ts";
 
 const count = (description: string) =>

@@ -6,7 +6,7 @@ import type { PaymentDeps } from "../../core/payments/payment_record.ts";
 import { readRefund } from "../../core/payments/read_refunds.ts";
 import { RefundDetailsSchema } from "../../core/payments/schema.ts";
 import type { RefundDetailsView } from "../../core/payments/views.ts";
-import type { Example, Examples } from "../../core/response_fields.ts";
+import type { Example, Examples } from "../../core/fields/response.ts";
 import { PAYMENTS } from "../../core/payments/examples.ts";
 import { actionRequest, emptyBody, optionalBody } from "../../http/action.ts";
 import { REPLAY_HEADER, replayHeader, requestKeyOf, scopeOf } from "../../http/idempotency.ts";

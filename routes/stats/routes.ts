@@ -1,15 +1,15 @@
 /** `GET /stats/payments/`: figures of payments by time. */
 
 import { createRoute, z } from "@hono/zod-openapi";
-import type { Clock } from "../../core/clock.ts";
-import { list, oneOf, text } from "../../core/input_fields.ts";
+import type { Clock } from "../../core/time/clock.ts";
+import { list, oneOf, text } from "../../core/fields/input.ts";
 import {
   readPaymentStats,
   STATS_GROUPS,
   STATS_INTERVALS,
   type StatsView,
 } from "../../core/reports/stats.ts";
-import { type Examples, money, nullableText, timestamp } from "../../core/response_fields.ts";
+import { type Examples, money, nullableText, timestamp } from "../../core/fields/response.ts";
 import type { Database } from "../../db/connection/database.ts";
 import { unsentExample } from "../../openapi/components.ts";
 import { COMMON_ERRORS, problems } from "../../http/problems/responses.ts";

@@ -1,7 +1,7 @@
 /** Example of the service status. */
 
 import type { z } from "@hono/zod-openapi";
-import type { Examples } from "../../core/response_fields.ts";
+import type { Examples } from "../../core/fields/response.ts";
 import { VERSION } from "../../openapi/document.ts";
 import type { StatusSchema } from "./schemas.ts";
 

@@ -1,9 +1,9 @@
 /** Response schemas of the service status, and the gateway state that readiness shows as well. */
 
 import { z } from "@hono/zod-openapi";
-import { MAX_SKEW_MS } from "../../core/clock_check.ts";
-import { MAX_DELAY_MS } from "../../core/load.ts";
-import { id, nullableText, timestamp } from "../../core/response_fields.ts";
+import { MAX_SKEW_MS } from "../../core/time/clock_check.ts";
+import { MAX_DELAY_MS } from "../../core/status/load.ts";
+import { id, nullableText, timestamp } from "../../core/fields/response.ts";
 import { MAX_COUNTED } from "../../core/status/status.ts";
 
 export const gatewayState = z.enum(["ok", "recovering", "down"]).openapi({

@@ -1,7 +1,7 @@
 /** Examples for the OpenAPI document: subscriptions, and the requests that create them. */
 
 import type { z } from "@hono/zod-openapi";
-import type { Example, Examples } from "../../core/response_fields.ts";
+import type { Example, Examples } from "../../core/fields/response.ts";
 import type {
   SubscriptionInputSchema,
   SubscriptionUpdate,

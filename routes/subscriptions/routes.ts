@@ -1,7 +1,7 @@
 /** `/subscriptions/…`: lists, reads, checks, creates, changes, pauses and cancels subscriptions. */
 
 import { createRoute, z } from "@hono/zod-openapi";
-import { oneOf } from "../../core/input_fields.ts";
+import { oneOf } from "../../core/fields/input.ts";
 import type { RecordDeps } from "../../core/records/record.ts";
 import { SUBSCRIPTION_VERBS, updateSubscription } from "../../core/subscriptions/actions.ts";
 import { getSubscriptionStatus } from "../../core/subscriptions/check_at_gateway.ts";

@@ -2,8 +2,8 @@
 
 import { createRoute, z } from "@hono/zod-openapi";
 import type { RecordDeps } from "../../core/records/record.ts";
-import type { Examples } from "../../core/response_fields.ts";
-import { readTimeline, type TimelineEntry } from "../../core/timelines.ts";
+import type { Examples } from "../../core/fields/response.ts";
+import { readTimeline, type TimelineEntry } from "../../core/reports/timelines.ts";
 import { parsePathId, pathId } from "../../http/paths.ts";
 import { COMMON_ERRORS, problems } from "../../http/problems/responses.ts";
 import { callerOf, createRouter, type Router } from "../../http/router.ts";

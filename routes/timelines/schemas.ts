@@ -3,7 +3,7 @@
 import { z } from "@hono/zod-openapi";
 import { NOTIFICATION_STATUSES } from "../../core/notifications/read.ts";
 import { RefundDetailsSchema } from "../../core/payments/schema.ts";
-import { id, nullableText, timestamp } from "../../core/response_fields.ts";
+import { id, nullableText, timestamp } from "../../core/fields/response.ts";
 import { DELIVERY_STATUSES } from "../../core/webhooks/deliveries.ts";
 import { EventNameSchema } from "../../core/events/names.ts";
 

@@ -2,7 +2,7 @@
 
 import { createRoute, z } from "@hono/zod-openapi";
 import type { KeyDeps } from "../../core/idempotency/keys.ts";
-import { oneOf } from "../../core/input_fields.ts";
+import { oneOf } from "../../core/fields/input.ts";
 import {
   DELIVERY_STATUSES,
   listWebhookDeliveries,

@@ -1,7 +1,7 @@
 /** Example requests and responses of webhook endpoints and deliveries. */
 
 import type { z } from "@hono/zod-openapi";
-import type { Example, Examples } from "../../core/response_fields.ts";
+import type { Example, Examples } from "../../core/fields/response.ts";
 import type {
   WebhookEndpointChangesSchema,
   WebhookEndpointInputSchema,

@@ -1,7 +1,7 @@
 /** Response schemas of webhook endpoints and deliveries. */
 
 import { z } from "@hono/zod-openapi";
-import { id, nullableText, timestamp } from "../../core/response_fields.ts";
+import { id, nullableText, timestamp } from "../../core/fields/response.ts";
 import { DELIVERY_STATUSES } from "../../core/webhooks/deliveries.ts";
 import { DISABLED_REASONS } from "../../core/webhooks/endpoints.ts";
 import { EventNameSchema } from "../../core/events/names.ts";

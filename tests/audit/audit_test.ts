@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { displayPrefix } from "../../core/api_key.ts";
+import { displayPrefix } from "../../core/secrets/api_key.ts";
 import { scanCharges } from "../../db/reports/audit.ts";
 import { MAX, NIL } from "uuid";
 import { createDatabase } from "../support/database/database.ts";

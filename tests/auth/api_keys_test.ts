@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
-import { displayPrefix, generateApiKey } from "../../core/api_key.ts";
+import { displayPrefix, generateApiKey } from "../../core/secrets/api_key.ts";
 import { ensureKey } from "../../core/auth/api_keys.ts";
 import { listApiKeys, revokeApiKey } from "../../db/access/api_keys.ts";
 import type { Database } from "../../db/connection/database.ts";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { displayPrefix } from "../../core/api_key.ts";
+import { displayPrefix } from "../../core/secrets/api_key.ts";
 import { listApiKeys } from "../../db/access/api_keys.ts";
 import { openApp, type TestApp } from "../support/app.ts";
 import { createDatabase, runSql } from "../support/database/database.ts";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { createLoad, MAX_DELAY_MS } from "../../core/load.ts";
+import { createLoad, MAX_DELAY_MS } from "../../core/status/load.ts";
 import { openApp } from "../support/app.ts";
 import { formsOf, signInTo } from "../support/console/browsing.ts";
 import { createDatabase } from "../support/database/database.ts";

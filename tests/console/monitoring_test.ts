@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { firstIdAt, newId } from "../../core/ids.ts";
 import { nextRun } from "../../core/jobs/cron_times.ts";
-import { SCHEDULE } from "../../core/schedule.ts";
+import { SCHEDULE } from "../../core/tasks/schedule.ts";
 import { REAL_INSTALLATION } from "../support/app.ts";
 import { formsOf, openStaff, signInTo } from "../support/console/browsing.ts";
 import { createDatabase, runSql } from "../support/database/database.ts";

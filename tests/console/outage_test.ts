@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { permissionFlags } from "../../commands/prepare.ts";
-import { generateApiKey } from "../../core/api_key.ts";
+import { generateApiKey } from "../../core/secrets/api_key.ts";
 import { launchBrowser } from "../support/browser.ts";
 import { callService } from "../support/client.ts";
 import { BROWSER, openConsole, signInByPage } from "../support/console/browser.ts";

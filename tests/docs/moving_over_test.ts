@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { SETTING_NAMES } from "../../core/config/settings.ts";
-import { SCHEDULE } from "../../core/schedule.ts";
+import { SCHEDULE } from "../../core/tasks/schedule.ts";
 import { newSecret, signatureHeaders } from "../../core/webhooks/signature.ts";
 import { blockWith, readGuide } from "../support/guides/text.ts";
 import { hasProgram } from "../support/programs.ts";

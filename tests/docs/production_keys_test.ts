@@ -2,7 +2,7 @@ import { SignJWT } from "jose";
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { Webhook } from "standardwebhooks";
-import { displayPrefix } from "../../core/api_key.ts";
+import { displayPrefix } from "../../core/secrets/api_key.ts";
 import { openApp, REAL_INSTALLATION } from "../support/app.ts";
 import { callService } from "../support/client.ts";
 import { createDatabase } from "../support/database/database.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { DEPLOY_STOP } from "../../commands/deploy.ts";
 import { GRACE_MS } from "../../commands/serve.ts";
-import { API_KEY_PATTERN } from "../../core/api_key.ts";
+import { API_KEY_PATTERN } from "../../core/secrets/api_key.ts";
 import { parseConfig } from "../../core/config/config.ts";
 import { SETTING_NAMES } from "../../core/config/settings.ts";
 import { DEFAULT_DEADLINE_MS } from "../../core/gateway/client.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { generateApiKey } from "../../core/api_key.ts";
+import { generateApiKey } from "../../core/secrets/api_key.ts";
 import { PAYMENT_TYPES } from "../../core/payments/charge_input.ts";
 import { EVENT_NAMES } from "../../core/events/names.ts";
 import { openApp } from "../support/app.ts";

@@ -7,10 +7,10 @@ import {
 } from "../../core/events/names.ts";
 import { type EventView, listEvents } from "../../core/events/read.ts";
 import { createWorker } from "../../core/jobs/worker.ts";
-import { prune } from "../../core/prune.ts";
+import { prune } from "../../core/tasks/prune.ts";
 import { createDeliveryTasks } from "../../core/subscribers/deliver.ts";
 import { createEvents, type EventHandler, type EventOf } from "../../core/subscribers/subscribe.ts";
-import { createTasks } from "../../core/tasks.ts";
+import { createTasks } from "../../core/tasks/tasks.ts";
 import { NO_LOCK } from "../../db/connection/instance_lock.ts";
 import { claimJob, handOverJob } from "../../db/jobs/claims.ts";
 import { type DueJob, type GatewayJob, insertJobs } from "../../db/jobs/jobs.ts";

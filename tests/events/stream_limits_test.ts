@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { displayPrefix } from "../../core/api_key.ts";
+import { displayPrefix } from "../../core/secrets/api_key.ts";
 import { revokeApiKey } from "../../db/access/api_keys.ts";
 import { type Database, DatabaseUnavailable } from "../../db/connection/database.ts";
 import { openApp, REAL_INSTALLATION, type TestApp } from "../support/app.ts";

@@ -11,7 +11,7 @@ import {
   GatewayValidationError,
 } from "../../core/gateway/errors.ts";
 import { isDenied, isEarlierCallInProgress } from "../../core/gateway/responses.ts";
-import { createLog } from "../../core/log.ts";
+import { createLog } from "../../core/telemetry/log.ts";
 import { DEFAULT_KEYS, startSandbox } from "../../sandbox/sandbox.ts";
 import { createWaits } from "../support/gateway/gateway.ts";
 import { createDataFolder } from "../support/project.ts";

@@ -3,7 +3,7 @@ import type { GatewayError } from "../../core/gateway/errors.ts";
 import { logExchanges } from "../../core/gateway/instrumentation.ts";
 import { maskText } from "../../core/gateway/mask.ts";
 import type { Exchange } from "../../core/gateway/transport.ts";
-import { createLog } from "../../core/log.ts";
+import { createLog } from "../../core/telemetry/log.ts";
 import { fc } from "../support/fast_check.ts";
 import {
   CLIENT_KEY,

@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { checkInvoiceStatus } from "../../core/invoices/check_invoice_status.ts";
 import { checkOverdueInvoices } from "../../core/invoices/check_overdue_invoices.ts";
 import { canResendInvoice, newInvoice } from "../../core/invoices/create.ts";
-import { SCHEDULE } from "../../core/schedule.ts";
+import { SCHEDULE } from "../../core/tasks/schedule.ts";
 import { pauseAfter } from "../support/database/pause_after.ts";
 import { notifyAndRead } from "../support/gateway/notifications.ts";
 import type { Json } from "../support/gateway/sandbox.ts";

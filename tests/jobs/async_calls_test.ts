@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
-import { prune } from "../../core/prune.ts";
+import { prune } from "../../core/tasks/prune.ts";
 import { JobSchema } from "../../routes/jobs/schema.ts";
 import { createWaits } from "../support/gateway/gateway.ts";
 import { openRelayed, type RelayedPayments } from "../support/gateway/relay.ts";

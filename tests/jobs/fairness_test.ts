@@ -5,7 +5,7 @@ import type { Queue } from "../../core/config/config.ts";
 import { PostponeJob } from "../../core/jobs/task.ts";
 import { createWorker } from "../../core/jobs/worker.ts";
 import { checkPaymentJob } from "../../core/payments/payment_record.ts";
-import { createTasks } from "../../core/tasks.ts";
+import { createTasks } from "../../core/tasks/tasks.ts";
 import { insertJobs, insertRequest } from "../../db/jobs/jobs.ts";
 import { createDatabase, runSql } from "../support/database/database.ts";
 import { createWaits } from "../support/gateway/gateway.ts";

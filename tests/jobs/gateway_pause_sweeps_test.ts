@@ -5,7 +5,7 @@ import { createWorker } from "../../core/jobs/worker.ts";
 import { checkPendingPayments } from "../../core/payments/check_pending_payments.ts";
 import { expireStalePayments } from "../../core/payments/expire_stale_payments.ts";
 import { syncSubscriptionStatus } from "../../core/subscriptions/sync_subscription_status.ts";
-import { createTasks } from "../../core/tasks.ts";
+import { createTasks } from "../../core/tasks/tasks.ts";
 import type { Database } from "../../db/connection/database.ts";
 import { LANES } from "../../db/jobs/jobs.ts";
 import { openApp } from "../support/app.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { tick } from "../../core/jobs/schedule.ts";
 import { createWorker } from "../../core/jobs/worker.ts";
-import { createSchedule } from "../../core/schedule.ts";
+import { createSchedule } from "../../core/tasks/schedule.ts";
 import { listCronRuns } from "../../db/jobs/cron_runs.ts";
 import { openDatabase } from "../../db/connection/database.ts";
 import { StatusSchema } from "../../routes/status/schemas.ts";

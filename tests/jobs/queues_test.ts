@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { openKvQueue } from "../../core/jobs/kv_queue.ts";
 import type { OpenJobQueue } from "../../core/jobs/queue.ts";
-import { createLog } from "../../core/log.ts";
+import { createLog } from "../../core/telemetry/log.ts";
 import { insertJobs } from "../../db/jobs/jobs.ts";
 import { newJob, task } from "../support/jobs/jobs.ts";
 import {

@@ -4,7 +4,7 @@ import { randomUUID } from "node:crypto";
 import postgres from "postgres";
 import type { RetentionDays } from "../../core/config/config.ts";
 import { newId } from "../../core/ids.ts";
-import { prune } from "../../core/prune.ts";
+import { prune } from "../../core/tasks/prune.ts";
 import { createEvents } from "../../core/subscribers/subscribe.ts";
 import type { Database } from "../../db/connection/database.ts";
 import { EventSchema } from "../../routes/events/schemas.ts";

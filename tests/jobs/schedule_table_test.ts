@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { registerCrons } from "../../commands/crons.ts";
 import { openJobs } from "../../commands/jobs.ts";
 import { newId } from "../../core/ids.ts";
-import { SCHEDULE } from "../../core/schedule.ts";
+import { SCHEDULE } from "../../core/tasks/schedule.ts";
 import { listCronRuns } from "../../db/jobs/cron_runs.ts";
 import { openApp, type TestApp } from "../support/app.ts";
 import { createDatabase } from "../support/database/database.ts";

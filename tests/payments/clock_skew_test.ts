@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { ClockSkewed } from "../../core/clock_check.ts";
+import { ClockSkewed } from "../../core/time/clock_check.ts";
 import { createGatewayClock } from "../../core/gateway/gateway_clock.ts";
 import { formatWib } from "../../core/gateway/times.ts";
 import { PostponeJob } from "../../core/jobs/task.ts";

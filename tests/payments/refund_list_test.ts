@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { displayPrefix } from "../../core/api_key.ts";
+import { displayPrefix } from "../../core/secrets/api_key.ts";
 import { adoptTransaction } from "../../core/payments/adopt.ts";
 import type { Json } from "../support/gateway/sandbox.ts";
 import { openPayments, type Payment, type TestPayments } from "../support/payments/payments.ts";

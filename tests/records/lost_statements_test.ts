@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { checkOverdueInvoices } from "../../core/invoices/check_overdue_invoices.ts";
 import { checkInvoiceLaterJob } from "../../core/invoices/invoice_record.ts";
-import type { JobSubject } from "../../core/outbox.ts";
+import type { JobSubject } from "../../core/records/outbox.ts";
 import { checkSubscriptionJob } from "../../core/subscriptions/subscription_record.ts";
 import { syncSubscriptionStatus } from "../../core/subscriptions/sync_subscription_status.ts";
 import { insertJobs, type NewJob } from "../../db/jobs/jobs.ts";

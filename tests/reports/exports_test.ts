@@ -1,6 +1,6 @@
 import { parse } from "csv-parse/sync";
 import assert from "node:assert/strict";
-import { displayPrefix } from "../../core/api_key.ts";
+import { displayPrefix } from "../../core/secrets/api_key.ts";
 import { neutralize } from "../../core/reports/csv.ts";
 import { createExports, EXPORT_PAGE } from "../../core/reports/export_stream.ts";
 import type { Database } from "../../db/connection/database.ts";

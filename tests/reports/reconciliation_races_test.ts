@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { newId } from "../../core/ids.ts";
 import { PostponeJob } from "../../core/jobs/task.ts";
-import { prune } from "../../core/prune.ts";
+import { prune } from "../../core/tasks/prune.ts";
 import { createReconcile } from "../../core/reports/reconcile.ts";
 import { deleteReconciliation } from "../../core/reports/reconciliations.ts";
 import { type Database, DatabaseUnavailable } from "../../db/connection/database.ts";

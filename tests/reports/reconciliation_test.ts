@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { newId } from "../../core/ids.ts";
 import { PostponeJob } from "../../core/jobs/task.ts";
-import { prune } from "../../core/prune.ts";
+import { prune } from "../../core/tasks/prune.ts";
 import { parseCents } from "../../core/reports/report_file.ts";
 import type { Database, Sql } from "../../db/connection/database.ts";
 import { BEFORE_FIRST_LINE, deleteLines } from "../../db/reports/reconciliation_lines.ts";

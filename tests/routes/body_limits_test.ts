@@ -2,7 +2,7 @@ import { z } from "@hono/zod-openapi";
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { ServiceError } from "../../core/errors.ts";
-import { list } from "../../core/input_fields.ts";
+import { list } from "../../core/fields/input.ts";
 import { parseNotification } from "../../core/notifications/parse.ts";
 import { replaceInexact, scanJson } from "../../http/middleware/json_text.ts";
 import { openApp } from "../support/app.ts";

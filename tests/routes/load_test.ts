@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { createLoad, type Load, MAX_DELAY_MS, measureLoad } from "../../core/load.ts";
+import { createLoad, type Load, MAX_DELAY_MS, measureLoad } from "../../core/status/load.ts";
 import { createRouter } from "../../http/router.ts";
 import { openApp } from "../support/app.ts";
 import { createDatabase } from "../support/database/database.ts";

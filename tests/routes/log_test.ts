@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { permissionFlags } from "../../commands/prepare.ts";
-import { createLog } from "../../core/log.ts";
+import { createLog } from "../../core/telemetry/log.ts";
 import { DatabaseUnavailable } from "../../db/connection/database.ts";
 import { openApp } from "../support/app.ts";
 import { createDatabase, runSql } from "../support/database/database.ts";

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
-import { displayPrefix, generateApiKey } from "../../core/api_key.ts";
+import { displayPrefix, generateApiKey } from "../../core/secrets/api_key.ts";
 import { createApiKeyVerifier } from "../../core/auth/api_keys.ts";
-import { createTokenBuckets } from "../../core/token_bucket.ts";
+import { createTokenBuckets } from "../../http/middleware/token_bucket.ts";
 import { revokeApiKey } from "../../db/access/api_keys.ts";
 import type { Database } from "../../db/connection/database.ts";
 import { openApp, REAL_INSTALLATION, type TestApp } from "../support/app.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { recordGatewayCall } from "../../core/telemetry.ts";
+import { recordGatewayCall } from "../../core/telemetry/telemetry.ts";
 import { type Database, DatabaseUnavailable } from "../../db/connection/database.ts";
 import type { TestAppOptions } from "../support/app.ts";
 import { callService } from "../support/client.ts";

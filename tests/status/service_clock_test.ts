@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { createLog } from "../../core/log.ts";
-import { openServiceClock } from "../../core/service_clock.ts";
+import { createLog } from "../../core/telemetry/log.ts";
+import { openServiceClock } from "../../core/time/service_clock.ts";
 import { type Database, DatabaseUnavailable } from "../../db/connection/database.ts";
 import { until } from "../support/until.ts";
 

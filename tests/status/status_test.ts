@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { newId } from "../../core/ids.ts";
 import { tick } from "../../core/jobs/schedule.ts";
 import { createWorker } from "../../core/jobs/worker.ts";
-import { SCHEDULE } from "../../core/schedule.ts";
+import { SCHEDULE } from "../../core/tasks/schedule.ts";
 import { isOverdue } from "../../core/status/status.ts";
 import { readWorkload } from "../../core/status/workload.ts";
 import { createEvents } from "../../core/subscribers/subscribe.ts";

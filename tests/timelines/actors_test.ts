@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { displayPrefix } from "../../core/api_key.ts";
+import { displayPrefix } from "../../core/secrets/api_key.ts";
 import { CHALLENGED_CARD, type Json, savedCard } from "../support/gateway/sandbox.ts";
 import { findSentNotification } from "../support/gateway/notifications.ts";
 import { runDueJobs } from "../support/jobs/due_jobs.ts";

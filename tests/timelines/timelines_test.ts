@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { displayPrefix } from "../../core/api_key.ts";
-import { readTimeline } from "../../core/timelines.ts";
+import { displayPrefix } from "../../core/secrets/api_key.ts";
+import { readTimeline } from "../../core/reports/timelines.ts";
 import { findSentNotification } from "../support/gateway/notifications.ts";
 import { type Json, savedCard } from "../support/gateway/sandbox.ts";
 import { openPayments, type Payment, type TestPayments } from "../support/payments/payments.ts";

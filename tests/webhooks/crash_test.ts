@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { prune } from "../../core/prune.ts";
+import { prune } from "../../core/tasks/prune.ts";
 import type { Database } from "../../db/connection/database.ts";
 import { createRandom, seededState } from "../../sandbox/engine/random.ts";
 import { untilPublished } from "../support/events/publication.ts";

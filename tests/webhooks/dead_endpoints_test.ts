@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { createWorker } from "../../core/jobs/worker.ts";
-import { createTasks } from "../../core/tasks.ts";
+import { createTasks } from "../../core/tasks/tasks.ts";
 import type { Database } from "../../db/connection/database.ts";
 import { openWebhooks } from "../support/events/webhooks.ts";
 

@@ -7,7 +7,7 @@ import assert from "node:assert/strict";
 import { sweepJobs } from "../../../core/jobs/schedule.ts";
 import { createWorker } from "../../../core/jobs/worker.ts";
 import { checkPendingPayments } from "../../../core/payments/check_pending_payments.ts";
-import { createTasks, type TaskDeps } from "../../../core/tasks.ts";
+import { createTasks, type TaskDeps } from "../../../core/tasks/tasks.ts";
 import type { Database } from "../../../db/connection/database.ts";
 import { openApp, type TestApp } from "../app.ts";
 import { callService } from "../client.ts";

@@ -1,7 +1,7 @@
 /** Publishes events in tests. */
 
 import { publishWithDeliveries } from "../../../core/events/position_publisher.ts";
-import type { EventSubscribers } from "../../../core/outbox.ts";
+import type { EventSubscribers } from "../../../core/records/outbox.ts";
 import { createEvents } from "../../../core/subscribers/subscribe.ts";
 import type { Database } from "../../../db/connection/database.ts";
 import { findUnpublished } from "../../../db/events/publication.ts";

@@ -1,7 +1,7 @@
 /** Opens job queues of both kinds for tests, and workers that they wake. */
 
 import { join } from "node:path";
-import { systemClock } from "../../../core/clock.ts";
+import { systemClock } from "../../../core/time/clock.ts";
 import type { Queue } from "../../../core/config/config.ts";
 import { JOBS_FILE, openKvQueue } from "../../../core/jobs/kv_queue.ts";
 import { openPostgresQueue, type PostgresQueueOptions } from "../../../core/jobs/postgres_queue.ts";

@@ -1,11 +1,11 @@
 /** A day without notifications: the real schedule runs on clocks that a test advances. */
 
 import assert from "node:assert/strict";
-import { type Clock, systemClock } from "../../../core/clock.ts";
+import { type Clock, systemClock } from "../../../core/time/clock.ts";
 import { type ScheduleEntry, tick as runEntry } from "../../../core/jobs/schedule.ts";
 import { createWorker } from "../../../core/jobs/worker.ts";
-import { createSchedule } from "../../../core/schedule.ts";
-import { createTasks } from "../../../core/tasks.ts";
+import { createSchedule } from "../../../core/tasks/schedule.ts";
+import { createTasks } from "../../../core/tasks/tasks.ts";
 import type { CronRun } from "../../../db/jobs/cron_runs.ts";
 import type { TestApp, TestAppOptions } from "../app.ts";
 import { createWaits } from "../gateway/gateway.ts";

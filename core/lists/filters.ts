@@ -1,7 +1,7 @@
 /** Checks of list filters that concern several parameters. */
 
-import { type FieldError, invalidField, ServiceError } from "./errors.ts";
-import { firstIdAt } from "./ids.ts";
+import { type FieldError, invalidField, ServiceError } from "../errors.ts";
+import { firstIdAt } from "../ids.ts";
 import type { Position } from "./page.ts";
 
 /** Throws one `validation_error` with all errors; does nothing if there are none. */

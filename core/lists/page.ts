@@ -1,8 +1,8 @@
 /** Reads one page of a list, and finds out whether there is a next page. */
 
-import type { Position, WalkedPage } from "../db/records/list_walk.ts";
+import type { Position, WalkedPage } from "../../db/records/list_walk.ts";
 
-export type { Position } from "../db/records/list_walk.ts";
+export type { Position } from "../../db/records/list_walk.ts";
 
 export interface Page<Row> {
   rows: Row[];

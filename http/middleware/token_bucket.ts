@@ -1,6 +1,6 @@
 /** Rate limits by key: a steady rate with a burst. */
 
-import type { Clock } from "./clock.ts";
+import type { Clock } from "../../core/time/clock.ts";
 
 export interface TokenBuckets {
   /** Takes one token. Returns 0, or the seconds until a token is available. */

@@ -1,16 +1,16 @@
 /** The schedule of the service: all tasks that run at fixed times. */
 
-import { checkOverdueInvoices } from "./invoices/check_overdue_invoices.ts";
-import { type ScheduleEntry, sweepJobs } from "./jobs/schedule.ts";
-import { checkPaidPayments } from "./payments/check_paid_payments.ts";
-import { checkPendingPayments } from "./payments/check_pending_payments.ts";
-import { expireStalePayments } from "./payments/expire_stale_payments.ts";
+import { checkOverdueInvoices } from "../invoices/check_overdue_invoices.ts";
+import { type ScheduleEntry, sweepJobs } from "../jobs/schedule.ts";
+import { checkPaidPayments } from "../payments/check_paid_payments.ts";
+import { checkPendingPayments } from "../payments/check_pending_payments.ts";
+import { expireStalePayments } from "../payments/expire_stale_payments.ts";
 import { prune } from "./prune.ts";
-import { updateStats } from "./reports/count_payments.ts";
-import { syncSubscriptionStatus } from "./subscriptions/sync_subscription_status.ts";
-import type { Worker } from "./jobs/worker.ts";
+import { updateStats } from "../reports/count_payments.ts";
+import { syncSubscriptionStatus } from "../subscriptions/sync_subscription_status.ts";
+import type { Worker } from "../jobs/worker.ts";
 import type { TaskDeps } from "./tasks.ts";
-import { sweepDeliveries } from "./webhooks/sweep.ts";
+import { sweepDeliveries } from "../webhooks/sweep.ts";
 
 export type ScheduleDeps = TaskDeps & { worker: Worker };
 

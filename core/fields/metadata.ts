@@ -3,7 +3,7 @@
  * subscriptions is also sent to the gateway.
  */
 
-import { anyObject } from "./input_fields.ts";
+import { anyObject } from "./input.ts";
 
 /** Names that the service or the gateway uses in `metadata`. */
 export const RESERVED_METADATA = [

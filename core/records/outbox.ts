@@ -1,8 +1,8 @@
 /** The interfaces that publish a committed change: jobs to a queue, events to their readers. */
 
-import type { SubscribedEvent } from "../db/events/publication.ts";
-import type { DueJob, NewJob } from "../db/jobs/jobs.ts";
-import { newId } from "./ids.ts";
+import type { SubscribedEvent } from "../../db/events/publication.ts";
+import type { DueJob, NewJob } from "../../db/jobs/jobs.ts";
+import { newId } from "../ids.ts";
 
 /** Wakes workers. If a message is lost, they find the job within a second of its `run_at`. */
 export interface JobQueue extends AsyncDisposable {

@@ -1,8 +1,8 @@
 /** `readTimeline`: what happened to a payment, an invoice or a subscription, in order. */
 
-import type { GatewayNotification } from "../db/payments/notifications.ts";
-import type { GatewayRefund } from "../db/payments/payments.ts";
-import type { History, Resource } from "../db/records/records.ts";
+import type { GatewayNotification } from "../../db/payments/notifications.ts";
+import type { GatewayRefund } from "../../db/payments/payments.ts";
+import type { History, Resource } from "../../db/records/records.ts";
 import {
   listEventsOf,
   listLinkedPayments,
@@ -12,15 +12,15 @@ import {
   type TimelineDelivery,
   type TimelineEvent,
   type TimelinePayment,
-} from "../db/reports/timelines.ts";
-import { type Caller, canReadAll } from "./auth/caller.ts";
-import type { EventName } from "./events/names.ts";
-import { invoiceKind } from "./invoices/invoice_record.ts";
-import { paymentKind } from "./payments/payment_record.ts";
-import { type RefundDetailsView, viewRefundDetails } from "./payments/views.ts";
-import { findOwn, ownerFor } from "./records/read.ts";
-import type { RecordDeps } from "./records/record.ts";
-import { subscriptionKind } from "./subscriptions/subscription_record.ts";
+} from "../../db/reports/timelines.ts";
+import { type Caller, canReadAll } from "../auth/caller.ts";
+import type { EventName } from "../events/names.ts";
+import { invoiceKind } from "../invoices/invoice_record.ts";
+import { paymentKind } from "../payments/payment_record.ts";
+import { type RefundDetailsView, viewRefundDetails } from "../payments/views.ts";
+import { findOwn, ownerFor } from "../records/read.ts";
+import type { RecordDeps } from "../records/record.ts";
+import { subscriptionKind } from "../subscriptions/subscription_record.ts";
 
 /** A timeline has the newest entries, at most this many of each type, of the newest payments. */
 const LIMITS = { entries: 500, payments: 100 };

@@ -1,6 +1,6 @@
 /** Structured logs: one JSON object per line, in batches. Secrets in errors are redacted. */
 
-import { redact } from "./redact.ts";
+import { redact } from "../secrets/redact.ts";
 
 export interface Log {
   /** `fields` are not redacted: call `redact` first for text that a caller can influence. */

@@ -4,7 +4,7 @@
  * can process, all work waits longer and longer, and deadlines pass before the work has begun.
  */
 
-import type { Log } from "./log.ts";
+import type { Log } from "../telemetry/log.ts";
 
 export interface Load {
   /** Records how late a timer was. */

@@ -4,9 +4,9 @@
  * machine therefore changes nothing.
  */
 
-import { type Database, readServerTime } from "../db/connection/database.ts";
+import { type Database, readServerTime } from "../../db/connection/database.ts";
 import type { Clock } from "./clock.ts";
-import type { Log } from "./log.ts";
+import type { Log } from "../telemetry/log.ts";
 
 export interface ServiceClock {
   now: Clock;

@@ -2,7 +2,7 @@
 
 import { z } from "@hono/zod-openapi";
 import { closest, distance } from "fastest-levenshtein";
-import { MAX_AMOUNT } from "./money.ts";
+import { MAX_AMOUNT } from "../money.ts";
 
 /** The error is "is required" if the value is missing, else `message`. It skips later checks. */
 function must(message: string) {

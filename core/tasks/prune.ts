@@ -1,7 +1,7 @@
 /** `prune`: deletes finished rows that are older than their retention, in small batches. */
 
 import { NIL } from "uuid";
-import type { Database } from "../db/connection/database.ts";
+import type { Database } from "../../db/connection/database.ts";
 import {
   expireHeldDeliveries,
   findPruneCursor,
@@ -11,14 +11,14 @@ import {
   type PruneStep,
   pruneTable,
   storePruneCursor,
-} from "../db/jobs/prune.ts";
-import { findOldReconciliation } from "../db/reports/reconciliations.ts";
-import { removeMissedSubscribers } from "../db/events/subscribers.ts";
-import type { Clock } from "./clock.ts";
-import type { RetentionDays } from "./config/config.ts";
-import { oldestValidKey } from "./idempotency/keys.ts";
-import { firstIdAt } from "./ids.ts";
-import { deleteReconciliation } from "./reports/reconciliations.ts";
+} from "../../db/jobs/prune.ts";
+import { findOldReconciliation } from "../../db/reports/reconciliations.ts";
+import { removeMissedSubscribers } from "../../db/events/subscribers.ts";
+import type { Clock } from "../time/clock.ts";
+import type { RetentionDays } from "../config/config.ts";
+import { oldestValidKey } from "../idempotency/keys.ts";
+import { firstIdAt } from "../ids.ts";
+import { deleteReconciliation } from "../reports/reconciliations.ts";
 
 export interface PruneDeps {
   database: Database;
