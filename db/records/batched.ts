@@ -40,9 +40,10 @@ const GATHER_MS = 2;
 const PARALLEL_AFTER_MS = 20;
 
 // deno-lint-ignore no-explicit-any -- Each statement has its own item and result types.
-const batchers = new WeakMap<Database, Map<Batched<any, any>, Batcher<any, any>>>();
+type AnyBatcher = Batcher<any, any>;
 
-type Batcher<Item, Result> = (item: Item) => Promise<Result>;
+// deno-lint-ignore no-explicit-any -- As above.
+const batchers = new WeakMap<Database, Map<Batched<any, any>, AnyBatcher>>();
 
 export function batched<Item, Result>(
   database: Database,
@@ -53,7 +54,24 @@ export function batched<Item, Result>(
   if (!byStatement) batchers.set(database, byStatement = new Map());
   let batcher = byStatement.get(statement);
   if (!batcher) byStatement.set(statement, batcher = createBatcher(database, statement));
-  return batcher(item);
+  return add(batcher, item);
+}
+
+/** The calls of one statement. */
+interface Batcher<Item, Result> {
+  database: Database;
+  statement: Batched<Item, Result>;
+  waiting: Waiting<Item, Result>[];
+  /** How many batches run. */
+  running: number;
+  /** The keys of the items in running batches. */
+  runningKeys: Set<string>;
+  /** The items that run alone, by their keys. Other items with these keys wait for them. */
+  aloneByKey: Map<string, Waiting<Item, Result>>;
+  /** How many items the last batch had. */
+  lastSize: number;
+  parallelTimer: ReturnType<typeof setTimeout> | undefined;
+  gatherTimer: ReturnType<typeof setTimeout> | undefined;
 }
 
 interface Waiting<Item, Result> {
@@ -64,182 +82,204 @@ interface Waiting<Item, Result> {
 
 function createBatcher<Item, Result>(
   database: Database,
-  { name, conflictKeys, run }: Batched<Item, Result>,
+  statement: Batched<Item, Result>,
 ): Batcher<Item, Result> {
-  let waiting: Waiting<Item, Result>[] = [];
-  let running = 0;
-  let parallelTimer: ReturnType<typeof setTimeout> | undefined;
-  let gatherTimer: ReturnType<typeof setTimeout> | undefined;
-  /** How many items the last batch had. */
-  let lastSize = 1;
-  /** The items that run alone, by their keys. Other items with these keys wait for them. */
-  const aloneByKey = new Map<string, Waiting<Item, Result>>();
-  /** The keys of the items in running batches. */
-  const runningKeys = new Set<string>();
-
-  /**
-   * Runs the waiting calls as one batch, and then those that arrived during it. Calls with one of
-   * `usedKeys` keep waiting.
-   */
-  async function runNext(usedKeys: Iterable<string> = []): Promise<void> {
-    cancelParallel();
-    cancelGather();
-    const batch = takeBatch(usedKeys);
-    scheduleParallel();
-    if (batch.length === 0) return;
-    lastSize = batch.length;
-    running++;
-    const keys = batch.flatMap(({ item }) => conflictKeys(item));
-    for (const key of keys) runningKeys.add(key);
-    const deadline = performance.now() + database.deadlineMs;
-    const error = await runBatch(batch);
-    running--;
-    for (const key of keys) runningKeys.delete(key);
-    if (error !== null) retryOrReject(batch, error, deadline);
-    runNextIfReady();
-  }
-
-  function runNextIfReady(): void {
-    if (isReady()) runInNoTrace(runningKeys);
-    else if (waiting.length > 0) waitForMore();
-  }
-
-  function isReady(): boolean {
-    if (running === 0) return waiting.length >= lastSize;
-    return running === 1 && waiting.length >= OVERLAP_ITEMS;
-  }
-
-  /**
-   * A batch serves several requests, so it belongs to no single trace; each request has its own
-   * span.
-   */
-  function runInNoTrace(usedKeys?: Iterable<string>): void {
-    context.with(ROOT_CONTEXT, () => runNext(usedKeys));
-  }
-
-  function waitForMore(): void {
-    if (running === 0) gatherTimer ??= setTimeout(() => runInNoTrace(), GATHER_MS);
-    else scheduleParallel();
-  }
-
-  function cancelGather(): void {
-    clearTimeout(gatherTimer);
-    gatherTimer = undefined;
-  }
-
-  function scheduleParallel(): void {
-    if (waiting.length === 0) return;
-    // Also runs calls with keys of the running batch: if that batch lost its connection, it may
-    // never end.
-    parallelTimer ??= setTimeout(() => runInNoTrace(), PARALLEL_AFTER_MS);
-  }
-
-  function cancelParallel(): void {
-    clearTimeout(parallelTimer);
-    parallelTimer = undefined;
-  }
-
-  /** Returns the error if the batch failed, otherwise null. */
-  async function runBatch(batch: Waiting<Item, Result>[]): Promise<unknown> {
-    try {
-      const items = batch.map(({ item }) => item);
-      const results = await database.query((sql) => run(sql, items), name);
-      batch.forEach(({ resolve }, index) => resolve(results[index]!));
-      return null;
-    } catch (error) {
-      return error;
-    }
-  }
-
-  function retryOrReject(
-    batch: Waiting<Item, Result>[],
-    error: unknown,
-    deadline: number,
-  ): void {
-    const canRetry = batch.length > 1 ? isRolledBack(error) : isLockTimeout(error);
-    if (canRetry) runOneByOne(batch, error, deadline);
-    else for (const { reject } of batch) reject(error);
-  }
-
-  /**
-   * Runs each item alone, so that only the items that cause the error fail. An item whose row is
-   * locked is tried again until the deadline. It gives its connection back after each try, and
-   * other items with the same keys wait for it, so that locked rows do not use up the connections.
-   */
-  async function runOneByOne(
-    batch: Waiting<Item, Result>[],
-    error: unknown,
-    deadline: number,
-  ): Promise<void> {
-    const unfinished = new Set(batch);
-    const timer = setTimeout(() => {
-      const message = `Not written within ${database.deadlineMs} ms`;
-      const expiry = new DatabaseUnavailable(message, { cause: error });
-      for (const each of unfinished) rejectWithFollowers(each, expiry);
-      unfinished.clear();
-    }, Math.max(deadline - performance.now(), 0));
-    for (let [each] = unfinished; each; [each] = unfinished) {
-      const keys = conflictKeys(each.item);
-      if (keys.some((key) => (aloneByKey.get(key) ?? each) !== each)) {
-        unfinished.delete(each);
-        waiting.push(each);
-        continue;
-      }
-      for (const key of keys) aloneByKey.set(key, each);
-      const failure = await runBatch([each]);
-      const hasExpired = !unfinished.delete(each);
-      if (hasExpired) return;
-      if (isLockTimeout(failure)) {
-        // Runs again after the others. Until then, no other item with its keys runs.
-        unfinished.add(each);
-        continue;
-      }
-      for (const key of keys) aloneByKey.delete(key);
-      if (failure !== null) each.reject(failure);
-    }
-    clearTimeout(timer);
-    scheduleParallel();
-  }
-
-  /** Also rejects the items that wait for this one: otherwise their waiting time would double. */
-  function rejectWithFollowers(expired: Waiting<Item, Result>, error: unknown): void {
-    expired.reject(error);
-    const keys = conflictKeys(expired.item).filter((key) => aloneByKey.get(key) === expired);
-    for (const key of keys) aloneByKey.delete(key);
-    const { followers = [], rest = [] } = Object.groupBy(
-      waiting,
-      ({ item }) => conflictKeys(item).some((key) => keys.includes(key)) ? "followers" : "rest",
-    );
-    waiting = rest;
-    if (rest.length === 0) cancelParallel();
-    for (const { reject } of followers) reject(error);
-  }
-
-  function takeBatch(usedKeys: Iterable<string>): Waiting<Item, Result>[] {
-    const takenKeys = new Set([...aloneByKey.keys(), ...usedKeys]);
-    if (waiting.length === 1 && takenKeys.size === 0) return waiting.splice(0);
-    let size = 0;
-    const { batch = [], rest = [] } = Object.groupBy(waiting, ({ item }) => {
-      const keys = conflictKeys(item);
-      const isFree = size < MAX_ITEMS && keys.every((key) => !takenKeys.has(key));
-      for (const key of keys) takenKeys.add(key);
-      if (isFree) size++;
-      return isFree ? "batch" : "rest";
-    });
-    waiting = rest;
-    return batch;
-  }
-
-  return async function add(item) {
-    const { promise, resolve, reject } = Promise.withResolvers<Result>();
-    waiting.push({ item, resolve, reject });
-    if (running === 0 && lastSize === 1) {
-      runNext();
-      return await promise;
-    }
-    runNextIfReady();
-    return await inDatabaseSpan(name, () => promise);
+  return {
+    database,
+    statement,
+    waiting: [],
+    running: 0,
+    runningKeys: new Set(),
+    aloneByKey: new Map(),
+    lastSize: 1,
+    parallelTimer: undefined,
+    gatherTimer: undefined,
   };
+}
+
+async function add<Item, Result>(batcher: Batcher<Item, Result>, item: Item): Promise<Result> {
+  const { promise, resolve, reject } = Promise.withResolvers<Result>();
+  batcher.waiting.push({ item, resolve, reject });
+  if (batcher.running === 0 && batcher.lastSize === 1) {
+    runNext(batcher);
+    return await promise;
+  }
+  runNextIfReady(batcher);
+  return await inDatabaseSpan(batcher.statement.name, () => promise);
+}
+
+/**
+ * Runs the waiting calls as one batch, and then those that arrived during it. Calls with one of
+ * `usedKeys` keep waiting.
+ */
+async function runNext<Item, Result>(
+  batcher: Batcher<Item, Result>,
+  usedKeys: Iterable<string> = [],
+): Promise<void> {
+  const { database, statement, runningKeys } = batcher;
+  cancelParallel(batcher);
+  cancelGather(batcher);
+  const batch = takeBatch(batcher, usedKeys);
+  scheduleParallel(batcher);
+  if (batch.length === 0) return;
+  batcher.lastSize = batch.length;
+  batcher.running++;
+  const keys = batch.flatMap(({ item }) => statement.conflictKeys(item));
+  for (const key of keys) runningKeys.add(key);
+  const deadline = performance.now() + database.deadlineMs;
+  const error = await runBatch(batcher, batch);
+  batcher.running--;
+  for (const key of keys) runningKeys.delete(key);
+  if (error !== null) retryOrReject(batcher, batch, error, deadline);
+  runNextIfReady(batcher);
+}
+
+function takeBatch<Item, Result>(
+  batcher: Batcher<Item, Result>,
+  usedKeys: Iterable<string>,
+): Waiting<Item, Result>[] {
+  const { waiting, statement } = batcher;
+  const takenKeys = new Set([...batcher.aloneByKey.keys(), ...usedKeys]);
+  if (waiting.length === 1 && takenKeys.size === 0) return waiting.splice(0);
+  let size = 0;
+  const { batch = [], rest = [] } = Object.groupBy(waiting, ({ item }) => {
+    const keys = statement.conflictKeys(item);
+    const isFree = size < MAX_ITEMS && keys.every((key) => !takenKeys.has(key));
+    for (const key of keys) takenKeys.add(key);
+    if (isFree) size++;
+    return isFree ? "batch" : "rest";
+  });
+  batcher.waiting = rest;
+  return batch;
+}
+
+/** Returns the error if the batch failed, otherwise null. */
+async function runBatch<Item, Result>(
+  { database, statement }: Batcher<Item, Result>,
+  batch: Waiting<Item, Result>[],
+): Promise<unknown> {
+  try {
+    const items = batch.map(({ item }) => item);
+    const results = await database.query((sql) => statement.run(sql, items), statement.name);
+    batch.forEach(({ resolve }, index) => resolve(results[index]!));
+    return null;
+  } catch (error) {
+    return error;
+  }
+}
+
+function runNextIfReady(batcher: AnyBatcher): void {
+  if (isReady(batcher)) runInNoTrace(batcher, batcher.runningKeys);
+  else if (batcher.waiting.length > 0) waitForMore(batcher);
+}
+
+function isReady({ running, waiting, lastSize }: AnyBatcher): boolean {
+  if (running === 0) return waiting.length >= lastSize;
+  return running === 1 && waiting.length >= OVERLAP_ITEMS;
+}
+
+/**
+ * A batch serves several requests, so it belongs to no single trace; each request has its own
+ * span.
+ */
+function runInNoTrace(batcher: AnyBatcher, usedKeys?: Iterable<string>): void {
+  context.with(ROOT_CONTEXT, () => runNext(batcher, usedKeys));
+}
+
+function waitForMore(batcher: AnyBatcher): void {
+  if (batcher.running > 0) scheduleParallel(batcher);
+  else batcher.gatherTimer ??= setTimeout(() => runInNoTrace(batcher), GATHER_MS);
+}
+
+function cancelGather(batcher: AnyBatcher): void {
+  clearTimeout(batcher.gatherTimer);
+  batcher.gatherTimer = undefined;
+}
+
+function scheduleParallel(batcher: AnyBatcher): void {
+  if (batcher.waiting.length === 0) return;
+  // Also runs calls with keys of the running batch: if that batch lost its connection, it may
+  // never end.
+  batcher.parallelTimer ??= setTimeout(() => runInNoTrace(batcher), PARALLEL_AFTER_MS);
+}
+
+function cancelParallel(batcher: AnyBatcher): void {
+  clearTimeout(batcher.parallelTimer);
+  batcher.parallelTimer = undefined;
+}
+
+function retryOrReject<Item, Result>(
+  batcher: Batcher<Item, Result>,
+  batch: Waiting<Item, Result>[],
+  error: unknown,
+  deadline: number,
+): void {
+  const canRetry = batch.length > 1 ? isRolledBack(error) : isLockTimeout(error);
+  if (canRetry) runOneByOne(batcher, batch, error, deadline);
+  else for (const { reject } of batch) reject(error);
+}
+
+/**
+ * Runs each item alone, so that only the items that cause the error fail. An item whose row is
+ * locked is tried again until the deadline. It gives its connection back after each try, and other
+ * items with the same keys wait for it, so that locked rows do not use up the connections.
+ */
+async function runOneByOne<Item, Result>(
+  batcher: Batcher<Item, Result>,
+  batch: Waiting<Item, Result>[],
+  error: unknown,
+  deadline: number,
+): Promise<void> {
+  const { database, statement, aloneByKey } = batcher;
+  const unfinished = new Set(batch);
+  const timer = setTimeout(() => {
+    const message = `Not written within ${database.deadlineMs} ms`;
+    const expiry = new DatabaseUnavailable(message, { cause: error });
+    for (const each of unfinished) rejectWithFollowers(batcher, each, expiry);
+    unfinished.clear();
+  }, Math.max(deadline - performance.now(), 0));
+  for (let [each] = unfinished; each; [each] = unfinished) {
+    const keys = statement.conflictKeys(each.item);
+    if (keys.some((key) => (aloneByKey.get(key) ?? each) !== each)) {
+      unfinished.delete(each);
+      batcher.waiting.push(each);
+      continue;
+    }
+    for (const key of keys) aloneByKey.set(key, each);
+    const failure = await runBatch(batcher, [each]);
+    const hasExpired = !unfinished.delete(each);
+    if (hasExpired) return;
+    if (isLockTimeout(failure)) {
+      // Runs again after the others. Until then, no other item with its keys runs.
+      unfinished.add(each);
+      continue;
+    }
+    for (const key of keys) aloneByKey.delete(key);
+    if (failure !== null) each.reject(failure);
+  }
+  clearTimeout(timer);
+  scheduleParallel(batcher);
+}
+
+/** Also rejects the items that wait for this one: otherwise their waiting time would double. */
+function rejectWithFollowers<Item, Result>(
+  batcher: Batcher<Item, Result>,
+  expired: Waiting<Item, Result>,
+  error: unknown,
+): void {
+  const { statement, aloneByKey } = batcher;
+  expired.reject(error);
+  const keys = statement.conflictKeys(expired.item)
+    .filter((key) => aloneByKey.get(key) === expired);
+  for (const key of keys) aloneByKey.delete(key);
+  const { followers = [], rest = [] } = Object.groupBy(
+    batcher.waiting,
+    ({ item }) =>
+      statement.conflictKeys(item).some((key) => keys.includes(key)) ? "followers" : "rest",
+  );
+  batcher.waiting = rest;
+  if (rest.length === 0) cancelParallel(batcher);
+  for (const { reject } of followers) reject(error);
 }
 
 /** The SQLSTATE of a statement that took too long. */
