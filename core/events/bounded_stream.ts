@@ -38,18 +38,9 @@ export function createBoundedStream({ onIdle, onClosed }: BoundedStreamOptions):
   function send(): void {
     if (!isReaderWaiting || chunks.length === 0) return;
     isReaderWaiting = false;
-    controller.enqueue(takeChunks());
-  }
-
-  function takeChunks(): Uint8Array {
-    let [count, size] = [1, chunks[0]!.length];
-    for (; count < chunks.length; count++) {
-      if (size + chunks[count]!.length > SEND_BYTES) break;
-      size += chunks[count]!.length;
-    }
-    const taken = chunks.splice(0, count);
-    bytes -= size;
-    return count === 1 ? taken[0]! : concat(taken, size);
+    const sent = takeChunks(chunks);
+    bytes -= sent.length;
+    controller.enqueue(sent);
   }
 
   function close(): void {
@@ -98,6 +89,17 @@ export function createBoundedStream({ onIdle, onClosed }: BoundedStreamOptions):
       close();
     },
   };
+}
+
+/** Takes the first chunks, as many as are sent together. */
+function takeChunks(chunks: Uint8Array[]): Uint8Array {
+  let [count, size] = [1, chunks[0]!.length];
+  for (; count < chunks.length; count++) {
+    if (size + chunks[count]!.length > SEND_BYTES) break;
+    size += chunks[count]!.length;
+  }
+  const taken = chunks.splice(0, count);
+  return count === 1 ? taken[0]! : concat(taken, size);
 }
 
 function concat(chunks: readonly Uint8Array[], size: number): Uint8Array {

@@ -97,96 +97,109 @@ interface Reader {
   stop(): Promise<void>;
 }
 
-function startReader(
-  { database, databaseUrl, log }: FollowerDeps,
-  { pollMs = POLL_MS }: FollowerOptions,
-): Reader {
-  const subscribers = new Set<OnEvent>();
+interface ReaderState {
+  deps: FollowerDeps;
+  pollMs: number;
+  subscribers: Set<OnEvent>;
+  position: EventPosition | null;
   /** Calls of `poll` that wait for the next read. */
-  let waitingPolls: PromiseWithResolvers<EventPosition>[] = [];
-  let wakeUp = Promise.withResolvers<void>();
-  let position: EventPosition | null = null;
-  let isStopped = false;
+  waitingPolls: PromiseWithResolvers<EventPosition>[];
+  wakeUp: PromiseWithResolvers<void>;
+  stopping: AbortSignal;
   /** Names of the errors that were logged and have not ended yet. */
-  const currentErrors = new Set<string>();
+  currentErrors: Set<string>;
+}
 
-  /**
-   * The first call finds the newest position; each later call reads the events published since
-   * then. Returns how long to wait before the next read if no notification arrives.
-   */
-  async function readPublished(): Promise<number> {
-    if (position === null) {
-      position = await database.query(findLastPosition, "find last position");
-      return 0;
-    }
-    while (!isStopped) {
-      const from: EventPosition = position;
-      const { events, end, isLast } = await database.query(
-        (sql) => readEventsAfter(sql, from, ALL_EVENTS, PAGE),
-        "follow events",
-      );
-      // `end` may be before `from`: after a failover the replica can lack the newest events.
-      position = end;
-      for (const event of events) {
-        for (const onEvent of subscribers) onEvent(event);
-      }
-      if (isLast) return pollMs;
-    }
-    return 0;
-  }
-
-  async function keepReading(): Promise<void> {
-    while (!isStopped) {
-      wakeUp = Promise.withResolvers();
-      const polls = waitingPolls;
-      waitingPolls = [];
-      try {
-        const pauseMs = await readPublished();
-        for (const { resolve } of polls) resolve(position!);
-        currentErrors.delete(READ_FAILED);
-        await pause(PAUSE_MS, [stop.signal]);
-        await waitAtMost(pauseMs, wakeUp.promise);
-      } catch (error) {
-        for (const { reject } of polls) reject(error);
-        logOnce(READ_FAILED, error);
-        await pause(RETRY_MS, [stop.signal]);
-      }
-    }
-    for (const { reject } of waitingPolls) reject(new Error("The event follower was stopped"));
-  }
-
-  /** Logs an error when it starts, not again while it lasts. */
-  function logOnce(name: string, error: unknown): void {
-    if (!isStopped && !currentErrors.has(name)) log.error(name, error);
-    currentErrors.add(name);
-  }
-
+function startReader(deps: FollowerDeps, { pollMs = POLL_MS }: FollowerOptions): Reader {
   const stop = new AbortController();
+  const reader: ReaderState = {
+    deps,
+    pollMs,
+    subscribers: new Set(),
+    position: null,
+    waitingPolls: [],
+    wakeUp: Promise.withResolvers(),
+    stopping: stop.signal,
+    currentErrors: new Set(),
+  };
   const listening = listen({
-    url: databaseUrl,
+    url: deps.databaseUrl,
     name: "payment-gateway events",
     channel: PUBLISHED_CHANNEL,
     onNotify() {
-      currentErrors.delete(LISTEN_FAILED);
-      wakeUp.resolve();
+      reader.currentErrors.delete(LISTEN_FAILED);
+      reader.wakeUp.resolve();
     },
-    onError: (error) => logOnce(LISTEN_FAILED, error),
+    onError: (error) => logOnce(reader, LISTEN_FAILED, error),
   });
-  const reading = keepReading();
+  const reading = keepReading(reader);
   return {
-    subscribers,
+    subscribers: reader.subscribers,
     poll() {
       const polled = Promise.withResolvers<EventPosition>();
-      waitingPolls.push(polled);
-      wakeUp.resolve();
+      reader.waitingPolls.push(polled);
+      reader.wakeUp.resolve();
       return polled.promise;
     },
     async stop() {
-      isStopped = true;
       stop.abort();
-      wakeUp.resolve();
+      reader.wakeUp.resolve();
       await listening[Symbol.asyncDispose]();
       await reading;
     },
   };
+}
+
+async function keepReading(reader: ReaderState): Promise<void> {
+  const { stopping, currentErrors } = reader;
+  while (!stopping.aborted) {
+    reader.wakeUp = Promise.withResolvers();
+    const polls = reader.waitingPolls;
+    reader.waitingPolls = [];
+    try {
+      const pauseMs = await readPublished(reader);
+      for (const { resolve } of polls) resolve(reader.position!);
+      currentErrors.delete(READ_FAILED);
+      await pause(PAUSE_MS, [stopping]);
+      await waitAtMost(pauseMs, reader.wakeUp.promise);
+    } catch (error) {
+      for (const { reject } of polls) reject(error);
+      logOnce(reader, READ_FAILED, error);
+      await pause(RETRY_MS, [stopping]);
+    }
+  }
+  for (const { reject } of reader.waitingPolls) reject(new Error("The event follower was stopped"));
+}
+
+/**
+ * The first call finds the newest position; each later call reads the events published since then.
+ * Returns how long to wait before the next read if no notification arrives.
+ */
+async function readPublished(reader: ReaderState): Promise<number> {
+  const { database } = reader.deps;
+  if (reader.position === null) {
+    reader.position = await database.query(findLastPosition, "find last position");
+    return 0;
+  }
+  while (!reader.stopping.aborted) {
+    const from: EventPosition = reader.position;
+    const { events, end, isLast } = await database.query(
+      (sql) => readEventsAfter(sql, from, ALL_EVENTS, PAGE),
+      "follow events",
+    );
+    // `end` may be before `from`: after a failover the replica can lack the newest events.
+    reader.position = end;
+    for (const event of events) {
+      for (const onEvent of reader.subscribers) onEvent(event);
+    }
+    if (isLast) return reader.pollMs;
+  }
+  return 0;
+}
+
+/** Logs an error when it starts, not again while it lasts. */
+function logOnce(reader: ReaderState, name: string, error: unknown): void {
+  const { deps, stopping, currentErrors } = reader;
+  if (!stopping.aborted && !currentErrors.has(name)) deps.log.error(name, error);
+  currentErrors.add(name);
 }

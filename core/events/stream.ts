@@ -11,7 +11,7 @@ import {
   type EventSelector,
   type PositionedEvent,
 } from "../../db/events/positions.ts";
-import { createBoundedStream } from "./bounded_stream.ts";
+import { type BoundedStream, createBoundedStream } from "./bounded_stream.ts";
 
 export interface EventStream {
   readable: ReadableStream<Uint8Array>;
@@ -49,106 +49,122 @@ const encoder = new TextEncoder();
 const RECONNECT_DELAY = encoder.encode("retry: 1000\n\n");
 const HEARTBEAT = encoder.encode(":\n\n");
 
-export function createEventStream(options: EventStreamOptions): EventStream {
-  const { selector, frame, read, onError } = options;
-  const closed = Promise.withResolvers<void>();
-  let isClosed = false;
+interface StreamState {
+  options: EventStreamOptions;
+  stream: BoundedStream;
+  closed: PromiseWithResolvers<void>;
+  isClosed: boolean;
   /** The stream has caught up with the follower, and sends each event as soon as it is pushed. */
-  let isLive = false;
+  isLive: boolean;
   /**
    * All matching events after the start position, up to this one, were sent. Null at first, and
    * again after the first live event: from then on, no pushed event can be one already sent.
    */
-  let position: EventPosition | null = null;
+  position: EventPosition | null;
   /**
    * Events pushed while the stream is not live. While this is null, such events are dropped, and
    * are read from the database later.
    */
-  let buffered: PositionedEvent[] | null = [];
-  let isReading = false;
+  buffered: PositionedEvent[] | null;
+  isReading: boolean;
+}
 
+export function createEventStream(options: EventStreamOptions): EventStream {
   const stream = createBoundedStream({
-    onIdle: () => void catchUp(),
+    onIdle: () => void catchUp(state),
     onClosed() {
-      isClosed = true;
-      buffered = null;
-      closed.resolve();
+      state.isClosed = true;
+      state.buffered = null;
+      state.closed.resolve();
       options.onClosed();
     },
   });
+  const state: StreamState = {
+    options,
+    stream,
+    closed: Promise.withResolvers(),
+    isClosed: false,
+    isLive: false,
+    position: null,
+    buffered: [],
+    isReading: false,
+  };
   stream.write(RECONNECT_DELAY);
-
-  /** Sends events until the buffer of `stream` is full; returns whether all were sent. */
-  function send(events: Iterable<PositionedEvent>): boolean {
-    for (const event of events) {
-      if (!stream.write(frame(event))) return false;
-      position = event.position;
-    }
-    return true;
-  }
-
-  /**
-   * Reads and sends one page. The stream can go live after the last page without losing an event:
-   * the last page covers every event that the follower pushed before the read began. Later events
-   * were either pushed during the read, and are buffered, or are still to be pushed.
-   */
-  async function sendPage(from: EventPosition): Promise<void> {
-    buffered = [];
-    const { events, end, isLast } = await read(from);
-    const pushed = buffered;
-    buffered = null;
-    if (!send(events)) return;
-    if (isLast && pushed) goLive(end, pushed);
-    else position = end;
-  }
-
-  function goLive(end: EventPosition, pushed: readonly PositionedEvent[]): void {
-    position = end;
-    isLive = send(pushed.filter((event) => event.position > end));
-    buffered = null;
-  }
-
-  /** Reads the next page each time the reader has received the previous page. */
-  async function catchUp(): Promise<void> {
-    if (isReading) return;
-    isReading = true;
-    while (!isLive && !isClosed && position !== null && stream.isEmpty()) {
-      try {
-        await sendPage(position);
-      } catch (error) {
-        buffered = null;
-        if (error instanceof DatabaseUnavailable) await waitAtMost(RETRY_MS, closed.promise);
-        else {
-          onError(error);
-          stream.abort("events could not be read");
-        }
-      }
-    }
-    isReading = false;
-  }
-
   return {
     readable: stream.readable,
-    push(event) {
-      if (!matches(selector, event)) return;
-      if (!isLive) {
-        if (buffered && buffered.push(event) > MAX_BUFFERED) buffered = null;
-        return;
-      }
-      if (position !== null && event.position <= position) return;
-      position = null;
-      // A reader that is too slow reconnects and continues after the last event it received.
-      if (!stream.write(frame(event))) stream.abort("the reader is too slow");
-    },
+    push: (event) => push(state, event),
     sendStartId: (eventId) => void stream.write(encoder.encode(`id: ${eventId}\n\n`)),
     followFrom(from) {
-      if (buffered) goLive(from, buffered);
-      else position = from;
+      if (state.buffered) goLive(state, from, state.buffered);
+      else state.position = from;
     },
-    catchUpFrom: sendPage,
+    catchUpFrom: (from) => sendPage(state, from),
     sendHeartbeat: () => void (stream.isEmpty() && stream.write(HEARTBEAT)),
     endNow: (reason) => stream.isEmpty() ? stream.end() : stream.abort(reason),
   };
+}
+
+function push(state: StreamState, event: PositionedEvent): void {
+  const { options, stream, isLive, buffered, position } = state;
+  if (!matches(options.selector, event)) return;
+  if (!isLive) {
+    if (buffered && buffered.push(event) > MAX_BUFFERED) state.buffered = null;
+    return;
+  }
+  if (position !== null && event.position <= position) return;
+  state.position = null;
+  // A reader that is too slow reconnects and continues after the last event it received.
+  if (!stream.write(options.frame(event))) stream.abort("the reader is too slow");
+}
+
+/** Reads the next page each time the reader has received the previous page. */
+async function catchUp(state: StreamState): Promise<void> {
+  const { options, stream, closed } = state;
+  if (state.isReading) return;
+  state.isReading = true;
+  while (!state.isLive && !state.isClosed && state.position !== null && stream.isEmpty()) {
+    try {
+      await sendPage(state, state.position);
+    } catch (error) {
+      state.buffered = null;
+      if (error instanceof DatabaseUnavailable) await waitAtMost(RETRY_MS, closed.promise);
+      else {
+        options.onError(error);
+        stream.abort("events could not be read");
+      }
+    }
+  }
+  state.isReading = false;
+}
+
+/**
+ * Reads and sends one page. The stream can go live after the last page without losing an event: the
+ * last page covers every event that the follower pushed before the read began. Later events were
+ * either pushed during the read, and are buffered, or are still to be pushed.
+ */
+async function sendPage(state: StreamState, from: EventPosition): Promise<void> {
+  state.buffered = [];
+  const { events, end, isLast } = await state.options.read(from);
+  const pushed = state.buffered;
+  state.buffered = null;
+  if (!send(state, events)) return;
+  if (isLast && pushed) goLive(state, end, pushed);
+  else state.position = end;
+}
+
+function goLive(state: StreamState, end: EventPosition, pushed: readonly PositionedEvent[]): void {
+  state.position = end;
+  state.isLive = send(state, pushed.filter((event) => event.position > end));
+  state.buffered = null;
+}
+
+/** Sends events until the buffer of the stream is full; returns whether all were sent. */
+function send(state: StreamState, events: Iterable<PositionedEvent>): boolean {
+  for (const event of events) {
+    if (!state.stream.write(state.options.frame(event))) return false;
+    state.position = event.position;
+  }
+  return true;
 }
 
 function matches({ names, resourceId, userId }: EventSelector, event: PositionedEvent): boolean {

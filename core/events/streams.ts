@@ -2,8 +2,8 @@
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { NIL } from "uuid";
-import { createLimiter } from "../../concurrency/limiter.ts";
-import { DatabaseUnavailable } from "../../db/connection/database.ts";
+import { createLimiter, type Limiter } from "../../concurrency/limiter.ts";
+import { DatabaseUnavailable, type Sql } from "../../db/connection/database.ts";
 import {
   BEFORE_ALL,
   type EventBatch,
@@ -17,7 +17,12 @@ import {
 import { type Caller, canReadAll } from "../auth/caller.ts";
 import { findEnded, hasExpired } from "../auth/ended_credentials.ts";
 import { ServiceError } from "../errors.ts";
-import { createFollower, type FollowerDeps, type FollowerOptions } from "./follower.ts";
+import {
+  createFollower,
+  type Follower,
+  type FollowerDeps,
+  type FollowerOptions,
+} from "./follower.ts";
 import { type HistoryDeps, refuseOtherHistory } from "./history.ts";
 import { viewEvent } from "./read.ts";
 import { createEventStream, type EventStream } from "./stream.ts";
@@ -77,174 +82,217 @@ interface OpenStream {
 const PUBLISH_TIMEOUT_MS = 10_000;
 const PUBLISH_CHECK_MS = 100;
 
+interface StreamsState {
+  deps: EventStreamsDeps;
+  options: Required<Omit<EventStreamsOptions, keyof FollowerOptions>>;
+  follower: Follower;
+  /** The reads of readers that catch up. */
+  reads: Limiter;
+  streams: Map<EventStream, OpenStream>;
+  frame(event: PositionedEvent): Uint8Array;
+  heartbeats: ReturnType<typeof setInterval> | undefined;
+  keyChecks: ReturnType<typeof setInterval> | undefined;
+  keyCheck: Promise<void> | null;
+  isClosed: boolean;
+}
+
 export function createEventStreams(
   deps: EventStreamsDeps,
   options: EventStreamsOptions = {},
 ): EventStreams {
   const { heartbeatMs = HEARTBEAT_MS, keyCheckMs = KEY_CHECK_MS } = options;
   const { limits = DEFAULT_LIMITS, ...followerOptions } = options;
-  const { database, clock, log } = deps;
-  const follower = createFollower(deps, followerOptions);
-  const reads = createLimiter(CONCURRENT_READS);
-  const streams = new Map<EventStream, OpenStream>();
-  const frame = createFrames();
-  let heartbeats: ReturnType<typeof setInterval> | undefined;
-  let keyChecks: ReturnType<typeof setInterval> | undefined;
-  let keyCheck: Promise<void> | null = null;
-  let isClosed = false;
-
-  async function limited<T>(work: () => Promise<T>): Promise<T> {
-    const release = await reads.acquire();
-    try {
-      return await work();
-    } finally {
-      release();
-    }
-  }
-
-  async function read(position: EventPosition, selector: EventSelector): Promise<EventBatch> {
-    return await limited(() =>
-      database.query(
-        (sql) => readEventsAfter(sql, position, selector, PAGE),
-        "catch up with events",
-      )
-    );
-  }
-
-  async function find(eventId: string, { userId }: EventSelector): Promise<EventPosition> {
-    const deadline = performance.now() + PUBLISH_TIMEOUT_MS;
-    while (!isClosed && performance.now() < deadline) {
-      const position = await limited(() =>
-        database.query((sql) => findPosition(sql, eventId, userId), "find last event")
-      );
-      if (position === null) {
-        refuseOtherHistory(deps, eventId);
-        return BEFORE_ALL;
-      }
-      if (position !== "unpublished") return position;
-      await sleep(PUBLISH_CHECK_MS);
-    }
-    throw new ServiceError("unavailable", {
-      detail: `Event ${eventId} is not published yet. Reconnect with the same id.`,
-      headers: { "Retry-After": "2" },
-    });
-  }
-
-  /**
-   * Returns the id of the newest event. If there is no event yet, returns an id before all events:
-   * a reader that continues after it gets every event.
-   */
-  async function findNewest(now: EventPosition, { userId }: EventSelector): Promise<string> {
-    const newest = await limited(() =>
-      database.query((sql) => findNewestUpTo(sql, now, userId), "find newest event")
-    );
-    return newest ?? NIL;
-  }
-
-  function admit(): void {
-    if (!isClosed) return;
-    throw new ServiceError("unavailable", {
-      detail: "The server is shutting down. Reconnect to continue on another instance.",
-      isExpected: true,
-      headers: { "Retry-After": "2" },
-    });
-  }
-
-  function sendHeartbeats(): void {
-    endExpired();
-    for (const stream of streams.keys()) stream.sendHeartbeat();
-  }
-
-  function endExpired(): void {
-    const now = clock();
-    for (const [stream, { caller, endsAt }] of streams) {
-      // Here, too, because this needs no database.
-      if (hasExpired(caller, now)) stream.endNow("its token has expired");
-      // A stream that ended normally would keep what its reader has not read in memory, for as long
-      // as the reader stays connected, and no limit would count it.
-      else if (now >= endsAt) stream.endNow("its longest time is over");
-    }
-  }
-
-  /** Ends the streams of revoked keys and ended sessions, with one query for all of them. */
-  async function endRevoked(): Promise<void> {
-    const callers = [...streams.values()].map(({ caller }) => caller);
-    try {
-      const ended = await findEnded(deps, callers, "check keys of streams");
-      for (const [stream, { caller }] of streams) {
-        const reason = ended.get(caller);
-        if (reason !== undefined) stream.endNow(reason);
-      }
-    } catch (error) {
-      // Streams send nothing while the database is unavailable. The next check finds revoked keys.
-      if (!(error instanceof DatabaseUnavailable)) log.error("stream_key_check_failed", error);
-    }
-  }
-
-  function checkCredentials(): void {
-    endExpired();
-    keyCheck ??= endRevoked().finally(() => keyCheck = null);
-  }
-
-  function add(stream: EventStream, caller: Caller): void {
-    const endsAt = clock() + LIFETIME_MS * (1 - JITTER * Math.random());
-    streams.set(stream, { caller, endsAt });
-    heartbeats ??= setInterval(sendHeartbeats, heartbeatMs);
-    keyChecks ??= setInterval(checkCredentials, keyCheckMs);
-  }
-
-  function remove(stream: EventStream): void {
-    streams.delete(stream);
-    if (streams.size > 0) return;
-    clearInterval(heartbeats);
-    clearInterval(keyChecks);
-    heartbeats = keyChecks = undefined;
-  }
-
+  const state: StreamsState = {
+    deps,
+    options: { heartbeatMs, keyCheckMs, limits },
+    follower: createFollower(deps, followerOptions),
+    reads: createLimiter(CONCURRENT_READS),
+    streams: new Map(),
+    frame: createFrames(),
+    heartbeats: undefined,
+    keyChecks: undefined,
+    keyCheck: null,
+    isClosed: false,
+  };
   function close(): void {
-    isClosed = true;
-    for (const stream of streams.keys()) stream.endNow("the service is stopping");
+    state.isClosed = true;
+    for (const stream of state.streams.keys()) stream.endNow("the service is stopping");
   }
-
   return {
-    async open(caller, { after, ...filter }) {
-      admit();
-      requireRoom(caller, [...streams.values()], limits);
-      const selector = { ...filter, userId: canReadAll(caller) ? null : caller.userId };
-      const stream = createEventStream({
-        selector,
-        frame,
-        read: (position) => read(position, selector),
-        onError: (error) => log.error("event_stream_failed", error),
-        onClosed() {
-          subscription.unsubscribe();
-          remove(stream);
-        },
-      });
-      const subscription = follower.subscribe(stream.push);
-      add(stream, caller);
-      try {
-        const now = await subscription.poll();
-        if (after === null) {
-          stream.sendStartId(await findNewest(now, selector));
-          stream.followFrom(now);
-        } else await stream.catchUpFrom(await find(after, selector));
-      } catch (error) {
-        stream.endNow("it could not be opened");
-        throw error;
-      }
-      admit();
-      return stream.readable;
-    },
-    admit,
-    count: () => streams.size,
+    open: (caller, filter) => open(state, caller, filter),
+    admit: () => admit(state),
+    count: () => state.streams.size,
     close,
     async [Symbol.asyncDispose]() {
       close();
-      await keyCheck;
-      await follower[Symbol.asyncDispose]();
+      await state.keyCheck;
+      await state.follower[Symbol.asyncDispose]();
     },
   };
+}
+
+function admit({ isClosed }: StreamsState): void {
+  if (!isClosed) return;
+  throw new ServiceError("unavailable", {
+    detail: "The server is shutting down. Reconnect to continue on another instance.",
+    isExpected: true,
+    headers: { "Retry-After": "2" },
+  });
+}
+
+async function open(
+  state: StreamsState,
+  caller: Caller,
+  { after, ...filter }: StreamFilter,
+): Promise<ReadableStream<Uint8Array>> {
+  const { deps, options, follower, streams, frame } = state;
+  admit(state);
+  requireRoom(caller, [...streams.values()], options.limits);
+  const selector = { ...filter, userId: canReadAll(caller) ? null : caller.userId };
+  const stream = createEventStream({
+    selector,
+    frame,
+    read: (position) => read(state, position, selector),
+    onError: (error) => deps.log.error("event_stream_failed", error),
+    onClosed() {
+      subscription.unsubscribe();
+      remove(state, stream);
+    },
+  });
+  const subscription = follower.subscribe(stream.push);
+  add(state, stream, caller);
+  try {
+    const now = await subscription.poll();
+    if (after === null) {
+      stream.sendStartId(await findNewest(state, now, selector));
+      stream.followFrom(now);
+    } else await stream.catchUpFrom(await find(state, after, selector));
+  } catch (error) {
+    stream.endNow("it could not be opened");
+    throw error;
+  }
+  admit(state);
+  return stream.readable;
+}
+
+function add(state: StreamsState, stream: EventStream, caller: Caller): void {
+  const { deps, options, streams } = state;
+  const endsAt = deps.clock() + LIFETIME_MS * (1 - JITTER * Math.random());
+  streams.set(stream, { caller, endsAt });
+  state.heartbeats ??= setInterval(() => sendHeartbeats(state), options.heartbeatMs);
+  state.keyChecks ??= setInterval(() => checkCredentials(state), options.keyCheckMs);
+}
+
+function remove(state: StreamsState, stream: EventStream): void {
+  state.streams.delete(stream);
+  if (state.streams.size > 0) return;
+  clearInterval(state.heartbeats);
+  clearInterval(state.keyChecks);
+  state.heartbeats = state.keyChecks = undefined;
+}
+
+async function read(
+  state: StreamsState,
+  position: EventPosition,
+  selector: EventSelector,
+): Promise<EventBatch> {
+  return await query(
+    state,
+    (sql) => readEventsAfter(sql, position, selector, PAGE),
+    "catch up with events",
+  );
+}
+
+async function find(
+  state: StreamsState,
+  eventId: string,
+  { userId }: EventSelector,
+): Promise<EventPosition> {
+  const deadline = performance.now() + PUBLISH_TIMEOUT_MS;
+  while (!state.isClosed && performance.now() < deadline) {
+    const position = await query(
+      state,
+      (sql) => findPosition(sql, eventId, userId),
+      "find last event",
+    );
+    if (position === null) {
+      refuseOtherHistory(state.deps, eventId);
+      return BEFORE_ALL;
+    }
+    if (position !== "unpublished") return position;
+    await sleep(PUBLISH_CHECK_MS);
+  }
+  throw new ServiceError("unavailable", {
+    detail: `Event ${eventId} is not published yet. Reconnect with the same id.`,
+    headers: { "Retry-After": "2" },
+  });
+}
+
+/**
+ * Returns the id of the newest event. If there is no event yet, returns an id before all events: a
+ * reader that continues after it gets every event.
+ */
+async function findNewest(
+  state: StreamsState,
+  now: EventPosition,
+  { userId }: EventSelector,
+): Promise<string> {
+  const newest = await query(
+    state,
+    (sql) => findNewestUpTo(sql, now, userId),
+    "find newest event",
+  );
+  return newest ?? NIL;
+}
+
+/** Runs a query when fewer than `CONCURRENT_READS` run. */
+async function query<T>(
+  { deps, reads }: StreamsState,
+  run: (sql: Sql) => Promise<T>,
+  name: string,
+): Promise<T> {
+  const release = await reads.acquire();
+  try {
+    return await deps.database.query(run, name);
+  } finally {
+    release();
+  }
+}
+
+function sendHeartbeats(state: StreamsState): void {
+  endExpired(state);
+  for (const stream of state.streams.keys()) stream.sendHeartbeat();
+}
+
+function checkCredentials(state: StreamsState): void {
+  endExpired(state);
+  state.keyCheck ??= endRevoked(state).finally(() => state.keyCheck = null);
+}
+
+function endExpired({ deps, streams }: StreamsState): void {
+  const now = deps.clock();
+  for (const [stream, { caller, endsAt }] of streams) {
+    // Here, too, because this needs no database.
+    if (hasExpired(caller, now)) stream.endNow("its token has expired");
+    // A stream that ended normally would keep what its reader has not read in memory, for as long
+    // as the reader stays connected, and no limit would count it.
+    else if (now >= endsAt) stream.endNow("its longest time is over");
+  }
+}
+
+/** Ends the streams of revoked keys and ended sessions, with one query for all of them. */
+async function endRevoked({ deps, streams }: StreamsState): Promise<void> {
+  const callers = [...streams.values()].map(({ caller }) => caller);
+  try {
+    const ended = await findEnded(deps, callers, "check keys of streams");
+    for (const [stream, { caller }] of streams) {
+      const reason = ended.get(caller);
+      if (reason !== undefined) stream.endNow(reason);
+    }
+  } catch (error) {
+    // Streams send nothing while the database is unavailable. The next check finds revoked keys.
+    if (!(error instanceof DatabaseUnavailable)) deps.log.error("stream_key_check_failed", error);
+  }
 }
 
 /** How many streams may be open. */
