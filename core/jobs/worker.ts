@@ -87,115 +87,139 @@ interface Lane {
   database: Database;
 }
 
+interface WorkerState {
+  deps: WorkerDeps;
+  lanes: Map<string, Lane>;
+  running: Set<Promise<void>>;
+  /** How many jobs were started. */
+  started: number;
+  /** Claims run one at a time: jobs that become due meanwhile are claimed together afterwards. */
+  claiming: Promise<unknown>;
+  /** The claim that was asked for and has not begun. */
+  nextClaim: Promise<boolean> | null;
+  isPollDue: boolean;
+  isInterrupted: boolean;
+}
+
 export function createWorker(options: WorkerOptions): Worker {
-  const { database, log, limitMs = LIMIT_MS, leaseMs = LEASE_MS } = options;
+  const { limitMs = LIMIT_MS, leaseMs = LEASE_MS } = options;
   const stop = new AbortController();
   const deps = { ...options, limitMs, leaseMs, stopping: stop.signal };
-  const lanes = createLanes(options);
-  const running = new Set<Promise<void>>();
-  let started = 0;
-  /** Claims run one at a time: jobs that become due meanwhile are claimed together afterwards. */
-  let claiming: Promise<unknown> = Promise.resolve();
-  /** The claim that was asked for and has not begun. */
-  let nextClaim: Promise<boolean> | null = null;
-  let isPollDue = false;
-  let isInterrupted = false;
+  const worker: WorkerState = {
+    deps,
+    lanes: createLanes(options),
+    running: new Set(),
+    started: 0,
+    claiming: Promise.resolve(),
+    nextClaim: null,
+    isPollDue: false,
+    isInterrupted: false,
+  };
   let timer: ReturnType<typeof setInterval> | undefined;
-
-  function start(job: HeldJob): Promise<void> {
-    const lane = lanes.get(job.lane) ?? lanes.get(LANES.recovery)!;
-    started++;
-    lane.running++;
-    const run = runHeldJob({ ...deps, database: lane.database }, job).then(() => {
-      running.delete(run);
-      lane.running--;
-      if (lane.mayHaveMore) wake();
-    });
-    running.add(run);
-    return run;
-  }
-
-  /** Claims and starts as many jobs as there are free places. */
-  async function claimAndStart(claim: typeof claimDueJobs): Promise<void> {
-    const free = freePlaces(lanes);
-    if (free.length === 0 || stop.signal.aborted) return;
-    const jobs = await database.query((sql) => claim(sql, free, newClaim(deps)), "claim jobs");
-    for (const { lane, count } of free) {
-      const claimed = jobs.filter((job) => job.lane === lane).length;
-      lanes.get(lane)!.mayHaveMore = claimed === count;
-    }
-    for (const job of jobs.toSorted((a, b) => a.run_at.getTime() - b.run_at.getTime())) start(job);
-  }
-
-  async function poll(): Promise<void> {
-    const now = new Date(deps.clock());
-    await claimAndStart(claimAbandonedJobs);
-    const { isDone } = await database.query((sql) => giveTurns(sql, now), "give turns");
-    if (!isDone) isPollDue = true;
-    await claimAndStart(claimDueJobs);
-  }
-
-  async function claimNext(): Promise<boolean> {
-    nextClaim = null;
-    const isPoll = isPollDue;
-    isPollDue = false;
-    try {
-      if (stop.signal.aborted) return false;
-      await (isPoll ? poll() : claimAndStart(claimDueJobs));
-      isInterrupted = false;
-    } catch (error) {
-      // The database is unavailable. No job is lost: jobs are rows in the database.
-      if (!isInterrupted && !stop.signal.aborted) log.error("queue_interrupted", error);
-      isInterrupted = true;
-      return false;
-    }
-    const all = [...lanes.values()];
-    // Places can have become free during the claim.
-    if (all.some((lane) => lane.mayHaveMore && lane.running < lane.places)) wake();
-    return all.some((lane) => lane.running >= lane.places);
-  }
-
-  function wake(): Promise<boolean> {
-    if (!nextClaim) claiming = nextClaim = claiming.then(claimNext);
-    return nextClaim;
-  }
-
+  const startPoll = () => {
+    worker.isPollDue = true;
+    wake(worker);
+  };
   return {
     start() {
-      const startPoll = () => {
-        isPollDue = true;
-        wake();
-      };
       timer = setInterval(startPoll, POLL_MS);
       startPoll();
     },
-    wake,
-    lanes: [...lanes.keys()],
-    async runDue(limitMs) {
-      const deadline = performance.now() + limitMs;
-      const startedBefore = started;
-      const polled = claiming.then(poll);
-      claiming = polled.catch(() => {});
-      await polled;
-      while (performance.now() < deadline) {
-        const lastClaim = claiming;
-        await lastClaim;
-        if (running.size > 0) {
-          await waitAtMost(deadline - performance.now(), Promise.race(running));
-        } else if (claiming === lastClaim) break;
-      }
-      return started - startedBefore;
-    },
+    wake: () => wake(worker),
+    lanes: [...worker.lanes.keys()],
+    runDue: (limitMs) => runDue(worker, limitMs),
     async run(jobId) {
       const job = stop.signal.aborted ? null : await claimOne(deps, jobId);
-      if (job) await start(job);
+      if (job) await startJob(worker, job);
     },
     async close(graceMs) {
       stop.abort();
       clearInterval(timer);
-      await waitAtMost(graceMs, claiming.then(() => Promise.all(running)));
+      await waitAtMost(graceMs, worker.claiming.then(() => Promise.all(worker.running)));
     },
   };
+}
+
+function wake(worker: WorkerState): Promise<boolean> {
+  if (!worker.nextClaim) {
+    worker.claiming = worker.nextClaim = worker.claiming.then(() => claimNext(worker));
+  }
+  return worker.nextClaim;
+}
+
+/** Resolves with whether a lane is full afterwards; never rejects. */
+async function claimNext(worker: WorkerState): Promise<boolean> {
+  const { stopping, log } = worker.deps;
+  worker.nextClaim = null;
+  const isPoll = worker.isPollDue;
+  worker.isPollDue = false;
+  try {
+    if (stopping.aborted) return false;
+    await (isPoll ? poll(worker) : claimAndStart(worker, claimDueJobs));
+    worker.isInterrupted = false;
+  } catch (error) {
+    // The database is unavailable. No job is lost: jobs are rows in the database.
+    if (!worker.isInterrupted && !stopping.aborted) log.error("queue_interrupted", error);
+    worker.isInterrupted = true;
+    return false;
+  }
+  const lanes = [...worker.lanes.values()];
+  // Places can have become free during the claim.
+  if (lanes.some((lane) => lane.mayHaveMore && lane.running < lane.places)) wake(worker);
+  return lanes.some((lane) => lane.running >= lane.places);
+}
+
+async function poll(worker: WorkerState): Promise<void> {
+  const { database, clock } = worker.deps;
+  const now = new Date(clock());
+  await claimAndStart(worker, claimAbandonedJobs);
+  const { isDone } = await database.query((sql) => giveTurns(sql, now), "give turns");
+  if (!isDone) worker.isPollDue = true;
+  await claimAndStart(worker, claimDueJobs);
+}
+
+/** Claims and starts as many jobs as there are free places. */
+async function claimAndStart(worker: WorkerState, claim: typeof claimDueJobs): Promise<void> {
+  const { deps, lanes } = worker;
+  const free = freePlaces(lanes);
+  if (free.length === 0 || deps.stopping.aborted) return;
+  const jobs = await deps.database.query((sql) => claim(sql, free, newClaim(deps)), "claim jobs");
+  for (const { lane, count } of free) {
+    const claimed = jobs.filter((job) => job.lane === lane).length;
+    lanes.get(lane)!.mayHaveMore = claimed === count;
+  }
+  const inOrder = jobs.toSorted((a, b) => a.run_at.getTime() - b.run_at.getTime());
+  for (const job of inOrder) startJob(worker, job);
+}
+
+function startJob(worker: WorkerState, job: HeldJob): Promise<void> {
+  const { deps, lanes, running } = worker;
+  const lane = lanes.get(job.lane) ?? lanes.get(LANES.recovery)!;
+  worker.started++;
+  lane.running++;
+  const run = runHeldJob({ ...deps, database: lane.database }, job).then(() => {
+    running.delete(run);
+    lane.running--;
+    if (lane.mayHaveMore) wake(worker);
+  });
+  running.add(run);
+  return run;
+}
+
+async function runDue(worker: WorkerState, limitMs: number): Promise<number> {
+  const deadline = performance.now() + limitMs;
+  const startedBefore = worker.started;
+  const polled = worker.claiming.then(() => poll(worker));
+  worker.claiming = polled.catch(() => {});
+  await polled;
+  while (performance.now() < deadline) {
+    const lastClaim = worker.claiming;
+    await lastClaim;
+    if (worker.running.size > 0) {
+      await waitAtMost(deadline - performance.now(), Promise.race(worker.running));
+    } else if (worker.claiming === lastClaim) break;
+  }
+  return worker.started - startedBefore;
 }
 
 function createLanes(options: WorkerOptions): Map<string, Lane> {
