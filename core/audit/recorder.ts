@@ -46,28 +46,19 @@ const FLUSH_MS = 2_000;
 /** How many different refusals one flush stores. Further refusals are only counted. */
 const MAX_REFUSALS = 40;
 
-export function createAuditRecorder({ database, clock, log }: AuditRecorderDeps): AuditRecorder {
+export function createAuditRecorder(deps: AuditRecorderDeps): AuditRecorder {
+  const { database, log } = deps;
   let refusals = new Map<string, AuditEntry>();
   let unrecorded = 0;
   let timer: ReturnType<typeof setTimeout> | undefined;
   let flushing = Promise.resolve();
-
-  async function record(entry: AuditEntry): Promise<void> {
-    try {
-      await batched(database, auditInserts, entry);
-    } catch (error) {
-      // The change is made, so the caller must not get an error. The log replaces the row.
-      const { actor, action, resource_id, request_id } = entry;
-      log.error("audit_failed", error, { actor, action, resource_id, request_id });
-    }
-  }
 
   function recordRefusal(request: AuditedRequest): void {
     const { caller, action, resourceId, status, code } = request;
     const key = JSON.stringify([actorOf(caller), action, resourceId, status, code]);
     const known = refusals.get(key);
     if (known) known.attempts++;
-    else if (refusals.size < MAX_REFUSALS) refusals.set(key, newEntry(request, "refused"));
+    else if (refusals.size < MAX_REFUSALS) refusals.set(key, newEntry(deps, request, "refused"));
     else {
       unrecorded++;
       countUnrecordedAttempt();
@@ -95,29 +86,43 @@ export function createAuditRecorder({ database, clock, log }: AuditRecorderDeps)
     }
   }
 
-  function newEntry(request: AuditedRequest, outcome: AuditEntry["outcome"]): AuditEntry {
-    const { caller, action, resourceId, status, code, requestId } = request;
-    const now = new Date(clock());
-    return {
-      id: newId(now),
-      actor: actorOf(caller),
-      user_id: caller.userId,
-      action,
-      resource_id: resourceId,
-      outcome,
-      status,
-      code,
-      attempts: 1,
-      request_id: requestId,
-      created_at: now,
-    };
-  }
-
   return {
-    recordChange: (request) => record(newEntry(request, "changed")),
-    recordExport: (request) => record(newEntry(request, "exported")),
+    recordChange: (request) => record(deps, newEntry(deps, request, "changed")),
+    recordExport: (request) => record(deps, newEntry(deps, request, "exported")),
     recordRefusal,
     flush,
     [Symbol.asyncDispose]: flush,
+  };
+}
+
+async function record({ database, log }: AuditRecorderDeps, entry: AuditEntry): Promise<void> {
+  try {
+    await batched(database, auditInserts, entry);
+  } catch (error) {
+    // The change is made, so the caller must not get an error. The log replaces the row.
+    const { actor, action, resource_id, request_id } = entry;
+    log.error("audit_failed", error, { actor, action, resource_id, request_id });
+  }
+}
+
+function newEntry(
+  { clock }: AuditRecorderDeps,
+  request: AuditedRequest,
+  outcome: AuditEntry["outcome"],
+): AuditEntry {
+  const { caller, action, resourceId, status, code, requestId } = request;
+  const now = new Date(clock());
+  return {
+    id: newId(now),
+    actor: actorOf(caller),
+    user_id: caller.userId,
+    action,
+    resource_id: resourceId,
+    outcome,
+    status,
+    code,
+    attempts: 1,
+    request_id: requestId,
+    created_at: now,
   };
 }

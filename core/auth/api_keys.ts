@@ -134,14 +134,7 @@ export function createApiKeyVerifier(options: ApiKeyVerifierOptions) {
       cache.delete(key);
       return null;
     }
-    const caller: Caller = {
-      userId: row.user_id,
-      isStaff: row.is_staff,
-      isViewer: row.is_viewer,
-      credential: "api_key",
-      keyPrefix: row.prefix,
-      ...row.order_prefix !== null && { orderPrefix: row.order_prefix },
-    };
+    const caller = callerOf(row);
     if (cache.size >= CACHE_SIZE) cache.clear();
     cache.set(key, { caller, until });
     return caller;
@@ -156,6 +149,17 @@ export function createApiKeyVerifier(options: ApiKeyVerifierOptions) {
     const remaining = hit.until - clock();
     // More than CACHE_MS: the clock was set back, which must not prolong the cache.
     return remaining > 0 && remaining <= CACHE_MS ? hit.caller : lookUp(key);
+  };
+}
+
+function callerOf(row: ApiKey): Caller {
+  return {
+    userId: row.user_id,
+    isStaff: row.is_staff,
+    isViewer: row.is_viewer,
+    credential: "api_key",
+    keyPrefix: row.prefix,
+    ...row.order_prefix !== null && { orderPrefix: row.order_prefix },
   };
 }
 

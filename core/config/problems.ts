@@ -47,44 +47,55 @@ export class ConfigError extends Error {
 
 /** Settings that are missing, and settings that conflict with each other. */
 export function findProblems(env: Environment): ConfigProblem[] {
-  const { DATABASE_URL, GATEWAY_SERVER_KEY, HOST, AUTH_JWKS_URL, AUTH_JWT_SECRET } = env;
-  const problems: ConfigProblem[] = [];
-  const addProblem = (name: SettingName, problem: string) =>
-    problems.push({ name, problem, hasExample: !env[name] });
+  return [
+    ...findPlatformProblems(env),
+    ...findGatewayProblems(env),
+    ...findSandboxProblems(env),
+    ...findJwtProblems(env),
+  ].map(([name, problem]) => ({ name, problem, hasExample: !env[name] }));
+}
 
+type Problem = [name: SettingName, problem: string];
+
+function* findPlatformProblems(env: Environment): Iterable<Problem> {
+  const { DATABASE_URL, GATEWAY_SERVER_KEY } = env;
   const isDenoDeploy = meansDenoDeploy(env.DENO_DEPLOY);
   if (isDenoDeploy && !DATABASE_URL) {
-    addProblem(
+    yield [
       "DATABASE_URL",
       "is missing; attach a PostgreSQL database to the app, or set it",
-    );
+    ];
   }
   if (!GATEWAY_SERVER_KEY && (DATABASE_URL || isDenoDeploy)) {
     const reason = isDenoDeploy ? "on Deno Deploy" : "with DATABASE_URL";
-    addProblem("GATEWAY_SERVER_KEY", `is missing; it is required ${reason}`);
+    yield ["GATEWAY_SERVER_KEY", `is missing; it is required ${reason}`];
   }
   if (isDenoDeploy && env.QUEUE === "kv") {
-    addProblem("QUEUE", "must be postgres on Deno Deploy, which has no KV queues");
+    yield ["QUEUE", "must be postgres on Deno Deploy, which has no KV queues"];
   }
   if (isDenoDeploy && Number(env.DRAIN_SECONDS ?? 0) > 0) {
-    addProblem(
+    yield [
       "DRAIN_SECONDS",
       "must be 0 on Deno Deploy, which kills an instance 5 seconds after the stop signal",
-    );
+    ];
   }
   if (env.DATABASE_DIRECT_URL && !DATABASE_URL) {
-    addProblem("DATABASE_DIRECT_URL", "requires DATABASE_URL to be set, too");
+    yield ["DATABASE_DIRECT_URL", "requires DATABASE_URL to be set, too"];
   }
+}
+
+function* findGatewayProblems(env: Environment): Iterable<Problem> {
+  const { GATEWAY_SERVER_KEY } = env;
   if (GATEWAY_SERVER_KEY === SANDBOX_SERVER_KEY) {
-    addProblem(
+    yield [
       "GATEWAY_SERVER_KEY",
       "is the publicly known key of the sandbox; set your own key, or unset this setting and " +
-        "DATABASE_URL to use the sandbox",
-    );
+      "DATABASE_URL to use the sandbox",
+    ];
   }
   for (const name of ["GATEWAY_CLIENT_KEY", "GATEWAY_ENV", "GATEWAY_BASE_URL"] as const) {
     if (!GATEWAY_SERVER_KEY && env[name]) {
-      addProblem(name, "requires GATEWAY_SERVER_KEY to be set, too");
+      yield [name, "requires GATEWAY_SERVER_KEY to be set, too"];
     }
   }
   // Not every sandbox key of the gateway starts with SB-, but no production key does. In
@@ -92,37 +103,45 @@ export function findProblems(env: Environment): ConfigProblem[] {
   // notice it first.
   for (const name of ["GATEWAY_SERVER_KEY", "GATEWAY_CLIENT_KEY"] as const) {
     if (env.GATEWAY_ENV === "production" && env[name]?.startsWith("SB-")) {
-      addProblem(name, "is a sandbox key; GATEWAY_ENV=production needs a production key");
+      yield [name, "is a sandbox key; GATEWAY_ENV=production needs a production key"];
     }
   }
+}
+
+function* findSandboxProblems(env: Environment): Iterable<Problem> {
+  const { DATABASE_URL, GATEWAY_SERVER_KEY, HOST } = env;
+  const isDenoDeploy = meansDenoDeploy(env.DENO_DEPLOY);
   const isEmbeddedDefault = !DATABASE_URL && !GATEWAY_SERVER_KEY && !isDenoDeploy;
   if (!isEmbeddedDefault && env.SANDBOX_PORT) {
-    addProblem(
+    yield [
       "SANDBOX_PORT",
       "must not be set with DATABASE_URL or GATEWAY_SERVER_KEY; there is no sandbox then",
-    );
+    ];
   }
   const { PORT = DEFAULT_PORT, SANDBOX_PORT = DEFAULT_SANDBOX_PORT } = env;
   if (isEmbeddedDefault && Number(PORT) === Number(SANDBOX_PORT) && Number(PORT) !== 0) {
-    addProblem("SANDBOX_PORT", "must differ from PORT");
+    yield ["SANDBOX_PORT", "must differ from PORT"];
   }
   if (isEmbeddedDefault && HOST && !isLoopback(HOST)) {
-    addProblem("HOST", "must be a loopback address unless GATEWAY_SERVER_KEY is set");
+    yield ["HOST", "must be a loopback address unless GATEWAY_SERVER_KEY is set"];
   }
+}
+
+function* findJwtProblems(env: Environment): Iterable<Problem> {
+  const { AUTH_JWKS_URL, AUTH_JWT_SECRET } = env;
   if (AUTH_JWKS_URL && AUTH_JWT_SECRET) {
-    addProblem("AUTH_JWT_SECRET", "cannot be combined with AUTH_JWKS_URL; set one of them");
+    yield ["AUTH_JWT_SECRET", "cannot be combined with AUTH_JWKS_URL; set one of them"];
   }
   const acceptsJwt = AUTH_JWKS_URL || AUTH_JWT_SECRET;
   for (const name of ["AUTH_JWT_ISSUER", "AUTH_JWT_AUDIENCE"] as const) {
-    if (acceptsJwt && !env[name]) addProblem(name, "is missing; it is required for JWTs");
+    if (acceptsJwt && !env[name]) yield [name, "is missing; it is required for JWTs"];
   }
   for (const name of JWT_SETTINGS) {
     if (!acceptsJwt && env[name]) {
-      addProblem(name, "requires AUTH_JWKS_URL or AUTH_JWT_SECRET to be set, too");
+      yield [name, "requires AUTH_JWKS_URL or AUTH_JWT_SECRET to be set, too"];
     }
   }
   if (env.AUTH_VIEWER_CLAIM && env.AUTH_VIEWER_CLAIM === env.AUTH_STAFF_CLAIM) {
-    addProblem("AUTH_VIEWER_CLAIM", "must differ from AUTH_STAFF_CLAIM");
+    yield ["AUTH_VIEWER_CLAIM", "must differ from AUTH_STAFF_CLAIM"];
   }
-  return problems;
 }

@@ -1,7 +1,7 @@
 /** One gateway call from start to end: deadline, concurrency limit, circuit breaker and retries. */
 
 import type { Limiter } from "../../concurrency/limiter.ts";
-import type { CircuitBreakers, Permit } from "./circuit_breaker.ts";
+import type { CircuitBreaker, CircuitBreakers, Permit } from "./circuit_breaker.ts";
 import { GatewayAPIError, GatewayError, GatewayRateLimitError } from "./errors.ts";
 import { interpretResponse } from "./interpret_response.ts";
 import type { ResponseSchema } from "./json.ts";
@@ -29,95 +29,102 @@ export interface CallLimits {
   permit?: Permit | null;
 }
 
-export function createCall(deps: CallDeps) {
-  const { send, breakers, pause, limiter, clock, wait, normalDeadlineMs } = deps;
-  const breakerOf = ({ isRead }: GatewayRequest) => breakers[isRead ? "read" : "write"];
-
-  return async function call<T>(
-    request: GatewayRequest,
-    schema: ResponseSchema<T>,
-    { deadlineMs, signal, permit }: CallLimits,
-  ): Promise<GatewayResponse<T>> {
-    using deadline = startDeadline(deadlineMs, signal);
-    const canCall = () => breakerOf(request).state() !== "open";
-    const attempt = async (number: number) => {
-      const response = await tryOnce(request, deadline, number, permit ?? null);
-      try {
-        return interpretResponse(response, request, schema, clock());
-      } catch (error) {
-        if (error instanceof GatewayRateLimitError) pause.start(error.retryAfterSeconds);
-        throw error;
-      }
-    };
+export async function call<T>(
+  deps: CallDeps,
+  request: GatewayRequest,
+  schema: ResponseSchema<T>,
+  { deadlineMs, signal, permit }: CallLimits,
+): Promise<GatewayResponse<T>> {
+  const { pause, clock } = deps;
+  using deadline = startDeadline(deps, deadlineMs, signal);
+  const canCall = () => breakerOf(deps, request).state() !== "open";
+  const attempt = async (number: number) => {
+    const response = await tryOnce(deps, request, deadline, number, permit ?? null);
     try {
-      // A write is never retried here: only the caller knows whether a second write is safe.
-      return request.isRead
-        ? await retryRead(attempt, deadline, { ...deps, canCall })
-        : await attempt(1);
+      return interpretResponse(response, request, schema, clock());
     } catch (error) {
-      // Callers and background work wait for the same time.
-      if (error instanceof GatewayRateLimitError) {
-        error.retryAfterSeconds = Math.ceil(pause.remainingMs() / 1_000);
-      }
+      if (error instanceof GatewayRateLimitError) pause.start(error.retryAfterSeconds);
       throw error;
     }
   };
-
-  function startDeadline(deadlineMs: number, caller?: AbortSignal): Deadline & Disposable {
-    const startedAt = clock();
-    const abandon = new AbortController();
-    const timer = new AbortController();
-    wait(deadlineMs, timer.signal).then(
-      () => abandon.abort(new CallAbandoned("timeout")),
-      () => {},
-    );
-    const abort = () => abandon.abort(new CallAbandoned("aborted"));
-    if (caller?.aborted) abort();
-    caller?.addEventListener("abort", abort);
-    return {
-      signal: abandon.signal,
-      startedAt,
-      endsAt: startedAt + deadlineMs,
-      [Symbol.dispose]() {
-        timer.abort(TIMER_CANCELLED);
-        caller?.removeEventListener("abort", abort);
-      },
-    };
-  }
-
-  async function tryOnce(
-    request: GatewayRequest,
-    { signal, startedAt, endsAt }: Deadline,
-    attempt: number,
-    earlierPermit: Permit | null,
-  ): Promise<RawResponse> {
-    const breaker = breakerOf(request);
-    // Checked before waiting for a slot, too: while the breaker is open, waiting is useless.
-    if (!earlierPermit && breaker.state() === "open") throw breakerOpenError();
-    const release = await limiter.acquire(signal).catch(() => {
-      throw noSlotError(signal);
-    });
-    try {
-      // The deadline may have passed at the moment the slot was granted.
-      if (signal.aborted) throw noSlotError(signal);
-      const permit = earlierPermit ?? breaker.admit();
-      if (!permit) throw breakerOpenError();
-      // A timeout is not a failure of the gateway if the deadline is shorter than normal, or if
-      // most of the time was spent on earlier attempts or on waiting for a slot.
-      const hadEnoughTime = endsAt - startedAt >= normalDeadlineMs &&
-        endsAt - clock() >= (endsAt - startedAt) / 2;
-      try {
-        const response = await send(request, signal, attempt);
-        permit.responded();
-        return response;
-      } catch (error) {
-        if (isGatewayFailure(error, hadEnoughTime)) permit.failed();
-        else permit.abandoned();
-        throw error;
-      }
-    } finally {
-      release();
+  try {
+    // A write is never retried here: only the caller knows whether a second write is safe.
+    return request.isRead
+      ? await retryRead(attempt, deadline, { ...deps, canCall })
+      : await attempt(1);
+  } catch (error) {
+    // Callers and background work wait for the same time.
+    if (error instanceof GatewayRateLimitError) {
+      error.retryAfterSeconds = Math.ceil(pause.remainingMs() / 1_000);
     }
+    throw error;
+  }
+}
+
+function breakerOf({ breakers }: CallDeps, { isRead }: GatewayRequest): CircuitBreaker {
+  return breakers[isRead ? "read" : "write"];
+}
+
+function startDeadline(
+  { clock, wait }: CallDeps,
+  deadlineMs: number,
+  caller?: AbortSignal,
+): Deadline & Disposable {
+  const startedAt = clock();
+  const abandon = new AbortController();
+  const timer = new AbortController();
+  wait(deadlineMs, timer.signal).then(
+    () => abandon.abort(new CallAbandoned("timeout")),
+    () => {},
+  );
+  const abort = () => abandon.abort(new CallAbandoned("aborted"));
+  if (caller?.aborted) abort();
+  caller?.addEventListener("abort", abort);
+  return {
+    signal: abandon.signal,
+    startedAt,
+    endsAt: startedAt + deadlineMs,
+    [Symbol.dispose]() {
+      timer.abort(TIMER_CANCELLED);
+      caller?.removeEventListener("abort", abort);
+    },
+  };
+}
+
+async function tryOnce(
+  deps: CallDeps,
+  request: GatewayRequest,
+  { signal, startedAt, endsAt }: Deadline,
+  attempt: number,
+  earlierPermit: Permit | null,
+): Promise<RawResponse> {
+  const { send, limiter, clock, normalDeadlineMs } = deps;
+  const breaker = breakerOf(deps, request);
+  // Checked before waiting for a slot, too: while the breaker is open, waiting is useless.
+  if (!earlierPermit && breaker.state() === "open") throw breakerOpenError();
+  const release = await limiter.acquire(signal).catch(() => {
+    throw noSlotError(signal);
+  });
+  try {
+    // The deadline may have passed at the moment the slot was granted.
+    if (signal.aborted) throw noSlotError(signal);
+    const permit = earlierPermit ?? breaker.admit();
+    if (!permit) throw breakerOpenError();
+    // A timeout is not a failure of the gateway if the deadline is shorter than normal, or if
+    // most of the time was spent on earlier attempts or on waiting for a slot.
+    const hadEnoughTime = endsAt - startedAt >= normalDeadlineMs &&
+      endsAt - clock() >= (endsAt - startedAt) / 2;
+    try {
+      const response = await send(request, signal, attempt);
+      permit.responded();
+      return response;
+    } catch (error) {
+      if (isGatewayFailure(error, hadEnoughTime)) permit.failed();
+      else permit.abandoned();
+      throw error;
+    }
+  } finally {
+    release();
   }
 }
 

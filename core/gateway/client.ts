@@ -4,7 +4,7 @@ import { sleep } from "../../concurrency/deadlines.ts";
 import { createLimiter } from "../../concurrency/limiter.ts";
 import { type Clock, systemClock } from "../time/clock.ts";
 import { type AccountGuard, NO_ACCOUNT_GUARD, otherAccountError } from "./account.ts";
-import { createCall } from "./call.ts";
+import { call, type CallDeps } from "./call.ts";
 import {
   type CallKind,
   type CircuitBreakers,
@@ -22,7 +22,7 @@ import {
   subscriptionOperations,
 } from "./operations.ts";
 import { createRateLimitPause, type RateLimitPause } from "./rate_limit.ts";
-import { buildRequest, createCredentials } from "./request.ts";
+import { buildRequest, createCredentials, type Credentials } from "./request.ts";
 import type { Wait } from "./retry.ts";
 import { verifySignature } from "./signature.ts";
 import { createTransport, type Exchange } from "./transport.ts";
@@ -73,32 +73,11 @@ export function createGatewayClient(options: GatewayClientOptions) {
   const gatewayClock = options.gatewayClock ?? createGatewayClock();
   const send = createTransport({ baseUrl, clock, gatewayClock, onExchange: options.onExchange });
   const normalDeadlineMs = DEFAULT_DEADLINE_MS;
-  const call = createCall({
-    send,
-    breakers,
-    pause,
-    limiter,
-    clock,
-    wait,
-    random,
-    normalDeadlineMs,
-  });
-
-  const callGateway: CallGateway = async (schema, spec, options = {}) => {
-    const { idempotencyKey, deadlineMs = DEFAULT_DEADLINE_MS, signal, permit } = options;
-    const request = buildRequest(spec, credentials, idempotencyKey);
-    // A write in another account could not be undone.
-    if (!request.isRead && account.state() === "unverified") await verifyAccount();
-    if (account.state() === "other") throw otherAccountError("refused");
-    const response = await call(request, schema, { deadlineMs, signal, permit });
-    const { merchant_id } = response.raw;
-    if (typeof merchant_id === "string" && merchant_id) await account.observe(merchant_id);
-    if (account.state() === "other") throw otherAccountError("unknown");
-    return response;
-  };
-  const payments = paymentOperations(callGateway);
+  const deps = { send, breakers, pause, limiter, clock, wait, random, normalDeadlineMs };
   const verifyAccount = () =>
     account.verify((id) => payments.getStatus(id, { deadlineMs: VERIFY_DEADLINE_MS }));
+  const callGateway = createCallGateway(deps, credentials, account, verifyAccount);
+  const payments = paymentOperations(callGateway);
 
   return {
     ...withSpans({
@@ -137,5 +116,26 @@ export function createGatewayClient(options: GatewayClientOptions) {
 
     /** The gateway's time now, computed from its last response; null: no response had a date. */
     time: () => gatewayClock.now(),
+  };
+}
+
+/** Calls the gateway only if the server key and the database belong to the same account. */
+function createCallGateway(
+  deps: CallDeps,
+  credentials: Credentials,
+  account: AccountGuard,
+  verifyAccount: () => Promise<unknown>,
+): CallGateway {
+  return async (schema, spec, options = {}) => {
+    const { idempotencyKey, deadlineMs = DEFAULT_DEADLINE_MS, signal, permit } = options;
+    const request = buildRequest(spec, credentials, idempotencyKey);
+    // A write in another account could not be undone.
+    if (!request.isRead && account.state() === "unverified") await verifyAccount();
+    if (account.state() === "other") throw otherAccountError("refused");
+    const response = await call(deps, request, schema, { deadlineMs, signal, permit });
+    const { merchant_id } = response.raw;
+    if (typeof merchant_id === "string" && merchant_id) await account.observe(merchant_id);
+    if (account.state() === "other") throw otherAccountError("unknown");
+    return response;
   };
 }

@@ -29,19 +29,22 @@ export function createProblems<R>(idsOf: (record: R) => object, stateOf: (record
 
   return {
     problemAbout,
+    ...stateProblems(problemAbout, stateOf),
+    ...gatewayProblems(problemAbout),
+    ...interruptionProblems(problemAbout),
+  };
+}
 
-    /** If the call was only a part of an operation, `outcome` is that of the whole operation. */
-    gatewayProblem: (error: gateway.GatewayError, record: R, outcome = error.outcome) =>
-      problemAbout(codeFor(error), record, outcome, optionsFor(error, outcome)),
+type ProblemAbout<R> = (
+  code: ErrorCode,
+  record: R,
+  outcome: gateway.GatewayOutcome,
+  options?: ServiceErrorOptions,
+) => ServiceError;
 
-    /** The gateway's response does not match the request, so its result is not known. */
-    unclearAnswer: (record: R, statusCode: string) =>
-      problemAbout("gateway_error", record, "unknown", {
-        detail: "The gateway's response did not say whether the request succeeded. Read the " +
-          "resource, or retry with the same Idempotency-Key.",
-        members: { gateway_status_code: statusCode },
-      }),
-
+/** The state of the record does not allow the request. */
+function stateProblems<R>(problemAbout: ProblemAbout<R>, stateOf: (record: R) => object) {
+  return {
     invalidState: (record: R, detail: string) =>
       problemAbout("invalid_state", record, "refused", { detail, members: { ...stateOf(record) } }),
 
@@ -58,6 +61,23 @@ export function createProblems<R>(idsOf: (record: R) => object, stateOf: (record
         detail,
         headers: { "Retry-After": String(RETRY_AFTER_SECONDS) },
         members: { ...stateOf(record) },
+      }),
+  };
+}
+
+/** The gateway rejected a call, did not answer it, or answered something unexpected. */
+function gatewayProblems<R>(problemAbout: ProblemAbout<R>) {
+  return {
+    /** If the call was only a part of an operation, `outcome` is that of the whole operation. */
+    gatewayProblem: (error: gateway.GatewayError, record: R, outcome = error.outcome) =>
+      problemAbout(codeFor(error), record, outcome, optionsFor(error, outcome)),
+
+    /** The gateway's response does not match the request, so its result is not known. */
+    unclearAnswer: (record: R, statusCode: string) =>
+      problemAbout("gateway_error", record, "unknown", {
+        detail: "The gateway's response did not say whether the request succeeded. Read the " +
+          "resource, or retry with the same Idempotency-Key.",
+        members: { gateway_status_code: statusCode },
       }),
 
     orderIdInUse: (record: R, cause: gateway.GatewayError) =>
@@ -84,7 +104,12 @@ export function createProblems<R>(idsOf: (record: R) => object, stateOf: (record
           "status changes when the gateway sends a notification: read it again before you " +
           "create another one.",
       }),
+  };
+}
 
+/** The service could not finish the request. */
+function interruptionProblems<R>(problemAbout: ProblemAbout<R>) {
+  return {
     /** This process was paused before the call; another instance may have acted meanwhile. */
     sentTooLate: (record: R) =>
       problemAbout("gateway_timeout", record, "unknown", {

@@ -86,22 +86,23 @@ export function createLog(write: (text: string) => void, now: () => number = Dat
   return {
     info: (event, fields = {}) => line("info", event, fields),
     error,
-    request: ({ method, route, status, durationMs, caller, requestId, problem }) =>
-      // Built by hand for speed, once per request. Only `route` and `caller` can need escaping.
-      add(
-        `{"time":"${timestamp()}","level":"info","event":"request","method":"${method}","route":${
-          JSON.stringify(route)
-        },"status":${status},"duration_ms":${durationMs},"caller":${
-          JSON.stringify(caller)
-        },"request_id":"${requestId}"${
-          problem ? `,${JSON.stringify(problem).slice(1, -1)}` : ""
-        }}\n`,
-      ),
+    request: (entry) => add(requestLine(timestamp(), entry)),
     flush() {
       startPeriod();
       writeBatch();
     },
   };
+}
+
+/** Built by hand for speed, once per request. Only `route` and `caller` can need escaping. */
+function requestLine(time: string, entry: RequestEntry): string {
+  const { method, status, durationMs, requestId, problem } = entry;
+  const route = JSON.stringify(entry.route);
+  const caller = JSON.stringify(entry.caller);
+  const members = problem ? `,${JSON.stringify(problem).slice(1, -1)}` : "";
+  return `{"time":"${time}","level":"info","event":"request","method":"${method}",` +
+    `"route":${route},"status":${status},"duration_ms":${durationMs},"caller":${caller},` +
+    `"request_id":"${requestId}"${members}}\n`;
 }
 
 /** Errors of one kind, of which only the first is written. */
