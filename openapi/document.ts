@@ -24,6 +24,84 @@ const INFO = {
   license: { name: "MIT", identifier: "MIT" },
 };
 
+/** The groups of operations, in the order of the reference page. */
+const TAGS = [
+  {
+    name: "Charges",
+    description: "A charge starts a payment. One endpoint for every payment type: cards, bank " +
+      "transfers, bills, e-wallets, QRIS, convenience stores and pay-later.",
+  },
+  {
+    name: "Payments",
+    description: "Read a payment, check its status at the gateway, cancel, expire, capture " +
+      "or refund it.",
+  },
+  {
+    name: "Refunds",
+    description: "List and read the refunds of all your payments.",
+  },
+  {
+    name: "Reviews",
+    description: "Decide about card payments that the gateway's fraud detection has " +
+      "challenged. Staff only.",
+  },
+  {
+    name: "Invoices",
+    description: "Bills with a hosted payment page. When the customer pays, the invoice becomes " +
+      "paid and a payment is created.",
+  },
+  {
+    name: "Subscriptions",
+    description: "Recurring charges on a saved card or linked account, made by the gateway. Each " +
+      "charge becomes a payment.",
+  },
+  {
+    name: "Timelines",
+    description: "What happened to a payment, an invoice or a subscription, in order.",
+  },
+  {
+    name: "Notifications",
+    description:
+      "The endpoint that receives notifications from the gateway and, for staff and viewers, " +
+      "the notifications it received.",
+  },
+  {
+    name: "Events",
+    description:
+      "Changes to payments, invoices, subscriptions and webhook endpoints: as a list for staff " +
+      "and viewers, and as a real-time stream for all callers.",
+  },
+  {
+    name: "Reports",
+    description: "Statistics, lists as CSV files, and the comparison with the gateway's reports.",
+  },
+  {
+    name: "Jobs",
+    description:
+      "Background jobs: charges and refunds requested with `Prefer: respond-async` and, " +
+      "for staff and viewers, all other background work.",
+  },
+  {
+    name: "Webhooks",
+    description: "Endpoints that receive events, signed according to Standard Webhooks, and " +
+      "their deliveries. Staff only; viewers can read them.",
+    externalDocs: {
+      description: "Standard Webhooks, with libraries to verify signatures",
+      url: "https://www.standardwebhooks.com",
+    },
+  },
+  { name: "Callers", description: "The current caller." },
+  {
+    name: "Audit",
+    description: "What callers changed, tried to change, and exported. Staff and viewers only.",
+  },
+  { name: "Keys", description: "API keys of all users. Staff only; viewers can list them." },
+  {
+    name: "Health",
+    description: "Service status, and probes for load balancers and supervisors.",
+  },
+];
+
 // deno-lint-ignore no-explicit-any -- the document does not depend on the router's environment
 export function createDocument(api: OpenAPIHono<any>, basePath: string): Document {
   registerComponents(api);
@@ -39,86 +117,7 @@ export function createDocument(api: OpenAPIHono<any>, basePath: string): Documen
       description: "This server",
     }],
     security: [{ bearer: [] }],
-    tags: [
-      {
-        name: "Charges",
-        description:
-          "A charge starts a payment. One endpoint for every payment type: cards, bank " +
-          "transfers, bills, e-wallets, QRIS, convenience stores and pay-later.",
-      },
-      {
-        name: "Payments",
-        description: "Read a payment, check its status at the gateway, cancel, expire, capture " +
-          "or refund it.",
-      },
-      {
-        name: "Refunds",
-        description: "List and read the refunds of all your payments.",
-      },
-      {
-        name: "Reviews",
-        description: "Decide about card payments that the gateway's fraud detection has " +
-          "challenged. Staff only.",
-      },
-      {
-        name: "Invoices",
-        description:
-          "Bills with a hosted payment page. When the customer pays, the invoice becomes " +
-          "paid and a payment is created.",
-      },
-      {
-        name: "Subscriptions",
-        description:
-          "Recurring charges on a saved card or linked account, made by the gateway. Each " +
-          "charge becomes a payment.",
-      },
-      {
-        name: "Timelines",
-        description: "What happened to a payment, an invoice or a subscription, in order.",
-      },
-      {
-        name: "Notifications",
-        description:
-          "The endpoint that receives notifications from the gateway and, for staff and viewers, " +
-          "the notifications it received.",
-      },
-      {
-        name: "Events",
-        description:
-          "Changes to payments, invoices, subscriptions and webhook endpoints: as a list for staff " +
-          "and viewers, and as a real-time stream for all callers.",
-      },
-      {
-        name: "Reports",
-        description:
-          "Statistics, lists as CSV files, and the comparison with the gateway's reports.",
-      },
-      {
-        name: "Jobs",
-        description:
-          "Background jobs: charges and refunds requested with `Prefer: respond-async` and, " +
-          "for staff and viewers, all other background work.",
-      },
-      {
-        name: "Webhooks",
-        description: "Endpoints that receive events, signed according to Standard Webhooks, and " +
-          "their deliveries. Staff only; viewers can read them.",
-        externalDocs: {
-          description: "Standard Webhooks, with libraries to verify signatures",
-          url: "https://www.standardwebhooks.com",
-        },
-      },
-      { name: "Callers", description: "The current caller." },
-      {
-        name: "Audit",
-        description: "What callers changed, tried to change, and exported. Staff and viewers only.",
-      },
-      { name: "Keys", description: "API keys of all users. Staff only; viewers can list them." },
-      {
-        name: "Health",
-        description: "Service status, and probes for load balancers and supervisors.",
-      },
-    ],
+    tags: TAGS,
   });
   for (const path of Object.values(document.paths ?? {})) addRequestId(path);
   nameExamples(document);
