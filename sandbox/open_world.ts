@@ -81,12 +81,7 @@ function readWorld(options: WorldOptions, store: Store): OpenWorld {
   store.beforeCommit = saveState;
 
   const schedule = createSchedule(clock, runDueAction, () => world.notifier.idle());
-  const resumers: (() => void)[] = [];
-  function open<K extends keyof typeof RECORD_RULES>(name: K) {
-    const { table, resume } = openTable(options, store, schedule, name);
-    resumers.push(resume);
-    return table;
-  }
+  const { tables, resumeTables } = openTables(options, store, schedule);
   const baseWorld = {
     merchant: { id: merchantId, serverKey: options.serverKey, clientKey: options.clientKey },
     publicUrl: options.publicUrl,
@@ -96,19 +91,15 @@ function readWorld(options: WorldOptions, store: Store): OpenWorld {
     random,
     schedule,
     faults: createFaults(random),
-    transactions: open("transactions"),
-    cards: open("cards"),
-    answers: open("answers"),
-    accounts: open("accounts"),
-    subscriptions: open("subscriptions"),
-    invoices: open("invoices"),
-    webhooks: open("webhooks"),
+    ...tables,
     committed: store.committed,
   };
   const notifier = createNotifier(baseWorld, options.onError);
-  resumers.push(notifier.resume);
   /** Schedules what the store says: at the start, and after a rollback undid changes. */
-  const resume = () => resumers.forEach((each) => each());
+  const resume = () => {
+    resumeTables();
+    notifier.resume();
+  };
   store.onRecovery = resume;
   const stopNotifications = async () => {
     schedule.close();
@@ -139,6 +130,25 @@ function readWorld(options: WorldOptions, store: Store): OpenWorld {
   resume();
   schedule.start();
   return world;
+}
+
+function openTables(options: WorldOptions, store: Store, schedule: Schedule) {
+  const resumers: (() => void)[] = [];
+  function open<K extends keyof typeof RECORD_RULES>(name: K) {
+    const { table, resume } = openTable(options, store, schedule, name);
+    resumers.push(resume);
+    return table;
+  }
+  const tables = {
+    transactions: open("transactions"),
+    cards: open("cards"),
+    answers: open("answers"),
+    accounts: open("accounts"),
+    subscriptions: open("subscriptions"),
+    invoices: open("invoices"),
+    webhooks: open("webhooks"),
+  };
+  return { tables, resumeTables: () => resumers.forEach((resume) => resume()) };
 }
 
 /** A busy sandbox creates several webhooks for each transaction, so a state file limits them. */

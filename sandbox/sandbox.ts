@@ -8,7 +8,7 @@ import { ENDPOINTS } from "./api/endpoints.ts";
 import { BINS, CONTROL, CORE, type Family, INVOICES, SUBSCRIPTIONS } from "./api/families.ts";
 import { createIdempotency } from "./api/idempotency.ts";
 import { type Pipeline, serveEndpoint } from "./api/serve_endpoint.ts";
-import { createControl } from "./control/control.ts";
+import { type Control, createControl } from "./control/control.ts";
 import { Refusal } from "./http/refusal.ts";
 import { render } from "./http/response.ts";
 import { openWorld, type WorldOptions } from "./open_world.ts";
@@ -66,33 +66,11 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     reportError: onError,
   };
 
-  const app = new Hono();
-  for (const endpoint of ENDPOINTS) {
-    app.on(endpoint.method, endpoint.path, serveEndpoint(endpoint, pipeline));
-  }
   const subscribe = (listener: () => void) => {
     listeners.add(listener);
     return () => listeners.delete(listener);
   };
-  app.route("/_sandbox", createControl({ world, subscribe, closing: closing.signal }));
-  app.route("/", createPages(world));
-
-  const refuse = (path: string, refusal: Refusal) =>
-    render(familyOf(path).refuse(refusal, world.random.uuid()));
-  app.notFound((c) => {
-    const isKnown = ["GET", "POST", "PATCH", "DELETE"].some((method) =>
-      // Middleware is registered for ALL methods, but does not respond to the request.
-      app.router.match(method, c.req.path)[0].some(([[, route]]) => route.method !== "ALL")
-    );
-    const code = isKnown ? 405 : 404;
-    const message = isKnown ? undefined : "The requested resource is not found";
-    return refuse(c.req.path, new Refusal(code, message));
-  });
-  app.onError((error, c) => {
-    if (!(error instanceof Refusal)) pipeline.reportError(error);
-    return refuse(c.req.path, error instanceof Refusal ? error : new Refusal(500));
-  });
-
+  const app = createApp(world, pipeline, subscribe);
   const server = await listen(options, app.fetch, world);
   const { hostname, port } = server.addr;
   const url = `http://${displayHost(hostname)}:${port}`;
@@ -122,6 +100,37 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
       await world.close();
     },
   };
+}
+
+function createApp(
+  world: OpenWorld,
+  pipeline: Pipeline,
+  subscribe: Control["subscribe"],
+): Hono {
+  const { closing } = pipeline;
+  const app = new Hono();
+  for (const endpoint of ENDPOINTS) {
+    app.on(endpoint.method, endpoint.path, serveEndpoint(endpoint, pipeline));
+  }
+  app.route("/_sandbox", createControl({ world, subscribe, closing }));
+  app.route("/", createPages(world));
+
+  const refuse = (path: string, refusal: Refusal) =>
+    render(familyOf(path).refuse(refusal, world.random.uuid()));
+  app.notFound((c) => {
+    const isKnown = ["GET", "POST", "PATCH", "DELETE"].some((method) =>
+      // Middleware is registered for ALL methods, but does not respond to the request.
+      app.router.match(method, c.req.path)[0].some(([[, route]]) => route.method !== "ALL")
+    );
+    const code = isKnown ? 405 : 404;
+    const message = isKnown ? undefined : "The requested resource is not found";
+    return refuse(c.req.path, new Refusal(code, message));
+  });
+  app.onError((error, c) => {
+    if (!(error instanceof Refusal)) pipeline.reportError(error);
+    return refuse(c.req.path, error instanceof Refusal ? error : new Refusal(500));
+  });
+  return app;
 }
 
 /** Browsers cannot open a wildcard address. */

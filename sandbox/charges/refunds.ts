@@ -4,7 +4,7 @@ import { DAY, formatWib, SECOND } from "../engine/time.ts";
 import { cannotUpdate, Refusal } from "../http/refusal.ts";
 import { object, rupiah, text, validate } from "../http/validate.ts";
 import { findTransaction, transitionTo, updateTransaction } from "../transactions/transactions.ts";
-import { formatMoney, sumRefunds, type Transaction } from "../world/transaction.ts";
+import { formatMoney, type Refund, sumRefunds, type Transaction } from "../world/transaction.ts";
 import type { World } from "../world/world.ts";
 import { canRefundDirectly } from "./methods/credit_card.ts";
 import { METHODS } from "./methods/methods.ts";
@@ -30,27 +30,15 @@ export interface RefundKind {
 }
 
 export function refund(world: World, id: string, body: unknown, kind: RefundKind) {
-  const { isDirect } = kind;
+  const { isDirect, isDeclinedByBank, isPendingAtBank } = kind;
   // The gateway looks up the transaction before it validates the body.
   const transaction = findTransaction(world, id);
   const request = validate(Request, body ?? {});
-  // The key is checked before the state: a merchant that repeats a refund after a lost response
-  // must get 406, even if the transaction was refunded completely. A failed refund does not use up
-  // its key.
   const key = request.refund_key || `refund-${world.random.hex(16)}`;
-  if (transaction.refunds.some((each) => each.key === key)) {
-    throw new Refusal(406, "Duplicate refund ID");
-  }
-  const isPossible = transaction.refunds.length < MAX_REFUNDS &&
-    canRefund(transaction, isDirect, world.clock.now());
-  if (!isPossible) throw notRefundable(transaction);
   const left = transaction.amount - sumRefunds(transaction);
   const amount = request.amount ?? left;
-  const isPartial = METHODS[transaction.method].refunds!.isPartial;
-  if (amount < 1 || amount > left || (!isPartial && amount !== transaction.amount)) {
-    throw new Refusal(414);
-  }
-  if (kind.isDeclinedByBank) {
+  requireRefundable(world, transaction, { key, amount, isDirect });
+  if (isDeclinedByBank) {
     return {
       ...refundResponse(world, transaction, "Refund denied by the bank"),
       status_code: "202",
@@ -69,10 +57,10 @@ export function refund(world: World, id: string, body: unknown, kind: RefundKind
     createdAt: now,
     confirmsAt: now + CONFIRMATION_AFTER,
     confirmedAt: null,
-    ...kind.isPendingAtBank && { isPending: true },
+    ...isPendingAtBank && { isPending: true },
   };
-  if (kind.isPendingAtBank) {
-    const refunds = [...transaction.refunds, newRefund];
+  const refunds = [...transaction.refunds, newRefund];
+  if (isPendingAtBank) {
     const withPendingRefund = world.transactions.put({ ...transaction, refunds });
     return {
       ...refundResponse(world, withPendingRefund, "Refund request is pending at the bank"),
@@ -81,33 +69,53 @@ export function refund(world: World, id: string, body: unknown, kind: RefundKind
       refund_key: key,
     };
   }
+  const status = amount === left ? "refund" : "partial_refund";
   const cause = isDirect ? "direct_refund" : "refund";
-  const refunded = transitionTo(
-    world,
-    transaction,
-    amount === left ? "refund" : "partial_refund",
-    cause,
-    {
-      refunds: [...transaction.refunds, newRefund],
-    },
-  );
-  const isCard = transaction.method === "credit_card";
+  const refunded = transitionTo(world, transaction, status, cause, { refunds });
+  return refundedResponse(world, refunded, newRefund);
+}
+
+/**
+ * Checks the key before the state: a merchant that repeats a refund after a lost response must get
+ * 406, even if the transaction was refunded completely. A failed refund does not use up its key.
+ */
+function requireRefundable(
+  world: World,
+  transaction: Transaction,
+  { key, amount, isDirect }: Pick<Refund, "key" | "amount" | "isDirect">,
+): void {
+  if (transaction.refunds.some((each) => each.key === key)) {
+    throw new Refusal(406, "Duplicate refund ID");
+  }
+  const isPossible = transaction.refunds.length < MAX_REFUNDS &&
+    canRefund(transaction, isDirect, world.clock.now());
+  if (!isPossible) throw notRefundable(transaction);
+  const left = transaction.amount - sumRefunds(transaction);
+  const isPartial = METHODS[transaction.method].refunds!.isPartial;
+  if (amount < 1 || amount > left || (!isPartial && amount !== transaction.amount)) {
+    throw new Refusal(414);
+  }
+}
+
+/** The response to a refund that the bank has made. */
+function refundedResponse(
+  world: World,
+  refunded: Transaction,
+  { id, key, amount, isDirect, createdAt }: Refund,
+) {
+  const { method, details, settledAt } = refunded;
+  const isCard = method === "credit_card";
   return {
     ...refundResponse(world, refunded, refundMessage(isDirect, isCard)),
-    refund_chargeback_id: newRefund.id,
-    ...(isCard || transaction.method === "gopay") && {
-      refund_chargeback_uuid: world.random.uuid(),
-    },
-    ...isCard && {
-      bank: transaction.details.bank,
-      settlement_time: formatWib(transaction.settledAt ?? now),
-    },
+    refund_chargeback_id: id,
+    ...(isCard || method === "gopay") && { refund_chargeback_uuid: world.random.uuid() },
+    ...isCard && { bank: details.bank, settlement_time: formatWib(settledAt ?? createdAt) },
     // The gateway documents: the response to a direct refund has the sum of all refunds, and any
     // other response has the amount of this refund.
     refund_amount: formatMoney(isDirect ? sumRefunds(refunded) : amount),
     refund_key: key,
     // The response to a refund of an OVO payment also has OVO's own fields of a status response.
-    ...transaction.method === "ovo" && METHODS.ovo.fields(refunded, "status", world),
+    ...method === "ovo" && METHODS.ovo.fields(refunded, "status", world),
   };
 }
 

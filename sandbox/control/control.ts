@@ -108,7 +108,32 @@ export function createControl({ world, subscribe, closing }: Control): Hono {
     }
     await next();
   });
+  addTransactions(control, world);
+  addSubscriptions(control, world);
+  addInvoices(control, world);
+  control.post("/accounts/:id/activate", async (c) => {
+    const { id, status } = await runAndDeliver(
+      world,
+      () => activateAccount(world, c.req.param("id")),
+    );
+    return c.json({ account_id: id, account_status: status });
+  });
+  addClock(control, world, closing);
+  control.get(
+    "/reports/settlement.csv",
+    (c) => c.body(settlementReport(world, c.req.query("date") ?? ""), 200, CSV),
+  );
+  addWebhooks(control, world);
+  addFaults(control, world);
+  addSettings(control, world);
+  control.get(
+    "/changes",
+    (c) => streamSSE(c, (stream) => streamChanges(stream, subscribe, closing)),
+  );
+  return control;
+}
 
+function addTransactions(control: Hono, world: OpenWorld): void {
   control.get("/transactions", (c) => c.json(listTransactions(world, c.req.query())));
   control.get(
     "/transactions/:id",
@@ -119,20 +144,32 @@ export function createControl({ world, subscribe, closing }: Control): Hono {
     if (!Object.hasOwn(SIMULATED_ACTIONS, name)) throw new Refusal(404, "Unknown action");
     const options = validate(ActionOptions, await readBody(c.req.raw) ?? {});
     const transaction = findTransaction(world, c.req.param("id"));
-    const changed = await runAndDeliver(() =>
-      simulate(world, name as SimulatedActionName, transaction, options)
+    const changed = await runAndDeliver(
+      world,
+      () => simulate(world, name as SimulatedActionName, transaction, options),
     );
     return c.json(describeTransaction(world, world.transactions.get(changed.id)!));
   });
 
   control.post("/settle", async (c) => {
     const captured = [...world.transactions.find("status:capture")];
-    const ended = await runAndDeliver(() => captured.reverse().map((each) => settle(world, each)));
+    const ended = await runAndDeliver(
+      world,
+      () => captured.reverse().map((each) => settle(world, each)),
+    );
     // Undecided challenges are cancelled instead of settled.
     const settled = ended.filter(({ status }) => status === "settlement").length;
     return c.json({ settled, cancelled: ended.length - settled });
   });
+}
 
+const SUBSCRIPTION_ACTIONS = {
+  disable: disableSubscription,
+  enable: enableSubscription,
+  cancel: cancelSubscription,
+};
+
+function addSubscriptions(control: Hono, world: OpenWorld): void {
   control.post("/subscriptions/:id/run", async (c) => {
     const subscription = findSubscription(world, c.req.param("id"));
     if (subscription.status !== "active" && subscription.retrying === null) {
@@ -140,16 +177,31 @@ export function createControl({ world, subscribe, closing }: Control): Hono {
     }
     const { schedule, status } = subscription;
     const nextAt = status === "active" ? world.clock.now() : schedule.nextAt;
-    await runAndDeliver(() =>
-      runCycle(world, { ...subscription, schedule: { ...schedule, nextAt } })
+    await runAndDeliver(
+      world,
+      () => runCycle(world, { ...subscription, schedule: { ...schedule, nextAt } }),
     );
     return c.json(getSubscription(world, subscription.id));
   });
 
+  control.post("/subscriptions/:id/:action", async (c) => {
+    const { id, action } = c.req.param();
+    if (!Object.hasOwn(SUBSCRIPTION_ACTIONS, action)) throw new Refusal(404, "Unknown action");
+    await runAndDeliver(
+      world,
+      () => SUBSCRIPTION_ACTIONS[action as keyof typeof SUBSCRIPTION_ACTIONS](world, id),
+    );
+    return c.json(getSubscription(world, id));
+  });
+}
+
+const INVOICE_ACTIONS = { void: voidInvoice, convert: convertInvoice };
+
+function addInvoices(control: Hono, world: OpenWorld): void {
   control.post("/invoices/:id/pay", async (c) => {
     const invoice = findInvoice(world, c.req.param("id"));
     const request = validate(InvoicePayment, await readBody(c.req.raw) ?? {});
-    const { id } = await runAndDeliver(() => {
+    const { id } = await runAndDeliver(world, () => {
       const method = request.payment_type as MethodName;
       const started = startInvoicePayment(world, invoice.id, method);
       return request.only_start ? started : simulate(world, "pay", started);
@@ -160,36 +212,19 @@ export function createControl({ world, subscribe, closing }: Control): Hono {
     });
   });
 
-  const invoiceActions = { void: voidInvoice, convert: convertInvoice };
   control.post("/invoices/:id/:action", async (c) => {
     const { id, action } = c.req.param();
-    if (!Object.hasOwn(invoiceActions, action)) throw new Refusal(404, "Unknown action");
+    if (!Object.hasOwn(INVOICE_ACTIONS, action)) throw new Refusal(404, "Unknown action");
     const body = await readBody(c.req.raw);
-    await runAndDeliver(() =>
-      invoiceActions[action as keyof typeof invoiceActions](world, id, body)
+    await runAndDeliver(
+      world,
+      () => INVOICE_ACTIONS[action as keyof typeof INVOICE_ACTIONS](world, id, body),
     );
     return c.json(getInvoice(world, id));
   });
+}
 
-  const subscriptionActions = {
-    disable: disableSubscription,
-    enable: enableSubscription,
-    cancel: cancelSubscription,
-  };
-  control.post("/subscriptions/:id/:action", async (c) => {
-    const { id, action } = c.req.param();
-    if (!Object.hasOwn(subscriptionActions, action)) throw new Refusal(404, "Unknown action");
-    await runAndDeliver(() =>
-      subscriptionActions[action as keyof typeof subscriptionActions](world, id)
-    );
-    return c.json(getSubscription(world, id));
-  });
-
-  control.post("/accounts/:id/activate", async (c) => {
-    const { id, status } = await runAndDeliver(() => activateAccount(world, c.req.param("id")));
-    return c.json({ account_id: id, account_status: status });
-  });
-
+function addClock(control: Hono, world: OpenWorld, closing: AbortSignal): void {
   const clock = () => ({ now: new Date(world.clock.now()).toISOString() });
   control.get("/clock", (c) => c.json(clock()));
   control.post("/clock", async (c) => {
@@ -201,28 +236,27 @@ export function createControl({ world, subscribe, closing }: Control): Hono {
     if (target > LATEST) throw invalid("to must not be after the year 2999");
     await world.schedule.advance(target);
     if (closing.aborted) throw new Refusal(503, "The sandbox is shutting down");
-    await runAndDeliver(() => world.saveState());
+    await runAndDeliver(world, () => world.saveState());
     return c.json(clock());
   });
+}
 
-  control.get(
-    "/reports/settlement.csv",
-    (c) => c.body(settlementReport(world, c.req.query("date") ?? ""), 200, CSV),
-  );
-
+function addWebhooks(control: Hono, world: OpenWorld): void {
   control.get("/webhooks", (c) => c.json(listWebhooks(world, c.req.query())));
   control.post("/webhooks/settle", async (c) => {
-    await runAndDeliver(() => world.notifier.release());
+    await runAndDeliver(world, () => world.notifier.release());
     await world.notifier.idle();
     return c.json({ waiting: [...world.webhooks.find("state:waiting")].length });
   });
   control.post("/webhooks/:id/resend", async (c) => {
     const webhook = world.webhooks.get(c.req.param("id"));
     if (!webhook) throw new Refusal(404, "Webhook not found");
-    await runAndDeliver(() => world.notifier.resend(webhook));
+    await runAndDeliver(world, () => world.notifier.resend(webhook));
     return c.json(describeWebhook(world.webhooks.get(webhook.id)!));
   });
+}
 
+function addFaults(control: Hono, world: OpenWorld): void {
   control.get("/faults", (c) => c.json(world.faults.list()));
   control.post("/faults", async (c) => {
     return c.json(world.faults.add(validate(NewFault, await readBody(c.req.raw))), 201);
@@ -231,32 +265,27 @@ export function createControl({ world, subscribe, closing }: Control): Hono {
     world.faults.clear();
     return c.json([]);
   });
+}
 
+function addSettings(control: Hono, world: OpenWorld): void {
   control.get("/settings", (c) => c.json(world.settings));
   control.patch("/settings", async (c) => {
     Object.assign(world.settings, validate(NewSettings, await readBody(c.req.raw)));
-    await runAndDeliver(() => world.saveState());
+    await runAndDeliver(world, () => world.saveState());
     return c.json(world.settings);
   });
+}
 
-  control.get(
-    "/changes",
-    (c) => streamSSE(c, (stream) => streamChanges(stream, subscribe, closing)),
-  );
-
-  /**
-   * Returns after the webhooks have been attempted and the results are in the state file, so that
-   * the caller sees them.
-   */
-  async function runAndDeliver<T>(work: () => T): Promise<T> {
-    const { result, delivered } = world.notifier.trackDeliveries(work);
-    await world.committed();
-    await delivered;
-    await world.committed();
-    return result;
-  }
-
-  return control;
+/**
+ * Returns after the webhooks have been attempted and the results are in the state file, so that the
+ * caller sees them.
+ */
+async function runAndDeliver<R>(world: OpenWorld, work: () => R): Promise<R> {
+  const { result, delivered } = world.notifier.trackDeliveries(work);
+  await world.committed();
+  await delivered;
+  await world.committed();
+  return result;
 }
 
 /**

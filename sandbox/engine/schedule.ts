@@ -32,121 +32,152 @@ const MAX_CANCELLED = 1000;
 /** Maximum delay of a timer. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
-/**
- * Calls `runDue` when an entry is due; `runDue` checks whether there is still something to do. A
- * clock jump first waits for `waitForInFlight`, and then for each call of `runDue`. Neither
- * function may throw.
- */
+interface ScheduleState {
+  clock: Clock;
+  /** Does what is due; checks whether there is still something to do. Must not throw. */
+  runDue(key: string): Promise<void>;
+  /** A clock jump waits for this first. Must not throw. */
+  waitForInFlight(): Promise<void>;
+  heap: Entry[];
+  /** The current entry of each key; cancelled entries are not in this map. */
+  current: Map<string, Entry>;
+  /** How many entries of the heap are cancelled. */
+  cancelled: number;
+  nextOrder: number;
+  timer: { at: number; id: ReturnType<typeof setTimeout> } | null;
+  running: Promise<void>;
+  isStarted: boolean;
+  /** Entries added during a jump; null if no jump is running. */
+  deferred: Entry[] | null;
+  isRunningEntry: boolean;
+}
+
+/** Calls `runDue` when an entry is due. A clock jump also waits for each of these calls. */
 export function createSchedule(
   clock: Clock,
   runDue: (key: string) => Promise<void>,
   waitForInFlight: () => Promise<void>,
 ): Schedule {
-  let heap: Entry[] = [];
-  /** The current entry of each key; cancelled entries are not in this map. */
-  const current = new Map<string, Entry>();
-  let cancelled = 0;
-  let nextOrder = 0;
-  let timer: { at: number; id: ReturnType<typeof setTimeout> } | null = null;
-  let running: Promise<void> = Promise.resolve();
-  let isRunning = false;
-  /** Entries added during a jump; null if no jump is running. */
-  let deferred: Entry[] | null = null;
-  let isRunningEntry = false;
-
-  function arm() {
-    const earliest = heap[0];
-    if (!isRunning || !earliest || (timer && timer.at <= earliest.at)) return;
-    if (timer) clearTimeout(timer.id);
-    const wait = Math.min(clock.realDelay(earliest.at), MAX_TIMER_MS);
-    const id = setTimeout(() => {
-      timer = null;
-      runUntil(clock.now(), false).finally(arm);
-    }, wait);
-    timer = { at: earliest.at, id };
-  }
-
-  /**
-   * Only one call runs at a time: a timer that fires during a jump waits for the end of the jump.
-   */
-  function runUntil(to: number, isJump: boolean): Promise<void> {
-    // A failed jump must not block later ones.
-    running = running.catch(() => {}).then(async () => {
-      if (isJump) deferred = [];
-      try {
-        // Webhooks in flight finish first: the response of a receiver may schedule a retry.
-        if (isJump) await waitForInFlight();
-        await runEntriesUntil(to, isJump);
-      } finally {
-        for (const entry of deferred ?? []) push(heap, entry);
-        deferred = null;
-      }
-    });
-    return running;
-  }
-
-  async function runEntriesUntil(to: number, isJump: boolean): Promise<void> {
-    while (isRunning && heap[0] && heap[0].at <= to) {
-      const { at, key, isCancelled } = pop(heap);
-      if (isCancelled) {
-        cancelled--;
-        continue;
-      }
-      current.delete(key);
-      clock.set(at);
-      isRunningEntry = true;
-      const finished = runDue(key);
-      isRunningEntry = false;
-      if (isJump) await finished;
-    }
-  }
-
-  function cancel(entry: Entry) {
-    entry.isCancelled = true;
-    current.delete(entry.key);
-    cancelled++;
-    if (cancelled < MAX_CANCELLED || cancelled * 2 < heap.length) return;
-    const before = heap.length;
-    // A sorted list is a valid heap.
-    heap = heap.filter(({ isCancelled }) => !isCancelled).sort((a, b) => isBefore(a, b) ? -1 : 1);
-    cancelled -= before - heap.length;
-  }
-
+  const schedule: ScheduleState = {
+    clock,
+    runDue,
+    waitForInFlight,
+    heap: [],
+    current: new Map(),
+    cancelled: 0,
+    nextOrder: 0,
+    timer: null,
+    running: Promise.resolve(),
+    isStarted: false,
+    deferred: null,
+    isRunningEntry: false,
+  };
   return {
-    set(key, at, joinsJump = false) {
-      const known = current.get(key);
-      if (known?.at === at) return;
-      if (known) cancel(known);
-      if (at === null) return;
-      const entry = { at, order: nextOrder++, key, isCancelled: false };
-      current.set(key, entry);
-      if (deferred && !isRunningEntry && !joinsJump) {
-        deferred.push(entry);
-        return;
-      }
-      push(heap, entry);
-      arm();
-    },
+    set: (key, at, joinsJump = false) => setEntry(schedule, key, at, joinsJump),
     get size() {
-      return heap.length + (deferred?.length ?? 0);
+      return schedule.heap.length + (schedule.deferred?.length ?? 0);
     },
     async advance(to) {
-      await runUntil(to, true);
+      await runUntil(schedule, to, true);
       clock.set(to);
       // The timer's delay was computed before the clock moved.
-      if (timer) clearTimeout(timer.id);
-      timer = null;
-      arm();
+      disarm(schedule);
+      arm(schedule);
     },
     start() {
-      isRunning = true;
-      arm();
+      schedule.isStarted = true;
+      arm(schedule);
     },
     close() {
-      isRunning = false;
-      if (timer) clearTimeout(timer.id);
+      schedule.isStarted = false;
+      disarm(schedule);
     },
   };
+}
+
+function setEntry(
+  schedule: ScheduleState,
+  key: string,
+  at: number | null,
+  joinsJump: boolean,
+): void {
+  const { current, deferred, isRunningEntry } = schedule;
+  const known = current.get(key);
+  if (known?.at === at) return;
+  if (known) cancel(schedule, known);
+  if (at === null) return;
+  const entry = { at, order: schedule.nextOrder++, key, isCancelled: false };
+  current.set(key, entry);
+  if (deferred && !isRunningEntry && !joinsJump) {
+    deferred.push(entry);
+    return;
+  }
+  push(schedule.heap, entry);
+  arm(schedule);
+}
+
+function cancel(schedule: ScheduleState, entry: Entry): void {
+  const { heap } = schedule;
+  entry.isCancelled = true;
+  schedule.current.delete(entry.key);
+  schedule.cancelled++;
+  if (schedule.cancelled < MAX_CANCELLED || schedule.cancelled * 2 < heap.length) return;
+  const kept = heap.filter(({ isCancelled }) => !isCancelled);
+  schedule.cancelled -= heap.length - kept.length;
+  // A sorted list is a valid heap.
+  schedule.heap = kept.sort((a, b) => isBefore(a, b) ? -1 : 1);
+}
+
+/** Sets the timer for the earliest entry. */
+function arm(schedule: ScheduleState): void {
+  const { clock, heap: [earliest], timer } = schedule;
+  if (!schedule.isStarted || !earliest || (timer && timer.at <= earliest.at)) return;
+  disarm(schedule);
+  const wait = Math.min(clock.realDelay(earliest.at), MAX_TIMER_MS);
+  const id = setTimeout(() => {
+    schedule.timer = null;
+    runUntil(schedule, clock.now(), false).finally(() => arm(schedule));
+  }, wait);
+  schedule.timer = { at: earliest.at, id };
+}
+
+function disarm(schedule: ScheduleState): void {
+  clearTimeout(schedule.timer?.id);
+  schedule.timer = null;
+}
+
+/** Only one call runs at a time: a timer that fires during a jump waits for the end of the jump. */
+function runUntil(schedule: ScheduleState, to: number, isJump: boolean): Promise<void> {
+  // A failed jump must not block later ones.
+  schedule.running = schedule.running.catch(() => {}).then(async () => {
+    if (isJump) schedule.deferred = [];
+    try {
+      // Webhooks in flight finish first: the response of a receiver may schedule a retry.
+      if (isJump) await schedule.waitForInFlight();
+      await runEntriesUntil(schedule, to, isJump);
+    } finally {
+      for (const entry of schedule.deferred ?? []) push(schedule.heap, entry);
+      schedule.deferred = null;
+    }
+  });
+  return schedule.running;
+}
+
+async function runEntriesUntil(schedule: ScheduleState, to: number, isJump: boolean) {
+  const isDue = () => (schedule.heap[0]?.at ?? Infinity) <= to;
+  while (schedule.isStarted && isDue()) {
+    const { at, key, isCancelled } = pop(schedule.heap);
+    if (isCancelled) {
+      schedule.cancelled--;
+      continue;
+    }
+    schedule.current.delete(key);
+    schedule.clock.set(at);
+    schedule.isRunningEntry = true;
+    const finished = schedule.runDue(key);
+    schedule.isRunningEntry = false;
+    if (isJump) await finished;
+  }
 }
 
 function isBefore(a: Entry, b: Entry): boolean {

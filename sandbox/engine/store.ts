@@ -153,37 +153,12 @@ function openTable<T extends Stored>(
   { keysOf = () => [], onPut = () => {}, final }: TableOptions<T>,
   beginTransaction: () => void,
 ): Table<T> {
-  db.exec(`
-    create table if not exists ${name} (
-      number integer primary key, id text not null unique, value text not null, final integer
-    );
-    create index if not exists ${name}_final on ${name} (final) where final is not null;
-    create table if not exists ${name}_keys (
-      key text, number integer, primary key (key, number)
-    ) without rowid;
-  `);
-  const selectById = db.prepare(`select number, value from ${name} where id = ?`);
-  const insert = db.prepare(`insert into ${name} (value, final, id) values (?, ?, ?)`);
-  const update = db.prepare(`update ${name} set value = ?, final = ? where number = ?`);
-  const remove = db.prepare(`delete from ${name} where number = ?`);
-  const insertKey = db.prepare(`insert into ${name}_keys values (?, ?)`);
-  const deleteKey = db.prepare(`delete from ${name}_keys where key = ? and number = ?`);
-  const selectFinal = db.prepare(`select number, value from ${name} where final <= ?`);
-  const count = db.prepare(`select count(*) as count from ${name}`);
-  const latestFinal = db.prepare(`select max(final) as latest from ${name}`);
-  const readNewest = pageReader<T>(db, `${name} found where true`);
-  // A cross join makes SQLite read the keys first. Otherwise it could read all records.
-  const keyed = `${name}_keys found cross join ${name} on ${name}.number = found.number where`;
-  const readByKey = pageReader<T>(db, `${keyed} key = ?`);
-  const readByText = pageReader<T>(
-    db,
-    `${keyed} key between ? and ? and instr(lower(substr(key, ?)), ?) > 0`,
-  );
+  const statements = prepareStatements<T>(db, name);
   /** Numbers the final records in the order in which they became final. */
-  let finals = (latestFinal.get()!.latest ?? 0) as number;
+  let finals = (statements.latestFinal.get()!.latest ?? 0) as number;
 
   function select(id: string): Row | undefined {
-    return selectById.get(id) as Row | undefined;
+    return statements.selectById.get(id) as Row | undefined;
   }
 
   function put(record: T): T {
@@ -193,15 +168,18 @@ function openTable<T extends Stored>(
     const finalNumber = final?.isFinal(record) ? ++finals : null;
     const keys = new Set(keysOf(record));
     if (known) {
-      update.run(value, finalNumber, known.number);
+      statements.update.run(value, finalNumber, known.number);
       for (const key of new Set(keysOf(JSON.parse(known.value)))) {
-        if (!keys.delete(key)) deleteKey.run(key, known.number);
+        if (!keys.delete(key)) statements.deleteKey.run(key, known.number);
       }
     }
-    const number = known?.number ?? insert.run(value, finalNumber, record.id).lastInsertRowid;
-    for (const key of keys) insertKey.run(key, number);
+    const number = known?.number ??
+      statements.insert.run(value, finalNumber, record.id).lastInsertRowid;
+    for (const key of keys) statements.insertKey.run(key, number);
     if (final && finalNumber !== null) {
-      for (const row of selectFinal.all(finals - final.max)) deleteRow(row as unknown as Row);
+      for (const row of statements.selectFinal.all(finals - final.max)) {
+        deleteRow(row as unknown as Row);
+      }
     }
     onPut(record);
     return record;
@@ -209,8 +187,8 @@ function openTable<T extends Stored>(
 
   function deleteRow({ number, value }: Row) {
     beginTransaction();
-    for (const key of new Set(keysOf(JSON.parse(value)))) deleteKey.run(key, number);
-    remove.run(number);
+    for (const key of new Set(keysOf(JSON.parse(value)))) statements.deleteKey.run(key, number);
+    statements.remove.run(number);
   }
 
   return {
@@ -223,13 +201,45 @@ function openTable<T extends Stored>(
       const known = select(id);
       if (known) deleteRow(known);
     },
-    newest: () => readNewest(),
-    find: (key) => readByKey(key),
+    newest: () => statements.readNewest(),
+    find: (key) => statements.readByKey(key),
     search: (prefix, text) =>
-      readByText(prefix, `${prefix}\u{10ffff}`, prefix.length + 1, text.toLowerCase()),
+      statements.readByText(prefix, `${prefix}\u{10ffff}`, prefix.length + 1, text.toLowerCase()),
     get size() {
-      return count.get()!.count as number;
+      return statements.count.get()!.count as number;
     },
+  };
+}
+
+/** Creates the table, if it is missing, and prepares its statements. */
+function prepareStatements<T>(db: DatabaseSync, name: string) {
+  db.exec(`
+    create table if not exists ${name} (
+      number integer primary key, id text not null unique, value text not null, final integer
+    );
+    create index if not exists ${name}_final on ${name} (final) where final is not null;
+    create table if not exists ${name}_keys (
+      key text, number integer, primary key (key, number)
+    ) without rowid;
+  `);
+  // A cross join makes SQLite read the keys first. Otherwise it could read all records.
+  const keyed = `${name}_keys found cross join ${name} on ${name}.number = found.number where`;
+  return {
+    selectById: db.prepare(`select number, value from ${name} where id = ?`),
+    insert: db.prepare(`insert into ${name} (value, final, id) values (?, ?, ?)`),
+    update: db.prepare(`update ${name} set value = ?, final = ? where number = ?`),
+    remove: db.prepare(`delete from ${name} where number = ?`),
+    insertKey: db.prepare(`insert into ${name}_keys values (?, ?)`),
+    deleteKey: db.prepare(`delete from ${name}_keys where key = ? and number = ?`),
+    selectFinal: db.prepare(`select number, value from ${name} where final <= ?`),
+    count: db.prepare(`select count(*) as count from ${name}`),
+    latestFinal: db.prepare(`select max(final) as latest from ${name}`),
+    readNewest: pageReader<T>(db, `${name} found where true`),
+    readByKey: pageReader<T>(db, `${keyed} key = ?`),
+    readByText: pageReader<T>(
+      db,
+      `${keyed} key between ? and ? and instr(lower(substr(key, ?)), ?) > 0`,
+    ),
   };
 }
 
