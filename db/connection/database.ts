@@ -53,89 +53,106 @@ export interface DatabaseOptions {
   deadlineMs?: number;
 }
 
+interface PoolState {
+  options: DatabaseOptions;
+  deadlineMs: number;
+  /** How long running statements may finish when a pool is closed: longer than the deadline. */
+  graceSeconds: number;
+  pool: postgres.Sql;
+  openedAt: number;
+  /** When a call last got a response. */
+  lastResponse: number;
+  /** Replaced pools that are being closed. */
+  ending: Set<Promise<void>>;
+  use: PoolUse;
+}
+
 export function openDatabase(options: DatabaseOptions): Database {
   const { deadlineMs = DEADLINE_MS } = options;
   const isPooled = isPooler(options);
   const settings = poolSettings(deadlineMs);
-  /** How long running statements may finish when a pool is closed: longer than the deadline. */
-  const graceSeconds = Math.ceil(deadlineMs / 1_000);
-  let pool = openPool(options, deadlineMs);
-  let openedAt = performance.now();
-  let lastResponse = 0;
-  const ending = new Set<Promise<void>>();
-
-  /**
-   * Replaces the pool after a connection error: the driver can put a broken connection back into
-   * the pool in a state in which it never works again. Statements on other connections may finish.
-   */
-  function replacePool(broken: postgres.Sql, timeout: number) {
-    if (broken !== pool) return;
-    pool = openPool(options, deadlineMs);
-    openedAt = performance.now();
-    const end = broken.end({ timeout }).finally(() => ending.delete(end));
-    ending.add(end);
-  }
-
-  /**
-   * After a failover, connections to the old primary stay open and are read-only. New connections
-   * reach the new primary.
-   */
-  function mayBeDemoted(error: unknown): boolean {
-    return codeOf(error) === READ_ONLY && performance.now() - openedAt > READ_ONLY_POOL_MS;
-  }
-
-  const use: PoolUse = { size: options.poolSize, calls: 0 };
-
-  async function withDeadline<T>(work: Work<T>): Promise<T> {
-    const used = pool;
-    use.calls++;
-    const began = performance.now();
-    const { promise: deadline, reject } = Promise.withResolvers<never>();
-    let isExpired = false;
-    const timer = setTimeout(() => {
-      isExpired = true;
-      // If no call has got a response since this one began, all connections may be dead: a server
-      // that vanished does not close them. If the database is only slow, other calls get responses.
-      if (lastResponse < began) replacePool(used, 0);
-      reject(new DatabaseUnavailable(`No response from the database within ${deadlineMs} ms`));
-    }, deadlineMs);
-    try {
-      const working = withTypes(used, () => work(used, () => isExpired));
-      const result = await Promise.race([working, deadline]);
-      lastResponse = performance.now();
-      return result;
-    } catch (error) {
-      if (error instanceof postgres.PostgresError) lastResponse = performance.now();
-      if (!meansUnavailable(error)) throw error;
-      if (needsNewPool(error, isPooled) || mayBeDemoted(error)) replacePool(used, graceSeconds);
-      throw new DatabaseUnavailable("The database is not available", { cause: error });
-    } finally {
-      clearTimeout(timer);
-      use.calls--;
-    }
-  }
-
+  const state: PoolState = {
+    options,
+    deadlineMs,
+    graceSeconds: Math.ceil(deadlineMs / 1_000),
+    pool: openPool(options, deadlineMs),
+    openedAt: performance.now(),
+    lastResponse: 0,
+    ending: new Set(),
+    use: { size: options.poolSize, calls: 0 },
+  };
   const database: Database = {
     deadlineMs,
     query: (work, name = "query") =>
       inDatabaseSpan(
         name,
-        () => withDeadline(isPooled ? (pool) => work(pooledSql(pool, settings)) : work),
+        () => withDeadline(state, isPooled ? (pool) => work(pooledSql(pool, settings)) : work),
       ),
     transaction: (work, name = "transaction") =>
       inDatabaseSpan(
         name,
         () =>
-          withDeadline((pool, isExpired) =>
-            runTransaction(pool, isPooled ? withSettings(work, settings) : work, isExpired)
-          ),
+          withDeadline(state, (pool, isExpired) =>
+            runTransaction(pool, isPooled ? withSettings(work, settings) : work, isExpired)),
       ),
     async close() {
-      await Promise.all([...ending, pool.end({ timeout: graceSeconds })]);
+      await Promise.all([...state.ending, state.pool.end({ timeout: state.graceSeconds })]);
     },
   };
-  poolUses.set(database, use);
+  poolUses.set(database, state.use);
   return database;
+}
+
+async function withDeadline<T>(state: PoolState, work: Work<T>): Promise<T> {
+  const { pool, use, deadlineMs } = state;
+  use.calls++;
+  const began = performance.now();
+  const { promise: deadline, reject } = Promise.withResolvers<never>();
+  let isExpired = false;
+  const timer = setTimeout(() => {
+    isExpired = true;
+    // If no call has got a response since this one began, all connections may be dead: a server
+    // that vanished does not close them. If the database is only slow, other calls get responses.
+    if (state.lastResponse < began) replacePool(state, pool, 0);
+    reject(new DatabaseUnavailable(`No response from the database within ${deadlineMs} ms`));
+  }, deadlineMs);
+  try {
+    const working = withTypes(pool, () => work(pool, () => isExpired));
+    const result = await Promise.race([working, deadline]);
+    state.lastResponse = performance.now();
+    return result;
+  } catch (error) {
+    if (error instanceof postgres.PostgresError) state.lastResponse = performance.now();
+    if (!meansUnavailable(error)) throw error;
+    if (needsNewPool(error, isPooler(state.options)) || mayBeDemoted(state, error)) {
+      replacePool(state, pool, state.graceSeconds);
+    }
+    throw new DatabaseUnavailable("The database is not available", { cause: error });
+  } finally {
+    clearTimeout(timer);
+    use.calls--;
+  }
+}
+
+/**
+ * Replaces the pool after a connection error: the driver can put a broken connection back into the
+ * pool in a state in which it never works again. Statements on other connections may finish.
+ */
+function replacePool(state: PoolState, broken: postgres.Sql, timeout: number): void {
+  const { options, deadlineMs, ending } = state;
+  if (broken !== state.pool) return;
+  state.pool = openPool(options, deadlineMs);
+  state.openedAt = performance.now();
+  const end = broken.end({ timeout }).finally(() => ending.delete(end));
+  ending.add(end);
+}
+
+/**
+ * After a failover, connections to the old primary stay open and are read-only. New connections
+ * reach the new primary.
+ */
+function mayBeDemoted({ openedAt }: PoolState, error: unknown): boolean {
+  return codeOf(error) === READ_ONLY && performance.now() - openedAt > READ_ONLY_POOL_MS;
 }
 
 export interface PoolUse {
