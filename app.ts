@@ -39,7 +39,7 @@ import { createAudit } from "./http/middleware/audit_requests.ts";
 import { mount } from "./http/middleware/mount.ts";
 import { createRateLimit } from "./http/middleware/rate_limit.ts";
 import { createRequestChecks } from "./http/middleware/request_checks.ts";
-import { createRequireCaller } from "./http/middleware/require_caller.ts";
+import { createRequireCaller, type RequireCaller } from "./http/middleware/require_caller.ts";
 import { createLoadShedder } from "./http/middleware/shed_load.ts";
 import { type Fetch, wrapRequests } from "./http/middleware/wrap_requests.ts";
 import { createReceiveRoute, describeGatewayMessage } from "./routes/notifications/receive.ts";
@@ -109,117 +109,41 @@ export interface App {
 
 /** Has no side effects: opens no port or connection, and reads no environment. */
 export function createApp(options: AppDeps): App {
-  const { config, log, clock } = options;
-  const deps = { ...options, keep: config.keep };
-  const { basePath, rateLimit, trustedProxies } = config;
-  const notificationDeps = { ...deps, confirm: config.notificationConfirm };
-  const invoiceDeps = { ...deps, invoicePayments: config.invoicePayments };
-  // The API and the console share the limits of open exports.
-  const exports = createExports(deps);
-  const secrets = createSecretBox(config.gateway.serverKey);
-  const webhookRules = { allowPrivate: config.webhookAllowPrivate };
-  const publicRoutes = [
-    createHealthRoutes(deps),
-    createReceiveRoute({
-      ...notificationDeps,
-      // A separate limiter: requests from many addresses must not evict the counts of callers.
-      limit: createRateLimit(rateLimit, clock),
-      trustedProxies,
-    }),
-  ];
-  const statusRoutes = createStatusRoutes({ ...deps, build: config.build });
-  const metricsRoutes = createMetricsRoutes({ ...deps, build: config.build });
-  const acceptDevelopmentKeys = config.isEmbeddedDefault;
-  const resources = [
-    me,
-    createKeyRoutes({ ...deps, acceptDevelopmentKeys }),
-    createChargeRoutes({ ...deps, secrets }),
-    createPaymentRoutes(deps),
-    createRefundRoutes(deps),
-    createReviewRoutes(deps),
-    createInvoiceRoutes(invoiceDeps),
-    createSubscriptionRoutes(deps),
-    createTimelineRoutes(deps),
-    createNotificationRoutes(notificationDeps),
-    createEventRoutes(deps),
-    createExportRoutes({ ...invoiceDeps, exports }),
-    createStatsRoutes(deps),
-    createReconciliationRoutes(deps),
-    createWebhookRoutes({ ...deps, secrets, webhookRules }),
-    statusRoutes,
-    metricsRoutes,
-    createJobRoutes(deps),
-    createAuditRoutes(deps),
-    ...deps.resources ?? [],
-  ];
-
-  // Only for the document; requests go to the routers that are mounted below.
-  const documented = createRouter();
-  for (const router of [...publicRoutes, ...resources]) documented.route("/", router);
-  registerProblemExamples(documented);
-  registerWebhookMessages(documented);
-  describeGatewayMessage(documented);
+  const deps = withConfig(options);
+  const { basePath, load, log, clock, developmentKey } = deps;
+  const publicRoutes = createPublicRoutes(deps);
+  const resources = createResources(deps);
+  const documented = createDocumented([...publicRoutes, ...resources.map(({ router }) => router)]);
   let created: Document | undefined;
   // Created on demand, because creating it takes longer than everything else at the start.
   const document = () => created ??= createDocument(documented, basePath);
-  const reference = createReference({ document, basePath, developmentKey: deps.developmentKey });
+  const reference = createReference({ document, basePath, developmentKey });
+  const welcome = createWelcomePages({ basePath, sandboxUrl: deps.sandboxUrl ?? null });
 
-  const authenticate = createAuthenticator({ ...deps, jwt: config.jwt, acceptDevelopmentKeys });
-  const callerLimit = createRateLimit(rateLimit, clock);
-  const requireCaller = createRequireCaller({
-    authenticate,
-    rateLimit: callerLimit,
-    trustedProxies,
-  });
+  const authenticate = createAuthenticator(deps);
+  const rateLimit = createRateLimit(deps.config.rateLimit, clock);
+  const requireCaller = createRequireCaller({ ...deps, authenticate, rateLimit });
+  const guards: Record<Guard, RequireCaller> = {
+    caller: requireCaller,
+    callerUnderLoad: createLoadShedder(load, requireCaller),
+    metricsReader: acceptMetricsToken(deps.config.metricsToken, requireCaller),
+  };
 
   const app = new Hono<AppEnv>({ getPath: pathWithSlash });
-  const welcome = createWelcomePages({ basePath, sandboxUrl: deps.sandboxUrl ?? null });
   for (const router of [...publicRoutes, reference, welcome]) mount(app, basePath, router, null);
-  const requireMetricsReader = acceptMetricsToken(config.metricsToken, requireCaller);
-  const requireCallerUnderLoad = createLoadShedder(deps.load, requireCaller);
-  for (const router of resources) {
-    // Like notifications and probes, the status and the metrics are served under any load.
-    const guard = router === metricsRoutes
-      ? requireMetricsReader
-      : router === statusRoutes
-      ? requireCaller
-      : requireCallerUnderLoad;
-    mount(app, basePath, router, {
-      requireCaller: guard,
-      requestChecks: createRequestChecks(router),
-    });
+  for (const { router, guard } of resources) {
+    const requestChecks = createRequestChecks(router);
+    mount(app, basePath, router, { requireCaller: guards[guard], requestChecks });
   }
-  app.route(
-    `${basePath}/console/`,
-    createConsole({
-      ...notificationDeps,
-      invoicePayments: config.invoicePayments,
-      exports,
-      secrets,
-      webhookRules,
-      basePath,
-      authenticate,
-      trustedProxies,
-      acceptDevelopmentKeys,
-      rateLimit: callerLimit,
-      settings: describeSettings(config),
-    }),
-  );
+  app.route(`${basePath}/console/`, createConsole({ ...deps, authenticate, rateLimit }));
   app.onError((error, c) => renderError(error, c.env));
-  app.notFound((c) => {
-    const allowed = allowedMethods(app, pathWithSlash(c.req.raw));
-    if (allowed.length === 0) throw new ServiceError("not_found");
-    const Allow = allowed.join(", ");
-    throw new ServiceError("method_not_allowed", {
-      detail: `Allowed methods: ${Allow}.`,
-      headers: { Allow },
-    });
-  });
+  app.notFound((c) => refuse(app, c.req.raw));
 
+  const audit = createAudit(deps.audit, basePath);
   const fetch = wrapRequests((request, context) => app.fetch(request, context), {
     log,
     clock,
-    audit: createAudit(deps.audit, basePath),
+    audit,
   });
   return {
     fetch,
@@ -227,6 +151,85 @@ export function createApp(options: AppDeps): App {
       await fetch(new Request(new URL(path, "http://localhost"), init)),
     document,
   };
+}
+
+/** What the routes and the console need, with the settings by their names. */
+function withConfig(options: AppDeps) {
+  const { config } = options;
+  return {
+    ...options,
+    basePath: config.basePath,
+    build: config.build,
+    keep: config.keep,
+    jwt: config.jwt,
+    confirm: config.notificationConfirm,
+    invoicePayments: config.invoicePayments,
+    trustedProxies: config.trustedProxies,
+    acceptDevelopmentKeys: config.isEmbeddedDefault,
+    webhookRules: { allowPrivate: config.webhookAllowPrivate },
+    secrets: createSecretBox(config.gateway.serverKey),
+    settings: describeSettings(config),
+    // The API and the console share the limits of open exports.
+    exports: createExports(options),
+  };
+}
+
+type Parts = ReturnType<typeof withConfig>;
+
+function createPublicRoutes(deps: Parts): Router[] {
+  // A separate limiter: requests from many addresses must not evict the counts of callers.
+  const limit = createRateLimit(deps.config.rateLimit, deps.clock);
+  return [createHealthRoutes(deps), createReceiveRoute({ ...deps, limit })];
+}
+
+/** Who may call a resource, and under which load. */
+type Guard = "caller" | "callerUnderLoad" | "metricsReader";
+
+function createResources(deps: Parts): { router: Router; guard: Guard }[] {
+  const underLoad = (router: Router) => ({ router, guard: "callerUnderLoad" as const });
+  return [
+    ...[
+      me,
+      createKeyRoutes(deps),
+      createChargeRoutes(deps),
+      createPaymentRoutes(deps),
+      createRefundRoutes(deps),
+      createReviewRoutes(deps),
+      createInvoiceRoutes(deps),
+      createSubscriptionRoutes(deps),
+      createTimelineRoutes(deps),
+      createNotificationRoutes(deps),
+      createEventRoutes(deps),
+      createExportRoutes(deps),
+      createStatsRoutes(deps),
+      createReconciliationRoutes(deps),
+      createWebhookRoutes(deps),
+    ].map(underLoad),
+    // Like notifications and probes, the status and the metrics are served under any load.
+    { router: createStatusRoutes(deps), guard: "caller" },
+    { router: createMetricsRoutes(deps), guard: "metricsReader" },
+    ...[createJobRoutes(deps), createAuditRoutes(deps), ...deps.resources ?? []].map(underLoad),
+  ];
+}
+
+/** Only for the document; requests go to the routers that are mounted. */
+function createDocumented(routers: Router[]): Router {
+  const documented = createRouter();
+  for (const router of routers) documented.route("/", router);
+  registerProblemExamples(documented);
+  registerWebhookMessages(documented);
+  describeGatewayMessage(documented);
+  return documented;
+}
+
+function refuse(app: Hono<AppEnv>, request: Request): never {
+  const allowed = allowedMethods(app, pathWithSlash(request));
+  if (allowed.length === 0) throw new ServiceError("not_found");
+  const Allow = allowed.join(", ");
+  throw new ServiceError("method_not_allowed", {
+    detail: `Allowed methods: ${Allow}.`,
+    headers: { Allow },
+  });
 }
 
 /** All routes end in a slash; a request without it matches the same route. */

@@ -9,7 +9,7 @@ import { createClockCheck } from "../core/time/clock_check.ts";
 import type { Config } from "../core/config/config.ts";
 import { ConfigError } from "../core/config/problems.ts";
 import { startPositionPublisher } from "../core/events/position_publisher.ts";
-import { createEventStreams } from "../core/events/streams.ts";
+import { createEventStreams, type EventStreams } from "../core/events/streams.ts";
 import { DEFAULT_DEADLINE_MS } from "../core/gateway/client.ts";
 import { CHARGE_DEADLINE_MS } from "../core/gateway/operations.ts";
 import { createKeyReleases } from "../core/idempotency/key_releases.ts";
@@ -30,9 +30,9 @@ import { type Crons, registerCrons } from "./crons.ts";
 import { openPool, reachDatabase } from "./database_access.ts";
 import { claimServer } from "./database_server.ts";
 import { DEPLOY_STOP, type EarlyServer, listenEarly, serveWithoutSettings } from "./deploy.ts";
-import { ensureDevelopmentKeys } from "./development_keys.ts";
+import { type DevelopmentKeys, ensureDevelopmentKeys } from "./development_keys.ts";
 import { openGateway, SANDBOX_HOST } from "./gateway.ts";
-import { openJobs } from "./jobs.ts";
+import { type Jobs, openJobs } from "./jobs.ts";
 import { addressOf, explainListenErrors, requireFreePort } from "./listen.ts";
 import { migrateDatabase } from "./migrate.ts";
 import { readCommit } from "./read_commit.ts";
@@ -127,36 +127,10 @@ async function runService(config: Config, options: RunOptions): Promise<void> {
 
   const build = config.build ?? await readCommit(join(import.meta.dirname!, ".."));
   await using resources = new AsyncDisposableStack();
-  const server = resources.use(await claimServer(config, "service"));
-  if (!early) await requireFreePorts(config);
-  if (config.databaseUrl === null) printStatus("Starting PostgreSQL");
-  const serverUrl = await server.start((failedRestart) =>
-    failedRestart
-      ? log.error("database_restart_failed", failedRestart)
-      : log.info("database_crashed")
-  );
-  const access = await reachDatabase(serverUrl, config.databaseDirectUrl);
-  const databaseUrl = access.directUrl;
-  const migrations = await loadMigrations();
-  await migrateDatabase(databaseUrl, migrations);
-  const database = await openPool({ ...access, poolSize: config.databasePoolSize });
-  resources.defer(() => database.close());
-  const serviceClock = resources.use(await openServiceClock({ database, log }));
+  const storage = await openStorage(config, resources, options);
+  const { database, databaseUrl, migrations, serviceClock, leaseHolder } = storage;
   const clock = serviceClock.now;
-  // Opened before the jobs, so that it is released after them: other instances run the remaining
-  // jobs when this lock is free.
-  const leaseHolder = resources.use(
-    await openInstanceLock({
-      url: databaseUrl,
-      onLost: (error) => log.error("instance_lock_lost", error),
-    }),
-  );
-
-  await ensureBootstrapKey(database, config, log);
-  const developmentKeys = config.isEmbeddedDefault
-    ? await ensureDevelopmentKeys(database, config.dataDir)
-    : null;
-
+  const developmentKeys = await ensureKeys(database, config, log);
   const account = await openAccountGuard(database, config, log);
   const { client: gateway, background, sandbox } = resources.use(
     await openGateway(config, log, account),
@@ -168,7 +142,7 @@ async function runService(config: Config, options: RunOptions): Promise<void> {
   const shared = { database, leaseHolder, keyReleases, clock, clockCheck, log, events };
   const jobsDeps = { ...shared, gateway: background, invoicePayments, keep, recheck };
   const jobs = resources.use(await openJobs({ ...config, databaseUrl }, jobsDeps, crons));
-  const { jobQueue, publisher } = jobs;
+  const { jobQueue, publisher, poster } = jobs;
   // Before events are published, so that these subscribers get all of them.
   resources.use(await keepRegistered({ database, events, log }));
   resources.use(startPositionPublisher({ databaseUrl, publisher, jobQueue, events, log }));
@@ -178,27 +152,20 @@ async function runService(config: Config, options: RunOptions): Promise<void> {
   const audit = resources.use(createAuditRecorder({ database, clock, log }));
   const load = createLoad(log);
   resources.use(measureLoad(load));
-  const metricsDeps = { database, clock, clockCheck, gateway, load, log, version: VERSION, build };
-  resources.use(registerMetrics(metricsDeps));
+  resources.use(registerMetrics({ ...shared, gateway, load, version: VERSION, build }));
 
   let isDraining = false;
   const app = createApp({
+    ...shared,
     config: { ...config, build },
-    database,
-    leaseHolder,
-    keyReleases,
     migrations,
     gateway,
     background,
-    events,
     streams,
     jobQueue,
     publisher,
-    poster: jobs.poster,
-    log,
+    poster,
     audit,
-    clock,
-    clockCheck,
     load,
     isDraining: () => isDraining,
     developmentKey: developmentKeys?.user ?? null,
@@ -218,16 +185,65 @@ async function runService(config: Config, options: RunOptions): Promise<void> {
 
   await stop.received;
   isDraining = true;
+  log.info("stopping");
+  await shutDown(config, { streams, jobs, http, resources });
+}
+
+/**
+ * Starts the embedded database server or reaches the configured one, migrates the database, and
+ * opens this instance's clock and lock.
+ */
+async function openStorage(
+  config: Config,
+  resources: AsyncDisposableStack,
+  { log, early }: RunOptions,
+) {
+  const server = resources.use(await claimServer(config, "service"));
+  if (!early) await requireFreePorts(config);
+  if (config.databaseUrl === null) printStatus("Starting PostgreSQL");
+  const serverUrl = await server.start((failedRestart) =>
+    failedRestart
+      ? log.error("database_restart_failed", failedRestart)
+      : log.info("database_crashed")
+  );
+  const access = await reachDatabase(serverUrl, config.databaseDirectUrl);
+  const databaseUrl = access.directUrl;
+  const migrations = await loadMigrations();
+  await migrateDatabase(databaseUrl, migrations);
+  const database = await openPool({ ...access, poolSize: config.databasePoolSize });
+  resources.defer(() => database.close());
+  const serviceClock = resources.use(await openServiceClock({ database, log }));
+  // Opened before the jobs, so that it is released after them: other instances run the remaining
+  // jobs when this lock is free.
+  const leaseHolder = resources.use(
+    await openInstanceLock({
+      url: databaseUrl,
+      onLost: (error) => log.error("instance_lock_lost", error),
+    }),
+  );
+  return { database, databaseUrl, migrations, serviceClock, leaseHolder };
+}
+
+interface Running {
+  streams: EventStreams;
+  jobs: Jobs;
+  http: Deno.HttpServer;
+  resources: AsyncDisposableStack;
+}
+
+async function shutDown(
+  { isDenoDeploy, drainSeconds }: Config,
+  { streams, jobs, http, resources }: Running,
+): Promise<void> {
   // Streams do not end by themselves; clients reconnect to another instance.
   streams.close();
-  log.info("stopping");
-  const graceMs = config.isDenoDeploy ? DEPLOY_STOP.graceMs : GRACE_MS;
+  const graceMs = isDenoDeploy ? DEPLOY_STOP.graceMs : GRACE_MS;
   const jobsStopped = jobs.stop(graceMs);
-  await delay(config.drainSeconds * 1000);
+  await delay(drainSeconds * 1000);
   await waitAtMost(graceMs, http.shutdown());
   await jobsStopped;
   const closed = resources.disposeAsync();
-  await (config.isDenoDeploy ? waitAtMost(DEPLOY_STOP.closeMs, closed) : closed);
+  await (isDenoDeploy ? waitAtMost(DEPLOY_STOP.closeMs, closed) : closed);
 }
 
 async function listen({ host, port }: Config, handler: Deno.ServeHandler) {
@@ -242,11 +258,18 @@ async function requireFreePorts({ host, port, sandboxPort }: Config): Promise<vo
   await requireFreePort({ host: SANDBOX_HOST, port: sandboxPort, setting: "SANDBOX_PORT" });
 }
 
-async function ensureBootstrapKey(database: Database, config: Config, log: Log): Promise<void> {
-  if (config.bootstrapStaffKey === null) return;
-  const owner = { userId: "bootstrap", isStaff: true, name: "BOOTSTRAP_STAFF_KEY" };
-  const isValid = await ensureKey(database, config.bootstrapStaffKey, owner);
-  if (!isValid) log.info("bootstrap_key_ignored");
+/** Stores the keys that the settings ask for; returns those of the embedded default. */
+async function ensureKeys(
+  database: Database,
+  { bootstrapStaffKey, isEmbeddedDefault, dataDir }: Config,
+  log: Log,
+): Promise<DevelopmentKeys | null> {
+  if (bootstrapStaffKey !== null) {
+    const owner = { userId: "bootstrap", isStaff: true, name: "BOOTSTRAP_STAFF_KEY" };
+    const isValid = await ensureKey(database, bootstrapStaffKey, owner);
+    if (!isValid) log.info("bootstrap_key_ignored");
+  }
+  return isEmbeddedDefault ? await ensureDevelopmentKeys(database, dataDir) : null;
 }
 
 /** An error in background code of one request must not stop the service. */
