@@ -1,7 +1,7 @@
 /** `/console/audit/`: who changed what, and who was refused. */
 
 import { pathByRoute } from "../shared/resource_paths.ts";
-import type { FC } from "hono/jsx";
+import type { Child, FC } from "hono/jsx";
 import {
   AUDIT_OUTCOMES,
   type AuditView,
@@ -15,89 +15,98 @@ import { Label, shorten, Time, type Tone } from "../shared/elements.tsx";
 import { Choice, Field, SuggestingField } from "../shared/fields.tsx";
 import { FilterBar, readFields, sentFields } from "../shared/filter_bar.tsx";
 import { choose, cursorOf, ListPage, PAGE_SIZE } from "../shared/list_page.tsx";
-import type { View } from "../shared/session.ts";
+import type { SignedInView, View } from "../shared/session.ts";
 
 const PATH = "/audit/";
+
+const FIELDS = ["actor", "action", "resource", "outcome", "from", "to"] as const;
 
 export function addAudit({ deps, router, signedIn, page }: ConsoleBase): void {
   router.get(PATH, async (c) => {
     const view = await signedIn(c);
-    const { words } = view;
-    const query = readFields(c, ["actor", "action", "resource", "outcome", "from", "to"]);
-    const outcome = choose(AUDIT_OUTCOMES, query.outcome);
+    const query = readFields(c, FIELDS);
     const { created_from = null, created_to = null } = timesOf(query);
     const { entries, next } = await listAudit(deps, view.session.caller, {
       actor: query.actor || null,
       action: query.action || null,
       resourceId: query.resource === "" ? null : parseResourceId(query.resource),
-      outcome,
+      outcome: choose(AUDIT_OUTCOMES, query.outcome),
       createdFrom: created_from,
       createdTo: created_to,
       limit: PAGE_SIZE,
       before: cursorOf(c),
     });
-    const rows = entries.map((entry) => [
-      <Time view={view} at={entry.created_at} />,
-      <Actor view={view} entry={entry} />,
-      <>
-        <FilterLink view={view} name="action" value={entry.action} />
-        {entry.request_id && (
-          <span class="faint">{words.request} {shorten(entry.request_id, 40)}</span>
-        )}
-      </>,
-      <Outcome view={view} entry={entry} />,
-      <div class="id">
-        <Changed view={view} entry={entry} />
-      </div>,
-    ]);
-    return page(
-      c,
-      <ListPage
-        view={view}
-        title={words.auditPage.title}
-        path={PATH}
-        columns={[
-          words.created,
-          words.auditPage.actor,
-          words.auditPage.action,
-          words.result,
-          words.auditPage.resource,
-        ]}
-        rows={rows}
-        next={next && encodeCursor(next)}
-        query={sentFields(query)}
-        empty={next === null ? undefined : words.auditPage.noneOnPage}
-      >
-        <FilterBar view={view} path={PATH} days={query}>
-          <SuggestingField
-            name="actor"
-            label={words.auditPage.actor}
-            value={query.actor}
-            options={entries.map(({ actor }) => actor)}
-          />
-          <SuggestingField
-            name="action"
-            label={words.auditPage.action}
-            value={query.action}
-            options={entries.map(({ action }) => action)}
-          />
-          <Field
-            name="resource"
-            label={words.auditPage.resourceId}
-            type="text"
-            value={query.resource}
-          />
-          <Choice
-            name="outcome"
-            label={words.result}
-            value={outcome ?? ""}
-            options={words.auditPage.outcomes}
-            any={words.any}
-          />
-        </FilterBar>
-      </ListPage>,
-    );
+    return page(c, <AuditPage {...{ view, query, entries, next }} />);
   });
+}
+
+interface AuditProps {
+  view: SignedInView;
+  query: Record<typeof FIELDS[number], string>;
+  entries: AuditView[];
+  next: string | null;
+}
+
+const AuditPage: FC<AuditProps> = ({ view, query, entries, next }) => {
+  const { words } = view;
+  const { title, actor, action, resource, noneOnPage } = words.auditPage;
+  return (
+    <ListPage
+      view={view}
+      title={title}
+      path={PATH}
+      columns={[words.created, actor, action, words.result, resource]}
+      rows={entries.map((entry) => cellsOf(view, entry))}
+      next={next && encodeCursor(next)}
+      query={sentFields(query)}
+      empty={next === null ? undefined : noneOnPage}
+    >
+      <FilterBar view={view} path={PATH} days={query}>
+        <SuggestingField
+          name="actor"
+          label={actor}
+          value={query.actor}
+          options={entries.map(({ actor }) => actor)}
+        />
+        <SuggestingField
+          name="action"
+          label={action}
+          value={query.action}
+          options={entries.map(({ action }) => action)}
+        />
+        <Field
+          name="resource"
+          label={words.auditPage.resourceId}
+          type="text"
+          value={query.resource}
+        />
+        <Choice
+          name="outcome"
+          label={words.result}
+          value={choose(AUDIT_OUTCOMES, query.outcome) ?? ""}
+          options={words.auditPage.outcomes}
+          any={words.any}
+        />
+      </FilterBar>
+    </ListPage>
+  );
+};
+
+function cellsOf(view: View, entry: AuditView): Child[] {
+  return [
+    <Time view={view} at={entry.created_at} />,
+    <Actor view={view} entry={entry} />,
+    <>
+      <FilterLink view={view} name="action" value={entry.action} />
+      {entry.request_id && (
+        <span class="faint">{view.words.request} {shorten(entry.request_id, 40)}</span>
+      )}
+    </>,
+    <Outcome view={view} entry={entry} />,
+    <div class="id">
+      <Changed view={view} entry={entry} />
+    </div>,
+  ];
 }
 
 interface EntryProps {

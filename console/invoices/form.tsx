@@ -96,29 +96,40 @@ export function addInvoiceForm(base: ConsoleBase): void {
     } catch (thrown) {
       if (!(thrown instanceof ServiceError)) throw thrown;
       const problem = recordError(thrown, c.env);
-      const { code, message, members } = problem;
-      if (code === "validation_error") {
-        return edit(members.errors as FieldError[], { error: words.fixErrors });
-      }
-      if (members.outcome === "refused") {
-        // Nothing was created, and the key has this error as its reply: another try needs another
-        // key.
-        const newKey = crypto.randomUUID();
-        return code === "duplicate_order"
-          ? edit([{ field: "order_id", message }], { error: words.fixErrors, newKey })
-          : edit([], { error: explain(view, problem), newKey });
-      }
-      // The invoice may exist, so the form keeps its key: sent again, it creates no second one.
-      const isUnknown = members.outcome === "unknown";
-      const error = isUnknown
-        ? words.createUnknown
-        : code === "idempotency_key_reused"
-        ? words.keyUsed
-        : explain(view, problem);
-      const created = isUnknown ? String(members.invoice_id) : undefined;
-      return page(c, <ReviewPage {...review} error={error} created={created} />, 400);
+      const changes = changesAfter(view, problem);
+      if (changes) return edit(changes.errors, changes);
+      return page(c, <ReviewPage {...review} {...uncertaintyOf(view, problem)} />, 400);
     }
   });
+}
+
+interface FormChanges {
+  errors: FieldError[];
+  error: string;
+  newKey?: string;
+}
+
+/** What the form shows after a problem with its fields; null: the invoice may exist. */
+function changesAfter(view: SignedInView, problem: ServiceError): FormChanges | null {
+  const { code, message, members } = problem;
+  const error = view.words.invoicesPage.fixErrors;
+  if (code === "validation_error") return { errors: members.errors as FieldError[], error };
+  if (members.outcome !== "refused") return null;
+  // Nothing was created, and the key has this error as its reply: another try needs another key.
+  const newKey = crypto.randomUUID();
+  return code === "duplicate_order"
+    ? { errors: [{ field: "order_id", message }], error, newKey }
+    : { errors: [], error: explain(view, problem), newKey };
+}
+
+/** The invoice may exist, so the form keeps its key: sent again, it creates no second one. */
+function uncertaintyOf(view: SignedInView, problem: ServiceError) {
+  const { code, members } = problem;
+  const { createUnknown, keyUsed } = view.words.invoicesPage;
+  if (members.outcome === "unknown") {
+    return { error: createUnknown, created: String(members.invoice_id) };
+  }
+  return { error: code === "idempotency_key_reused" ? keyUsed : explain(view, problem) };
 }
 
 /** In whole rupiah, as the form sends it. */
@@ -138,94 +149,23 @@ interface FormProps {
   today: string;
 }
 
-const InvoiceForm: FC<FormProps> = ({ view, formKey, draft, errors, error, today }) => {
-  const { root, words: { invoicesPage: words, ...shared } } = view;
-  const errorOf = (name: string) => {
-    const found = errors.find(({ field }) => field === name);
-    return found && shared.message(found.message);
-  };
-  const optional = (label: string) => `${label} (${words.optional})`;
-  const valueOf = (name: keyof InvoiceDraft["texts"]) => ({
-    name,
-    value: draft.texts[name],
-    error: errorOf(name),
-  });
-  const known = [
-    ...TEXT_FIELDS,
-    "items",
-    ...draft.lines.flatMap((_, index) => LINE_FIELDS.map((name) => lineField(index, name))),
-  ] as string[];
-  const others = errors.filter(({ field }) => !known.includes(field));
+const InvoiceForm: FC<FormProps> = (props) => {
+  const { view, formKey, draft } = props;
+  const { root, words: { invoicesPage: words, items } } = view;
+  const itemsError = errorOf(props, "items");
   return (
     <Frame view={view} title={words.create} path={PATH}>
       <BackLink view={view} to={LIST}>{words.title}</BackLink>
       <h1>{words.create}</h1>
-      {error && (
-        <div role="alert" class="error">
-          {error}
-          {others.length > 0 && (
-            <ul>
-              {others.map(({ field, message }) => (
-                <li>{`${field}: ${shared.message(message)}`}</li>
-              ))}
-            </ul>
-          )}
-        </div>
-      )}
+      <FormError {...props} />
       <form class="invoice" method="post" action={root + PATH}>
         <FormToken view={view} />
         <input type="hidden" name="key" value={formKey} />
-        <Card id="customer" title={words.customer}>
-          <div class="grid">
-            <FormField
-              {...valueOf("customer_name")}
-              label={shared.name}
-              isRequired
-              maxLength={40}
-            />
-            <FormField
-              {...valueOf("customer_email")}
-              label={optional(shared.email)}
-              type="email"
-              maxLength={255}
-            />
-            <FormField
-              {...valueOf("customer_phone")}
-              label={optional(shared.phone)}
-              inputMode="tel"
-              maxLength={16}
-              help={words.phoneHelp}
-            />
-          </div>
-        </Card>
-        <Card id="details" title={shared.details}>
-          <div class="grid">
-            <FormField
-              {...valueOf("due_date")}
-              label={words.due}
-              type="date"
-              isRequired
-              min={today}
-              help={words.dueHelp}
-            />
-            <FormField
-              {...valueOf("invoice_number")}
-              label={optional(words.number)}
-              maxLength={40}
-              help={words.numberHelp}
-            />
-            <FormField
-              {...valueOf("order_id")}
-              label={optional(words.orderId)}
-              maxLength={36}
-              help={words.orderHelp}
-            />
-          </div>
-          <Notes />
-        </Card>
-        <Card id="items" title={shared.items}>
-          {errorOf("items") && <p class="field-error">{errorOf("items")}</p>}
-          {draft.lines.map((_, index) => <LineFields index={index} />)}
+        <CustomerFields {...props} />
+        <DetailFields {...props} />
+        <Card id="items" title={items}>
+          {itemsError && <p class="field-error">{itemsError}</p>}
+          {draft.lines.map((_, index) => <LineFields {...props} index={index} />)}
           <p id="price-help" class="help">{words.priceHelp}</p>
           <div class="actions">
             <button type="submit" name="step" value="review" class="primary">{words.review}</button>
@@ -241,51 +181,144 @@ const InvoiceForm: FC<FormProps> = ({ view, formKey, draft, errors, error, today
       </form>
     </Frame>
   );
-
-  function Notes() {
-    const message = errorOf("notes");
-    return (
-      <div class="field">
-        <label for="notes">{optional(words.notes)}</label>
-        <textarea
-          id="notes"
-          name="notes"
-          rows={3}
-          maxlength={1000}
-          aria-invalid={message ? "true" : undefined}
-          aria-describedby={message ? "notes-error notes-help" : "notes-help"}
-        >
-          {draft.texts.notes}
-        </textarea>
-        {message && <p id="notes-error" class="field-error">{message}</p>}
-        <p id="notes-help" class="help">{words.notesHelp}</p>
-      </div>
-    );
-  }
-
-  function LineFields({ index }: { index: number }) {
-    const labels = {
-      description: shared.item,
-      price: shared.price,
-      quantity: shared.quantity,
-    };
-    return (
-      <fieldset class="line">
-        <legend>{words.line(index + 1)}</legend>
-        {LINE_FIELDS.map((name) => (
-          <FormField
-            name={lineField(index, name)}
-            label={labels[name]}
-            value={draft.lines[index]![name]}
-            error={errorOf(lineField(index, name))}
-            inputMode={name === "description" ? undefined : "numeric"}
-            maxLength={name === "description" ? 150 : 15}
-          />
-        ))}
-      </fieldset>
-    );
-  }
 };
+
+/** What is wrong with the form, and the errors of fields that it does not have. */
+const FormError: FC<FormProps> = ({ view, draft, errors, error }) => {
+  if (!error) return null;
+  const known = [
+    ...TEXT_FIELDS,
+    "items",
+    ...draft.lines.flatMap((_, index) => LINE_FIELDS.map((name) => lineField(index, name))),
+  ] as string[];
+  const others = errors.filter(({ field }) => !known.includes(field));
+  return (
+    <div role="alert" class="error">
+      {error}
+      {others.length > 0 && (
+        <ul>
+          {others.map(({ field, message }) => (
+            <li>{`${field}: ${view.words.message(message)}`}</li>
+          ))}
+        </ul>
+      )}
+    </div>
+  );
+};
+
+const CustomerFields: FC<FormProps> = (props) => {
+  const { invoicesPage: words, ...shared } = props.view.words;
+  const optional = (label: string) => `${label} (${words.optional})`;
+  return (
+    <Card id="customer" title={words.customer}>
+      <div class="grid">
+        <FormField
+          {...textField(props, "customer_name")}
+          label={shared.name}
+          isRequired
+          maxLength={40}
+        />
+        <FormField
+          {...textField(props, "customer_email")}
+          label={optional(shared.email)}
+          type="email"
+          maxLength={255}
+        />
+        <FormField
+          {...textField(props, "customer_phone")}
+          label={optional(shared.phone)}
+          inputMode="tel"
+          maxLength={16}
+          help={words.phoneHelp}
+        />
+      </div>
+    </Card>
+  );
+};
+
+const DetailFields: FC<FormProps> = (props) => {
+  const { invoicesPage: words, details } = props.view.words;
+  const optional = (label: string) => `${label} (${words.optional})`;
+  return (
+    <Card id="details" title={details}>
+      <div class="grid">
+        <FormField
+          {...textField(props, "due_date")}
+          label={words.due}
+          type="date"
+          isRequired
+          min={props.today}
+          help={words.dueHelp}
+        />
+        <FormField
+          {...textField(props, "invoice_number")}
+          label={optional(words.number)}
+          maxLength={40}
+          help={words.numberHelp}
+        />
+        <FormField
+          {...textField(props, "order_id")}
+          label={optional(words.orderId)}
+          maxLength={36}
+          help={words.orderHelp}
+        />
+      </div>
+      <Notes {...props} />
+    </Card>
+  );
+};
+
+const Notes: FC<FormProps> = (props) => {
+  const words = props.view.words.invoicesPage;
+  const message = errorOf(props, "notes");
+  return (
+    <div class="field">
+      <label for="notes">{`${words.notes} (${words.optional})`}</label>
+      <textarea
+        id="notes"
+        name="notes"
+        rows={3}
+        maxlength={1000}
+        aria-invalid={message ? "true" : undefined}
+        aria-describedby={message ? "notes-error notes-help" : "notes-help"}
+      >
+        {props.draft.texts.notes}
+      </textarea>
+      {message && <p id="notes-error" class="field-error">{message}</p>}
+      <p id="notes-help" class="help">{words.notesHelp}</p>
+    </div>
+  );
+};
+
+const LineFields: FC<FormProps & { index: number }> = ({ index, ...props }) => {
+  const { item, price, quantity, invoicesPage } = props.view.words;
+  const labels = { description: item, price, quantity };
+  return (
+    <fieldset class="line">
+      <legend>{invoicesPage.line(index + 1)}</legend>
+      {LINE_FIELDS.map((name) => (
+        <FormField
+          name={lineField(index, name)}
+          label={labels[name]}
+          value={props.draft.lines[index]![name]}
+          error={errorOf(props, lineField(index, name))}
+          inputMode={name === "description" ? undefined : "numeric"}
+          maxLength={name === "description" ? 150 : 15}
+        />
+      ))}
+    </fieldset>
+  );
+};
+
+/** The name, value and error of a field. */
+function textField(props: FormProps, name: keyof InvoiceDraft["texts"]) {
+  return { name, value: props.draft.texts[name], error: errorOf(props, name) };
+}
+
+function errorOf({ view, errors }: FormProps, name: string): string | undefined {
+  const found = errors.find(({ field }) => field === name);
+  return found && view.words.message(found.message);
+}
 
 interface ReviewProps {
   view: SignedInView;

@@ -71,6 +71,10 @@ export function addInvoice(base: ConsoleBase): void {
     }
   });
 
+  addVoid(base);
+}
+
+function addVoid({ deps, root, router, signedIn, actorForm, page }: ConsoleBase): void {
   router.get(`${PATH}:id/void/`, async (c) => {
     const view = await signedIn(c);
     requireActor(view.session);

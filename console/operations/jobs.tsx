@@ -3,7 +3,7 @@
  * times.
  */
 
-import type { FC } from "hono/jsx";
+import type { Child, FC } from "hono/jsx";
 import { JOB_STATUSES, type JobView, listJobs, readJob } from "../../core/jobs/read.ts";
 import { retryJob } from "../../core/jobs/retry.ts";
 import { type PlannedTask, readSchedule } from "../../core/status/status.ts";
@@ -30,72 +30,22 @@ import type { SignedInView, View } from "../shared/session.ts";
 
 const PATH = "/jobs/";
 
+const FIELDS = ["status", "task"] as const;
+
 export function addJobs({ deps, root, router, signedIn, formOf, page }: ConsoleBase): void {
   const startedAt = new Date(deps.clock());
 
   router.get(PATH, async (c) => {
     const view = await signedIn(c);
-    const { words, session } = view;
-    const query = readFields(c, ["status", "task"]);
-    const status = choose(JOB_STATUSES, query.status);
-    const { jobs, next } = await listJobs(deps, session.caller, {
+    const query = readFields(c, FIELDS);
+    const { jobs, next } = await listJobs(deps, view.session.caller, {
       task: query.task || null,
-      status,
+      status: choose(JOB_STATUSES, query.status),
       limit: PAGE_SIZE,
       before: cursorOf(c),
     });
-    const rows = jobs.map((job) => [
-      <a href={`${root}${PATH}${job.id}/`}>
-        <Time view={view} at={job.created_at} />
-      </a>,
-      job.task,
-      <JobStatus view={view} job={job} />,
-      job.attempts,
-      <Time view={view} at={job.updated_at} />,
-      <div class="text">{shorten(job.error ?? "")}</div>,
-      <Retry view={view} job={job} />,
-    ]);
-    return page(
-      c,
-      <ListPage
-        view={view}
-        title={words.jobs}
-        path={PATH}
-        columns={[
-          words.created,
-          words.task,
-          words.status,
-          words.attempts,
-          words.jobsPage.updated,
-          words.error,
-          "",
-        ]}
-        amounts={[3]}
-        rows={rows}
-        next={next && encodeCursor(next)}
-        query={sentFields(query)}
-        isLive={c.req.query("cursor") === undefined}
-      >
-        <p>
-          <a href={`${root}${PATH}schedule/`}>{words.jobsPage.schedule} →</a>
-        </p>
-        <FilterBar view={view} path={PATH} days={null}>
-          <Choice
-            name="status"
-            label={words.status}
-            value={status ?? ""}
-            options={words.jobsPage.statuses}
-            any={words.any}
-          />
-          <SuggestingField
-            name="task"
-            label={words.task}
-            value={query.task}
-            options={jobs.map(({ task }) => task)}
-          />
-        </FilterBar>
-      </ListPage>,
-    );
+    const isLive = c.req.query("cursor") === undefined;
+    return page(c, <JobsPage {...{ view, query, jobs, next, isLive }} />);
   });
 
   router.get(`${PATH}schedule/`, async (c) => {
@@ -118,6 +68,73 @@ export function addJobs({ deps, root, router, signedIn, formOf, page }: ConsoleB
     await retryJob(deps, session.caller, id);
     return c.redirect(`${root}${PATH}${id}/?done=retry`, 303);
   });
+}
+
+interface JobsProps {
+  view: SignedInView;
+  query: Record<typeof FIELDS[number], string>;
+  jobs: JobView[];
+  next: string | null;
+  isLive: boolean;
+}
+
+const JobsPage: FC<JobsProps> = ({ view, query, jobs, next, isLive }) => {
+  const { root, words } = view;
+  const { jobsPage } = words;
+  return (
+    <ListPage
+      view={view}
+      title={words.jobs}
+      path={PATH}
+      columns={[
+        words.created,
+        words.task,
+        words.status,
+        words.attempts,
+        jobsPage.updated,
+        words.error,
+        "",
+      ]}
+      amounts={[3]}
+      rows={jobs.map((job) => cellsOf(view, job))}
+      next={next && encodeCursor(next)}
+      query={sentFields(query)}
+      isLive={isLive}
+    >
+      <p>
+        <a href={`${root}${PATH}schedule/`}>{jobsPage.schedule} →</a>
+      </p>
+      <FilterBar view={view} path={PATH} days={null}>
+        <Choice
+          name="status"
+          label={words.status}
+          value={choose(JOB_STATUSES, query.status) ?? ""}
+          options={jobsPage.statuses}
+          any={words.any}
+        />
+        <SuggestingField
+          name="task"
+          label={words.task}
+          value={query.task}
+          options={jobs.map(({ task }) => task)}
+        />
+      </FilterBar>
+    </ListPage>
+  );
+};
+
+function cellsOf(view: SignedInView, job: JobView): Child[] {
+  return [
+    <a href={`${view.root}${PATH}${job.id}/`}>
+      <Time view={view} at={job.created_at} />
+    </a>,
+    job.task,
+    <JobStatus view={view} job={job} />,
+    job.attempts,
+    <Time view={view} at={job.updated_at} />,
+    <div class="text">{shorten(job.error ?? "")}</div>,
+    <Retry view={view} job={job} />,
+  ];
 }
 
 const TONES: Record<JobView["status"], Tone> = {

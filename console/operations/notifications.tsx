@@ -1,6 +1,6 @@
 /** `/console/notifications/`: what the gateway sent, and the result. */
 
-import type { FC } from "hono/jsx";
+import type { Child, FC } from "hono/jsx";
 import {
   listNotifications,
   NOTIFICATION_STATUSES,
@@ -8,6 +8,7 @@ import {
   readNotification,
   replayNotification,
 } from "../../core/notifications/read.ts";
+import type { Position } from "../../core/lists/page.ts";
 import { encodePosition } from "../../http/lists/page.ts";
 import { parsePathId } from "../../http/paths.ts";
 import type { ConsoleBase } from "../shared/base.tsx";
@@ -32,13 +33,14 @@ import type { SignedInView, View } from "../shared/session.ts";
 
 const PATH = "/notifications/";
 
+const FIELDS = ["status", "order", "from", "to"] as const;
+
 export function addNotifications(base: ConsoleBase): void {
   const { deps, root, router, signedIn, formOf, page } = base;
 
   router.get(PATH, async (c) => {
     const view = await signedIn(c);
-    const { words } = view;
-    const query = readFields(c, ["status", "order", "from", "to"]);
+    const query = readFields(c, FIELDS);
     const status = choose(NOTIFICATION_STATUSES, query.status);
     const { notifications, next } = await listNotifications(deps, view.session.caller, {
       ...timesOf(query),
@@ -47,53 +49,8 @@ export function addNotifications(base: ConsoleBase): void {
       limit: PAGE_SIZE,
       after: positionOf(c),
     });
-    const rows = notifications.map((each) => [
-      <a href={`${root}${PATH}${each.id}/`}>
-        <Time view={view} at={each.created_at} />
-      </a>,
-      each.payment_id
-        ? <a href={`${root}/payments/${each.payment_id}/`}>{each.order_id}</a>
-        : each.order_id,
-      each.transaction_status,
-      amountOf(each),
-      <>
-        <Result view={view} notification={each} />
-        {each.error_message && <span class="faint">{shorten(each.error_message)}</span>}
-      </>,
-      <ActionButton view={view} to={`${PATH}${each.id}/replay/`}>{words.replay}</ActionButton>,
-    ]);
-    return page(
-      c,
-      <ListPage
-        view={view}
-        title={words.notifications}
-        path={PATH}
-        columns={[
-          words.created,
-          words.order,
-          words.notificationsPage.reported,
-          words.amount,
-          words.result,
-          "",
-        ]}
-        amounts={[3]}
-        rows={rows}
-        next={next && encodePosition(next)}
-        query={sentFields(query)}
-        isLive={c.req.query("cursor") === undefined}
-      >
-        <FilterBar view={view} path={PATH} days={query}>
-          <Choice
-            name="status"
-            label={words.result}
-            value={status ?? ""}
-            options={words.notificationsPage.statuses}
-            any={words.any}
-          />
-          <Field name="order" label={words.order} type="text" value={query.order} />
-        </FilterBar>
-      </ListPage>,
-    );
+    const isLive = c.req.query("cursor") === undefined;
+    return page(c, <NotificationsPage {...{ view, query, notifications, next, isLive }} />);
   });
 
   router.get(`${PATH}:id/`, async (c) => {
@@ -111,6 +68,62 @@ export function addNotifications(base: ConsoleBase): void {
     await replayNotification(deps, session.caller, id);
     return c.redirect(`${root}${PATH}${id}/?done=replay`, 303);
   });
+}
+
+interface NotificationsProps {
+  view: SignedInView;
+  query: Record<typeof FIELDS[number], string>;
+  notifications: NotificationView[];
+  next: Position | null;
+  isLive: boolean;
+}
+
+const NotificationsPage: FC<NotificationsProps> = (props) => {
+  const { view, query, notifications, next, isLive } = props;
+  const { words } = view;
+  const { reported, statuses } = words.notificationsPage;
+  return (
+    <ListPage
+      view={view}
+      title={words.notifications}
+      path={PATH}
+      columns={[words.created, words.order, reported, words.amount, words.result, ""]}
+      amounts={[3]}
+      rows={notifications.map((each) => cellsOf(view, each))}
+      next={next && encodePosition(next)}
+      query={sentFields(query)}
+      isLive={isLive}
+    >
+      <FilterBar view={view} path={PATH} days={query}>
+        <Choice
+          name="status"
+          label={words.result}
+          value={choose(NOTIFICATION_STATUSES, query.status) ?? ""}
+          options={statuses}
+          any={words.any}
+        />
+        <Field name="order" label={words.order} type="text" value={query.order} />
+      </FilterBar>
+    </ListPage>
+  );
+};
+
+function cellsOf(view: SignedInView, notification: NotificationView): Child[] {
+  const { root, words } = view;
+  const { id, created_at, payment_id, order_id, error_message } = notification;
+  return [
+    <a href={`${root}${PATH}${id}/`}>
+      <Time view={view} at={created_at} />
+    </a>,
+    payment_id ? <a href={`${root}/payments/${payment_id}/`}>{order_id}</a> : order_id,
+    notification.transaction_status,
+    amountOf(notification),
+    <>
+      <Result view={view} notification={notification} />
+      {error_message && <span class="faint">{shorten(error_message)}</span>}
+    </>,
+    <ActionButton view={view} to={`${PATH}${id}/replay/`}>{words.replay}</ActionButton>,
+  ];
 }
 
 const TONES: Record<NotificationView["status"], Tone> = {

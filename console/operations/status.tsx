@@ -162,65 +162,8 @@ const Queue: FC<PartProps & { settings: ShownSetting[] }> = ({ view, status, set
 
 /** Work that waits, with the age of the oldest. */
 const Backlog: FC<PartProps> = ({ view, status }) => {
-  const { root, words } = view;
-  const { statusPage } = words;
-  const { jobs, events, outbox, webhooks, notifications, unanswered, ownerless } = status;
-  const { unrecognized } = status;
+  const { statusPage } = view.words;
   const { backlog } = statusPage;
-  const rows: [Child, number, number | null][] = [
-    [
-      <a href={`${root}/jobs/?status=queued`}>{backlog.jobs}</a>,
-      jobs.queued,
-      jobs.oldest_queued_seconds,
-    ],
-    [backlog.events, events.unpublished, events.oldest_unpublished_seconds],
-    [backlog.subscribers, outbox.waiting_deliveries, outbox.oldest_event_seconds],
-    [
-      <a href={`${root}/webhooks/`}>{backlog.webhooks}</a>,
-      webhooks.pending,
-      webhooks.oldest_pending_seconds,
-    ],
-    [
-      <a href={`${root}/webhooks/`}>{backlog.disabledEndpoints}</a>,
-      webhooks.disabled_endpoints,
-      null,
-    ],
-    [
-      <a href={`${root}/notifications/?status=received`}>{backlog.notifications}</a>,
-      notifications.received,
-      notifications.oldest_received_seconds,
-    ],
-    [
-      <a href={`${root}/notifications/?status=failed`}>{backlog.failedNotifications}</a>,
-      notifications.failed,
-      null,
-    ],
-    [
-      <a href={`${root}/payments/?outcome=unknown`}>{backlog.unknownPayments}</a>,
-      unanswered.payments,
-      null,
-    ],
-    [
-      <a href={`${root}/payments/?owner=none`}>{backlog.ownerlessPayments}</a>,
-      ownerless.paid_payments,
-      null,
-    ],
-    [backlog.unknownInvoices, unanswered.invoices, null],
-    [backlog.unknownSubscriptions, unanswered.subscriptions, null],
-    [
-      <>
-        {backlog.unrecognized}
-        {unrecognized.examples.map(({ payment_id, gateway_status }) => (
-          <>
-            {" "}
-            <a href={`${root}/payments/${payment_id}/`}>{gateway_status}</a>
-          </>
-        ))}
-      </>,
-      unrecognized.payments,
-      null,
-    ],
-  ];
   return (
     <Card id="backlog" title={backlog.title}>
       <Table
@@ -228,7 +171,7 @@ const Backlog: FC<PartProps> = ({ view, status }) => {
         columns={[statusPage.what, statusPage.count, statusPage.oldest]}
         amounts={[1, 2]}
       >
-        {rows.map(([what, count, seconds]) => (
+        {backlogOf(view, status).map(([what, count, seconds]) => (
           <tr>
             <td>{what}</td>
             <td class="amount">{countText(count)}</td>
@@ -239,6 +182,49 @@ const Backlog: FC<PartProps> = ({ view, status }) => {
     </Card>
   );
 };
+
+/** What waits, how much of it, and the age of the oldest in seconds. */
+type BacklogRow = [what: Child, count: number, seconds: number | null];
+
+function backlogOf({ root, words }: View, status: PartProps["status"]): BacklogRow[] {
+  const { jobs, events, outbox, webhooks, notifications, unanswered, ownerless } = status;
+  const { backlog } = words.statusPage;
+  const link = (path: string, text: string) => <a href={root + path}>{text}</a>;
+  return [
+    [link("/jobs/?status=queued", backlog.jobs), jobs.queued, jobs.oldest_queued_seconds],
+    [backlog.events, events.unpublished, events.oldest_unpublished_seconds],
+    [backlog.subscribers, outbox.waiting_deliveries, outbox.oldest_event_seconds],
+    [link("/webhooks/", backlog.webhooks), webhooks.pending, webhooks.oldest_pending_seconds],
+    [link("/webhooks/", backlog.disabledEndpoints), webhooks.disabled_endpoints, null],
+    [
+      link("/notifications/?status=received", backlog.notifications),
+      notifications.received,
+      notifications.oldest_received_seconds,
+    ],
+    [
+      link("/notifications/?status=failed", backlog.failedNotifications),
+      notifications.failed,
+      null,
+    ],
+    [link("/payments/?outcome=unknown", backlog.unknownPayments), unanswered.payments, null],
+    [link("/payments/?owner=none", backlog.ownerlessPayments), ownerless.paid_payments, null],
+    [backlog.unknownInvoices, unanswered.invoices, null],
+    [backlog.unknownSubscriptions, unanswered.subscriptions, null],
+    [
+      <>
+        {backlog.unrecognized}
+        {status.unrecognized.examples.map(({ payment_id, gateway_status }) => (
+          <>
+            {" "}
+            <a href={`${root}/payments/${payment_id}/`}>{gateway_status}</a>
+          </>
+        ))}
+      </>,
+      status.unrecognized.payments,
+      null,
+    ],
+  ];
+}
 
 const Failures: FC<PartProps> = ({ view, status }) => {
   const { root, words } = view;

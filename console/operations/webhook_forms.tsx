@@ -31,8 +31,12 @@ import { ConfirmEndpointPage, parseShownAt } from "./webhooks.tsx";
 const PATH = "/webhooks/";
 
 export function addWebhookForms(base: ConsoleBase): void {
-  const { deps, root, router, signedIn, formOf, page } = base;
+  addCreation(base);
+  addEditing(base);
+  addDeletion(base);
+}
 
+function addCreation({ deps, root, router, signedIn, formOf, page }: ConsoleBase): void {
   router.get(`${PATH}new/`, async (c) => {
     const view = await signedIn(c);
     requireActor(view.session);
@@ -70,7 +74,9 @@ export function addWebhookForms(base: ConsoleBase): void {
       return page(c, <EndpointForm view={view} endpoint={null} form={form} error={error} />, 400);
     }
   });
+}
 
+function addEditing({ deps, root, router, signedIn, formOf, page }: ConsoleBase): void {
   router.get(`${PATH}:id/edit/`, async (c) => {
     const view = await signedIn(c);
     requireActor(view.session);
@@ -96,7 +102,9 @@ export function addWebhookForms(base: ConsoleBase): void {
     }
     return c.redirect(`${root}${PATH}${id}/?done=saved`, 303);
   });
+}
 
+function addDeletion({ deps, root, router, signedIn, formOf, page }: ConsoleBase): void {
   router.get(`${PATH}:id/delete/`, async (c) => {
     const view = await signedIn(c);
     requireActor(view.session);

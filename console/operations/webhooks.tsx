@@ -1,6 +1,6 @@
 /** `/console/webhooks/`: endpoints, their health, and their deliveries. */
 
-import type { FC } from "hono/jsx";
+import type { Child, FC } from "hono/jsx";
 import {
   DELIVERY_STATUSES,
   listWebhookDeliveries,
@@ -14,7 +14,7 @@ import {
   testWebhookEndpoint,
   updateWebhookEndpoint,
 } from "../../core/webhooks/endpoints.ts";
-import type { EndpointView } from "../../core/webhooks/views.ts";
+import type { DeliveryView, EndpointView } from "../../core/webhooks/views.ts";
 import { encodeCursor } from "../../http/lists/page.ts";
 import { parsePathId } from "../../http/paths.ts";
 import type { ConsoleBase, ConsoleContext } from "../shared/base.tsx";
@@ -43,127 +43,20 @@ export function addWebhooks(base: ConsoleBase): void {
 
   router.get(PATH, async (c) => {
     const view = await signedIn(c);
-    const { words, session } = view;
     const isFailing = c.req.query("health") === "failing";
-    const { endpoints, next } = await listWebhookEndpoints(deps, session.caller, {
+    const { endpoints, next } = await listWebhookEndpoints(deps, view.session.caller, {
       limit: PAGE_SIZE,
       before: cursorOf(c),
       isFailing,
     });
-    const rows = endpoints.map((endpoint) => [
-      <div class="url">
-        <a href={`${root}${PATH}${endpoint.id}/`}>{endpoint.url}</a>
-        {endpoint.description && <span class="faint">{shorten(endpoint.description)}</span>}
-      </div>,
-      <Health view={view} endpoint={endpoint} />,
-      <EventNames view={view} endpoint={endpoint} />,
-      <Time view={view} at={endpoint.created_at} />,
-    ]);
-    return page(
-      c,
-      <ListPage
-        view={view}
-        title={words.webhooks}
-        path={PATH}
-        columns={[words.endpoint, words.status, words.webhooksPage.events, words.created]}
-        rows={rows}
-        next={next && encodeCursor(next)}
-        query={isFailing ? [["health", "failing"]] : []}
-        empty={isFailing ? undefined : words.webhooksPage.noEndpoints}
-        message={messageOf(view, c.req.query("done"))}
-        isLive
-        action={session.caller.isStaff && (
-          <a class="button primary" href={`${root}${PATH}new/`}>{words.webhooksPage.add}</a>
-        )}
-      >
-        <FilterBar view={view} path={PATH} days={null}>
-          <Choice
-            name="health"
-            label={words.status}
-            value={isFailing ? "failing" : ""}
-            options={{ failing: words.webhooksPage.failing }}
-            any={words.any}
-          />
-        </FilterBar>
-      </ListPage>,
-    );
+    const message = messageOf(view, c.req.query("done"));
+    return page(c, <EndpointsPage {...{ view, isFailing, endpoints, next, message }} />);
   });
 
-  router.get(
-    `${PATH}:id/`,
-    async (c) =>
-      await showEndpoint(c, await signedIn(c), parsePathId(c.req.param("id")), { test: null }),
-  );
-
-  async function showEndpoint(
-    c: ConsoleContext,
-    view: SignedInView,
-    id: string,
-    { test }: { test: TestResult | null },
-  ): Promise<Response> {
-    const { words, session } = view;
-    const status = choose(DELIVERY_STATUSES, c.req.query("status"));
-    const endpoint = await readWebhookEndpoint(deps, session.caller, id);
-    const { deliveries, next } = await listWebhookDeliveries(deps, session.caller, id, {
-      status,
-      limit: PAGE_SIZE,
-      before: cursorOf(c),
-    });
-    const rows = deliveries.map((delivery) => [
-      <>
-        <a href={`${root}/events/${delivery.id}/`}>{delivery.event_name}</a>
-        <span class="faint">
-          <Time view={view} at={delivery.created_at} />
-        </span>
-      </>,
-      <>
-        <DeliveryStatus view={view} status={delivery.status} />
-        {delivery.next_attempt_at && (
-          <span class="faint">
-            {words.webhooksPage.nextAttempt}: <Time view={view} at={delivery.next_attempt_at} />
-          </span>
-        )}
-      </>,
-      delivery.attempts,
-      <div class="text">
-        <DeliveryResult view={view} delivery={delivery} />
-      </div>,
-      <ActionButton view={view} to={`${PATH}${id}/${delivery.id}/resend/`}>
-        {words.resend}
-      </ActionButton>,
-    ]);
-    return page(
-      c,
-      <ListPage
-        view={view}
-        title={endpoint.url}
-        path={`${PATH}${id}/`}
-        columns={[
-          words.event,
-          words.status,
-          words.attempts,
-          words.webhooksPage.response,
-          "",
-        ]}
-        amounts={[2]}
-        rows={rows}
-        next={next && encodeCursor(next)}
-        status={{
-          chosen: status ?? "",
-          all: DELIVERY_STATUSES,
-          names: words.webhooksPage.statuses,
-        }}
-        message={messageOf(view, c.req.query("done"))}
-        back={<BackLink view={view} to={PATH}>{words.webhooks}</BackLink>}
-        // After a test the page has the address of the form, which cannot be loaded with GET.
-        isLive={test === null}
-      >
-        {test && <Tested view={view} test={test} />}
-        <EndpointDetails view={view} endpoint={endpoint} />
-        <h2>{words.deliveries}</h2>
-      </ListPage>,
-    );
-  }
+  router.get(`${PATH}:id/`, async (c) => {
+    const view = await signedIn(c);
+    return await showEndpoint(base, c, view, parsePathId(c.req.param("id")), { test: null });
+  });
 
   router.post(`${PATH}:id/:delivery/resend/`, async (c) => {
     const { session } = await signedIn(c);
@@ -180,7 +73,7 @@ export function addWebhooks(base: ConsoleBase): void {
     await formOf(c, view.session);
     const id = parsePathId(c.req.param("id"));
     const test = await testWebhookEndpoint(deps, view.session.caller, id);
-    return await showEndpoint(c, view, id, { test });
+    return await showEndpoint(base, c, view, id, { test });
   });
 
   for (const action of ["enable", "disable"] as const) {
@@ -193,6 +86,10 @@ export function addWebhooks(base: ConsoleBase): void {
     });
   }
 
+  addRotation(base);
+}
+
+function addRotation({ deps, root, router, signedIn, formOf, page }: ConsoleBase): void {
   router.get(`${PATH}:id/rotate-secret/`, async (c) => {
     const view = await signedIn(c);
     const id = parsePathId(c.req.param("id"));
@@ -223,6 +120,121 @@ export function addWebhooks(base: ConsoleBase): void {
       </Frame>,
     );
   });
+}
+
+interface EndpointsProps {
+  view: SignedInView;
+  isFailing: boolean;
+  endpoints: EndpointView[];
+  next: string | null;
+  message: string | null;
+}
+
+const EndpointsPage: FC<EndpointsProps> = ({ view, isFailing, endpoints, next, message }) => {
+  const { root, words, session } = view;
+  const { events, add, noEndpoints, failing } = words.webhooksPage;
+  const rows = endpoints.map((endpoint) => [
+    <div class="url">
+      <a href={`${root}${PATH}${endpoint.id}/`}>{endpoint.url}</a>
+      {endpoint.description && <span class="faint">{shorten(endpoint.description)}</span>}
+    </div>,
+    <Health view={view} endpoint={endpoint} />,
+    <EventNames view={view} endpoint={endpoint} />,
+    <Time view={view} at={endpoint.created_at} />,
+  ]);
+  return (
+    <ListPage
+      view={view}
+      title={words.webhooks}
+      path={PATH}
+      columns={[words.endpoint, words.status, events, words.created]}
+      rows={rows}
+      next={next && encodeCursor(next)}
+      query={isFailing ? [["health", "failing"]] : []}
+      empty={isFailing ? undefined : noEndpoints}
+      message={message}
+      isLive
+      action={session.caller.isStaff && (
+        <a class="button primary" href={`${root}${PATH}new/`}>{add}</a>
+      )}
+    >
+      <FilterBar view={view} path={PATH} days={null}>
+        <Choice
+          name="health"
+          label={words.status}
+          value={isFailing ? "failing" : ""}
+          options={{ failing }}
+          any={words.any}
+        />
+      </FilterBar>
+    </ListPage>
+  );
+};
+
+async function showEndpoint(
+  { deps, page }: ConsoleBase,
+  c: ConsoleContext,
+  view: SignedInView,
+  id: string,
+  { test }: { test: TestResult | null },
+): Promise<Response> {
+  const { words, session } = view;
+  const { response, statuses } = words.webhooksPage;
+  const status = choose(DELIVERY_STATUSES, c.req.query("status"));
+  const endpoint = await readWebhookEndpoint(deps, session.caller, id);
+  const { deliveries, next } = await listWebhookDeliveries(deps, session.caller, id, {
+    status,
+    limit: PAGE_SIZE,
+    before: cursorOf(c),
+  });
+  return page(
+    c,
+    <ListPage
+      view={view}
+      title={endpoint.url}
+      path={`${PATH}${id}/`}
+      columns={[words.event, words.status, words.attempts, response, ""]}
+      amounts={[2]}
+      rows={deliveries.map((delivery) => cellsOf(view, id, delivery))}
+      next={next && encodeCursor(next)}
+      status={{ chosen: status ?? "", all: DELIVERY_STATUSES, names: statuses }}
+      message={messageOf(view, c.req.query("done"))}
+      back={<BackLink view={view} to={PATH}>{words.webhooks}</BackLink>}
+      // After a test the page has the address of the form, which cannot be loaded with GET.
+      isLive={test === null}
+    >
+      {test && <Tested view={view} test={test} />}
+      <EndpointDetails view={view} endpoint={endpoint} />
+      <h2>{words.deliveries}</h2>
+    </ListPage>,
+  );
+}
+
+function cellsOf(view: SignedInView, endpointId: string, delivery: DeliveryView): Child[] {
+  const { root, words } = view;
+  return [
+    <>
+      <a href={`${root}/events/${delivery.id}/`}>{delivery.event_name}</a>
+      <span class="faint">
+        <Time view={view} at={delivery.created_at} />
+      </span>
+    </>,
+    <>
+      <DeliveryStatus view={view} status={delivery.status} />
+      {delivery.next_attempt_at && (
+        <span class="faint">
+          {words.webhooksPage.nextAttempt}: <Time view={view} at={delivery.next_attempt_at} />
+        </span>
+      )}
+    </>,
+    delivery.attempts,
+    <div class="text">
+      <DeliveryResult view={view} delivery={delivery} />
+    </div>,
+    <ActionButton view={view} to={`${PATH}${endpointId}/${delivery.id}/resend/`}>
+      {words.resend}
+    </ActionButton>,
+  ];
 }
 
 /** The `updated_at` of the endpoint when the form was shown. A form without it changes nothing. */

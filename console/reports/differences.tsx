@@ -190,7 +190,7 @@ interface DifferencesProps {
 /** One form for all rows: the button of a row sends the id of its payment or of the difference. */
 export const Differences: FC<DifferencesProps> = (props) => {
   const { view, reconciliation, filter, differences, next } = props;
-  const { root, words, session } = view;
+  const { root, words } = view;
   const { result, state, after } = filter;
   const path = `${root}${PATH}${reconciliation.id}/`;
   const texts = words.reconciliationPage;
@@ -218,47 +218,7 @@ export const Differences: FC<DifferencesProps> = (props) => {
         ]}
         amounts={[0, 4, 5]}
       >
-        {differences.map((each) => (
-          <tr>
-            <td class="amount">{each.line ?? "–"}</td>
-            <td>{texts.results[each.result]}</td>
-            <td>
-              <Order root={root} difference={each} />
-            </td>
-            <td>{texts.kinds[each.kind]}</td>
-            <Amount amount={each.amount} status={each.status} />
-            <Amount amount={each.known_amount} status={nameOf(view, each.known_status)} />
-            <td>
-              <div class="row-actions">
-                {each.resolved_at !== null && (
-                  <small>
-                    {texts.doneBy} {each.resolved_by}, <Time view={view} at={each.resolved_at} />
-                  </small>
-                )}
-                {session.caller.isStaff && each.payment_id && each.resolved_at === null && (
-                  <button type="submit" name="payment_id" value={each.payment_id}>
-                    {texts.check}
-                  </button>
-                )}
-                {session.caller.isStaff && isOpenMissing(each) && (
-                  <a class="button" href={`${path}take-over/?difference=${each.id}`}>
-                    {texts.takeOver}
-                  </a>
-                )}
-                {session.caller.isStaff && (
-                  <button
-                    type="submit"
-                    formaction={`${path}${each.resolved_at === null ? "resolve" : "reopen"}/`}
-                    name="difference"
-                    value={String(each.id)}
-                  >
-                    {each.resolved_at === null ? texts.markDone : texts.reopen}
-                  </button>
-                )}
-              </div>
-            </td>
-          </tr>
-        ))}
+        {differences.map((difference) => <Row view={view} path={path} difference={difference} />)}
       </Table>
       {next !== null && (
         <a
@@ -269,6 +229,64 @@ export const Differences: FC<DifferencesProps> = (props) => {
         </a>
       )}
     </form>
+  );
+};
+
+interface RowProps {
+  view: SignedInView;
+  /** The address of the reconciliation. */
+  path: string;
+  difference: DifferenceView;
+}
+
+const Row: FC<RowProps> = ({ view, path, difference }) => {
+  const { line, result, kind, amount, status, known_amount, known_status } = difference;
+  const texts = view.words.reconciliationPage;
+  return (
+    <tr>
+      <td class="amount">{line ?? "–"}</td>
+      <td>{texts.results[result]}</td>
+      <td>
+        <Order root={view.root} difference={difference} />
+      </td>
+      <td>{texts.kinds[kind]}</td>
+      <Amount amount={amount} status={status} />
+      <Amount amount={known_amount} status={nameOf(view, known_status)} />
+      <td>
+        <RowActions view={view} path={path} difference={difference} />
+      </td>
+    </tr>
+  );
+};
+
+const RowActions: FC<RowProps> = ({ view, path, difference }) => {
+  const { id, payment_id, resolved_at, resolved_by } = difference;
+  const { isStaff } = view.session.caller;
+  const texts = view.words.reconciliationPage;
+  return (
+    <div class="row-actions">
+      {resolved_at !== null && (
+        <small>
+          {texts.doneBy} {resolved_by}, <Time view={view} at={resolved_at} />
+        </small>
+      )}
+      {isStaff && payment_id && resolved_at === null && (
+        <button type="submit" name="payment_id" value={payment_id}>{texts.check}</button>
+      )}
+      {isStaff && isOpenMissing(difference) && (
+        <a class="button" href={`${path}take-over/?difference=${id}`}>{texts.takeOver}</a>
+      )}
+      {isStaff && (
+        <button
+          type="submit"
+          formaction={`${path}${resolved_at === null ? "resolve" : "reopen"}/`}
+          name="difference"
+          value={String(id)}
+        >
+          {resolved_at === null ? texts.markDone : texts.reopen}
+        </button>
+      )}
+    </div>
   );
 };
 

@@ -140,63 +140,9 @@ class SignInRequired extends Error {
 export function createBase(deps: ConsoleDeps): ConsoleBase {
   const { basePath } = deps;
   const root = `${basePath}/console`;
-  const router = new Hono<AppEnv>();
-
-  router.use("*", async (c, next) => {
-    c.env.route = `${root}/`;
-    // Before the look-up of the session, which needs a query.
-    if (!isServedUnderLoad(c, root) && rejectsNext(deps.load)) throw overloaded(c, basePath);
-    await next();
-  });
-  const limitForm = bodyLimit({
-    maxSize: MAX_FORM_BYTES,
-    onError: () => {
-      throw new ServiceError("payload_too_large");
-    },
-  });
-  router.use("*", (c, next) => isUpload(c, root) ? next() : limitForm(c, next));
-  router.post("*", async (c, next) => {
-    requireSameOrigin(c);
-    await next();
-  });
-  router.onError((thrown, c) => {
-    if (thrown instanceof SignInRequired) return c.redirect(`${root}/sign-in/`, 303);
-    const error = recordError(thrown, c.env);
-    const { code, status, headers } = error;
-    const { requestId } = c.env;
-    // The service recovers by itself. Only a GET may be repeated: a form could act twice.
-    const isRetried = code === "unavailable" && c.req.method === "GET";
-    const view = viewOf(c, basePath);
-    const { from, to } = view.words;
-    const labels = { from, to, created_from: from, created_to: to };
-    const props = { view, text: explain(view, error, labels), requestId, isRetried };
-    return c.html(`<!doctype html>${<ProblemPage {...props} />}`, status as 400, {
-      ...HEADERS,
-      ...headers,
-      ...isRetried && { Refresh: String(RETRY_SECONDS) },
-    });
-  });
-
-  /** Rate limited like the API: invalid sessions by address, before the look-up; others by user. */
-  async function findLimited(c: ConsoleContext): Promise<OpenSession | null> {
-    const token = sessionTokenOf(c);
-    if (token === null) return null;
-    const address = `address:${clientAddress(c, deps.trustedProxies)}`;
-    deps.rateLimit.count(address);
-    // A page that updates itself must not keep the session of an absent user alive.
-    const isUse = c.req.header(REFRESH_HEADER) === undefined && !c.req.path.endsWith("/live/");
-    const session = await findSession(deps, token, { isUse }).catch((error) => {
-      deps.rateLimit.uncount(address);
-      throw error;
-    });
-    if (!session) return null;
-    deps.rateLimit.uncount(address);
-    deps.rateLimit.count(`user:${session.caller.userId}`);
-    return session;
-  }
 
   async function signedIn(c: ConsoleContext): Promise<SignedInView> {
-    const session = await findLimited(c);
+    const session = await findLimited(deps, c);
     if (!session) throw new SignInRequired();
     c.env.caller = session.caller;
     c.env.route = routePath(c);
@@ -212,7 +158,7 @@ export function createBase(deps: ConsoleDeps): ConsoleBase {
   return {
     deps,
     root,
-    router,
+    router: createConsoleRouter(deps, root),
     signedIn,
     formOf,
     async actorForm(c) {
@@ -223,6 +169,69 @@ export function createBase(deps: ConsoleDeps): ConsoleBase {
     },
     page: (c, html, status = 200) => c.html(`<!doctype html>${html}`, status, HEADERS),
   };
+}
+
+function createConsoleRouter({ basePath, load }: ConsoleDeps, root: string): Hono<AppEnv> {
+  const router = new Hono<AppEnv>();
+  router.use("*", async (c, next) => {
+    c.env.route = `${root}/`;
+    // Before the look-up of the session, which needs a query.
+    if (!isServedUnderLoad(c, root) && rejectsNext(load)) throw overloaded(c, basePath);
+    await next();
+  });
+  const limitForm = bodyLimit({
+    maxSize: MAX_FORM_BYTES,
+    onError: () => {
+      throw new ServiceError("payload_too_large");
+    },
+  });
+  router.use("*", (c, next) => isUpload(c, root) ? next() : limitForm(c, next));
+  router.post("*", async (c, next) => {
+    requireSameOrigin(c);
+    await next();
+  });
+  router.onError((thrown, c) =>
+    thrown instanceof SignInRequired
+      ? c.redirect(`${root}/sign-in/`, 303)
+      : showProblem(c, basePath, thrown)
+  );
+  return router;
+}
+
+function showProblem(c: ConsoleContext, basePath: string, thrown: unknown): Response {
+  const error = recordError(thrown, c.env);
+  const { code, status, headers } = error;
+  const { requestId } = c.env;
+  // The service recovers by itself. Only a GET may be repeated: a form could act twice.
+  const isRetried = code === "unavailable" && c.req.method === "GET";
+  const view = viewOf(c, basePath);
+  const { from, to } = view.words;
+  const labels = { from, to, created_from: from, created_to: to };
+  const props = { view, text: explain(view, error, labels), requestId, isRetried };
+  return c.html(`<!doctype html>${<ProblemPage {...props} />}`, status as 400, {
+    ...HEADERS,
+    ...headers,
+    ...isRetried && { Refresh: String(RETRY_SECONDS) },
+  });
+}
+
+/** Rate limited like the API: invalid sessions by address, before the look-up; others by user. */
+async function findLimited(deps: ConsoleDeps, c: ConsoleContext): Promise<OpenSession | null> {
+  const { rateLimit, trustedProxies } = deps;
+  const token = sessionTokenOf(c);
+  if (token === null) return null;
+  const address = `address:${clientAddress(c, trustedProxies)}`;
+  rateLimit.count(address);
+  // A page that updates itself must not keep the session of an absent user alive.
+  const isUse = c.req.header(REFRESH_HEADER) === undefined && !c.req.path.endsWith("/live/");
+  const session = await findSession(deps, token, { isUse }).catch((error) => {
+    rateLimit.uncount(address);
+    throw error;
+  });
+  if (!session) return null;
+  rateLimit.uncount(address);
+  rateLimit.count(`user:${session.caller.userId}`);
+  return session;
 }
 
 /**
