@@ -234,7 +234,7 @@ Deno.test("architecture: one file per kind of record decides its transitions, an
   const decidingFiles = service.filter(({ text }) => /\btransition: \{/.test(text));
   assert.deepEqual(decidingFiles.map(({ path }) => path).sort(), [
     "core/invoices/apply_report.ts",
-    "core/payments/decide_change.ts",
+    "core/payments/apply_report.ts",
     "core/subscriptions/apply_report.ts",
   ]);
   const writes = /(update|insert into) gateway\.(payments|invoices|subscriptions|\$\{table\})\s/;

@@ -4,7 +4,7 @@ import type { GatewayPayment } from "../../db/payments/payments.ts";
 import type { Transaction } from "../gateway/responses.ts";
 import { isSnapApi } from "../gateway/snap_api.ts";
 import { parseMoney } from "../money.ts";
-import { previewStep } from "../payments/decide_change.ts";
+import { previewStep } from "../payments/apply_report.ts";
 import { impliesPaid, isStatus, type PaymentStatus } from "../payments/states.ts";
 import { amountOf } from "../payments/transaction.ts";
 import type { SignedNotification } from "./parse.ts";

@@ -25,9 +25,8 @@ import { checkInvoiceOfOrder, findInvoiceOf, linkToInvoice } from "../invoices/l
 import { PROCESS_NOTIFICATION } from "../jobs/task_names.ts";
 import { newJob } from "../records/outbox.ts";
 import { adoptTransaction, canAdopt, isComplete, type Link } from "../payments/adopt.ts";
-import { type AppliedReport, applyReport } from "../payments/apply_report.ts";
+import { type AppliedReport, applyReport, type Source } from "../payments/apply_report.ts";
 import { checkAtGateway } from "../payments/check_at_gateway.ts";
-import type { Source } from "../payments/decide_change.ts";
 import { matchTransaction, mayStillMatch } from "../payments/match_transaction.ts";
 import type { PaymentDeps } from "../payments/payment_record.ts";
 import { checkNotifiedSubscription, checkSubscriptionsByName } from "../subscriptions/notified.ts";

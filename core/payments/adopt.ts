@@ -8,9 +8,14 @@ import type { NewHistory } from "../../db/records/records.ts";
 import type { Transaction } from "../gateway/responses.ts";
 import { actorOfChange, buildWrite, dispatchAfterCommit } from "../records/change.ts";
 import { newPayment } from "./new_payment.ts";
-import { type AppliedReport, applyReport } from "./apply_report.ts";
+import {
+  type AppliedReport,
+  applyReport,
+  firstChange,
+  type GatewayReport,
+  type Source,
+} from "./apply_report.ts";
 import { checkAtGateway } from "./check_at_gateway.ts";
-import { firstChange, type GatewayReport, type Source } from "./decide_change.ts";
 import { changePayment, type PaymentDeps, paymentKind } from "./payment_record.ts";
 import { isStatus } from "./states.ts";
 import { amountOf } from "./transaction.ts";

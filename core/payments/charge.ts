@@ -1,19 +1,21 @@
 /** `createCharge`: creates a payment and charges it at the gateway. */
 
-import { listUnansweredOfOrder } from "../../db/payments/statements.ts";
 import type { GatewayPayment } from "../../db/payments/payments.ts";
+import { findPayment, listUnansweredOfOrder } from "../../db/payments/statements.ts";
 import type { Caller } from "../auth/caller.ts";
 import { requireOrderPrefix } from "../auth/order_prefix.ts";
 import { ServiceError } from "../errors.ts";
 import type { Permit } from "../gateway/circuit_breaker.ts";
 import { GatewayDuplicateOrderError, GatewayError } from "../gateway/errors.ts";
+import type { ChargePayload } from "../gateway/operations.ts";
 import { retryAt } from "../gateway/rate_limit.ts";
 import {
   type GatewayResponse,
   isEarlierCallInProgress,
   type Transaction,
 } from "../gateway/responses.ts";
-import type { RequestKey, RequestResult } from "../idempotency/keys.ts";
+import { parseTransactionTime } from "../gateway/times.ts";
+import { keyLifetimeMs, type RequestKey, type RequestResult } from "../idempotency/keys.ts";
 import { replyFor } from "../idempotency/reply.ts";
 import { UNANSWERED_CHECK_MS } from "../records/check_times.ts";
 import {
@@ -35,9 +37,8 @@ import { actAs } from "../records/record.ts";
 import { countCharge, recordAddedLatency } from "../telemetry/telemetry.ts";
 import { applyRefusal, applyReport } from "./apply_report.ts";
 import type { ChargeInput } from "./charge_input.ts";
-import { chargePayload } from "./charge_payload.ts";
 import { findByOrder, type FoundByOrder } from "./check_at_gateway.ts";
-import { isLostCharge, mayBePaid } from "./lost_charge.ts";
+import { matchTransaction } from "./match_transaction.ts";
 import { newPayment } from "./new_payment.ts";
 import {
   changePayment,
@@ -49,6 +50,7 @@ import {
   problems,
   unclearAnswer,
 } from "./payment_record.ts";
+import { isExpired, isFailed, isStatus } from "./states.ts";
 import { answersCharge } from "./transaction.ts";
 import { type PaymentView, viewPayment } from "./views.ts";
 
@@ -243,6 +245,66 @@ async function sendCharge(
   return { kind: "made", transaction: answer.body, askedAtVersion: null };
 }
 
+/** The request to the gateway. */
+function chargePayload(input: ChargeInput, payment: GatewayPayment): ChargePayload {
+  const { payment_type, gross_amount, customer_details, item_details } = input;
+  const custom_expiry = "custom_expiry" in input ? input.custom_expiry : undefined;
+  const typeOptions = withoutUndefined(optionsOf(input, payment));
+  return {
+    payment_type,
+    transaction_details: { order_id: payment.order_id, gross_amount },
+    ...withoutUndefined({ customer_details, item_details, custom_expiry }),
+    ...Object.fromEntries(
+      (input.custom_fields ?? []).map((text, index) => [`custom_field${index + 1}`, text]),
+    ),
+    // Proves that a transaction belongs to this payment. The order id does not: it may be reused.
+    metadata: { ...input.metadata, payment_ref: payment.id },
+    ...Object.keys(typeOptions).length > 0 && { [payment_type]: typeOptions },
+  };
+}
+
+/** The object that the gateway expects under the name of the payment type; omitted if empty. */
+function optionsOf(input: ChargeInput, { order_id }: GatewayPayment): object {
+  switch (input.payment_type) {
+    case "credit_card":
+      return {
+        token_id: input.token_id,
+        authentication: input.authentication,
+        ...input.authorize && { type: "authorize" },
+        ...input.save_token_id && { save_token_id: true },
+        installment_term: input.installment_term,
+      };
+    case "bank_transfer":
+      return { bank: input.bank, va_number: input.va_number };
+    case "echannel":
+      return {
+        bill_info1: input.bill_info1 ?? "Payment",
+        bill_info2: input.bill_info2 ?? order_id,
+      };
+    case "gopay":
+      return {
+        enable_callback: input.callback_url !== undefined,
+        callback_url: input.callback_url,
+      };
+    case "shopeepay":
+      return { callback_url: input.callback_url };
+    case "ovo":
+      return { payer_phone_number: input.customer_details.phone };
+    case "qris":
+      return { acquirer: input.acquirer };
+    case "cstore":
+      return { store: input.store };
+    case "dana":
+    case "akulaku":
+    case "kredivo":
+      return {};
+  }
+}
+
+function withoutUndefined(members: object): object {
+  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined));
+}
+
 /** Finds out whether the failed call, or an earlier attempt, has made the charge. */
 async function resolveFailure(
   deps: PaymentDeps,
@@ -304,6 +366,42 @@ async function tryFindByOrder(deps: PaymentDeps, payment: GatewayPayment): Promi
     if (!(error instanceof GatewayError)) throw error;
     return { kind: "failed", problem: gatewayProblem(error, payment, "unknown") };
   }
+}
+
+/**
+ * Whether a caller's retry of a lost charge is the explanation for a transaction with the order id
+ * of a new payment: it agrees with the charge in everything but the time, it is not older than the
+ * caller's key can be, and no payment of this database has created it. A database loses a charge if
+ * it is restored from a backup, for example. See docs/production.md, "Backup".
+ */
+async function isLostCharge(
+  deps: PaymentDeps,
+  payment: GatewayPayment,
+  found: Transaction,
+): Promise<boolean> {
+  const createdAt = parseTransactionTime(found.transaction_time);
+  if (!createdAt || createdAt.getTime() < deps.clock() - keyLifetimeMs(deps)) return false;
+  const { payment_ref, ...metadata } = found.metadata ?? {};
+  if (await isPaymentKnown(deps, payment_ref)) return false;
+  // Compared as if the charge had been sent when the transaction was created.
+  const lost = { ...payment, created_at: createdAt, sent_at: createdAt };
+  const { kind } = await matchTransaction(deps, lost, { ...found, metadata });
+  if (kind !== "ours") return false;
+  deps.log.info("lost_charge_taken_over", { payment_id: payment.id });
+  return true;
+}
+
+const ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+async function isPaymentKnown({ database }: PaymentDeps, reference: unknown): Promise<boolean> {
+  if (typeof reference !== "string" || !ID.test(reference)) return false;
+  return await database.query((sql) => findPayment(sql, reference), "find payment") !== null;
+}
+
+/** Whether the customer may have paid the transaction, or can still pay it. */
+function mayBePaid({ transaction_status: status }: Transaction): boolean {
+  return !isStatus(status) ||
+    !(isFailed({ status, fraud: null }) || isExpired({ status, fraud: null }));
 }
 
 /**

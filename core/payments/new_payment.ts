@@ -9,7 +9,7 @@ import {
 } from "../../db/payments/payments.ts";
 import { newId } from "../ids.ts";
 import { UNANSWERED_CHECK_MS } from "../records/check_times.ts";
-import type { CustomerInput, ItemInput } from "./charge_parts.ts";
+import type { CustomerInput, ItemInput } from "./charge_input.ts";
 
 const DEFAULTS = defaultsOf(PAYMENT_COLUMNS);
 

@@ -12,8 +12,7 @@ import type { JobView } from "../jobs/read.ts";
 import type { Task } from "../jobs/task.ts";
 import { findOwn } from "../records/read.ts";
 import { type PaymentDeps, paymentKind } from "./payment_record.ts";
-import { type RefundedPayment, refundPayment } from "./refund.ts";
-import type { RefundInput } from "./reserve_refund.ts";
+import { type RefundedPayment, type RefundInput, refundPayment } from "./refund.ts";
 
 export const PROCESS_REFUND_ASYNC = "process_refund_async";
 

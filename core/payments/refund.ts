@@ -15,7 +15,7 @@ import {
   type Transaction,
 } from "../gateway/responses.ts";
 import { finishKey, type RequestResult } from "../idempotency/keys.ts";
-import { type ActionRequest, beginAction, endWithError } from "../records/act.ts";
+import { type ActionRequest, beginAction, endWithError, requireAsShown } from "../records/act.ts";
 import { nextCheck, UNANSWERED_CHECK_MS } from "../records/check_times.ts";
 import {
   endWithUnknownOutcome,
@@ -27,8 +27,7 @@ import {
 import { gatewayDownProblem } from "../records/problems.ts";
 import { findOwn } from "../records/read.ts";
 import { actAs } from "../records/record.ts";
-import { applyReport } from "./apply_report.ts";
-import type { Source } from "./decide_change.ts";
+import { applyReport, type Source } from "./apply_report.ts";
 import { checkForAction, requireTransaction } from "./check_at_gateway.ts";
 import {
   isUnansweredRefund,
@@ -37,6 +36,7 @@ import {
   withoutReservation,
 } from "./merge_refunds.ts";
 import {
+  amountTooHigh,
   changePayment,
   checkPaymentJob,
   gatewayProblem,
@@ -47,10 +47,17 @@ import {
   problems,
   unclearAnswer,
 } from "./payment_record.ts";
-import { type RefundInput, requireRefundable, reserveAmount } from "./reserve_refund.ts";
-import { canBecomeSettled } from "./states.ts";
+import { canBecomeSettled, REFUNDABLE } from "./states.ts";
 import { callOptions, matchesPayment, refundsOf } from "./transaction.ts";
 import { type PaymentView, type RefundView, viewPayment, viewRefund } from "./views.ts";
+
+export interface RefundInput {
+  /** Defaults to the full remaining amount. */
+  amount?: number;
+  reason?: string;
+  /** Refund synchronously through the bank, which not every bank supports. */
+  direct: boolean;
+}
 
 export interface RefundedPayment {
   payment: PaymentView;
@@ -108,6 +115,66 @@ async function startRefund(
     throw await endAsUnknown(deps, refundRequest, reserved, problems.sentTooLate(reserved));
   }
   return await sendRefund(deps, refundRequest, reserved);
+}
+
+/**
+ * Inserts the refund and reserves its amount before the call. Each reservation is valid only for
+ * the version of the payment it was decided on, so reserved and refunded amounts never exceed the
+ * amount paid.
+ */
+async function reserveAmount(
+  deps: PaymentDeps,
+  request: KeyedRequest & { refundId: string },
+  known: GatewayPayment,
+  { amount, reason, direct, shown }: RefundInput & Pick<ActionRequest, "shown">,
+): Promise<GatewayPayment> {
+  return await changePayment(deps, known, (payment) => {
+    requireAsShown(paymentKind, { shown }, payment);
+    requireRefundable(payment);
+    const now = new Date(deps.clock());
+    const { captured_amount, refunded_amount, reserved_amount } = payment;
+    const remaining = (captured_amount ?? 0) - refunded_amount - reserved_amount;
+    if (remaining <= 0) {
+      throw invalidState(payment, "The full amount is already refunded or being refunded.");
+    }
+    const wanted = amount ?? remaining;
+    if (wanted > remaining) throw amountTooHigh(payment, remaining, "the amount left to refund");
+    const refund: GatewayRefund = {
+      id: request.refundId,
+      payment_id: payment.id,
+      user_id: payment.user_id,
+      refund_key: request.refundId,
+      amount: wanted,
+      reason: reason ?? null,
+      is_direct: direct,
+      status: "pending",
+      status_code: null,
+      status_message: null,
+      created_by: deps.actor ?? null,
+      created_at: now,
+      updated_at: now,
+    };
+    return {
+      set: {
+        reserved_amount: reserved_amount + wanted,
+        check_at: new Date(now.getTime() + UNANSWERED_CHECK_MS),
+      },
+      refunds: [refund],
+      // Fails if another request has taken over the key: that request makes the refund.
+      key: keyStillHeld(request),
+    };
+  });
+}
+
+function requireRefundable(payment: GatewayPayment): void {
+  const status = payment.transaction_status;
+  if (REFUNDABLE.includes(status)) return;
+  throw invalidState(
+    payment,
+    status === "capture"
+      ? "A captured payment cannot be refunded before it is settled. Cancel it instead."
+      : `A payment with status ${status} cannot be refunded.`,
+  );
 }
 
 /**

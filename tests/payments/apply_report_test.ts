@@ -1,8 +1,11 @@
 import assert from "node:assert/strict";
 import { Transaction } from "../../core/gateway/responses.ts";
-import { type AppliedReport, applyReport } from "../../core/payments/apply_report.ts";
+import {
+  type AppliedReport,
+  applyReport,
+  type GatewayReport,
+} from "../../core/payments/apply_report.ts";
 import type { PaymentType } from "../../core/payments/charge_input.ts";
-import type { GatewayReport } from "../../core/payments/decide_change.ts";
 import { newPayment } from "../../core/payments/new_payment.ts";
 import { viewPayment } from "../../core/payments/views.ts";
 import { batched } from "../../db/records/batched.ts";
