@@ -26,8 +26,14 @@ import { createTasks, type TaskDeps } from "../core/tasks/tasks.ts";
 import { createPoster } from "../core/webhooks/post.ts";
 import { openDatabase } from "../db/connection/database.ts";
 import { openInstanceLock } from "../db/connection/instance_lock.ts";
-import { findJob, findOutcomes, type JobOutcomes } from "../db/jobs/queries.ts";
-import { type GatewayJob, insertJobs, makeJobDue } from "../db/jobs/jobs.ts";
+import {
+  findJob,
+  findOutcomes,
+  type GatewayJob,
+  insertJobs,
+  type JobOutcomes,
+  makeJobDue,
+} from "../db/jobs/jobs.ts";
 import { loadMigrations } from "../db/migrations/migrate.ts";
 import { findPayment } from "../db/payments/statements.ts";
 import { openAccountGuard, requireSameAccount } from "./account.ts";

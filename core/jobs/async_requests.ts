@@ -8,8 +8,8 @@ import { Buffer } from "node:buffer";
 import type { Database } from "../../db/connection/database.ts";
 import { findKey, type IdempotencyKey } from "../../db/records/idempotency_keys.ts";
 import { NO_LOCK } from "../../db/connection/instance_lock.ts";
-import { findJob } from "../../db/jobs/queries.ts";
 import {
+  findJob,
   type GatewayJob,
   insertKeyedRequest,
   insertRequest,

@@ -1,8 +1,7 @@
 /** Enqueues checks of the records that are due, as many as can run soon. */
 
 import type { Sql } from "../../db/connection/database.ts";
-import { countDueJobs } from "../../db/jobs/queries.ts";
-import { type DueJob, insertJobs, LANES, type NewJob } from "../../db/jobs/jobs.ts";
+import { countDueJobs, type DueJob, insertJobs, LANES, type NewJob } from "../../db/jobs/jobs.ts";
 import { type CheckedTable, type DueCheck, postponeChecks } from "../../db/records/records.ts";
 import { gatewayPauseMs } from "../gateway/background_pause.ts";
 import type { CallKind } from "../gateway/circuit_breaker.ts";

@@ -1,8 +1,7 @@
 /** `readJob` and `listJobs`: jobs as callers see them, without their input. */
 
 import type { Database } from "../../db/connection/database.ts";
-import { findJob, listJobs as list } from "../../db/jobs/queries.ts";
-import type { GatewayJob, JobStatus } from "../../db/jobs/jobs.ts";
+import { findJob, type GatewayJob, type JobStatus, listJobs as list } from "../../db/jobs/jobs.ts";
 import { type Caller, canReadAll, requireReadAll } from "../auth/caller.ts";
 import { ServiceError } from "../errors.ts";
 import { readPage } from "../lists/page.ts";

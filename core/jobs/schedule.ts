@@ -6,7 +6,7 @@
 import { waitAtMost } from "../../concurrency/deadlines.ts";
 import { claimTick, endTick } from "../../db/jobs/cron_runs.ts";
 import type { Database } from "../../db/connection/database.ts";
-import { listJobsInOtherLanes } from "../../db/jobs/queries.ts";
+import { listJobsInOtherLanes } from "../../db/jobs/jobs.ts";
 import type { Clock } from "../time/clock.ts";
 import type { Log } from "../telemetry/log.ts";
 import { nextRun } from "./cron_times.ts";

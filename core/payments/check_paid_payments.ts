@@ -5,8 +5,7 @@
  */
 
 import { setTimeout as delay } from "node:timers/promises";
-import { hasDueJob } from "../../db/jobs/queries.ts";
-import { LANES } from "../../db/jobs/jobs.ts";
+import { hasDueJob, LANES } from "../../db/jobs/jobs.ts";
 import {
   listPaidPayments,
   type PaidPayment,

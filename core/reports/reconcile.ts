@@ -6,11 +6,16 @@
 
 import { MAX, NIL } from "uuid";
 import type { Sql } from "../../db/connection/database.ts";
-import { findJob } from "../../db/jobs/queries.ts";
-import { type DueJob, insertJobs, LANES, type NewJob, requeueJob } from "../../db/jobs/jobs.ts";
+import {
+  type DueJob,
+  findJob,
+  insertJobs,
+  LANES,
+  type NewJob,
+  requeueJob,
+} from "../../db/jobs/jobs.ts";
 import * as lines from "../../db/reports/reconciliation_lines.ts";
 import * as db from "../../db/reports/reconciliations.ts";
-import { insertReported, listOfOtherFiles } from "../../db/reports/reported_lines.ts";
 import { PostponeJob, type Task } from "../jobs/task.ts";
 import { newJob } from "../records/outbox.ts";
 import { checkPaymentJob, type PaymentDeps } from "../payments/payment_record.ts";
@@ -137,7 +142,7 @@ async function compareLines(run: Run): Promise<boolean> {
     await write(run, async (sql) => {
       const compared = await compareBatch(sql, id, batch);
       await lines.storeResults(sql, id, compared);
-      await insertReported(sql, id, compared);
+      await lines.insertReported(sql, id, compared);
       const results = { ...run.summary.results };
       for (const { result } of compared) results[result] = (results[result] ?? 0) + 1;
       await storeProgress(run, sql, { ...run.summary, results }, batch.at(-1)!.line);
@@ -156,7 +161,7 @@ async function compareBatch(
   const paymentIds = [...new Set(candidates.map((each) => each.id))];
   const earlier = Map.groupBy([
     ...await lines.listCompared(sql, id, paymentIds, MAX_LINES_OF_PAYMENT),
-    ...await listOfOtherFiles(sql, id, paymentIds, MAX_LINES_OF_PAYMENT),
+    ...await lines.listOfOtherFiles(sql, id, paymentIds, MAX_LINES_OF_PAYMENT),
   ], ({ payment_id }) => payment_id);
   return batch.map((line) => {
     const candidate = byLine.get(line.line);

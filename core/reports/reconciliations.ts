@@ -8,7 +8,6 @@ import { codeOf, type Database, type Sql, UNIQUE_VIOLATION } from "../../db/conn
 import { insertJobs } from "../../db/jobs/jobs.ts";
 import * as lines from "../../db/reports/reconciliation_lines.ts";
 import * as db from "../../db/reports/reconciliations.ts";
-import { deleteReported } from "../../db/reports/reported_lines.ts";
 import { type Caller, requireReadAll, requireStaff } from "../auth/caller.ts";
 import { invalidField, ServiceError } from "../errors.ts";
 import { newId } from "../ids.ts";
@@ -99,7 +98,7 @@ export async function deleteReconciliation(database: Database, id: string): Prom
     last = await database.query((sql) => lines.deleteLines(sql, id, step), "delete lines");
   }
   const deleteSome = () =>
-    database.query((sql) => deleteReported(sql, id, BATCH), "delete reported lines");
+    database.query((sql) => lines.deleteReported(sql, id, BATCH), "delete reported lines");
   while (await deleteSome());
   await database.query((sql) => db.deleteReconciliation(sql, id), "delete reconciliation");
 }

@@ -7,7 +7,6 @@
 import { type GatewayJob, insertJobs, LANES, storeJobProgress } from "../../db/jobs/jobs.ts";
 import type { GatewayPayment } from "../../db/payments/payments.ts";
 import * as lines from "../../db/reports/reconciliation_lines.ts";
-import { insertReported, listReported } from "../../db/reports/reported_lines.ts";
 import { type Caller, requireStaff } from "../auth/caller.ts";
 import { ServiceError } from "../errors.ts";
 import { GatewayError } from "../gateway/errors.ts";
@@ -77,7 +76,7 @@ async function takeOver(
   const known = await findNotifiedPayment(deps, reference);
   const own = { reconciliation_id: id, line: line.line };
   const earlier = known === null ? [] : await database.query(
-    (sql) => listReported(sql, known.id, own, MAX_LINES_OF_PAYMENT),
+    (sql) => lines.listReported(sql, known.id, own, MAX_LINES_OF_PAYMENT),
     "list reported lines",
   );
   requireMatch(line, previewAdopted(deps, { ...found, order_id }), earlier);
@@ -91,7 +90,7 @@ async function takeOver(
   };
   return await database.transaction(async (sql) => {
     const isChanged = await lines.markDifference(sql, id, line.line, resolution);
-    if (isChanged) await insertReported(sql, id, [{ ...line, ...outcome, refund_id }]);
+    if (isChanged) await lines.insertReported(sql, id, [{ ...line, ...outcome, refund_id }]);
     return isChanged;
   }, "mark difference");
 }

@@ -11,16 +11,21 @@ import { findUnpublished, publishBatch } from "../../db/events/publication.ts";
 import { listEvents } from "../../db/events/events.ts";
 import { NO_LOCK } from "../../db/connection/instance_lock.ts";
 import { listInvoices } from "../../db/billing/invoices.ts";
-import { findOutcomes, hasDueJob, listJobs, listJobsInOtherLanes } from "../../db/jobs/queries.ts";
+import {
+  findOutcomes,
+  hasDueJob,
+  insertRequest,
+  LANES,
+  listJobs,
+  listJobsInOtherLanes,
+} from "../../db/jobs/jobs.ts";
 import { claimAbandonedJobs, claimDueJobs, claimJob, giveTurns } from "../../db/jobs/claims.ts";
-import { insertRequest, LANES } from "../../db/jobs/jobs.ts";
 import { listPaidPayments } from "../../db/payments/paid_checks.ts";
 import { listNotifications } from "../../db/payments/notifications.ts";
 import { listOwnerless, listPayments, listUnanswered } from "../../db/payments/lists.ts";
 import { searchPayments } from "../../db/payments/search.ts";
 import * as lines from "../../db/reports/reconciliation_lines.ts";
 import * as reconciliations from "../../db/reports/reconciliations.ts";
-import * as reported from "../../db/reports/reported_lines.ts";
 import * as stats from "../../db/reports/stats.ts";
 import {
   findPayment,
@@ -251,8 +256,8 @@ const STATEMENTS: Record<string, (sql: Sql) => Promise<unknown>> = {
   "list lines that were compared": (sql) =>
     lines.listCompared(sql, REPORT, [idOf(7), idOf(8)], 200),
   "list lines of other files": (sql) =>
-    reported.listOfOtherFiles(sql, idOf(2), [idOf(7), idOf(8)], 200),
-  "delete reported lines": (sql) => reported.deleteReported(sql, REPORT, 10),
+    lines.listOfOtherFiles(sql, idOf(2), [idOf(7), idOf(8)], 200),
+  "delete reported lines": (sql) => lines.deleteReported(sql, REPORT, 10),
   "store results of lines": (sql) => lines.storeResults(sql, REPORT, [COMPARED]),
   "list settled payments of a report": (sql) =>
     lines.listSettled(sql, REPORT, {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { randomUUID } from "node:crypto";
 import { createSecretBox } from "../../core/secrets/secret_box.ts";
-import { findJob } from "../../db/jobs/queries.ts";
+import { findJob } from "../../db/jobs/jobs.ts";
 import { openApp } from "../support/app.ts";
 import { runSql } from "../support/database/database.ts";
 import { openRelayed, type RelayedPayments } from "../support/gateway/relay.ts";

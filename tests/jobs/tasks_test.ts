@@ -4,7 +4,7 @@ import { basename, join } from "node:path";
 import { checkPendingPayments } from "../../core/payments/check_pending_payments.ts";
 import { processChargeAsync } from "../../core/payments/process_charge_async.ts";
 import { processRefundAsync } from "../../core/payments/process_refund_async.ts";
-import { findJob } from "../../db/jobs/queries.ts";
+import { findJob } from "../../db/jobs/jobs.ts";
 import { JobSchema } from "../../routes/jobs/schema.ts";
 import { createWaits } from "../support/gateway/gateway.ts";
 import { openRelayed } from "../support/gateway/relay.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { MAX_LINES_OF_PAYMENT } from "../../core/reports/compare_line.ts";
-import { listOfOtherFiles } from "../../db/reports/reported_lines.ts";
+import { listOfOtherFiles } from "../../db/reports/reconciliation_lines.ts";
 import { openForCounting, rowsReadBy } from "../support/database/rows_read.ts";
 import { createDatabase } from "../support/database/database.ts";
 import { deleteReconciliation } from "../../core/reports/reconciliations.ts";

@@ -3,9 +3,8 @@
 import { OTHER_LANE_MS } from "../../../core/jobs/schedule.ts";
 import { createWorker, type Worker } from "../../../core/jobs/worker.ts";
 import { createTasks } from "../../../core/tasks/tasks.ts";
-import { listJobsInOtherLanes } from "../../../db/jobs/queries.ts";
+import { type GatewayJob, LANES, listJobsInOtherLanes } from "../../../db/jobs/jobs.ts";
 import { IS_LEASED } from "../../../db/records/lease.ts";
-import { type GatewayJob, LANES } from "../../../db/jobs/jobs.ts";
 import type { TestApp } from "../app.ts";
 
 /** How many jobs run at a time. */

@@ -7,8 +7,13 @@ import { createLog } from "../../../core/telemetry/log.ts";
 import type { JobQueue } from "../../../core/records/outbox.ts";
 import type { Database } from "../../../db/connection/database.ts";
 import type { LeaseHolder } from "../../../db/connection/instance_lock.ts";
-import { findJob } from "../../../db/jobs/queries.ts";
-import { type DueJob, type GatewayJob, insertJobs, type NewJob } from "../../../db/jobs/jobs.ts";
+import {
+  type DueJob,
+  findJob,
+  type GatewayJob,
+  insertJobs,
+  type NewJob,
+} from "../../../db/jobs/jobs.ts";
 import { openPool } from "../database/pools.ts";
 
 export interface InstanceOptions {

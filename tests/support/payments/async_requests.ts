@@ -3,8 +3,7 @@
 import type { z } from "@hono/zod-openapi";
 import assert from "node:assert/strict";
 import { PaymentSchema } from "../../../core/payments/schema.ts";
-import { findJob } from "../../../db/jobs/queries.ts";
-import type { GatewayJob } from "../../../db/jobs/jobs.ts";
+import { findJob, type GatewayJob } from "../../../db/jobs/jobs.ts";
 import { RefundedSchema } from "../../../routes/payments/actions.ts";
 import { JobSchema } from "../../../routes/jobs/schema.ts";
 import { runSql } from "../database/database.ts";
