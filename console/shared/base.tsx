@@ -4,13 +4,13 @@
 
 import { type Context, Hono } from "hono";
 import { bodyLimit } from "hono/body-limit";
-import type { Child } from "hono/jsx";
+import type { Child, FC } from "hono/jsx";
 import { routePath } from "hono/route";
-import type { AddressList } from "../../core/config/address_list.ts";
 import type { AuditDeps } from "../../core/audit/read.ts";
 import type { Authenticate } from "../../core/auth/authenticator.ts";
 import { findSession, type OpenSession } from "../../core/auth/console_sessions.ts";
 import type { KeyDeps } from "../../core/auth/manage_keys.ts";
+import type { AddressList } from "../../core/config/address_list.ts";
 import type { RetentionDays } from "../../core/config/config.ts";
 import type { ShownSetting } from "../../core/config/describe.ts";
 import { ServiceError } from "../../core/errors.ts";
@@ -29,12 +29,13 @@ import { rejectsNext, RETRY_AFTER_SECONDS } from "../../http/middleware/shed_loa
 import { recordError } from "../../http/problems/render.ts";
 import type { AppEnv } from "../../http/router.ts";
 import { ConsoleProblem, explain } from "./explain.ts";
-import { ProblemPage } from "./problem_page.tsx";
+import { Frame } from "./frame.tsx";
 import {
   requireOwnForm,
   requireSameOrigin,
   sessionTokenOf,
   type SignedInView,
+  type View,
   viewOf,
 } from "./session.ts";
 
@@ -214,6 +215,27 @@ function showProblem(c: ConsoleContext, basePath: string, thrown: unknown): Resp
     ...isRetried && { Refresh: String(RETRY_SECONDS) },
   });
 }
+
+interface ProblemProps {
+  view: View;
+  /** What went wrong, and what to do next. */
+  text: string;
+  requestId: string;
+  /** Whether the browser loads the page again. */
+  isRetried: boolean;
+}
+
+const ProblemPage: FC<ProblemProps> = ({ view, text, requestId, isRetried }) => (
+  <Frame view={view} title={view.words.failed} path="/">
+    <section class="card narrow">
+      <h1>{view.words.failed}</h1>
+      <p role="alert" class="error">{text}</p>
+      {isRetried && <p>{view.words.retriedByItself}</p>}
+      <p class="help">{view.words.request} {requestId}</p>
+      <a class="button" href={`${view.root}/`}>{view.words.back}</a>
+    </section>
+  </Frame>
+);
 
 /** Rate limited like the API: invalid sessions by address, before the look-up; others by user. */
 async function findLimited(deps: ConsoleDeps, c: ConsoleContext): Promise<OpenSession | null> {
