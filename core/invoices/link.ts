@@ -27,17 +27,18 @@ export function gatewayInvoiceId({ metadata }: Transaction): string | null {
 /**
  * Throws a `GatewayError` if it has to ask the gateway for the invoice and gets no usable response.
  */
-export async function findInvoiceOf(
+export async function findInvoiceLink(
   deps: RecordDeps,
   answer: Transaction,
-): Promise<GatewayInvoice | null> {
+): Promise<Link | null> {
   const gatewayId = gatewayInvoiceId(answer);
   if (gatewayId === null) return null;
   const known = await deps.database.query(
     (sql) => findInvoiceByGatewayId(sql, gatewayId),
     "find invoice",
   );
-  return known ?? await findUnanswered(deps, gatewayId);
+  const invoice = known ?? await findUnanswered(deps, gatewayId);
+  return invoice && linkToInvoice(invoice);
 }
 
 /** Finds an invoice that the gateway created although it did not answer the request for it. */

@@ -1,12 +1,10 @@
-/** Parses the body of a notification, and prepares the part of it that is stored. */
+/** Parses the body of a notification, and removes what is not stored. */
 
-import type { GatewayNotification } from "../../db/payments/notifications.ts";
 import { type FieldError, ServiceError } from "../errors.ts";
 import type { GatewayClient } from "../gateway/client.ts";
 import { type Json, type JsonObject, MAX_DEPTH, toStorableText } from "../gateway/json.ts";
 import { isPaymentNumber, isSecretName, maskText } from "../gateway/mask.ts";
 import { Transaction } from "../gateway/responses.ts";
-import { newId } from "../ids.ts";
 
 /** A notification about a transaction. Its signature is valid. */
 export interface SignedNotification {
@@ -17,7 +15,8 @@ export interface SignedNotification {
   grossAmount: string;
   /** All fields of the notification. The signature covers only the three values above. */
   transaction: Transaction;
-  body: JsonObject;
+  /** The body as it is stored. */
+  payload: JsonObject;
 }
 
 /** A notification about a subscription or a linked account, which the gateway does not sign. */
@@ -63,7 +62,8 @@ export function parseNotification(
         "server key of the gateway account that sent the notification.",
     });
   }
-  return { kind: "signed", ...signed, transaction: Transaction.parse(body), body };
+  const transaction = Transaction.parse(body);
+  return { kind: "signed", ...signed, transaction, payload: withoutSecrets(body) };
 }
 
 /** The gateway signs notifications about transactions only (docs/gateway.md#notifications). */
@@ -91,28 +91,6 @@ function malformedMessage(value: unknown): string | null {
 function invalid(errors: FieldError[]): ServiceError {
   const detail = errors.map(({ field, message }) => `${field}: ${message}`).join("; ");
   return new ServiceError("validation_error", { detail, members: { errors } });
-}
-
-/** The row of a notification whose signature is valid. */
-export function newNotification(
-  { orderId, statusCode, grossAmount, transaction, body }: SignedNotification,
-  now: Date,
-): GatewayNotification {
-  return {
-    id: newId(now),
-    payment_id: null,
-    order_id: orderId,
-    transaction_id: transaction.transaction_id,
-    transaction_status: transaction.transaction_status ?? "",
-    fraud_status: transaction.fraud_status,
-    payment_type: transaction.payment_type,
-    status_code: statusCode,
-    gross_amount: grossAmount,
-    status: "received",
-    error_message: null,
-    raw_payload: withoutSecrets(body),
-    created_at: now,
-  };
 }
 
 /**

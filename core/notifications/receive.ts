@@ -1,7 +1,6 @@
 /**
- * Receives a notification that `parseNotification` has accepted: finds the payment, decides whether
- * the notification is trusted, applies it or asks the gateway for the transaction, and records the
- * result.
+ * Receives a signed notification: finds the payment, decides whether the notification is trusted,
+ * applies it or asks the gateway for the transaction, and records the result.
  */
 
 import { validate as isUuid } from "uuid";
@@ -10,7 +9,6 @@ import type { NewJob } from "../../db/jobs/jobs.ts";
 import { type GatewayNotification, notificationWrites } from "../../db/payments/notifications.ts";
 import { findPaymentOfTransaction, paymentLookups } from "../../db/payments/statements.ts";
 import type { GatewayPayment } from "../../db/payments/payments.ts";
-import { findSubscription } from "../../db/billing/subscriptions.ts";
 import type { GatewayClient } from "../gateway/client.ts";
 import {
   GatewayError,
@@ -21,19 +19,20 @@ import {
 import { object as objectField } from "../gateway/json.ts";
 import { Transaction } from "../gateway/responses.ts";
 import { type Channel, channelOf, isSnapApi } from "../gateway/snap_api.ts";
-import { checkInvoiceOfOrder, findInvoiceOf, linkToInvoice } from "../invoices/link.ts";
+import { newId } from "../ids.ts";
+import { checkInvoiceOfOrder, findInvoiceLink } from "../invoices/link.ts";
 import { PROCESS_NOTIFICATION } from "../jobs/task_names.ts";
 import { newJob } from "../records/outbox.ts";
-import { adoptTransaction, canAdopt, isComplete, type Link } from "../payments/adopt.ts";
+import { adoptTransaction, isComplete } from "../payments/adopt.ts";
 import { type AppliedReport, applyReport, type Source } from "../payments/apply_report.ts";
 import { checkAtGateway } from "../payments/check_at_gateway.ts";
 import { matchTransaction, mayStillMatch } from "../payments/match_transaction.ts";
 import type { PaymentDeps } from "../payments/payment_record.ts";
-import { checkNotifiedSubscription, checkSubscriptionsByName } from "../subscriptions/notified.ts";
-import { isLikeCharge, linkToSubscription } from "../subscriptions/subscription_record.ts";
+import { isStatus } from "../payments/states.ts";
+import { checkSubscriptionsByName, findSubscriptionLink } from "../subscriptions/link.ts";
 import { countNotification } from "../telemetry/telemetry.ts";
 import { decideTrust } from "./decide_trust.ts";
-import { newNotification, type SignedNotification, type UnsignedNotification } from "./parse.ts";
+import type { SignedNotification } from "./parse.ts";
 
 const SOURCE = "notification";
 
@@ -41,11 +40,6 @@ export type NotificationDeps = PaymentDeps;
 
 /** The gateway expects a response within 5 s. */
 const RESPONSE_MS = 4_000;
-
-export interface Receipt {
-  /** Null: the notification is not stored. */
-  notificationId: string | null;
-}
 
 export interface ReceiveDeps extends NotificationDeps {
   /**
@@ -59,21 +53,31 @@ export interface ReceiveDeps extends NotificationDeps {
   confirm: "fit" | "paid";
 }
 
+/** Returns the notification as it is stored, with its result. */
 export async function receiveNotification(
   deps: ReceiveDeps,
-  received: SignedNotification | UnsignedNotification,
-): Promise<Receipt> {
-  if (received.kind === "unsigned") {
-    await checkNotifiedSubscription(deps, received.body);
-    return { notificationId: null };
-  }
-  const startedAt = deps.clock();
-  const notification = newNotification(received, new Date(startedAt));
+  received: SignedNotification,
+): Promise<GatewayNotification> {
+  const { transaction } = received;
+  const now = new Date(deps.clock());
+  const notification: GatewayNotification = {
+    id: newId(now),
+    payment_id: null,
+    order_id: received.orderId,
+    transaction_id: transaction.transaction_id,
+    transaction_status: transaction.transaction_status ?? "",
+    fraud_status: transaction.fraud_status,
+    payment_type: transaction.payment_type,
+    status_code: received.statusCode,
+    gross_amount: received.grossAmount,
+    status: "received",
+    error_message: null,
+    raw_payload: received.payload,
+    created_at: now,
+  };
   const payment = await findNotifiedPayment(deps, notification);
-  const isFinished = payment !== null &&
-    await applyIfTrusted(deps, received, notification, payment);
-  if (!isFinished) await confirmInTime(deps, notification, startedAt + RESPONSE_MS);
-  return { notificationId: notification.id };
+  const applied = payment && await applyIfTrusted(deps, received, notification, payment);
+  return applied ?? await confirmInTime(deps, notification);
 }
 
 /** Finds the payment by the ids in a notification, or in the gateway's response. */
@@ -94,19 +98,19 @@ function metadataOf({ raw_payload }: Pick<GatewayNotification, "raw_payload">) {
   return objectField(raw_payload.metadata);
 }
 
-/** False: the gateway has to confirm the notification first. */
+/** Null: the gateway has to confirm the notification first. */
 async function applyIfTrusted(
   deps: ReceiveDeps,
   received: SignedNotification,
   notification: GatewayNotification,
   known: GatewayPayment,
-): Promise<boolean> {
+): Promise<GatewayNotification | null> {
   for (let payment = known;;) {
     const decision = decideTrust(payment, received, deps.confirm);
-    if (decision === "confirm") return false;
+    if (decision === "confirm") return null;
     if (decision !== "trust") {
-      await recordNotification(deps, { ...notification, status: decision, payment_id: payment.id });
-      return true;
+      const result = { status: decision, payment_id: payment.id };
+      return await recordNotification(deps, { ...notification, ...result });
     }
     const applied = await applyReport(deps, payment, {
       answer: received.transaction,
@@ -115,10 +119,7 @@ async function applyIfTrusted(
       notification,
       isUnconfirmed: true,
     });
-    if (!applied.isOutdated) {
-      await recordResult(deps, applied);
-      return true;
-    }
+    if (!applied.isOutdated) return await recordResult(deps, applied);
     payment = applied.payment;
   }
 }
@@ -127,10 +128,10 @@ async function applyIfTrusted(
 async function confirmInTime(
   deps: ReceiveDeps,
   notification: GatewayNotification,
-  until: number,
-): Promise<void> {
+): Promise<GatewayNotification> {
+  const until = notification.created_at.getTime() + RESPONSE_MS;
   try {
-    await confirmNotification({ ...deps, gateway: withDeadline(deps, until) }, notification);
+    return await confirmNotification({ ...deps, gateway: withDeadline(deps, until) }, notification);
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error;
     const now = new Date(deps.clock());
@@ -138,7 +139,7 @@ async function confirmInTime(
     const payload = { notification_id: notification.id };
     const job = newJob(PROCESS_NOTIFICATION, subject, payload, { runAt: now, now });
     const error_message = error.failure === "answered" ? error.message : null;
-    await recordNotification(deps, { ...notification, error_message }, [job]);
+    return await recordNotification(deps, { ...notification, error_message }, [job]);
   }
 }
 
@@ -220,8 +221,17 @@ export async function applyFound(
     if (mayStillMatch(payment, match)) throw unclearOwner(payment);
   }
   if (!isComplete(answer)) return null;
-  if (!canAdopt(answer)) throw unrecognizedStatus(answer);
-  const adopted = await adoptTransaction(deps, report, await findLink(deps, notified, answer));
+  if (!isStatus(found.transaction_status)) {
+    // Without a known status no payment can be created; the gateway may report another later.
+    throw new UnrecognizedStatusError(
+      `The gateway reports order ${order_id} in the status "${found.transaction_status}", which ` +
+        "the service does not know",
+      { failure: "answered", outcome: "unknown" },
+    );
+  }
+  const link = await findSubscriptionLink(deps, notified, answer) ??
+    await findInvoiceLink(deps, answer);
+  const adopted = await adoptTransaction(deps, report, link);
   await checkInvoiceOfOrder(deps, adopted.payment);
   await checkSubscriptionsByName(deps, adopted.payment);
   return adopted;
@@ -269,37 +279,6 @@ function unclearOwner({ id, order_id }: GatewayPayment): GatewayError {
     `It is not clear whether the transaction of order ${order_id} belongs to payment ${id}, ` +
       "whose charge the gateway has not answered",
   );
-}
-
-/**
- * Without a known status no payment can be created; the gateway may report another status later.
- */
-function unrecognizedStatus({ order_id, transaction_status }: Transaction): GatewayError {
-  return new UnrecognizedStatusError(
-    `The gateway reports order ${order_id} in the status "${transaction_status}", which the ` +
-      "service does not know",
-    { failure: "answered", outcome: "unknown" },
-  );
-}
-
-/** The subscription or invoice that the gateway says the transaction belongs to; null: neither. */
-async function findLink(
-  deps: NotificationDeps,
-  notified: Transaction["metadata"],
-  answer: Transaction,
-): Promise<Link | null> {
-  // Callers cannot set `subscription_ref`, so only the service can have set it.
-  const confirmed = answer.metadata?.subscription_ref ?? null;
-  const ref = confirmed ?? notified?.subscription_ref;
-  const subscription = typeof ref === "string" && isUuid(ref)
-    ? await deps.database.query((sql) => findSubscription(sql, ref), "find subscription")
-    : null;
-  // A reference from the notification is not signed, so other fields must match, too.
-  const isConfirmed = subscription !== null &&
-    (confirmed !== null || isLikeCharge(subscription, answer));
-  if (isConfirmed) return linkToSubscription(subscription);
-  const invoice = await findInvoiceOf(deps, answer);
-  return invoice && linkToInvoice(invoice);
 }
 
 /** Writes the notification's result, unless it was written together with the payment's change. */

@@ -86,28 +86,20 @@ async function decide(
   const reference = found.metadata?.payment_ref ?? null;
   const isNamed = reference === payment.id;
   if (reference !== null && !isNamed) return { kind: "other", difference: "payment_ref" };
-  if (!hasEveryMember(found)) return { kind: "unclear", difference: "incomplete" };
-  const amount = amountWithoutFee(found, notified);
+  const hasEveryMember = Boolean(found.transaction_id) && Boolean(found.transaction_status) &&
+    found.payment_type !== null;
+  const reported = amountOf(found);
+  if (!hasEveryMember || reported === null) return { kind: "unclear", difference: "incomplete" };
+  // The notification may state the amount without the fee. A fee never lowers the amount.
+  const metadata = { ...notified, ...found.metadata };
+  const original = amountOf({ ...found, metadata }) ?? NaN;
+  const amount = original < reported ? original : reported;
   const difference = findDifference(payment, found, amount);
   if (difference) return { kind: isNamed ? "unclear" : "other", difference };
   if (!isNamed) return await decideWithoutReference(deps, payment, found, { amount, notified });
   return amount > payment.gross_amount
     ? { kind: "unclear", difference: "amount" }
     : { kind: "ours", evidence: "payment_ref" };
-}
-
-/** Whether the response has the members that every transaction of the gateway has. */
-function hasEveryMember(found: Transaction): boolean {
-  return Boolean(found.transaction_id) && Boolean(found.transaction_status) &&
-    found.payment_type !== null && amountOf(found) !== null;
-}
-
-/** The notification may state the amount without the fee. A fee never lowers the amount. */
-function amountWithoutFee(found: Transaction, notified: Metadata): number {
-  const amount = amountOf(found) ?? NaN;
-  const metadata = { ...notified, ...found.metadata };
-  const original = amountOf({ ...found, metadata }) ?? NaN;
-  return original < amount ? original : amount;
 }
 
 /**

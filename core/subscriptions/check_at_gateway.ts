@@ -15,7 +15,8 @@ import { MAX_CHECKS } from "../records/check_times.ts";
 import { findOwn } from "../records/read.ts";
 import { actAs, type RecordDeps } from "../records/record.ts";
 import { applyCharge, applyReport, matchesSubscription, type Source } from "./apply_report.ts";
-import { linkToSubscription, problems, subscriptionKind } from "./subscription_record.ts";
+import { linkToSubscription } from "./link.ts";
+import { problems, subscriptionKind } from "./subscription_record.ts";
 import { type SubscriptionView, viewSubscription } from "./views.ts";
 
 export interface CheckedSubscription {

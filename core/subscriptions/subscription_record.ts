@@ -7,11 +7,8 @@ import {
   subscriptionInserts,
   subscriptionWrites,
 } from "../../db/billing/subscriptions.ts";
-import type { Transaction } from "../gateway/responses.ts";
 import { CHECK_SUBSCRIPTION_STATUS } from "../jobs/task_names.ts";
 import { type JobSubject, newJob } from "../records/outbox.ts";
-import type { Link } from "../payments/adopt.ts";
-import { amountOf } from "../payments/transaction.ts";
 import { UNANSWERED_CHECK_MS } from "../records/check_times.ts";
 import { createProblems } from "../records/problems.ts";
 import type { RecordKind } from "../records/record.ts";
@@ -52,10 +49,6 @@ export const subscriptionKind: RecordKind<GatewaySubscription, SubscriptionView>
   problems,
 };
 
-export function linkToSubscription({ id, user_id }: GatewaySubscription): Link {
-  return { user_id, invoice_id: null, subscription_id: id };
-}
-
 /**
  * The metadata as it is sent to the gateway, which copies it to each charge. `subscription_ref`
  * shows to which subscription a charge belongs.
@@ -64,22 +57,4 @@ export function gatewayMetadata(
   { id, metadata }: Pick<GatewaySubscription, "id" | "metadata">,
 ): object {
   return { ...metadata, subscription_ref: id };
-}
-
-/**
- * The order id of a charge is the subscription's name followed by 32 digits. Returns the name;
- * null: the order id has another form.
- */
-export function subscriptionNameIn(orderId: string): string | null {
-  return orderId.match(/^(.{1,40})\d{32}$/s)?.[1] ?? null;
-}
-
-/** Whether a transaction without a reference looks like a charge of this subscription. */
-export function isLikeCharge(
-  { name, payment_type, amount, currency }: GatewaySubscription,
-  answer: Transaction,
-): boolean {
-  return subscriptionNameIn(answer.order_id ?? "") === name &&
-    answer.payment_type === payment_type && amountOf(answer) === amount &&
-    (answer.currency ?? currency) === currency;
 }

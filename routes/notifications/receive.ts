@@ -6,6 +6,7 @@ import type { AddressList } from "../../core/config/address_list.ts";
 import { type ErrorCode, invalidField, ServiceError } from "../../core/errors.ts";
 import { parseNotification } from "../../core/notifications/parse.ts";
 import { type ReceiveDeps, receiveNotification } from "../../core/notifications/receive.ts";
+import { checkNotifiedSubscription } from "../../core/subscriptions/link.ts";
 import { countRefusedNotification } from "../../core/telemetry/telemetry.ts";
 import { DEFAULT_LIMITS, tooComplex } from "../../http/middleware/json_body.ts";
 import { scanJson } from "../../http/middleware/json_text.ts";
@@ -77,11 +78,14 @@ export function createReceiveRoute(deps: NotificationRouteDeps): Router {
     const address = () => `address:${clientAddress(c, trustedProxies)}`;
     try {
       const received = parseNotification(await payloadOf(c), deps.gateway);
+      if (received.kind === "signed") {
+        const { id } = await receiveNotification(deps, received);
+        return c.json<Receipt, 200>({ status: "ok", notification_id: id }, 200);
+      }
       // Any client can send an unsigned notification, so a limit must protect the database.
-      if (received.kind === "unsigned") limit.count(address());
-      const { notificationId } = await receiveNotification(deps, received);
-      const receipt: Receipt = { status: "ok", notification_id: notificationId };
-      return c.json(receipt, 200);
+      limit.count(address());
+      await checkNotifiedSubscription(deps, received.body);
+      return c.json<Receipt, 200>({ status: "ok", notification_id: null }, 200);
     } catch (thrown) {
       if (isRejection(thrown)) {
         countRefusedNotification(thrown.code);

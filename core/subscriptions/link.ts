@@ -1,4 +1,7 @@
-/** Enqueues checks of subscriptions after notifications that prove nothing by themselves. */
+/**
+ * Finds the subscription that a transaction was made for. If a notification does not prove which
+ * one, enqueues a check of it.
+ */
 
 import { validate as isUuid } from "uuid";
 import { insertJobs } from "../../db/jobs/jobs.ts";
@@ -11,8 +14,49 @@ import {
   listSubscriptionsOfName,
 } from "../../db/billing/subscriptions.ts";
 import { id as idField, type JsonObject } from "../gateway/json.ts";
+import type { Transaction } from "../gateway/responses.ts";
+import type { Link } from "../payments/adopt.ts";
+import { amountOf } from "../payments/transaction.ts";
 import type { RecordDeps } from "../records/record.ts";
-import { checkSubscriptionJob, subscriptionNameIn } from "./subscription_record.ts";
+import { checkSubscriptionJob } from "./subscription_record.ts";
+
+export function linkToSubscription({ id, user_id }: GatewaySubscription): Link {
+  return { user_id, invoice_id: null, subscription_id: id };
+}
+
+/** `notified`: the metadata in the notification about the transaction, which is not signed. */
+export async function findSubscriptionLink(
+  { database }: RecordDeps,
+  notified: Transaction["metadata"],
+  answer: Transaction,
+): Promise<Link | null> {
+  // Callers cannot set `subscription_ref`, so only the service can have set it.
+  const confirmed = answer.metadata?.subscription_ref ?? null;
+  const ref = confirmed ?? notified?.subscription_ref;
+  if (typeof ref !== "string" || !isUuid(ref)) return null;
+  const found = await database.query((sql) => findSubscription(sql, ref), "find subscription");
+  // A reference from the notification is not signed, so other fields must match, too.
+  const isProven = found !== null && (confirmed !== null || isLikeCharge(found, answer));
+  return isProven ? linkToSubscription(found) : null;
+}
+
+/** Whether a transaction without a reference looks like a charge of this subscription. */
+function isLikeCharge(
+  { name, payment_type, amount, currency }: GatewaySubscription,
+  answer: Transaction,
+): boolean {
+  return subscriptionNameIn(answer.order_id ?? "") === name &&
+    answer.payment_type === payment_type && amountOf(answer) === amount &&
+    (answer.currency ?? currency) === currency;
+}
+
+/**
+ * The order id of a charge is the subscription's name followed by 32 digits. Returns the name;
+ * null: the order id has another form.
+ */
+function subscriptionNameIn(orderId: string): string | null {
+  return orderId.match(/^(.{1,40})\d{32}$/s)?.[1] ?? null;
+}
 
 /** Any client can send unsigned notifications, so the requests they cause are limited. */
 const MIN_INTERVAL_MS = 60_000;
