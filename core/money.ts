@@ -6,6 +6,11 @@
 /** The largest accepted amount: 13 digits, far below the limit of exact integers. */
 export const MAX_AMOUNT = 9_999_999_999_999;
 
+/** Whether this is an amount that can be paid: whole rupiah, more than none. */
+export function isAmount(amount: number): boolean {
+  return Number.isSafeInteger(amount) && amount > 0;
+}
+
 /** `10000` as `"10000.00"`. */
 export function formatMoney(amount: number): string {
   return `${amount}.00`;

@@ -1,18 +1,22 @@
 /** Invoices as records: how they are stored and followed up, and their problem documents. */
 
+import { fixedNames } from "../../db/records/columns.ts";
 import {
   findInvoice,
   type GatewayInvoice,
+  INVOICE_COLUMNS,
   invoiceInserts,
   invoiceWrites,
 } from "../../db/billing/invoices.ts";
 import type { NewJob } from "../../db/jobs/jobs.ts";
 import { CHECK_INVOICE_STATUS } from "../jobs/task_names.ts";
+import { isAmount } from "../money.ts";
 import { type JobSubject, newJob } from "../records/outbox.ts";
 import { UNANSWERED_CHECK_MS } from "../records/check_times.ts";
+import { findReset } from "../records/invariants.ts";
 import { createProblems } from "../records/problems.ts";
 import type { RecordDeps, RecordKind } from "../records/record.ts";
-import type { InvoiceStatus } from "./states.ts";
+import { canBecome, type InvoiceStatus } from "./states.ts";
 import { type InvoiceView, shownOf, viewInvoice } from "./views.ts";
 
 export interface InvoiceDeps extends RecordDeps {
@@ -39,6 +43,8 @@ export const invoiceKind: RecordKind<GatewayInvoice, InvoiceView> = {
   view: viewInvoice,
   shownOf,
   stateOf: ({ status }) => ({ status, fraud: null }),
+  fixed: fixedNames(INVOICE_COLUMNS),
+  findViolation,
   apply: (current, { set, transition }) => ({
     ...current,
     ...set,
@@ -53,3 +59,14 @@ export const invoiceKind: RecordKind<GatewayInvoice, InvoiceView> = {
   checkJob: checkInvoiceLaterJob,
   problems,
 };
+
+function findViolation(invoice: GatewayInvoice, before: GatewayInvoice | null): string | null {
+  const { total_amount, status, paid_at } = invoice;
+  if (!isAmount(total_amount)) return `total_amount cannot be ${total_amount}`;
+  if (status === "paid" && paid_at === null) return "it is paid, but has no paid_at";
+  if (!before) return null;
+  if (status !== before.status && !canBecome(before.status, status)) {
+    return `its status cannot go from ${before.status} to ${status}`;
+  }
+  return findReset(invoice, before, ["gateway_invoice_id", "paid_at"]);
+}

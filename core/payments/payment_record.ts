@@ -2,10 +2,15 @@
  * Payments as records: how they are stored, changed and followed up, and their problem documents.
  */
 
+import { fixedNames } from "../../db/records/columns.ts";
 import type { NewJob } from "../../db/jobs/jobs.ts";
 import { findPayment } from "../../db/payments/statements.ts";
 import { paymentInserts, paymentWrites } from "../../db/writing/payment_writes.ts";
-import type { GatewayPayment, GatewayRefund } from "../../db/payments/payments.ts";
+import {
+  type GatewayPayment,
+  type GatewayRefund,
+  PAYMENT_COLUMNS,
+} from "../../db/payments/payments.ts";
 import { ServiceError } from "../errors.ts";
 import type { PaymentEventName } from "../events/names.ts";
 import type { GatewayError } from "../gateway/errors.ts";
@@ -19,6 +24,7 @@ import { changeRecord } from "../records/change.ts";
 import { UNANSWERED_CHECK_MS } from "../records/check_times.ts";
 import { createProblems } from "../records/problems.ts";
 import type * as records from "../records/record.ts";
+import { findViolation } from "./invariants.ts";
 import type { PaymentStatus, State } from "./states.ts";
 import { type PaymentView, shownOf, viewPayment } from "./views.ts";
 
@@ -84,6 +90,8 @@ export const paymentKind: records.RecordKind<GatewayPayment, PaymentView> = {
     status: transaction_status,
     fraud: fraud_status,
   }),
+  fixed: fixedNames(PAYMENT_COLUMNS),
+  findViolation,
   apply: (current, { set, transition, refunds = [] }) => ({
     ...current,
     ...set,

@@ -115,6 +115,11 @@ export function canBecomeSettled(status: PaymentStatus): boolean {
   return REACHABLE[status].has("settlement") || REVIVABLE.has(status);
 }
 
+/** Whether a payment in one state can be in the other one later, or stays in it. */
+export function canFollow(from: PaymentStatus, to: PaymentStatus): boolean {
+  return from === to || REACHABLE[from].has(to) || REVIVABLE.has(from);
+}
+
 /** All states that can follow a state, in one step or in several. */
 const REACHABLE = Object.fromEntries(
   PAYMENT_STATUSES.map((from) => [from, reachableFrom(from)]),

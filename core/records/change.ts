@@ -7,6 +7,7 @@ import type { KeyUpdate, RecordWrite } from "../../db/writing/record_writes.ts";
 import { type NewHistory, RECOUNT } from "../../db/records/records.ts";
 import type { SideEffects, WriteResult } from "../../db/writing/side_effects.ts";
 import { newId } from "../ids.ts";
+import { requireInvariants } from "./invariants.ts";
 import type { Change, GatewayRecord, KeyChange, RecordDeps, RecordKind } from "./record.ts";
 
 /**
@@ -84,7 +85,10 @@ async function reload<R extends GatewayRecord>(
   return record;
 }
 
-/** The record after the change, with all rows that the same statement writes. */
+/**
+ * The record after the change, with all rows that the same statement writes. Throws if the change
+ * violates an invariant of the record.
+ */
 export function buildWrite<R extends GatewayRecord>(
   deps: RecordDeps,
   kind: RecordKind<R>,
@@ -99,6 +103,7 @@ export function buildWrite<R extends GatewayRecord>(
     event_count: current.event_count + names.length,
     updated_at: now,
   };
+  requireInvariants(deps, kind, record, current, change.set);
   const events = names.map((name, index): NewEvent => ({
     id: newId(now),
     name,

@@ -21,6 +21,7 @@ import {
   keyWithReply,
   replyFromRecord,
 } from "./keyed_request.ts";
+import { requireInvariants, violationOf } from "./invariants.ts";
 import { gatewayDownProblem } from "./problems.ts";
 import type { GatewayRecord, KeyChange, RecordDeps, RecordKind } from "./record.ts";
 
@@ -204,6 +205,7 @@ async function tryInsert<R extends GatewayRecord, View extends object>(
 ): Promise<Insertion<R, View>> {
   const now = record.created_at;
   record.created_by = actorOf(caller);
+  requireInvariants(deps, kind, record, null);
   const { leaseHolder } = deps;
   const key = requestKey && keys.newKeyClaim(requestKey, caller, record.id, { now, leaseHolder });
   const insert = {
@@ -241,6 +243,10 @@ async function findEarlier<R extends GatewayRecord, View extends object>(
     known.key,
     () => deps.database.query((sql) => kind.find(sql, id), `find ${kind.resource}`),
   );
+  if (record && record.user_id !== caller.userId) {
+    deps.keyReleases.add(known.key);
+    throw violationOf(deps.log, kind.resource, id, "the key of another user names it");
+  }
   return { kind: "resume", earlier: { id, record, key: known.key }, request };
 }
 

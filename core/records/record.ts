@@ -85,6 +85,13 @@ export interface RecordKind<R extends GatewayRecord, View extends object = objec
    */
   shownOf(view: View): string;
   stateOf(record: R): State;
+  /** The columns that only the insert writes. */
+  fixed: ReadonlySet<string>;
+  /**
+   * What would be wrong with the record if it were written like this; null: nothing. `before`: the
+   * record that the write changes; null: the record is new.
+   */
+  findViolation(record: R, before: R | null): string | null;
   /** Returns the changed record; `buildWrite` sets `event_count` and `updated_at`. */
   apply(current: R, change: Change<R>): R;
   /** Whether the change gets a history row. */

@@ -155,9 +155,8 @@ function changeStatus(
   now: Date,
 ): Change<GatewaySubscription> | null {
   if (to === current.status) return null;
-  const isStopped = to === "disabled" || to === "cancelled";
   return {
-    set: { ended_at: isStopped ? now : null },
+    set: { ended_at: states.isStopped(to) ? now : null },
     transition: {
       to: { status: to, fraud: null },
       events: states.eventsOf(current.status, to),

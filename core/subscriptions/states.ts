@@ -46,6 +46,18 @@ export function statusAfterReport(
   return status === "disabled" ? "disabled" : "inactive";
 }
 
+/** Whether a subscription in one state can be in the other one later, or stays in it. */
+export function canFollow(from: SubscriptionStatus, to: SubscriptionStatus): boolean {
+  if (from === to) return true;
+  if (from === "cancelled" || from === "failed" || to === "pending") return false;
+  return to !== "failed" || from === "pending";
+}
+
+/** Whether a caller stopped it. */
+export function isStopped(status: SubscriptionStatus): boolean {
+  return status === "disabled" || status === "cancelled";
+}
+
 export function eventsOf(
   from: SubscriptionStatus,
   to: SubscriptionStatus,

@@ -1,18 +1,22 @@
 /** Subscriptions as records: how they are stored and followed up, and their problem documents. */
 
+import { fixedNames } from "../../db/records/columns.ts";
 import type { NewJob } from "../../db/jobs/jobs.ts";
 import {
   findSubscription,
   type GatewaySubscription,
+  SUBSCRIPTION_COLUMNS,
   subscriptionInserts,
   subscriptionWrites,
 } from "../../db/billing/subscriptions.ts";
 import { CHECK_SUBSCRIPTION_STATUS } from "../jobs/task_names.ts";
+import { isAmount } from "../money.ts";
 import { type JobSubject, newJob } from "../records/outbox.ts";
 import { UNANSWERED_CHECK_MS } from "../records/check_times.ts";
+import { findReset } from "../records/invariants.ts";
 import { createProblems } from "../records/problems.ts";
 import type { RecordKind } from "../records/record.ts";
-import type { SubscriptionStatus } from "./states.ts";
+import { canFollow, isStopped, type SubscriptionStatus } from "./states.ts";
 import { shownOf, type SubscriptionView, viewSubscription } from "./views.ts";
 
 export const problems = createProblems<GatewaySubscription>(
@@ -38,6 +42,8 @@ export const subscriptionKind: RecordKind<GatewaySubscription, SubscriptionView>
   view: viewSubscription,
   shownOf,
   stateOf: ({ status }) => ({ status, fraud: null }),
+  fixed: fixedNames(SUBSCRIPTION_COLUMNS),
+  findViolation,
   apply: (current, { set, transition }) => ({
     ...current,
     ...set,
@@ -57,4 +63,20 @@ export function gatewayMetadata(
   { id, metadata }: Pick<GatewaySubscription, "id" | "metadata">,
 ): object {
   return { ...metadata, subscription_ref: id };
+}
+
+function findViolation(
+  subscription: GatewaySubscription,
+  before: GatewaySubscription | null,
+): string | null {
+  const { amount, status, ended_at } = subscription;
+  if (!isAmount(amount)) return `amount cannot be ${amount}`;
+  if (!before) return null;
+  if (!canFollow(before.status, status)) {
+    return `its status cannot go from ${before.status} to ${status}`;
+  }
+  if (status !== before.status && isStopped(status) !== (ended_at !== null)) {
+    return `ended_at is ${ended_at ? "set" : "missing"} although it is ${status}`;
+  }
+  return findReset(subscription, before, ["gateway_subscription_id"]);
 }

@@ -40,7 +40,7 @@ export const INVOICE_STATUSES = [
 export type InvoiceStatus = (typeof INVOICE_STATUSES)[number];
 
 /** A new column needs a migration and a line here; see `PAYMENT_COLUMNS`. */
-const INVOICE_COLUMNS = {
+export const INVOICE_COLUMNS = {
   id: fixed<string>(),
   user_id: fixed<string>(),
   invoice_number: fixed<string>(),

@@ -44,7 +44,7 @@ export const INTERVAL_UNITS = ["day", "week", "month"] as const;
 export type IntervalUnit = (typeof INTERVAL_UNITS)[number];
 
 /** A new column needs a migration and a line here; see `PAYMENT_COLUMNS`. */
-const SUBSCRIPTION_COLUMNS = {
+export const SUBSCRIPTION_COLUMNS = {
   id: fixed<string>(),
   user_id: fixed<string>(),
   /** Null until the gateway has responded. */

@@ -51,6 +51,10 @@ export function mutableNames<C extends Columns>(columns: C): Name<C>[] {
   return columnNames(columns).filter((name) => columns[name]!.isMutable);
 }
 
+export function fixedNames(columns: Columns): ReadonlySet<string> {
+  return new Set(columnNames(columns).filter((name) => !columns[name]!.isMutable));
+}
+
 /** The type of each column; columns that are not in `others` are text. */
 export function typesOf<C extends Columns>(
   columns: C,

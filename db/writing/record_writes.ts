@@ -84,7 +84,7 @@ async function insertRecords<R extends { id: string }>(
   const statement = new Statement({ isBatch: true });
   const records = inserts.map(({ record }) => record);
   const keys = inserts.flatMap(({ key }) => key ?? []);
-  const items = itemOptions ? records.flatMap((record) => itemOptions.of(record)) : [];
+  const items = itemOptions ? records.flatMap((record) => itemsOf(record, itemOptions)) : [];
   const hasKeys = keys.length > 0;
   const hasOrders = orderOf(records[0]!) !== null;
   const names = columns.join(", ");
@@ -110,6 +110,16 @@ async function insertRecords<R extends { id: string }>(
     isClaimed: key === null || result!.claimed.includes(record.id),
     isInserted: result!.inserted.includes(record.id),
   }));
+}
+
+/** The statement would leave out an item of another record, or insert it with that record. */
+function itemsOf<R extends { id: string }>(record: R, { of, columns }: ItemOptions<R>): object[] {
+  const items = of(record) as Record<string, unknown>[];
+  const other = items.find((item) => item[columns[1]!] !== record.id);
+  if (other) {
+    throw new Error(`Record ${record.id} is not written: it has an item of another record`);
+  }
+  return items;
 }
 
 function claimKeysOf<R>(
@@ -256,6 +266,11 @@ async function updateRecords<R extends Versioned>(
   const records = writes.map(({ record }) => record).sort((a, b) => a.id < b.id ? -1 : 1);
   const keys = writes.flatMap(({ key }) => key ?? []);
   const hasKeys = keys.length > 0;
+  for (const { record, key } of writes) {
+    if (key && key.resource_id !== record.id) {
+      throw new Error(`Record ${record.id} is not written: its key names ${key.resource_id}`);
+    }
+  }
   const buildUpdate: BuildRecordWrite = (statement) => [
     `wanted as (select * from ${rows(statement, records)})`,
     ...hasKeys ? [`key_update as (${keyUpdateRows(statement, keys)})`] : [],

@@ -155,6 +155,7 @@ export async function writeWithSideEffects(
   writes: readonly (SideEffects & { record: { id: string } })[],
   options: StatementOptions = {},
 ): Promise<WriteResult[]> {
+  for (const write of writes) requireOwnRows(write);
   const statement = new Statement(options);
   const parts = [...buildWrite(statement), ...buildSideEffects(statement, writes)];
   const hasJobs = writes.some(({ jobs }) => jobs.length > 0);
@@ -170,6 +171,28 @@ export async function writeWithSideEffects(
     jobs: queued.filter((each) => jobs.some((job) => job.subject_id === each.subject_id))
       .map(({ id, run_at }) => ({ id, run_at: new Date(run_at) })),
   }));
+}
+
+/** The statement would leave out a row of another record, or write it with that record. */
+function requireOwnRows(write: SideEffects & { record: { id: string } }): void {
+  const { record, history, events, refunds, charges, notifications, jobs } = write;
+  const owners = [
+    ...history.map(({ resource_id }) => resource_id),
+    ...events.map(({ resource_id }) => resource_id),
+    ...refunds.map(({ payment_id }) => payment_id),
+    ...charges.map(({ subscription_id }) => subscription_id),
+    ...notifications.map(({ payment_id }) => payment_id),
+    ...jobs.map(({ payload, subject_id }) => (payload as JobPayload).payment_id ?? subject_id),
+  ];
+  const other = owners.find((id) => id !== record.id);
+  if (other !== undefined) {
+    throw new Error(`Record ${record.id} is not written: one of its rows is that of ${other}`);
+  }
+}
+
+/** Jobs about an invoice or a subscription name the payment that they follow from. */
+interface JobPayload {
+  payment_id?: string;
 }
 
 interface Written {
