@@ -6,13 +6,14 @@ import {
   DatabaseUnavailable,
   openDatabase,
 } from "../../db/connection/database.ts";
-import { POOL_SETTINGS } from "../../db/connection/settings.ts";
+import { DEADLINE_MS, POOL_SETTINGS } from "../../db/connection/settings.ts";
 import { inspectServer, isSameDatabase } from "../../db/connection/pooling.ts";
 import { Statement } from "../../db/records/statement.ts";
 import { createDatabase, runSql } from "../support/database/database.ts";
 import { createGate } from "../support/database/gate.ts";
 import { openGatedDatabase, type Packet } from "../support/database/gated_database.ts";
 import { hasPgBouncer, type PgBouncer, startPgBouncer } from "../support/database/pgbouncer.ts";
+import { PATIENT_DEADLINE_MS } from "../support/database/pools.ts";
 import { until } from "../support/until.ts";
 
 const ignore = !await hasPgBouncer();
@@ -40,11 +41,12 @@ async function openPooled(
   options: Partial<DatabaseOptions> & { sessions?: number; settings?: string[] } = {},
 ): Promise<Pooled> {
   const { sessions, settings, pooling = "transaction", ...rest } = options;
+  const { deadlineMs = PATIENT_DEADLINE_MS } = options;
   const server = await createDatabase({ isNew: true });
   const mode = pooling === "session" ? "session" : "transaction";
   const pgbouncer = await startPgBouncer({ server, mode, sessions, settings });
   const url = pgbouncer.through(server);
-  const database = openDatabase({ url, poolSize: 2, pooling, ...rest });
+  const database = openDatabase({ url, poolSize: 2, pooling, ...rest, deadlineMs });
   return {
     server,
     url,
@@ -57,7 +59,7 @@ async function openPooled(
   };
 }
 
-/** Repeats a statement until it succeeds: one that waits for the pooler fails after 1.8 s. */
+/** Repeats a statement until it succeeds. */
 async function untilResponds({ query }: Database): Promise<void> {
   const responds = () => query((sql) => sql`select 1`).then(() => true, () => false);
   await until("the database responds", responds);
@@ -149,7 +151,7 @@ for (const pooling of ["transaction", "session"] as const) {
       `pooler in ${pooling} mode: each transaction has all settings, and none stays in the session`,
     ignore,
     async fn() {
-      await using pooled = await openPooled({ pooling, poolSize: 1 });
+      await using pooled = await openPooled({ pooling, poolSize: 1, deadlineMs: DEADLINE_MS });
       const { database, server } = pooled;
       const expected = Object.fromEntries(
         Object.entries(POOL_SETTINGS).map(([name, value]) => [name, String(value)]),
@@ -203,7 +205,12 @@ Deno.test({
       results: createGate<never>(() => {}),
     };
     await using gated = openGatedDatabase(pooled.url, gates);
-    const database = openDatabase({ url: gated.url, poolSize: 1, pooling: "transaction" });
+    const database = openDatabase({
+      url: gated.url,
+      poolSize: 1,
+      pooling: "transaction",
+      deadlineMs: PATIENT_DEADLINE_MS,
+    });
     try {
       await database.query((sql) => sql`select 1`);
       packets = 0;
@@ -254,7 +261,7 @@ Deno.test({
   name: "pooler in transaction mode: the server cancels a slow statement",
   ignore,
   async fn() {
-    await using pooled = await openPooled();
+    await using pooled = await openPooled({ deadlineMs: DEADLINE_MS });
     const slow = pooled.database.query((sql) => sql`select pg_sleep(60)`);
     await assert.rejects(slow, (error: Error) => {
       assert.equal((error.cause as { code?: string }).code, "57014");
@@ -296,7 +303,7 @@ Deno.test({
   name: "pooler: statements fail while it is down, and work again after it has restarted",
   ignore,
   async fn() {
-    await using pooled = await openPooled();
+    await using pooled = await openPooled({ deadlineMs: DEADLINE_MS });
     const { database, pgbouncer, server } = pooled;
     await runSql(server, "create table numbers (number int)");
     for (let round = 0; round < 3; round++) {
