@@ -3,6 +3,7 @@ import { openDatabase } from "../../db/connection/database.ts";
 import { PLANNER_SETTINGS } from "../../db/connection/settings.ts";
 import { openApp } from "../support/app.ts";
 import { createDatabase } from "../support/database/database.ts";
+import { PATIENT_DEADLINE_MS } from "../support/database/pools.ts";
 
 Deno.test("database connections: have every planner setting", async () => {
   await using app = await openApp({ databaseUrl: await createDatabase({ isNew: true }) });
@@ -24,7 +25,7 @@ Deno.test("database connections: return arrays from the first statement, even if
   // Whether the driver returns arrays as text depends on timing, so the test opens many
   // connections.
   for (let i = 0; i < 40; i++) {
-    const database = openDatabase({ url, poolSize: 1 });
+    const database = openDatabase({ url, poolSize: 1, deadlineMs: PATIENT_DEADLINE_MS });
     const [row] = await database.query((sql) => sql.unsafe(statement, ["1"], { prepare: true }));
     await database.close();
     assert.deepEqual(row!.letters, ["a"]);

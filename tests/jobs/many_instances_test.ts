@@ -3,10 +3,10 @@ import { tick } from "../../core/jobs/schedule.ts";
 import { createWorker } from "../../core/jobs/worker.ts";
 import { createSchedule } from "../../core/tasks/schedule.ts";
 import { listCronRuns } from "../../db/jobs/cron_runs.ts";
-import { openDatabase } from "../../db/connection/database.ts";
 import { StatusSchema } from "../../routes/status/schemas.ts";
 import { openApp } from "../support/app.ts";
 import { createDatabase } from "../support/database/database.ts";
+import { openPool } from "../support/database/pools.ts";
 import { PROJECT } from "../support/project.ts";
 import { until } from "../support/until.ts";
 
@@ -75,7 +75,7 @@ async function tickAll(processes: Process[], time: number): Promise<Process[]> {
 Deno.test("schedule: exactly one of five processes runs a tick; if it is killed, another one runs the next tick", async () => {
   const databaseUrl = await createDatabase();
   await using resources = new AsyncDisposableStack();
-  const database = openDatabase({ url: databaseUrl, poolSize: 1 });
+  const database = openPool({ url: databaseUrl, poolSize: 1 });
   resources.defer(() => database.close());
   const lastRun = async () => (await database.query(listCronRuns))[0]!;
   const processes = await Promise.all(
