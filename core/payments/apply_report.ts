@@ -218,8 +218,13 @@ function buildTakeOver(
 ): PaymentChange {
   const to = { ...knownState(adopted), isLatest: true };
   const events = states.eventsOf(knownState(current), to, current.paid_at !== null);
+  const { captured_amount } = adopted;
   return {
-    set: Object.fromEntries(TRANSACTION_FIELDS.map((name) => [name, adopted[name]])),
+    set: {
+      ...Object.fromEntries(TRANSACTION_FIELDS.map((name) => [name, adopted[name]])),
+      // The amount of the adopted payment may include a fee that the customer paid on top.
+      captured_amount: captured_amount && Math.min(captured_amount, current.gross_amount),
+    },
     transition: { to: { status: to.status, fraud: to.fraud }, events, source },
   };
 }

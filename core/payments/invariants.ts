@@ -1,4 +1,7 @@
-/** What is always true of a payment and its refunds. `requireInvariants` checks it. */
+/**
+ * What is always true of a change of a payment and its refunds. `requireInvariants` checks it. A
+ * row that was already wrong does not stop a change: what the gateway reports must be stored.
+ */
 
 import type { GatewayPayment, GatewayRefund } from "../../db/payments/payments.ts";
 import { isAmount } from "../money.ts";
@@ -13,7 +16,8 @@ export function findViolation(
 ): string | null {
   const { gross_amount, captured_amount, user_id } = payment;
   if (!isAmount(gross_amount)) return `gross_amount cannot be ${gross_amount}`;
-  if (captured_amount !== null && !(isAmount(captured_amount) && captured_amount <= gross_amount)) {
+  const isCaptured = captured_amount !== null && captured_amount !== before?.captured_amount;
+  if (isCaptured && !(isAmount(captured_amount) && captured_amount <= gross_amount)) {
     return `captured_amount cannot be ${captured_amount} of ${gross_amount}`;
   }
   if (user_id === null && (payment.invoice_id ?? payment.subscription_id) !== null) {
@@ -49,19 +53,20 @@ function findStepViolation(payment: GatewayPayment, before: GatewayPayment): str
 }
 
 function findRefundViolation(payment: GatewayPayment, before: GatewayPayment): string | null {
-  const { captured_amount, refunded_amount, reserved_amount, refunds } = payment;
+  const { gross_amount, captured_amount, refunded_amount, reserved_amount, refunds } = payment;
   const known = new Map(before.refunds.map((refund) => [refund.id, refund]));
   for (const refund of refunds) {
     const wrong = findWrongMember(payment, refund, known.get(refund.id));
     if (wrong) return `the ${wrong} of refund ${refund.id} is wrong`;
   }
   const pending = sumByStatus(refunds, "pending");
-  if (reserved_amount !== pending) {
+  const added = pending - sumByStatus(before.refunds, "pending");
+  if (reserved_amount !== pending && reserved_amount - before.reserved_amount !== added) {
     return `reserved_amount is ${reserved_amount}, but its pending refunds are ${pending}`;
   }
-  const isReserved = reserved_amount > before.reserved_amount;
-  return isReserved && refunded_amount + reserved_amount > (captured_amount ?? 0)
-    ? `${refunded_amount + reserved_amount} of ${captured_amount ?? 0} would be refunded`
+  const limit = Math.min(captured_amount ?? 0, gross_amount);
+  return added > 0 && refunded_amount + pending > limit
+    ? `${refunded_amount + pending} of ${limit} would be refunded`
     : null;
 }
 
@@ -72,7 +77,7 @@ function findWrongMember(
   known: GatewayRefund | undefined,
 ): keyof GatewayRefund | null {
   if (refund.payment_id !== payment.id) return "payment_id";
-  if (refund.user_id !== payment.user_id) return "user_id";
+  if (refund.user_id !== payment.user_id && refund.user_id !== known?.user_id) return "user_id";
   if (!isAmount(refund.amount) || (known && refund.amount !== known.amount)) return "amount";
   return known?.status === "succeeded" && refund.status !== "succeeded" ? "status" : null;
 }

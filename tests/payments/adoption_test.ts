@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
+import { formatWib } from "../../core/gateway/times.ts";
 import { adoptTransaction } from "../../core/payments/adopt.ts";
 import { findNotification } from "../../db/payments/notifications.ts";
 import { createDatabase } from "../support/database/database.ts";
@@ -229,6 +230,36 @@ Deno.test("notification: a payment_ref in it moves the adopted transaction to it
   await adoptTooEarly(payments, order_id);
   assert.equal((await notifyAndRead(payments, sent)).payment_id, payment_id);
   await assertPaidOnce(payments, payment_id);
+});
+
+Deno.test("notification: moves an adopted transaction with a fee in its amount to the payment, which keeps its own amount", async () => {
+  await using payments = await openWithWrongClock(0);
+  const { app, relay, sandbox, time } = payments;
+  const order_id = randomUUID();
+  await sandbox.fault("charge", "answer_lost");
+  const body = { ...await chargeRequest(sandbox, "gopay"), order_id };
+  const { payment_id } = await (await payments.post("/charge/", body)).json();
+  const sent = await payAndFindNotification(payments, order_id);
+  relay.intercept = () =>
+    Response.json({ status_code: "404", status_message: "Transaction doesn't exist." });
+  time.offsetMs += 16 * MINUTE_MS;
+  await payments.check(payment_id);
+  assert.equal((await payments.read(payment_id)).transaction_status, "failure");
+  // The charge reached the gateway late. The gateway's response does not name the payment or the
+  // fee, so the transaction is adopted with the fee.
+  const transaction_time = formatWib(new Date(Date.now() + 10 * MINUTE_MS)).slice(0, 19);
+  const withFee = { gross_amount: "46500.00", transaction_time };
+  relay.intercept = async (_request, pass) =>
+    Response.json({ ...await (await pass()).json(), ...withFee, metadata: undefined });
+  const first = await notifyAndRead(payments, withoutMetadata({ ...sent, ...withFee }));
+  assert.notEqual(first.payment_id, payment_id);
+  const extra_info = { gross_amount_info: { original_amount: "44000.00" } };
+  const metadata = { payment_ref: payment_id, extra_info };
+  const second = await notifyAndRead(payments, sign({ ...sent, ...withFee, metadata }));
+  assert.equal(second.payment_id, payment_id);
+  await assertPaidOnce(payments, payment_id);
+  assert.equal((await payments.read(payment_id)).captured_amount, "44000.00");
+  assert.deepEqual(app.logged().filter(({ event }) => event === "invariant_violated"), []);
 });
 
 /** Status responses of a DANA transaction that do not show whose it is. */

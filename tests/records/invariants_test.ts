@@ -155,10 +155,14 @@ function reserve(payment: GatewayPayment, more: Partial<GatewayRefund>) {
 }
 
 async function insertSucceededRefund(sql: Sql, id: string): Promise<void> {
+  await insertRefund(sql, id, "succeeded");
+}
+
+async function insertRefund(sql: Sql, id: string, status: GatewayRefund["status"]): Promise<void> {
   await sql`
     insert into gateway.refunds
       (id, payment_id, user_id, refund_key, amount, is_direct, status, created_at, updated_at)
-    select gen_random_uuid(), id, user_id, gen_random_uuid(), 500, false, 'succeeded', now(), now()
+    select gen_random_uuid(), id, user_id, gen_random_uuid(), 500, false, ${status}, now(), now()
     from gateway.payments where id = ${id}`;
 }
 
@@ -274,9 +278,53 @@ Deno.test("refund: if the stored amounts of the payment are wrong, nothing is re
   const problem = await assertProblem(response, 500, "internal_error");
   assert.equal(problem.payment_id, id);
   assert.deepEqual(await rowsOf(payments, id), before);
-  assertLogged(payments, "payment", id, /captured_amount cannot be 88000 of 44000/);
+  assertLogged(payments, "payment", id, /44001 of 44000 would be refunded/);
   const { refund_amount } = await payments.sandbox.status(transaction_id!);
   assert.equal(refund_amount, undefined);
+});
+
+/** Rows that no change of this version stores, but an earlier version may have stored. */
+const STORED_BEFORE: Record<string, (sql: Sql, id: string) => Promise<unknown>> = {
+  "a captured amount that includes a fee": (sql, id) =>
+    sql`update gateway.payments set captured_amount = gross_amount + 2500 where id = ${id}`,
+  "a refund without the owner of the payment": async (sql, id) => {
+    await insertRefund(sql, id, "denied");
+    await sql`update gateway.refunds set user_id = null where payment_id = ${id}`;
+  },
+  "an amount that is reserved for no refund": (sql, id) =>
+    sql`update gateway.payments set reserved_amount = 700 where id = ${id}`,
+  "a pending refund whose amount is not reserved": (sql, id) => insertRefund(sql, id, "pending"),
+};
+
+Deno.test("payment: what the gateway reports is stored, although the stored row was wrong before", async (t) => {
+  await using payments = await openPayments({ databaseUrl });
+  const { app, sandbox } = payments;
+  for (const [name, prepare] of Object.entries(STORED_BEFORE)) {
+    await t.step(name, async () => {
+      const { id, transaction_id } = await payments.paid();
+      await app.database.query((sql) => prepare(sql, id));
+      const refund = { refund_key: crypto.randomUUID(), amount: AMOUNT };
+      await sandbox.post(`/v2/${transaction_id}/refund`, refund);
+      const { transaction_status, refund_amount } = await payments.refresh(id);
+      assert.deepEqual([transaction_status, refund_amount], ["refund", `${AMOUNT}.00`]);
+    });
+  }
+});
+
+Deno.test("refund: is made although a stored amount is reserved for no refund", async () => {
+  await using payments = await openPayments({ databaseUrl });
+  const { app, sandbox } = payments;
+  for (const fault of [null, "bank_pending"]) {
+    const { id } = await payments.paid();
+    await app.database.query((sql) =>
+      STORED_BEFORE["an amount that is reserved for no refund"]!(sql, id)
+    );
+    if (fault) await sandbox.fault("refund", fault);
+    const response = await payments.post(`/payments/${id}/refund/`, { amount: 1_000 }, newKey());
+    assert.equal(response.status, 200, await response.clone().text());
+    const { refund } = await response.json();
+    assert.equal(refund.status, fault ? "pending" : "succeeded");
+  }
 });
 
 Deno.test("charge: a retry whose key names the payment of another user is refused and logged", async () => {
