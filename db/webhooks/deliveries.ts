@@ -237,6 +237,12 @@ export interface DeliveryAttempt extends Omit<GatewayWebhookDelivery, "event_nam
 }
 
 /**
+ * Whether a row that was found by its key is pending. PostgreSQL does not recognize the condition
+ * of the indexes of pending deliveries, so it can't choose to read all of those.
+ */
+const isPending = (row: string) => `coalesce(${row}.status, '') = 'pending'`;
+
+/**
  * Stores the results of attempts. When a delivery ends, later ones of its resource that waited for
  * it become due. Those that were attempted already keep the time of their retry.
  */
@@ -259,16 +265,27 @@ export const attemptWrites: Batched<DeliveryAttempt, void> = {
           duration_ms = attempted.duration_ms, last_attempt_at = attempted.last_attempt_at,
           delivered_at = attempted.delivered_at
         from attempted
-        where delivery.event_id = attempted.event_id
-          and delivery.endpoint_id = attempted.endpoint_id and delivery.status = 'pending'
+        -- Without the array, a plan made for a small table reads all rows.
+        where delivery.event_id = any(array(select event_id from attempted))
+          and delivery.event_id = attempted.event_id
+          and delivery.endpoint_id = attempted.endpoint_id and ${isPending("delivery")}
           and date_trunc('milliseconds', delivery.next_attempt_at) = attempted.due_at
+      ), later as materialized (
+        select found.event_id, found.endpoint_id, attempted.last_attempt_at
+        from attempted, lateral (
+          select event_id, endpoint_id from gateway.webhook_deliveries
+          where attempted.status <> 'pending' and endpoint_id = attempted.endpoint_id
+            and resource_id = attempted.resource_id and sequence > attempted.sequence
+            and status = 'pending' and attempts = 0
+            and next_attempt_at > attempted.last_attempt_at
+          order by endpoint_id, resource_id, sequence offset 0
+        ) found
       )
-      update gateway.webhook_deliveries waiting set next_attempt_at = attempted.last_attempt_at
-      from attempted
-      where attempted.status <> 'pending' and waiting.endpoint_id = attempted.endpoint_id
-        and waiting.resource_id = attempted.resource_id and waiting.status = 'pending'
-        and waiting.sequence > attempted.sequence and waiting.attempts = 0
-        and waiting.next_attempt_at > attempted.last_attempt_at`;
+      update gateway.webhook_deliveries waiting set next_attempt_at = later.last_attempt_at
+      from later
+      where waiting.event_id = any(array(select event_id from later))
+        and waiting.event_id = later.event_id and waiting.endpoint_id = later.endpoint_id
+        and ${isPending("waiting")}`;
     await statement.run(sql, text);
     return attempts.map(() => undefined);
   },

@@ -47,7 +47,12 @@ import {
   listRefundsOf,
   listTransitions,
 } from "../../db/reports/timelines.ts";
-import { listDeliveries, takeDue } from "../../db/webhooks/deliveries.ts";
+import {
+  attemptWrites,
+  type DeliveryAttempt,
+  listDeliveries,
+  takeDue,
+} from "../../db/webhooks/deliveries.ts";
 import { createDatabase, runSql } from "../support/database/database.ts";
 import { PATIENT_DEADLINE_MS } from "../support/database/pools.ts";
 import { publishAll } from "../support/events/publication.ts";
@@ -426,8 +431,13 @@ function idOf(number: number): string {
   return `01900000-0000-7000-8000-${number.toString(16).padStart(12, "0")}`;
 }
 
+/** The same id, of a number that SQL computes. */
+function idSql(number: string): string {
+  return `('01900000-0000-7000-8000-' || lpad(to_hex(${number}), 12, '0'))::uuid`;
+}
+
 function insertRows(from: number, to: number): string {
-  const id = "('01900000-0000-7000-8000-' || lpad(to_hex(i), 12, '0'))::uuid";
+  const id = idSql("i");
   const endpoint = `'${idOf(1)}'::uuid`;
   const rows = `from generate_series(${from}, ${to}) i`;
   // Larger tables have no more rows with a rare value.
@@ -601,6 +611,53 @@ Deno.test("planner settings: statements that were planned on small tables read f
           blocks.set(statement, read.blocks);
         }
       }
+    }
+  } finally {
+    await plannedEarly.close();
+    await plannedLate.close();
+  }
+});
+
+const ATTEMPT: DeliveryAttempt = {
+  event_id: idOf(7),
+  endpoint_id: idOf(1),
+  resource_id: idOf(7),
+  sequence: 1,
+  due_at: new Date("2026-03-01T00:00:00Z"),
+  status: "delivered",
+  attempts: 1,
+  next_attempt_at: null,
+  status_code: 200,
+  answer: null,
+  error: null,
+  duration_ms: 1,
+  last_attempt_at: NOW,
+  delivered_at: NOW,
+};
+
+Deno.test("planner settings: storing attempts of webhooks reads few rows while 20,000 deliveries wait", async () => {
+  const url = await createDatabase({ isNew: true });
+  await runSql(url, "alter table gateway.webhook_deliveries set (autovacuum_enabled = false)");
+  await runSql(url, "analyze");
+  const open = () => openDatabase({ url, poolSize: 1, deadlineMs: PATIENT_DEADLINE_MS });
+  const [plannedEarly, plannedLate] = [open(), open()];
+  const store = (sql: Sql) =>
+    attemptWrites.run(sql, [7, 8].map((number) => ({ ...ATTEMPT, event_id: idOf(number) })));
+  try {
+    await plannedEarly.query(store);
+    // Events of 100 resources, for 10 endpoints.
+    await runSql(
+      url,
+      `insert into gateway.webhook_deliveries (event_id, endpoint_id, event_name, resource_id,
+         sequence, next_attempt_at, created_at)
+       select ${idSql("event")}, ${idSql("endpoint")}, 'payment_settled', ${idSql("event % 100")},
+         event / 100 + 1, timestamptz '2026-03-01', now()
+       from generate_series(1, 2000) event, generate_series(1, 10) endpoint`,
+    );
+    for (const [when, database] of Object.entries({ early: plannedEarly, late: plannedLate })) {
+      const { rows, blocks } = await measure(database, store);
+      const read = `planned ${when}: ${rows} rows, ${blocks} pages`;
+      assert.ok(rows <= MAX_READ && blocks <= MAX_READ, read);
     }
   } finally {
     await plannedEarly.close();
