@@ -15,7 +15,7 @@ import type { GatewayClient } from "./core/gateway/client.ts";
 import type { KeyReleases } from "./core/idempotency/key_releases.ts";
 import type { Load } from "./core/status/load.ts";
 import type { Log } from "./core/telemetry/log.ts";
-import type { EventPublisher, JobQueue } from "./core/records/outbox.ts";
+import type { EventWaker, JobQueue } from "./core/records/outbox.ts";
 import { createExports } from "./core/reports/export_stream.ts";
 import { createSecretBox } from "./core/secrets/secret_box.ts";
 import type { Events } from "./core/subscribers/subscribe.ts";
@@ -77,7 +77,7 @@ export interface AppDeps {
   events: Events;
   /** Server-sent event streams. */
   streams: EventStreams;
-  publisher: EventPublisher;
+  waker: EventWaker;
   /** Sends webhooks. */
   poster: Poster;
   log: Log;

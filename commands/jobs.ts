@@ -2,14 +2,14 @@
 
 import { join } from "node:path";
 import type { Config } from "../core/config/config.ts";
-import { createEventPublisher } from "../core/events/publisher.ts";
+import { createEventWaker } from "../core/events/waker.ts";
 import { checkOverdueInvoices } from "../core/invoices/check_overdue_invoices.ts";
 import { JOBS_FILE, openKvQueue } from "../core/jobs/kv_queue.ts";
 import { openPostgresQueue } from "../core/jobs/postgres_queue.ts";
 import type { OpenJobQueue } from "../core/jobs/queue.ts";
 import { createScheduler } from "../core/jobs/schedule.ts";
 import { createWorker } from "../core/jobs/worker.ts";
-import type { EventPublisher, JobQueue } from "../core/records/outbox.ts";
+import type { EventWaker, JobQueue } from "../core/records/outbox.ts";
 import { checkPendingPayments } from "../core/payments/check_pending_payments.ts";
 import { createSchedule } from "../core/tasks/schedule.ts";
 import { createSecretBox } from "../core/secrets/secret_box.ts";
@@ -29,7 +29,7 @@ export const MAX_RUNNING_ASYNC_REQUESTS = MAX_BACKGROUND_CALLS - 1;
 
 export interface Jobs extends AsyncDisposable {
   jobQueue: JobQueue;
-  publisher: EventPublisher;
+  waker: EventWaker;
   poster: Poster;
   /** Starts running jobs, including those that an earlier process did not finish. */
   start(): void;
@@ -41,7 +41,7 @@ export interface Jobs extends AsyncDisposable {
   stop(graceMs: number): Promise<void>;
 }
 
-export type JobsDeps = Omit<TaskDeps, "publisher" | "jobQueue" | "poster" | "secrets">;
+export type JobsDeps = Omit<TaskDeps, "waker" | "jobQueue" | "poster" | "secrets">;
 
 export interface JobsConfig
   extends Pick<Config, "queue" | "dataDir" | "gateway" | "webhookAllowPrivate" | "isDenoDeploy"> {
@@ -52,9 +52,9 @@ export interface JobsConfig
 export async function openJobs(config: JobsConfig, deps: JobsDeps, crons: Crons): Promise<Jobs> {
   const jobQueue = await openJobQueue(config, deps);
   const secrets = createSecretBox(config.gateway.serverKey);
-  const publisher = createEventPublisher({ ...deps, jobQueue });
+  const waker = createEventWaker({ ...deps, jobQueue });
   const poster = createPoster({ allowPrivate: config.webhookAllowPrivate });
-  const taskDeps = { ...deps, jobQueue, publisher, poster, secrets };
+  const taskDeps = { ...deps, jobQueue, waker, poster, secrets };
   const worker = createWorker({
     ...taskDeps,
     tasks: createTasks(taskDeps),
@@ -69,7 +69,7 @@ export async function openJobs(config: JobsConfig, deps: JobsDeps, crons: Crons)
   crons.start(createScheduler(deps, createSchedule(scheduleDeps)));
   return {
     jobQueue,
-    publisher,
+    waker,
     poster,
     start() {
       worker.start();
@@ -92,7 +92,7 @@ export async function openJobs(config: JobsConfig, deps: JobsDeps, crons: Crons)
     },
     async [Symbol.asyncDispose]() {
       await poster[Symbol.asyncDispose]();
-      await publisher[Symbol.asyncDispose]();
+      await waker[Symbol.asyncDispose]();
       await jobQueue[Symbol.asyncDispose]();
     },
   };

@@ -4,7 +4,7 @@ import { createAuditRecorder } from "../core/audit/recorder.ts";
 import { systemClock } from "../core/time/clock.ts";
 import { createClockCheck } from "../core/time/clock_check.ts";
 import type { Config } from "../core/config/config.ts";
-import { createEventPublisher } from "../core/events/publisher.ts";
+import { createEventWaker } from "../core/events/waker.ts";
 import { createEventStreams } from "../core/events/streams.ts";
 import { createGatewayClient } from "../core/gateway/client.ts";
 import { openPostgresQueue } from "../core/jobs/postgres_queue.ts";
@@ -35,7 +35,7 @@ export async function run(readConfig: () => Config): Promise<void> {
     streams: createEventStreams({ ...config, database, databaseUrl, log, clock: systemClock }),
     jobQueue,
     poster: createPoster({ allowPrivate: false }),
-    publisher: createEventPublisher({ database, jobQueue, log, clock: systemClock }),
+    waker: createEventWaker({ database, jobQueue, log, clock: systemClock }),
     leaseHolder: NO_LOCK,
     keyReleases: createKeyReleases({ database }),
     migrations: [],

@@ -4,7 +4,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { validate as isUuid } from "uuid";
 import { ClockSkewed, createClockCheck } from "../core/time/clock_check.ts";
 import type { Config } from "../core/config/config.ts";
-import { createEventPublisher } from "../core/events/publisher.ts";
+import { createEventWaker } from "../core/events/waker.ts";
 import { gatewayPauseMs } from "../core/gateway/background_pause.ts";
 import { createKeyReleases } from "../core/idempotency/key_releases.ts";
 import { checkOverdueInvoices } from "../core/invoices/check_overdue_invoices.ts";
@@ -135,7 +135,7 @@ async function openTaskDeps(
   const account = await openAccountGuard(database, config, log);
   const { background } = resources.use(await openGateway(gatewayConfig, log, account));
   await requireSameAccount(background, log);
-  const publisher = resources.use(createEventPublisher({
+  const waker = resources.use(createEventWaker({
     database,
     clock,
     log,
@@ -151,7 +151,7 @@ async function openTaskDeps(
     clockCheck: createClockCheck({ serviceClock, gateway: background }),
     log,
     events,
-    publisher,
+    waker,
     poster: resources.use(createPoster({ allowPrivate: config.webhookAllowPrivate })),
     invoicePayments: config.invoicePayments,
     keep: config.keep,

@@ -142,10 +142,10 @@ async function runService(config: Config, options: RunOptions): Promise<void> {
   const shared = { database, leaseHolder, keyReleases, clock, clockCheck, log, events };
   const jobsDeps = { ...shared, gateway: background, invoicePayments, keep, recheck };
   const jobs = resources.use(await openJobs({ ...config, databaseUrl }, jobsDeps, crons));
-  const { jobQueue, publisher, poster } = jobs;
+  const { jobQueue, waker, poster } = jobs;
   // Before events are published, so that these subscribers get all of them.
   resources.use(await keepRegistered({ database, events, log }));
-  resources.use(startPositionPublisher({ databaseUrl, publisher, jobQueue, events, log }));
+  resources.use(startPositionPublisher({ databaseUrl, waker, jobQueue, events, log }));
   const streamDeps = { database, databaseUrl, clock, keep, log };
   const streams = resources.use(createEventStreams(streamDeps, { limits: config.streams }));
 
@@ -163,7 +163,7 @@ async function runService(config: Config, options: RunOptions): Promise<void> {
     background,
     streams,
     jobQueue,
-    publisher,
+    waker,
     poster,
     audit,
     load,

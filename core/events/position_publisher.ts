@@ -11,8 +11,8 @@ import { type DueJob, insertJobs } from "../../db/jobs/jobs.ts";
 import { runInSoleSession } from "../../db/connection/sole_session.ts";
 import type { Log } from "../telemetry/log.ts";
 import type {
-  EventPublisher,
   EventSubscribers,
+  EventWaker,
   JobQueue,
   PositionPublisher,
 } from "../records/outbox.ts";
@@ -20,7 +20,7 @@ import type {
 export interface PositionPublisherDeps {
   /** Not the URL of a pooler in transaction mode: the publisher needs its own session. */
   databaseUrl: string;
-  publisher: EventPublisher;
+  waker: EventWaker;
   events: EventSubscribers;
   jobQueue: JobQueue;
   log: Log;
@@ -43,7 +43,7 @@ const PUBLISH_FAILED = "event_publisher_failed";
 
 /** Every instance calls this. The instance that gets the lock assigns positions until it ends. */
 export function startPositionPublisher(deps: PositionPublisherDeps): PositionPublisher {
-  const { databaseUrl, publisher, events, jobQueue, log } = deps;
+  const { databaseUrl, waker, events, jobQueue, log } = deps;
   let isFailing = false;
   let knownSession: Sql | null = null;
   const session = runInSoleSession({
@@ -60,7 +60,7 @@ export function startPositionPublisher(deps: PositionPublisherDeps): PositionPub
         sql,
         (sql) => publishWithDeliveries(sql, events),
       );
-      if (endpoints.length > 0) publisher.wakeEndpoints(endpoints);
+      if (endpoints.length > 0) waker.wakeEndpoints(endpoints);
       for (const job of jobs) jobQueue.enqueue(job);
       return hasMore;
     },
@@ -71,7 +71,7 @@ export function startPositionPublisher(deps: PositionPublisherDeps): PositionPub
     },
     onSuccess: () => isFailing = false,
   });
-  publisher.usePositionPublisher(session);
+  waker.usePositionPublisher(session);
   return session;
 }
 

@@ -182,10 +182,10 @@ export function actorOfChange(
 
 /** Enqueues the jobs and publishes the events of a committed write. */
 export function dispatchAfterCommit(
-  { jobQueue, publisher }: Pick<RecordDeps, "jobQueue" | "publisher">,
+  { jobQueue, waker }: Pick<RecordDeps, "jobQueue" | "waker">,
   { events }: Pick<SideEffects, "events">,
   { jobs }: WriteResult,
 ): void {
   for (const job of jobs) jobQueue.enqueue(job);
-  if (events.length > 0) publisher.publish();
+  if (events.length > 0) waker.wakePublisher();
 }

@@ -10,26 +10,26 @@ export interface JobQueue extends AsyncDisposable {
   enqueue(job: DueJob): void;
 }
 
-/** Notifies the position publisher of committed events, and delivery jobs of due deliveries. */
-export interface EventPublisher extends AsyncDisposable {
+/** Wakes the position publisher after a commit of events, and the jobs of due deliveries. */
+export interface EventWaker extends AsyncDisposable {
   /**
-   * Notifies the position publisher (core/events/position_publisher.ts), on this or another
-   * instance, that events were committed. Returns at once. If it fails, polling finds the events.
+   * Wakes the position publisher (core/events/position_publisher.ts), on this or another instance,
+   * because events were committed. Returns at once. If it fails, polling finds the events.
    */
-  publish(): void;
-  /** Registers the position publisher of this instance, which is notified first. */
+  wakePublisher(): void;
+  /** Registers the position publisher of this instance, which is woken first. */
   usePositionPublisher(positionPublisher: PositionPublisher): void;
   /**
    * Wakes the delivery jobs of these endpoints. Returns at once. If it fails, the schedule finds
    * the due deliveries.
    */
   wakeEndpoints(endpointIds: Iterable<string>): void;
-  /** Notifies the running delivery job of an endpoint that the endpoint was changed. */
-  publishEndpointChange(endpointId: string): void;
+  /** Tells the running delivery job of an endpoint that the endpoint was changed. */
+  signalEndpointChange(endpointId: string): void;
   /**
    * Registers the running delivery job of an endpoint; no other job is woken for it until disposal.
    */
-  subscribe(endpointId: string, subscriber: EndpointSubscriber): Disposable;
+  registerDeliveryJob(endpointId: string, job: RunningDeliveryJob): Disposable;
 }
 
 /** Assigns positions to committed events, on one instance at a time. */
@@ -38,7 +38,7 @@ export interface PositionPublisher extends AsyncDisposable {
   wake(): boolean;
 }
 
-export interface EndpointSubscriber {
+export interface RunningDeliveryJob {
   onDelivery(): void;
   onChange(): void;
 }

@@ -1,7 +1,7 @@
 /** All tasks that jobs can run, by name. */
 
 import type { RecheckConfig, RetentionDays } from "../config/config.ts";
-import { DELIVER_WEBHOOKS } from "../events/publisher.ts";
+import { DELIVER_WEBHOOKS } from "../events/waker.ts";
 import { createCheckInvoiceStatus } from "../invoices/check_invoice_status.ts";
 import type { InvoiceDeps } from "../invoices/invoice_record.ts";
 import { pauseWhileGatewayDown, type Tasks } from "../jobs/task.ts";

@@ -7,7 +7,11 @@ import { waitAtMost } from "../../concurrency/deadlines.ts";
 import type { Database } from "../../db/connection/database.ts";
 import { type GatewayJob, hasToWait } from "../../db/jobs/jobs.ts";
 import { limitStatements } from "../../db/connection/limit_statements.ts";
-import { deleteDeliveries, type DueDelivery, takeDue } from "../../db/webhooks/deliveries.ts";
+import {
+  deleteDeliveries,
+  type DueDelivery,
+  findDueDeliveries,
+} from "../../db/webhooks/deliveries.ts";
 import {
   findEndpoint,
   type GatewayWebhookEndpoint,
@@ -101,7 +105,7 @@ async function sendDue(
   // Other instances also write events, and cannot notify this job. So the due deliveries are
   // fetched again each time the endpoint is read.
   const cache = createEndpointCache(deps, endpointId, fetchFlag.raise);
-  using _ = deps.publisher.subscribe(endpointId, {
+  using _ = deps.waker.registerDeliveryJob(endpointId, {
     onDelivery: fetchFlag.raise,
     onChange: cache.invalidate,
   });
@@ -116,8 +120,8 @@ async function sendDue(
     const now = new Date(deps.clock());
     const due = { endpointId, now, except: [...running.keys()], limit: FETCH_LIMIT };
     ({ deliveries: fetched, next } = await deps.database.query(
-      (sql) => takeDue(sql, due),
-      "take due deliveries",
+      (sql) => findDueDeliveries(sql, due),
+      "find due deliveries",
     ));
     if (next && next <= now) fetchFlag.raise();
   }

@@ -71,6 +71,6 @@ export async function resendWebhookDelivery(
   const options = { endpointId, eventId, now: new Date(deps.clock()) };
   const delivery = await deps.database.query((sql) => resendDelivery(sql, options), "resend");
   if (!delivery) throw new ServiceError("not_found");
-  if (endpoint.disabled_reason === null) deps.publisher.wakeEndpoints([endpointId]);
+  if (endpoint.disabled_reason === null) deps.waker.wakeEndpoints([endpointId]);
   return viewDelivery(delivery);
 }

@@ -11,7 +11,7 @@ import {
 } from "../../db/webhooks/endpoints.ts";
 import type { Clock } from "../time/clock.ts";
 import { newId } from "../ids.ts";
-import type { EventPublisher, EventSubscribers, JobQueue } from "../records/outbox.ts";
+import type { EventSubscribers, EventWaker, JobQueue } from "../records/outbox.ts";
 import { dispatchAfterCommit } from "../records/change.ts";
 import type { PostResult } from "./post.ts";
 import { isAccepted } from "./send.ts";
@@ -21,7 +21,7 @@ export interface HealthDeps {
   database: Database;
   clock: Clock;
   jobQueue: JobQueue;
-  publisher: EventPublisher;
+  waker: EventWaker;
   events: EventSubscribers;
 }
 

@@ -22,7 +22,7 @@ import {
 } from "../idempotency/change_once.ts";
 import type { RequestKey, RequestResult } from "../idempotency/keys.ts";
 import { firstIdAt, newId } from "../ids.ts";
-import type { EventPublisher, JobQueue } from "../records/outbox.ts";
+import type { EventWaker, JobQueue } from "../records/outbox.ts";
 import { readPage } from "../lists/page.ts";
 import type { SecretBox } from "../secrets/secret_box.ts";
 import { checkEndpointUrl, type EndpointRules } from "./endpoint_url.ts";
@@ -36,7 +36,7 @@ export { DISABLED_REASONS } from "../../db/webhooks/endpoints.ts";
 
 export interface WebhookDeps extends OnceDeps {
   jobQueue: JobQueue;
-  publisher: EventPublisher;
+  waker: EventWaker;
   /** Encrypts the secrets of endpoints. */
   secrets: SecretBox;
   webhookRules: EndpointRules;
@@ -200,7 +200,7 @@ export async function updateWebhookEndpoint(
     queued: await insertJobs(sql, jobs),
   }), "change endpoint");
   for (const job of queued) deps.jobQueue.enqueue(job);
-  deps.publisher.publishEndpointChange(id);
+  deps.waker.signalEndpointChange(id);
   return viewEndpoint(changed);
 }
 
@@ -213,8 +213,8 @@ export async function deleteWebhookEndpoint(
   await findForStaff(deps, caller, id);
   const deletion = { deleted_at: new Date(deps.clock()) };
   await deps.database.query((sql) => changeEndpoint(sql, id, deletion), "delete endpoint");
-  deps.publisher.publishEndpointChange(id);
-  deps.publisher.wakeEndpoints([id]);
+  deps.waker.signalEndpointChange(id);
+  deps.waker.wakeEndpoints([id]);
 }
 
 /** For a day deliveries are signed with both secrets, so that receivers have time to switch. */
@@ -236,7 +236,7 @@ export async function rotateWebhookSecret(
     return withSealedReply(requireUnchanged(rotated, shownAt));
   }, "rotate secret");
   const result = revealSecret(deps, changed);
-  if (!result.isReplayed) deps.publisher.publishEndpointChange(id);
+  if (!result.isReplayed) deps.waker.signalEndpointChange(id);
   return result;
 }
 

@@ -6,12 +6,12 @@ import { resumeDeliveries } from "../../db/webhooks/deliveries.ts";
 import { listEndpointsWithWork } from "../../db/webhooks/endpoints.ts";
 import type { Clock } from "../time/clock.ts";
 import type { Task } from "../jobs/task.ts";
-import { type EventPublisher, newJob } from "../records/outbox.ts";
+import { type EventWaker, newJob } from "../records/outbox.ts";
 
 export interface DeliverySweepDeps {
   database: Database;
   clock: Clock;
-  publisher: EventPublisher;
+  waker: EventWaker;
 }
 
 /**
@@ -19,14 +19,14 @@ export interface DeliverySweepDeps {
  * number.
  */
 export async function sweepDeliveries(
-  { database, clock, publisher }: DeliverySweepDeps,
+  { database, clock, waker }: DeliverySweepDeps,
 ): Promise<number> {
   const now = new Date(clock());
   const ids = await database.query(
     (sql) => listEndpointsWithWork(sql, now),
     "list endpoints to serve",
   );
-  if (ids.length > 0) publisher.wakeEndpoints(ids);
+  if (ids.length > 0) waker.wakeEndpoints(ids);
   return ids.length;
 }
 
@@ -40,7 +40,7 @@ export function resumeJob(endpointId: string, now: Date): NewJob {
 }
 
 /** Makes the waiting deliveries of an endpoint due now, because the endpoint was enabled again. */
-export function createResumeWebhooks({ database, clock, publisher }: DeliverySweepDeps): Task {
+export function createResumeWebhooks({ database, clock, waker }: DeliverySweepDeps): Task {
   return {
     retries: 10,
     firstDelayMs: 5_000,
@@ -50,7 +50,7 @@ export function createResumeWebhooks({ database, clock, publisher }: DeliverySwe
       const resumeBatch = () =>
         database.query((sql) => resumeDeliveries(sql, batch), "resume deliveries");
       while (await resumeBatch() === BATCH);
-      publisher.wakeEndpoints([endpointId]);
+      waker.wakeEndpoints([endpointId]);
       return null;
     },
   };

@@ -11,8 +11,9 @@ export const PLANNER_SETTINGS = {
   // Plans a statement once per connection, not again for each set of values.
   plan_cache_mode: "force_generic_plan",
   // The most important one. Without it, grown: nearly every statement scans whole tables (a page of
-  // payments: 40 and 200,000), and takeDue and paymentLookups exceed their time limit. Without it,
-  // the statement that reads events for followers scans the whole table even if statistics are new.
+  // payments: 40 and 200,000), and findDueDeliveries and paymentLookups exceed their time limit.
+  // Without it, the statement that reads events for followers scans the whole table even if
+  // statistics are new.
   enable_seqscan: "off",
   // A page of one user's payments of one status: 6 and 400, which is all of that user's payments.
   enable_incremental_sort: "off",

@@ -167,7 +167,7 @@ const ATTEMPTS_IN_ORDER = 4;
  * due. If that one waits for a retry, the later deliveries of the resource are postponed to its
  * time. A delivery that was attempted `ATTEMPTS_IN_ORDER` times delays no other.
  */
-export async function takeDue(
+export async function findDueDeliveries(
   sql: Sql,
   { endpointId, now, except, limit }: DueOptions,
 ): Promise<DueDeliveries> {
@@ -232,7 +232,10 @@ interface DueRow extends GatewayEvent {
 
 /** The result of an attempt. */
 export interface DeliveryAttempt extends Omit<GatewayWebhookDelivery, "event_name" | "created_at"> {
-  /** As `takeDue` returned it. If the stored time differs by now, the result is not stored. */
+  /**
+   * As `findDueDeliveries` returned it. If the stored time differs by now, the result is not
+   * stored.
+   */
   due_at: Date;
 }
 

@@ -50,8 +50,8 @@ import {
 import {
   attemptWrites,
   type DeliveryAttempt,
+  findDueDeliveries,
   listDeliveries,
-  takeDue,
 } from "../../db/webhooks/deliveries.ts";
 import { createDatabase, runSql } from "../support/database/database.ts";
 import { PATIENT_DEADLINE_MS } from "../support/database/pools.ts";
@@ -175,8 +175,8 @@ const STATEMENTS: Record<string, (sql: Sql) => Promise<unknown>> = {
   "list events of a resource": (sql) => listEvents(sql, { ...ALL_EVENTS, resourceId: idOf(7) }),
   "publish events": (sql) => publishBatch(sql, 10),
   "count unpublished events": (sql) => findUnpublished(sql),
-  "take due deliveries": (sql) =>
-    takeDue(sql, { endpointId: idOf(1), now: NOW, except: [], limit: 10 }),
+  "find due deliveries": (sql) =>
+    findDueDeliveries(sql, { endpointId: idOf(1), now: NOW, except: [], limit: 10 }),
   "claim due jobs": (sql) => claimDueJobs(sql, FREE_PLACES, CLAIM),
   "claim due requests": (sql) => claimDueJobs(sql, [{ lane: LANES.requests, count: 2 }], CLAIM),
   "claim due jobs of an empty lane": (sql) =>

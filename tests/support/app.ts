@@ -6,7 +6,7 @@ import { createKey, type KeyOwner } from "../../core/auth/api_keys.ts";
 import { createClockCheck } from "../../core/time/clock_check.ts";
 import { type Config, parseConfig } from "../../core/config/config.ts";
 import { startPositionPublisher } from "../../core/events/position_publisher.ts";
-import { createEventPublisher } from "../../core/events/publisher.ts";
+import { createEventWaker } from "../../core/events/waker.ts";
 import {
   createEventStreams,
   type EventStreams,
@@ -25,7 +25,7 @@ import { createLog } from "../../core/telemetry/log.ts";
 import { createSecretBox } from "../../core/secrets/secret_box.ts";
 import { keepRegistered } from "../../core/subscribers/register.ts";
 import { createEvents, type Events } from "../../core/subscribers/subscribe.ts";
-import type { EventPublisher, PositionPublisher } from "../../core/records/outbox.ts";
+import type { EventWaker, PositionPublisher } from "../../core/records/outbox.ts";
 import type { TaskDeps } from "../../core/tasks/tasks.ts";
 import { createPoster, type PosterOptions } from "../../core/webhooks/post.ts";
 import type { Database } from "../../db/connection/database.ts";
@@ -149,7 +149,7 @@ export async function openApp(options: TestAppOptions): Promise<TestApp> {
     ? await openServiceClock({ database, log, machine, refreshMs: null })
     : unmeasured(Date.now);
   const clock = options.now ?? serviceClock.now;
-  const publisher = createEventPublisher({ database: opened, jobQueue, clock, log });
+  const waker = createEventWaker({ database: opened, jobQueue, clock, log });
   const poster = createPoster({
     allowPrivate: config.webhookAllowPrivate,
     timeoutMs: 60_000,
@@ -162,7 +162,7 @@ export async function openApp(options: TestAppOptions): Promise<TestApp> {
     keyReleases,
     gateway,
     jobQueue,
-    publisher,
+    waker,
     poster,
     log,
     clock,
@@ -178,7 +178,7 @@ export async function openApp(options: TestAppOptions): Promise<TestApp> {
   const startPublisher = () => startPositionPublisher({ ...deps, databaseUrl });
   const positions = options.hasPositionPublisher === false
     ? null
-    : createLatePublisher(publisher, startPublisher);
+    : createLatePublisher(waker, startPublisher);
   if (options.hasPositionPublisher) positions!.start();
   const streams = createEventStreams(
     { database, databaseUrl, clock, keep: config.keep, log },
@@ -246,7 +246,7 @@ export async function openApp(options: TestAppOptions): Promise<TestApp> {
       await poster[Symbol.asyncDispose]();
       await positions?.[Symbol.asyncDispose]();
       await registration[Symbol.asyncDispose]();
-      await publisher[Symbol.asyncDispose]();
+      await waker[Symbol.asyncDispose]();
       await opened.close();
       // Last, because closing can log, too: a line that waits to be written has a timer.
       log.flush();
@@ -268,7 +268,7 @@ interface LatePublisher extends PositionPublisher {
 
 /** A position publisher that starts when it is needed. */
 function createLatePublisher(
-  publisher: EventPublisher,
+  waker: EventWaker,
   startPublisher: () => PositionPublisher,
 ): LatePublisher {
   let started: PositionPublisher | null = null;
@@ -286,7 +286,7 @@ function createLatePublisher(
       await started?.[Symbol.asyncDispose]();
     },
   };
-  publisher.usePositionPublisher(late);
+  waker.usePositionPublisher(late);
   return late;
 }
 

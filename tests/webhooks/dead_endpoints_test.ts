@@ -12,7 +12,7 @@ const STATEMENTS = [
   "claim jobs",
   "find running delivery",
   "find endpoint",
-  "take due deliveries",
+  "find due deliveries",
   "store health of endpoint",
   "release job",
 ];

@@ -214,14 +214,14 @@ Deno.test("event publisher: an instance that assigns the positions itself sends 
   const { app } = payments;
   await payments.charge();
   await app.publishEvents();
-  const { publisher } = app.deps;
+  const { waker } = app.deps;
   const notified: string[] = [];
   const sql = postgres(payments.databaseUrl, { max: 1, onnotice: () => {} });
   try {
     await sql.listen("gateway_events", (payload) => void notified.push(payload));
     await payments.charge();
     await app.publishEvents();
-    await publisher[Symbol.asyncDispose]();
+    await waker[Symbol.asyncDispose]();
     await sql`select 1`;
     assert.deepEqual(notified, []);
   } finally {

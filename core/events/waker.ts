@@ -1,4 +1,4 @@
-/** Tells the position publisher about committed events, and wakes the jobs that send webhooks. */
+/** Wakes the position publisher when events are committed, and the jobs that send webhooks. */
 
 import { context, ROOT_CONTEXT } from "@opentelemetry/api";
 import { pause } from "../../concurrency/deadlines.ts";
@@ -8,11 +8,11 @@ import { type LanedJob, wakeJobs } from "../../db/jobs/jobs.ts";
 import type { Clock } from "../time/clock.ts";
 import type { Log } from "../telemetry/log.ts";
 import {
-  type EndpointSubscriber,
-  type EventPublisher,
+  type EventWaker,
   type JobQueue,
   newJob,
   type PositionPublisher,
+  type RunningDeliveryJob,
 } from "../records/outbox.ts";
 
 /** The name of the task that sends the due deliveries of one webhook endpoint. */
@@ -21,17 +21,17 @@ export const DELIVER_WEBHOOKS = "deliver_webhooks";
 /** The first notification is sent at once; those of the next 100 ms are sent together. */
 const PAUSE_MS = 100;
 
-export interface EventPublisherDeps {
+export interface EventWakerDeps {
   database: Database;
   jobQueue: JobQueue;
   clock: Clock;
   log: Log;
 }
 
-export function createEventPublisher(
-  { database, jobQueue, clock, log }: EventPublisherDeps,
-): EventPublisher {
-  const subscribers = new Map<string, EndpointSubscriber>();
+export function createEventWaker(
+  { database, jobQueue, clock, log }: EventWakerDeps,
+): EventWaker {
+  const deliveryJobs = new Map<string, RunningDeliveryJob>();
   const closing = new AbortController();
   let positionPublisher: PositionPublisher | null = null;
   let hasNewEvents = false;
@@ -69,7 +69,7 @@ export function createEventPublisher(
   }
 
   return {
-    publish() {
+    wakePublisher() {
       if (positionPublisher?.wake()) return;
       hasNewEvents = true;
       notifications.start();
@@ -77,18 +77,18 @@ export function createEventPublisher(
     usePositionPublisher: (used) => void (positionPublisher = used),
     wakeEndpoints(endpointIds) {
       for (const id of endpointIds) {
-        const subscriber = subscribers.get(id);
-        if (subscriber) subscriber.onDelivery();
+        const job = deliveryJobs.get(id);
+        if (job) job.onDelivery();
         else waitingEndpoints.add(id);
       }
       wakeUps.start();
     },
-    publishEndpointChange(endpointId) {
-      subscribers.get(endpointId)?.onChange();
+    signalEndpointChange(endpointId) {
+      deliveryJobs.get(endpointId)?.onChange();
     },
-    subscribe(endpointId, subscriber) {
-      subscribers.set(endpointId, subscriber);
-      return { [Symbol.dispose]: () => void subscribers.delete(endpointId) };
+    registerDeliveryJob(endpointId, job) {
+      deliveryJobs.set(endpointId, job);
+      return { [Symbol.dispose]: () => void deliveryJobs.delete(endpointId) };
     },
     async [Symbol.asyncDispose]() {
       closing.abort();
