@@ -24,7 +24,7 @@ export interface FollowerDeps {
 }
 
 export interface FollowerOptions {
-  /** How often to read if no notification arrives. */
+  /** How often to read if no signal arrives. */
   pollMs?: number;
 }
 
@@ -126,7 +126,7 @@ function startReader(deps: FollowerDeps, { pollMs = POLL_MS }: FollowerOptions):
     url: deps.databaseUrl,
     name: "payment-gateway events",
     channel: PUBLISHED_CHANNEL,
-    onNotify() {
+    onSignal() {
       reader.currentErrors.delete(LISTEN_FAILED);
       reader.wakeUp.resolve();
     },
@@ -173,7 +173,7 @@ async function keepReading(reader: ReaderState): Promise<void> {
 
 /**
  * The first call finds the newest position; each later call reads the events published since then.
- * Returns how long to wait before the next read if no notification arrives.
+ * Returns how long to wait before the next read if no signal arrives.
  */
 async function readPublished(reader: ReaderState): Promise<number> {
   const { database } = reader.deps;

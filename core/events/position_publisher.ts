@@ -1,5 +1,5 @@
 /**
- * Assigns positions to committed events, on one instance at a time, and notifies followers. Inserts
+ * Assigns positions to committed events, on one instance at a time, and wakes followers. Inserts
  * the deliveries of each event to webhook endpoints and in-process subscribers in the same
  * transaction, so that an event with a position always has its deliveries.
  */
@@ -29,7 +29,7 @@ export interface PositionPublisherDeps {
 /** Id of the advisory lock. Its bytes are "events" in ASCII. */
 const LOCK = 0x6576656e7473n;
 
-/** How often to look for events. A notification can be missing, because its sender crashed. */
+/** How often to look for events. A signal can be missing, because its sender crashed. */
 const POLL_MS = 1_000;
 
 /**

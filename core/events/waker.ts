@@ -3,7 +3,7 @@
 import { context, ROOT_CONTEXT } from "@opentelemetry/api";
 import { pause } from "../../concurrency/deadlines.ts";
 import type { Database } from "../../db/connection/database.ts";
-import { notifyPublisher } from "../../db/events/events.ts";
+import { signalPublisher } from "../../db/events/events.ts";
 import { type LanedJob, wakeJobs } from "../../db/jobs/jobs.ts";
 import type { Clock } from "../time/clock.ts";
 import type { Log } from "../telemetry/log.ts";
@@ -18,7 +18,7 @@ import {
 /** The name of the task that sends the due deliveries of one webhook endpoint. */
 export const DELIVER_WEBHOOKS = "deliver_webhooks";
 
-/** The first notification is sent at once; those of the next 100 ms are sent together. */
+/** The first signal is sent at once; those of the next 100 ms are sent together. */
 const PAUSE_MS = 100;
 
 export interface EventWakerDeps {
@@ -37,9 +37,9 @@ export function createEventWaker(
   let hasNewEvents = false;
   const waitingEndpoints = new Set<string>();
 
-  const notifications = createBatchedSender(() => hasNewEvents, async () => {
+  const signals = createBatchedSender(() => hasNewEvents, async () => {
     hasNewEvents = false;
-    await database.query(notifyPublisher, "notify publisher");
+    await database.query(signalPublisher, "signal publisher");
   });
   const wakeUps = createBatchedSender(() => waitingEndpoints.size > 0, async () => {
     const now = new Date(clock());
@@ -72,7 +72,7 @@ export function createEventWaker(
     wakePublisher() {
       if (positionPublisher?.wake()) return;
       hasNewEvents = true;
-      notifications.start();
+      signals.start();
     },
     usePositionPublisher: (used) => void (positionPublisher = used),
     wakeEndpoints(endpointIds) {
@@ -92,7 +92,7 @@ export function createEventWaker(
     },
     async [Symbol.asyncDispose]() {
       closing.abort();
-      await notifications.finished();
+      await signals.finished();
       await wakeUps.finished();
     },
   };

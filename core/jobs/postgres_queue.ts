@@ -46,7 +46,7 @@ export function openPostgresQueue(options: PostgresQueueOptions): OpenJobQueue {
     while (mustCall && wakeWorker) {
       mustCall = false;
       try {
-        await database.query((sql) => sql`select pg_notify(${CHANNEL}, '')`, "notify of jobs");
+        await database.query((sql) => sql`select pg_notify(${CHANNEL}, '')`, "signal workers");
       } catch {
         // The other instances poll.
       }
@@ -67,7 +67,7 @@ export function openPostgresQueue(options: PostgresQueueOptions): OpenJobQueue {
         url: listenUrl,
         name: "payment-gateway jobs",
         channel: CHANNEL,
-        onNotify() {
+        onSignal() {
           isInterrupted = false;
           void wake();
         },

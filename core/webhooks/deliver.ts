@@ -102,7 +102,7 @@ async function sendDue(
   const deadline = performance.now() + MAX_RUN_MS;
   const attemptDeps = { ...deps, database: deps.batches };
   const fetchFlag = createFetchFlag();
-  // Other instances also write events, and cannot notify this job. So the due deliveries are
+  // Other instances also write events, and cannot wake this job. So the due deliveries are
   // fetched again each time the endpoint is read.
   const cache = createEndpointCache(deps, endpointId, fetchFlag.raise);
   using _ = deps.waker.registerDeliveryJob(endpointId, {

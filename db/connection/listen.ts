@@ -1,4 +1,4 @@
-/** Listens on a PostgreSQL notification channel, over its own connection. */
+/** Receives the signals (NOTIFY) of a PostgreSQL channel, over its own connection. */
 
 import { keepSession } from "./session.ts";
 
@@ -7,8 +7,8 @@ export interface ListenOptions {
   /** Shown by the server as the name of the session. */
   name: string;
   channel: string;
-  /** A notification arrived, or may have been missed while there was no connection. */
-  onNotify(): void;
+  /** A signal arrived, or may have been missed while there was no connection. */
+  onSignal(): void;
   /** The connection is lost or could not be made; the service connects again. */
   onError(error: unknown): void;
 }
@@ -20,17 +20,17 @@ const RESPONSE_TIMEOUT_MS = 2_000;
 
 const RETRY_MS = 500;
 
-export function listen({ url, name, channel, onNotify, onError }: ListenOptions): AsyncDisposable {
+export function listen({ url, name, channel, onSignal, onError }: ListenOptions): AsyncDisposable {
   return keepSession({
     url,
     name,
     responseTimeoutMs: RESPONSE_TIMEOUT_MS,
     retryMs: () => RETRY_MS,
-    onNotify,
+    onSignal,
     onError,
     async use({ sql, run, wait, isStopped }) {
       await run(sql.unsafe(`listen ${channel}`));
-      onNotify();
+      onSignal();
       while (!isStopped()) {
         await wait(CHECK_MS);
         if (!isStopped()) await run(sql.unsafe("select 1"));

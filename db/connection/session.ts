@@ -1,6 +1,6 @@
 /**
- * Keeps a database session open: for PostgreSQL's notifications, and for locks that last as long as
- * the session. Opens a new session if the session is lost.
+ * Keeps a database session open: for signals (PostgreSQL's NOTIFY), and for locks that last as long
+ * as the session. Opens a new session if the session is lost.
  */
 
 import postgres from "postgres";
@@ -20,8 +20,8 @@ export interface SessionOptions {
   responseTimeoutMs: number;
   /** The pause before the next session. */
   retryMs(error: unknown): number;
-  /** A notification of PostgreSQL arrived. */
-  onNotify?(): void;
+  /** A signal (NOTIFY) arrived. */
+  onSignal?(): void;
   /** Works with the session until `isStopped` returns true. */
   use(session: Session): Promise<void>;
   /** The session could not be opened, was lost, or `use` failed. */
@@ -69,7 +69,7 @@ export function keepSession(options: SessionOptions): AsyncDisposable {
 
 /** Each session has its own driver: a driver that reconnects would lose the locks unnoticed. */
 async function openOnce(
-  { url, name, settings = {}, prepare = true, responseTimeoutMs, onNotify, use }: SessionOptions,
+  { url, name, settings = {}, prepare = true, responseTimeoutMs, onSignal, use }: SessionOptions,
   stopped: AbortSignal,
 ): Promise<void> {
   const lost = new AbortController();
@@ -83,7 +83,7 @@ async function openOnce(
     fetch_types: false,
     prepare,
     onnotice: () => {},
-    onnotify: () => onNotify?.(),
+    onnotify: () => onSignal?.(),
     onclose() {
       lost.abort(new DatabaseUnavailable(`The session "${name}" is lost`));
       closed.resolve();

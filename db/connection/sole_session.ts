@@ -17,13 +17,13 @@ export interface SoleSessionOptions {
   lock: bigint;
   channel: string;
   /**
-   * Called when the session is obtained, after each notification on `channel`, after `wake`, and at
+   * Called when the session is obtained, after each signal on `channel`, after `wake`, and at
    * least every `pauseMs` + `pollMs`; returns whether there is more to do at once.
    */
   work(sql: postgres.Sql): Promise<boolean>;
   /** The shortest pause between two calls, unless there is more to do at once. */
   pauseMs: number;
-  /** The longest wait for a notification, after `pauseMs`. */
+  /** The longest wait for a signal, after `pauseMs`. */
   pollMs: number;
   /** The connection or the work failed; both are retried. */
   onError(error: unknown): void;
@@ -71,7 +71,7 @@ export function runInSoleSession(options: SoleSessionOptions): SoleSession {
     },
     responseTimeoutMs: RESPONSE_TIMEOUT_MS,
     retryMs: () => TRY_MS,
-    onNotify: () => wakeUp.resolve(),
+    onSignal: () => wakeUp.resolve(),
     onError,
     async use({ sql, run, wait, isStopped }) {
       while (!isStopped() && !await run(tryLock(sql, lock))) await wait(TRY_MS);

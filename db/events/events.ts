@@ -1,5 +1,5 @@
 /**
- * Events: the model, and the statements that list them and notify the publisher. They are inserted
+ * Events: the model, and the statements that list them and wake the publisher. They are inserted
  * in the statement of the change they report, by `side_effects.ts`.
  */
 
@@ -251,9 +251,9 @@ export const COMMITTED_CHANNEL = "gateway_events";
 export const PUBLISHED_CHANNEL = "gateway_published_events";
 
 /**
- * Notifies the publisher that events were committed. Never call it in the transaction of an event:
+ * Wakes the publisher, because events were committed. Never call it in the transaction of an event:
  * of the transactions that call `pg_notify`, PostgreSQL commits only one at a time.
  */
-export async function notifyPublisher(sql: Sql): Promise<void> {
+export async function signalPublisher(sql: Sql): Promise<void> {
   await sql`select pg_notify(${COMMITTED_CHANNEL}, '')`;
 }

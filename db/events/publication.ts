@@ -44,7 +44,7 @@ export type SubscribedEvent = Pick<
 
 /**
  * Assigns positions to up to `limit` events in the order of their ids in the outbox, removes them
- * from the outbox, inserts their deliveries to the webhook endpoints that exist now, and notifies
+ * from the outbox, inserts their deliveries to the webhook endpoints that exist now, and wakes
  * followers. Disabled endpoints get deliveries, too, which wait until they are enabled again. The
  * caller inserts the jobs of in-process subscribers in the same transaction.
  *

@@ -19,7 +19,7 @@ import { until } from "../support/until.ts";
 
 const CHARGE = { payment_type: "gopay", gross_amount: 7_000 };
 
-/** Longer than any test: events arrive by notification only, not by polling. */
+/** Longer than any test: events arrive by signal only, not by polling. */
 const NEVER_POLLS = { pollMs: 3_600_000 };
 
 async function createStaffKey(app: TestApp): Promise<string> {
@@ -208,7 +208,7 @@ Deno.test("event stream: a reader that missed several pages gets all of them, th
   assert.equal((await lastFollower.untilReceived(2_501)).at(-1)!.id, newEvent);
 });
 
-Deno.test("event stream: an instance that never polls gets events of another instance by notification", async () => {
+Deno.test("event stream: an instance that never polls gets events of another instance by signal", async () => {
   await using payments = await openPayments({ streamOptions: NEVER_POLLS });
   await using otherInstance = await openApp({
     databaseUrl: payments.databaseUrl,
@@ -224,12 +224,12 @@ Deno.test("event stream: an instance that never polls gets events of another ins
   }
 });
 
-Deno.test("event stream: a lost notification delays an event until the next poll", async () => {
+Deno.test("event stream: a lost signal delays an event until the next poll", async () => {
   const databaseUrl = await createDatabase();
   await using app = await openApp({ databaseUrl, streamOptions: { pollMs: 20 } });
   await using writers = openWriters(databaseUrl);
   await using follower = await follow(app, await createStaffKey(app));
-  const id = await writeEvent(writers.sql, { isNotified: false });
+  const id = await writeEvent(writers.sql, { hasSignal: false });
   assert.deepEqual(idsOf(await follower.untilReceived(1)), [id]);
 });
 

@@ -55,18 +55,18 @@ for (const [outage, startOutage] of Object.entries(OUTAGES)) {
     await until("the waiting job is done", hasSucceeded(queue, missedJob));
     const laterJob = await queue.insert();
     await runSql(queue.databaseUrl, "select pg_notify('gateway_jobs', '')");
-    await until("the job of a notification is done", hasSucceeded(queue, laterJob));
+    await until("the job of a signal is done", hasSucceeded(queue, laterJob));
     assert.equal(failures(), 1);
     proxy.cut();
   });
 }
 
-Deno.test("postgres queue: if a worker is full, another instance is notified and runs the jobs", async () => {
+Deno.test("postgres queue: if a worker is full, another instance is woken and runs the jobs", async () => {
   await using queue = await openQueue("postgres");
   await using fullQueue = await queue.open();
   await using idleQueue = await queue.open();
   const hanging = Promise.withResolvers<void>();
-  // Neither polls, so only a notification reaches the idle worker.
+  // Neither polls, so only a signal reaches the idle worker.
   await using fullWorker = startWorker(queue, fullQueue, {
     tasks: { greet: task(() => hanging.promise) },
     maxRunning: 1,
@@ -97,7 +97,7 @@ Deno.test("postgres queue: if a worker is full, another instance is notified and
   hanging.resolve();
 });
 
-Deno.test("postgres queue: notifies after the commit, never in the transaction of a job", async () => {
+Deno.test("postgres queue: signals after the commit, never in the transaction of a job", async () => {
   await using queue = await openQueue("postgres");
   const packets: Packet[] = [];
   const statements = createGate<Packet>(() => {});
@@ -119,7 +119,7 @@ Deno.test("postgres queue: notifies after the commit, never in the transaction o
     maxRunning: 1,
     isPolling: false,
   });
-  await until("a notification is sent", async () => {
+  await until("a signal is sent", async () => {
     const jobs = await database.transaction((sql) => insertJobs(sql, [newJob(), newJob()]));
     for (const job of jobs) jobQueue.enqueue(job);
     return textOf(packets).includes("pg_notify");
@@ -138,7 +138,7 @@ Deno.test("postgres queue: notifies after the commit, never in the transaction o
       ),
     ],
     [],
-    "no trigger notifies",
+    "no trigger sends a signal",
   );
   await runSql(queue.databaseUrl, "delete from gateway.jobs where status = 'queued'");
   hanging.resolve();

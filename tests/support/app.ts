@@ -29,7 +29,7 @@ import type { EventWaker, PositionPublisher } from "../../core/records/outbox.ts
 import type { TaskDeps } from "../../core/tasks/tasks.ts";
 import { createPoster, type PosterOptions } from "../../core/webhooks/post.ts";
 import type { Database } from "../../db/connection/database.ts";
-import { notifyPublisher } from "../../db/events/events.ts";
+import { signalPublisher } from "../../db/events/events.ts";
 import { type LeaseHolder, NO_LOCK } from "../../db/connection/instance_lock.ts";
 import type { DueJob } from "../../db/jobs/jobs.ts";
 import { loadMigrations, type Migration } from "../../db/migrations/migrate.ts";
@@ -229,9 +229,9 @@ export async function openApp(options: TestAppOptions): Promise<TestApp> {
     },
     async publishEvents() {
       if (positions) {
-        // The publisher gets no notification of events if the response to their statement was lost.
+        // The publisher gets no signal if the response to their statement was lost.
         // Without this, it would find them only a second later.
-        if (!positions.wake()) await opened.query(notifyPublisher);
+        if (!positions.wake()) await opened.query(signalPublisher);
         await untilPublished({ database: opened });
       } else await publishAll(opened, undefined, deps.events);
     },

@@ -209,21 +209,21 @@ Deno.test("subscriber: the job of an earlier event does not deliver an event tha
   assert.deepEqual(received, ["payment_received", "payment_settled"]);
 });
 
-Deno.test("event publisher: an instance that assigns the positions itself sends no notification through the database", async () => {
+Deno.test("event publisher: an instance that assigns the positions itself sends no signal through the database", async () => {
   await using payments = await openPayments();
   const { app } = payments;
   await payments.charge();
   await app.publishEvents();
   const { waker } = app.deps;
-  const notified: string[] = [];
+  const signals: string[] = [];
   const sql = postgres(payments.databaseUrl, { max: 1, onnotice: () => {} });
   try {
-    await sql.listen("gateway_events", (payload) => void notified.push(payload));
+    await sql.listen("gateway_events", (payload) => void signals.push(payload));
     await payments.charge();
     await app.publishEvents();
     await waker[Symbol.asyncDispose]();
     await sql`select 1`;
-    assert.deepEqual(notified, []);
+    assert.deepEqual(signals, []);
   } finally {
     await sql.end();
   }

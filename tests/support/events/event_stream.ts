@@ -151,14 +151,14 @@ export interface WrittenEvent {
   sequence?: number;
   /** The size of its data. */
   bytes?: number;
-  /** False: the publisher is not notified, and finds the event only at its next poll. */
-  isNotified?: boolean;
+  /** False: the publisher is not woken, and finds the event only at its next poll. */
+  hasSignal?: boolean;
 }
 
-/** Inserts the row of an event, without the change of a record, and notifies the publisher. */
+/** Inserts the row of an event, without the change of a record, and wakes the publisher. */
 export async function writeEvent(sql: postgres.ISql, event: WrittenEvent = {}): Promise<string> {
   const { name = "payment_settled", userId = null, resourceId = randomUUID() } = event;
-  const { sequence = 1, bytes = 0, isNotified = true } = event;
+  const { sequence = 1, bytes = 0, hasSignal = true } = event;
   const id = randomUUID();
   await sql`
     with written as (
@@ -168,6 +168,6 @@ export async function writeEvent(sql: postgres.ISql, event: WrittenEvent = {}): 
         json_build_object('filling', repeat('x', ${bytes}::int)), now())
       returning id
     ), outbox as (insert into gateway.event_outbox (event_id) select id from written)
-    select case when ${isNotified}::boolean then pg_notify(${COMMITTED_CHANNEL}, '') end`;
+    select case when ${hasSignal}::boolean then pg_notify(${COMMITTED_CHANNEL}, '') end`;
   return id;
 }
