@@ -21,7 +21,7 @@ import { createSecretBox } from "./core/secrets/secret_box.ts";
 import type { Events } from "./core/subscribers/subscribe.ts";
 import type { Poster } from "./core/webhooks/post.ts";
 import type { Database } from "./db/connection/database.ts";
-import type { LeaseHolder } from "./db/connection/instance_lock.ts";
+import type { ThisInstance } from "./db/connection/instance_lock.ts";
 import type { Migration } from "./db/migrations/migrate.ts";
 import { createDocument, type Document } from "./openapi/document.ts";
 import { createReference } from "./openapi/reference.ts";
@@ -64,8 +64,8 @@ export interface AppDeps {
     & ShownConfig
     & Pick<Config, "build" | "isEmbeddedDefault" | "metricsToken" | "trustedProxies">;
   database: Database;
-  /** This instance as the holder of idempotency keys. */
-  leaseHolder: LeaseHolder;
+  /** This instance, as the leases of its idempotency keys name it. */
+  thisInstance: ThisInstance;
   keyReleases: KeyReleases;
   migrations: Migration[];
   gateway: GatewayClient;

@@ -183,7 +183,7 @@ async function runStatements(bench: Bench): Promise<void> {
 
 async function claimAndFinish({ database, onRun }: Bench, id: string): Promise<void> {
   const now = new Date();
-  const claim = { now, leaseMs: 30_000, leaseHolder: NO_LOCK };
+  const claim = { now, leaseMs: 30_000, thisInstance: NO_LOCK };
   const job = await database.query((sql) => claimJob(sql, id, claim));
   if (!job) throw new Error(`Job ${id} cannot be claimed`);
   onRun(id);

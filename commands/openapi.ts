@@ -36,7 +36,7 @@ export async function run(readConfig: () => Config): Promise<void> {
     jobQueue,
     poster: createPoster({ allowPrivate: false }),
     waker: createEventWaker({ database, jobQueue, log, clock: systemClock }),
-    leaseHolder: NO_LOCK,
+    thisInstance: NO_LOCK,
     keyReleases: createKeyReleases({ database }),
     migrations: [],
     log,

@@ -127,7 +127,7 @@ async function openTaskDeps(
   const serviceClock = resources.use(await openServiceClock({ database, log }));
   const clock = serviceClock.now;
   // The service, not this command, takes over the jobs of other instances.
-  const leaseHolder = resources.use(
+  const thisInstance = resources.use(
     await openInstanceLock({ url: access.directUrl, onLost() {} }),
   );
   // A running service has started the sandbox already.
@@ -144,7 +144,7 @@ async function openTaskDeps(
   }));
   return {
     database,
-    leaseHolder,
+    thisInstance,
     keyReleases: resources.use(createKeyReleases({ database })),
     gateway: background,
     clock,

@@ -128,7 +128,7 @@ async function runService(config: Config, options: RunOptions): Promise<void> {
   const build = config.build ?? await readCommit(join(import.meta.dirname!, ".."));
   await using resources = new AsyncDisposableStack();
   const storage = await openStorage(config, resources, options);
-  const { database, databaseUrl, migrations, serviceClock, leaseHolder } = storage;
+  const { database, databaseUrl, migrations, serviceClock, thisInstance } = storage;
   const clock = serviceClock.now;
   const developmentKeys = await ensureKeys(database, config, log);
   const account = await openAccountGuard(database, config, log);
@@ -139,7 +139,7 @@ async function runService(config: Config, options: RunOptions): Promise<void> {
   const { invoicePayments, keep, recheck } = config;
   const clockCheck = createClockCheck({ serviceClock, gateway });
   const keyReleases = resources.use(createKeyReleases({ database }));
-  const shared = { database, leaseHolder, keyReleases, clock, clockCheck, log, events };
+  const shared = { database, thisInstance, keyReleases, clock, clockCheck, log, events };
   const jobsDeps = { ...shared, gateway: background, invoicePayments, keep, recheck };
   const jobs = resources.use(await openJobs({ ...config, databaseUrl }, jobsDeps, crons));
   const { jobQueue, waker, poster } = jobs;
@@ -176,7 +176,7 @@ async function runService(config: Config, options: RunOptions): Promise<void> {
   const http = early?.http ?? await listen(config, app.fetch);
   isServing = true;
   jobs.start();
-  leaseHolder.recoverOthers(jobs.recover);
+  thisInstance.recoverOthers(jobs.recover);
   const url = addressOf(http.addr) + config.basePath;
   sandbox?.notify(`${url}/notification/`);
   sandbox?.showService({ url, key: developmentKeys?.user ?? null });
@@ -215,13 +215,13 @@ async function openStorage(
   const serviceClock = resources.use(await openServiceClock({ database, log }));
   // Opened before the jobs, so that it is released after them: other instances run the remaining
   // jobs when this lock is free.
-  const leaseHolder = resources.use(
+  const thisInstance = resources.use(
     await openInstanceLock({
       url: databaseUrl,
       onLost: (error) => log.error("instance_lock_lost", error),
     }),
   );
-  return { database, databaseUrl, migrations, serviceClock, leaseHolder };
+  return { database, databaseUrl, migrations, serviceClock, thisInstance };
 }
 
 interface Running {

@@ -43,7 +43,7 @@ const ALL_INVOICE_PAYMENTS = [
 /** The job queue backend. */
 export type Queue = "kv" | "postgres";
 
-/** For how many days finished rows and held deliveries are kept. */
+/** For how many days finished rows and waiting deliveries are kept. */
 export interface RetentionDays {
   jobs: number;
   notifications: number;

@@ -42,7 +42,7 @@ export async function changeOnce<T>(
   const now = new Date(deps.clock());
   // The claim is visible only after the commit, together with the reply, so no lease has to be
   // held. A concurrent request with the same Idempotency-Key waits for the commit.
-  const claim = newKeyClaim(requestKey, caller, newId(now), { now, leaseHolder: NO_LOCK });
+  const claim = newKeyClaim(requestKey, caller, newId(now), { now, thisInstance: NO_LOCK });
   const changed = await deps.database.transaction(async (sql) => {
     if (!await claimKey(sql, claim, oldestValidKey(deps, now))) return null;
     const changed = await change(sql);

@@ -5,12 +5,12 @@
  */
 
 import type { Database } from "../../db/connection/database.ts";
-import { endKey, type HeldKey } from "../../db/records/idempotency_keys.ts";
+import { type ClaimedKey, endKey } from "../../db/records/idempotency_keys.ts";
 
 export interface KeyReleases extends AsyncDisposable {
   /** Releases the key of a request that has ended, as soon as the database responds. */
-  add(key: HeldKey): void;
-  /** Whether the request that held this lease has ended. */
+  add(key: ClaimedKey): void;
+  /** Whether the request with this lease has ended. */
   has(leaseId: string | null): boolean;
   /** Another request has taken over the key. */
   remove(leaseId: string | null): void;
@@ -25,7 +25,7 @@ const RETRY_MS = 1_000;
 const CLAIM_MS = 10_000;
 
 export function createKeyReleases({ database }: { database: Database }): KeyReleases {
-  const waiting = new Map<string | null, { key: HeldKey; since: number }>();
+  const waiting = new Map<string | null, { key: ClaimedKey; since: number }>();
   let timer: ReturnType<typeof setTimeout> | undefined;
   let running: Promise<void> | null = null;
   let isStopped = false;

@@ -11,12 +11,12 @@ import {
   endKey,
   findKey,
   type FoundKey,
-  type HeldKey,
   type IdempotencyKey,
   type KeyId,
+  type NewKey,
   takeOverKey,
 } from "../../db/records/idempotency_keys.ts";
-import type { LeaseHolder } from "../../db/connection/instance_lock.ts";
+import type { ThisInstance } from "../../db/connection/instance_lock.ts";
 import { newLease } from "../../db/records/lease.ts";
 import type { Caller } from "../auth/caller.ts";
 import type { Clock } from "../time/clock.ts";
@@ -47,7 +47,7 @@ const DAY_MS = 24 * 60 * 60 * 1_000;
 export interface KeyDeps extends KeyLifetime {
   database: Database;
   clock: Clock;
-  leaseHolder: LeaseHolder;
+  thisInstance: ThisInstance;
   keyReleases: KeyReleases;
 }
 
@@ -59,7 +59,7 @@ export interface KeyLifetime {
 export type KeyClaim =
   | {
     kind: "claimed";
-    key: HeldKey;
+    key: ClaimedKey;
     /** What an earlier request with the key created; null: this is the first request. */
     earlier: { resourceId: string | null; refundId: string | null } | null;
   }
@@ -73,13 +73,13 @@ export function newKeyClaim(
   requestKey: RequestKey,
   caller: Caller,
   resourceId: string,
-  { now, leaseHolder }: { now: Date; leaseHolder: LeaseHolder },
-): ClaimedKey {
+  { now, thisInstance }: { now: Date; thisInstance: ThisInstance },
+): NewKey {
   return {
     ...keyIdOf(requestKey, caller),
     body_hash: `\\x${Buffer.from(requestKey.bodyHash).toString("hex")}`,
     resource_id: resourceId,
-    ...newLease(leaseHolder),
+    ...newLease(thisInstance),
     created_at: now,
   };
 }
@@ -106,8 +106,8 @@ export async function claimOrResume(
   resourceId: string,
 ): Promise<KeyClaim> {
   const now = new Date(deps.clock());
-  const { leaseHolder } = deps;
-  const claim = newKeyClaim(requestKey, caller, resourceId, { now, leaseHolder });
+  const { thisInstance } = deps;
+  const claim = newKeyClaim(requestKey, caller, resourceId, { now, thisInstance });
   const isNew = await releaseAfterError(deps, claim, () =>
     deps.database.query(
       (sql) => claimKey(sql, claim, oldestValidKey(deps, now)),
@@ -137,14 +137,14 @@ export async function resumeOrReplay(
   if (leased_seconds !== null && !deps.keyReleases.has(lease_id)) {
     throw requestInProgress(leased_seconds);
   }
-  const lease = newLease(deps.leaseHolder);
+  const lease = newLease(deps.thisInstance);
   const earlier = await releaseAfterError(deps, { ...id, ...lease }, () =>
     deps.database.query(
       (sql) => takeOverKey(sql, known, lease),
       "take key over",
     ));
   if (!earlier) {
-    // Another request has taken the key over, or the instance that held it has just released it.
+    // Another request has taken the key over, or the instance that had it has just released it.
     if (!isRepeated) return await resumeOrReplay(deps, caller, requestKey, true);
     throw requestInProgress();
   }
@@ -215,7 +215,7 @@ export async function findSameRequest(
  */
 export async function finishKey(
   deps: KeyDeps,
-  key: HeldKey,
+  key: ClaimedKey,
   reply: Reply | null,
 ): Promise<void> {
   await releaseAfterError(
@@ -226,12 +226,12 @@ export async function finishKey(
 }
 
 /**
- * Runs a statement of a request that holds the key, or claims it with this statement. If the
+ * Runs a statement of a request that has claimed the key, or claims it with this statement. If the
  * database fails, the request ends, and its key is released when the database responds.
  */
 export async function releaseAfterError<T>(
   { keyReleases }: Pick<KeyDeps, "keyReleases">,
-  key: HeldKey | null,
+  key: ClaimedKey | null,
   run: () => Promise<T>,
 ): Promise<T> {
   try {

@@ -97,7 +97,7 @@ export async function acceptAsyncRequest(
     const asyncKey = { ...requestKey, scope: `async ${requestKey.scope}` };
     const claim = {
       // This key is never taken over: a repeated request returns the job.
-      key: keys.newKeyClaim(asyncKey, caller, job.id, { now, leaseHolder: NO_LOCK }),
+      key: keys.newKeyClaim(asyncKey, caller, job.id, { now, thisInstance: NO_LOCK }),
       keysSince: keys.oldestValidKey(deps, now),
     };
     const isNew = await deps.database.query(

@@ -2,16 +2,16 @@
 
 import { waitAtMost, withTimeLimit } from "../../concurrency/deadlines.ts";
 import { codeOf, type Database, UNIQUE_VIOLATION } from "../../db/connection/database.ts";
-import { type LeaseHolder, NO_LOCK } from "../../db/connection/instance_lock.ts";
+import { NO_LOCK, type ThisInstance } from "../../db/connection/instance_lock.ts";
 import {
   type Claim,
   claimAbandonedJobs,
   claimDueJobs,
+  type ClaimedJob,
   claimJob,
   type FreePlaces,
   giveTurns,
   handOverJob,
-  type HeldJob,
   type ReleasedJob,
   releaseJob,
   renewLease,
@@ -47,7 +47,7 @@ export interface WorkerOptions {
   jobQueue: JobQueue;
   clock: Clock;
   /** Without it, the leases of this worker end only when their time is over. */
-  leaseHolder?: LeaseHolder;
+  thisInstance?: ThisInstance;
   log: Log;
   /** How many jobs run at a time in the lane `recovery`; in the lane `checks`, half as many. */
   maxRunning: number;
@@ -192,12 +192,12 @@ async function claimAndStart(worker: WorkerState, claim: typeof claimDueJobs): P
   for (const job of inOrder) startJob(worker, job);
 }
 
-function startJob(worker: WorkerState, job: HeldJob): Promise<void> {
+function startJob(worker: WorkerState, job: ClaimedJob): Promise<void> {
   const { deps, lanes, running } = worker;
   const lane = lanes.get(job.lane) ?? lanes.get(LANES.recovery)!;
   worker.started++;
   lane.running++;
-  const run = runHeldJob({ ...deps, database: lane.database }, job).then(() => {
+  const run = runClaimedJob({ ...deps, database: lane.database }, job).then(() => {
     running.delete(run);
     lane.running--;
     if (lane.mayHaveMore) wake(worker);
@@ -247,11 +247,11 @@ function freePlaces(lanes: Map<string, Lane>): FreePlaces[] {
   );
 }
 
-function newClaim({ clock, leaseMs, leaseHolder = NO_LOCK }: WorkerDeps): Claim {
-  return { now: new Date(clock()), leaseMs, leaseHolder };
+function newClaim({ clock, leaseMs, thisInstance = NO_LOCK }: WorkerDeps): Claim {
+  return { now: new Date(clock()), leaseMs, thisInstance };
 }
 
-async function claimOne(deps: WorkerDeps, jobId: string): Promise<HeldJob | null> {
+async function claimOne(deps: WorkerDeps, jobId: string): Promise<ClaimedJob | null> {
   try {
     return await deps.database.query((sql) => claimJob(sql, jobId, newClaim(deps)), "claim job");
   } catch (error) {
@@ -261,7 +261,7 @@ async function claimOne(deps: WorkerDeps, jobId: string): Promise<HeldJob | null
 }
 
 /** Runs a claimed job; never rejects. */
-async function runHeldJob(deps: WorkerDeps, job: HeldJob): Promise<void> {
+async function runClaimedJob(deps: WorkerDeps, job: ClaimedJob): Promise<void> {
   try {
     await release(deps, job, await withLease(deps, job, runAttempt(deps, job)));
   } catch (error) {
@@ -271,7 +271,7 @@ async function runHeldJob(deps: WorkerDeps, job: HeldJob): Promise<void> {
 }
 
 /** Renews the lease until `work` is over. */
-async function withLease<T>(deps: WorkerDeps, job: HeldJob, work: Promise<T>): Promise<T> {
+async function withLease<T>(deps: WorkerDeps, job: ClaimedJob, work: Promise<T>): Promise<T> {
   // Two renewals may fail before the lease expires.
   const timer = setInterval(() => renew(deps, job), deps.leaseMs / 3);
   try {
@@ -281,7 +281,7 @@ async function withLease<T>(deps: WorkerDeps, job: HeldJob, work: Promise<T>): P
   }
 }
 
-async function renew({ database, log, leaseMs }: WorkerDeps, job: HeldJob): Promise<void> {
+async function renew({ database, log, leaseMs }: WorkerDeps, job: ClaimedJob): Promise<void> {
   try {
     await database.query((sql) => renewLease(sql, job, leaseMs), "renew lease");
   } catch (error) {
@@ -289,7 +289,7 @@ async function renew({ database, log, leaseMs }: WorkerDeps, job: HeldJob): Prom
   }
 }
 
-async function release(deps: WorkerDeps, job: HeldJob, released: ReleasedJob): Promise<void> {
+async function release(deps: WorkerDeps, job: ClaimedJob, released: ReleasedJob): Promise<void> {
   const { database, jobQueue, clock, log } = deps;
   try {
     const now = new Date(clock());
@@ -311,7 +311,7 @@ async function release(deps: WorkerDeps, job: HeldJob, released: ReleasedJob): P
 }
 
 /** Runs the task once and returns the state in which to leave the job. */
-async function runAttempt(deps: WorkerDeps, job: HeldJob): Promise<ReleasedJob> {
+async function runAttempt(deps: WorkerDeps, job: ClaimedJob): Promise<ReleasedJob> {
   const { tasks, clock, log, limitMs, stopping } = deps;
   const fields = { job: job.id, task: job.task, attempts: job.attempts };
   const startedAt = performance.now();
@@ -358,7 +358,7 @@ async function runAttempt(deps: WorkerDeps, job: HeldJob): Promise<ReleasedJob> 
 }
 
 /** Keeps the last error: an earlier attempt may have had an effect. */
-function lostWorkers({ error }: HeldJob): string {
+function lostWorkers({ error }: ClaimedJob): string {
   const text = "Too many workers that ran this job crashed or lost their lease";
   return error === null ? text : `${text}; last error before that: ${error}`;
 }
@@ -367,6 +367,6 @@ function delayAfter(attempts: number, { firstDelayMs, longestDelayMs = Infinity 
   return Math.min(firstDelayMs * 2 ** (attempts - 1), longestDelayMs);
 }
 
-function requeued(job: HeldJob, runAt: Date, changes: Partial<ReleasedJob>): ReleasedJob {
+function requeued(job: ClaimedJob, runAt: Date, changes: Partial<ReleasedJob>): ReleasedJob {
   return { ...job, ...changes, status: "queued", run_at: runAt, result: null };
 }

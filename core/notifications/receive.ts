@@ -266,11 +266,11 @@ export async function hasSameIds(
     return isSameTransaction && found.order_id === order_id;
   }
   if (transaction_id === null || !isSnapApi(channelOf(found))) return false;
-  const holder = await database.query(
+  const known = await database.query(
     (sql) => findPaymentOfTransaction(sql, transaction_id),
     "find payment",
   );
-  return (holder?.order_id ?? order_id) === order_id;
+  return (known?.order_id ?? order_id) === order_id;
 }
 
 /** The state stays unknown, so the notification is processed again later. */

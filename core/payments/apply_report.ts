@@ -198,11 +198,11 @@ async function lockPair(
   id: string,
   transactionId: string,
 ): Promise<{ owner: GatewayPayment; adopted: GatewayPayment } | null> {
-  const holder = await findPaymentOfTransaction(sql, transactionId);
-  if (!holder || holder.id === id || holder.user_id !== null) return null;
-  await lockPayments(sql, [id, holder.id]);
+  const known = await findPaymentOfTransaction(sql, transactionId);
+  if (!known || known.id === id || known.user_id !== null) return null;
+  await lockPayments(sql, [id, known.id]);
   const owner = await findPayment(sql, id);
-  const adopted = await findPayment(sql, holder.id);
+  const adopted = await findPayment(sql, known.id);
   // Both may have changed before they were locked.
   const canMove = owner && adopted && owner.transaction_id === null && !owner.is_refused &&
     adopted.transaction_id === transactionId && adopted.user_id === null &&

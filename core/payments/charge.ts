@@ -28,7 +28,7 @@ import {
   endCreation,
   endWithUnknownOutcome,
   type KeyedRequest,
-  keyStillHeld,
+  keyStillClaimed,
   keyWithError,
   keyWithReply,
   replyFromRecord,
@@ -193,7 +193,7 @@ async function markSent(
   const now = deps.clock();
   return await changePayment(deps, payment, () => ({
     set: { sent_at: new Date(now), check_at: new Date(now + UNANSWERED_CHECK_MS) },
-    key: keyStillHeld(request),
+    key: keyStillClaimed(request),
   }));
 }
 

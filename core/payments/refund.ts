@@ -20,7 +20,7 @@ import { nextCheck, UNANSWERED_CHECK_MS } from "../records/check_times.ts";
 import {
   endWithUnknownOutcome,
   type KeyedRequest,
-  keyStillHeld,
+  keyStillClaimed,
   keyWithError,
   keyWithReply,
 } from "../records/keyed_request.ts";
@@ -161,7 +161,7 @@ async function reserveAmount(
       },
       refunds: [refund],
       // Fails if another request has taken over the key: that request makes the refund.
-      key: keyStillHeld(request),
+      key: keyStillClaimed(request),
     };
   });
 }
@@ -197,7 +197,7 @@ async function resumeRefund(
   if (isUnansweredRefund(refundIn(payment, refundRequest))) {
     const claimedAt = deps.clock();
     // Fails if another request has taken over the key: that request sends the refund.
-    payment = await changePayment(deps, payment, () => ({ key: keyStillHeld(request) }));
+    payment = await changePayment(deps, payment, () => ({ key: keyStillClaimed(request) }));
     if (isUnansweredRefund(refundIn(payment, refundRequest))) {
       if (deps.clock() >= claimedAt + UNANSWERED_CHECK_MS) {
         throw await endAsUnknown(deps, refundRequest, payment, problems.sentTooLate(payment));

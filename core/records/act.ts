@@ -14,7 +14,7 @@ import { UNANSWERED_CHECK_MS } from "./check_times.ts";
 import {
   endWithUnknownOutcome,
   type KeyedRequest,
-  keyStillHeld,
+  keyStillClaimed,
   keyWithReply,
   replyFromRecord,
 } from "./keyed_request.ts";
@@ -107,7 +107,7 @@ export async function act<
         before = current;
         const check_at = checkTimeAfterCall(current, deps.clock());
         const set = { check_at, ...action.intent } as Partial<R>;
-        return { set, key: keyStillHeld(request) };
+        return { set, key: keyStillClaimed(request) };
       });
     }
     const wasSentBefore = isResumed || (action.mayHaveBeenSent?.(before) ?? false);
@@ -143,7 +143,7 @@ async function send<R extends GatewayRecord, View extends object, Answer>(
     if (!(error instanceof GatewayError)) throw error;
     return await resolveFailure(deps, kind, action, request, record, earlier, error);
   }
-  const denial = await action.denial?.(record, answer, keyStillHeld(request));
+  const denial = await action.denial?.(record, answer, keyStillClaimed(request));
   if (denial) throw denial;
   if (!action.confirms(answer, record)) {
     const problem = kind.problems.unclearAnswer(record, answer.statusCode);
@@ -170,7 +170,7 @@ async function resolveFailure<R extends GatewayRecord, View extends object, Answ
     const problem = problems.gatewayProblem(error, record, "unknown");
     throw await endWithUnknownOutcome(deps, kind, request, record, problem, action.whenUnknown);
   }
-  const refused = await action.storeRefusal?.(record, before, keyStillHeld(request)) ?? record;
+  const refused = await action.storeRefusal?.(record, before, keyStillClaimed(request)) ?? record;
   if (!isWrongState) throw problems.gatewayProblem(error, refused);
   const current = await action.check(refused, wasSentBefore ? "unknown" : "refused");
   if (wasSentBefore && action.isDone(current)) {

@@ -40,7 +40,7 @@ async function changeAgain<R extends GatewayRecord>(
 ): Promise<R> {
   for (let { version } = known, hasKey = true;;) {
     const current = await reload(deps, kind, known.id);
-    // The record did not change, so the write failed because another request now holds the key.
+    // The record did not change, so the write failed because another request has claimed the key.
     if (current.version === version) {
       if (decide(current)?.key?.isRequired !== false) throw kind.problems.takenOver(current);
       hasKey = false;
@@ -132,14 +132,14 @@ export function buildWrite<R extends GatewayRecord>(
 }
 
 function keyUpdate<R extends GatewayRecord>(
-  { held, refundId, isEnded, reply }: KeyChange<R>,
+  { claimed, refundId, isEnded, reply }: KeyChange<R>,
   after: R,
 ): KeyUpdate {
   return {
-    user_id: held.user_id,
-    scope: held.scope,
-    key: held.key,
-    lease_id: held.lease_id,
+    user_id: claimed.user_id,
+    scope: claimed.scope,
+    key: claimed.key,
+    lease_id: claimed.lease_id,
     resource_id: after.id,
     refund_id: refundId,
     reply: reply(after),

@@ -4,7 +4,7 @@
  */
 
 import { batched } from "../../db/records/batched.ts";
-import type { HeldKey } from "../../db/records/idempotency_keys.ts";
+import type { ClaimedKey } from "../../db/records/idempotency_keys.ts";
 import { actorOf, type Caller } from "../auth/caller.ts";
 import { ServiceError } from "../errors.ts";
 import type { Permit } from "../gateway/circuit_breaker.ts";
@@ -30,8 +30,8 @@ export interface EarlierRecord<R> {
   id: string;
   /** Null: the record was never inserted, because its order id was already in use. */
   record: R | null;
-  /** The key of both requests, which the current request holds. */
-  key: HeldKey;
+  /** The key of both requests, which the current request has claimed. */
+  key: ClaimedKey;
 }
 
 export interface NewRecord<R> {
@@ -206,8 +206,8 @@ async function tryInsert<R extends GatewayRecord, View extends object>(
   const now = record.created_at;
   record.created_by = actorOf(caller);
   requireInvariants(deps, kind, record, null);
-  const { leaseHolder } = deps;
-  const key = requestKey && keys.newKeyClaim(requestKey, caller, record.id, { now, leaseHolder });
+  const { thisInstance } = deps;
+  const key = requestKey && keys.newKeyClaim(requestKey, caller, record.id, { now, thisInstance });
   const insert = {
     record,
     key,

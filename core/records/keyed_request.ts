@@ -1,6 +1,6 @@
 /** A request with a claimed idempotency key, and how the key is finished. */
 
-import type { HeldKey } from "../../db/records/idempotency_keys.ts";
+import type { ClaimedKey } from "../../db/records/idempotency_keys.ts";
 import { ServiceError } from "../errors.ts";
 import { finishKey } from "../idempotency/keys.ts";
 import { replyFor } from "../idempotency/reply.ts";
@@ -9,7 +9,7 @@ import type { GatewayRecord, KeyChange, RecordDeps, RecordKind } from "./record.
 
 export interface KeyedRequest {
   /** Null: the request has no Idempotency-Key. */
-  key: HeldKey | null;
+  key: ClaimedKey | null;
   /** The refund that the request created, so that a retry with the key finds it. */
   refundId?: string;
   /** A job repeats the request, so a temporary failure does not end the payment or refund. */
@@ -41,7 +41,7 @@ export function keyWithError(
  * change with this update fails if another request has taken over the key. The change is written
  * before the gateway is called, so a request that has lost its key makes no call.
  */
-export function keyStillHeld(request: KeyedRequest): KeyChange<GatewayRecord> | null {
+export function keyStillClaimed(request: KeyedRequest): KeyChange<GatewayRecord> | null {
   return keyChange(request, false, () => null);
 }
 
@@ -50,7 +50,7 @@ function keyChange<R extends GatewayRecord>(
   isEnded: boolean,
   reply: KeyChange<R>["reply"],
 ): KeyChange<R> | null {
-  return key && { held: key, isRequired: true, refundId: refundId ?? null, isEnded, reply };
+  return key && { claimed: key, isRequired: true, refundId: refundId ?? null, isEnded, reply };
 }
 
 /** Finishes a request whose record already has the requested state, without changing the record. */

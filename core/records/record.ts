@@ -5,8 +5,8 @@
 
 import type { Batched } from "../../db/records/batched.ts";
 import type { Database, Sql } from "../../db/connection/database.ts";
-import type { HeldKey } from "../../db/records/idempotency_keys.ts";
-import type { LeaseHolder } from "../../db/connection/instance_lock.ts";
+import type { ClaimedKey } from "../../db/records/idempotency_keys.ts";
+import type { ThisInstance } from "../../db/connection/instance_lock.ts";
 import type { NewJob } from "../../db/jobs/jobs.ts";
 import type { GatewayNotification } from "../../db/payments/notifications.ts";
 import type { GatewayRefund } from "../../db/payments/payments.ts";
@@ -32,8 +32,8 @@ export interface RecordDeps extends KeyLifetime {
   clock: Clock;
   /** Shows whether the service can decide by time. */
   clockCheck: ClockCheck;
-  /** This instance as the holder of idempotency keys and jobs. */
-  leaseHolder: LeaseHolder;
+  /** This instance, as the leases of its idempotency keys and jobs name it. */
+  thisInstance: ThisInstance;
   keyReleases: KeyReleases;
   log: Log;
   jobQueue: JobQueue;
@@ -138,7 +138,7 @@ export interface Change<R> {
 
 /** What a change stores with the idempotency key of its request. */
 export interface KeyChange<R> {
-  held: HeldKey;
+  claimed: ClaimedKey;
   /**
    * Whether nothing is written if another request has taken over the key. What the gateway did for
    * this request is written in any case, or its id would be lost.

@@ -4,7 +4,7 @@
  */
 
 import { type CronRun, listCronRuns } from "../../db/jobs/cron_runs.ts";
-import type { LeaseHolder } from "../../db/connection/instance_lock.ts";
+import type { ThisInstance } from "../../db/connection/instance_lock.ts";
 import { type Caller, requireReadAll } from "../auth/caller.ts";
 import { type ClockCheck, type ClockState, isAccurate } from "../time/clock_check.ts";
 import type { BreakerState } from "../gateway/circuit_breaker.ts";
@@ -18,7 +18,7 @@ export { MAX_COUNTED } from "../../db/records/waiting.ts";
 
 export interface StatusDeps extends WorkloadDeps {
   gateway: Pick<GatewayClient, "breakerState">;
-  leaseHolder: LeaseHolder;
+  thisInstance: ThisInstance;
   clockCheck: ClockCheck;
   load: Load;
 }
@@ -95,7 +95,7 @@ export async function readStatus(
     gateway: deps.gateway.breakerState(),
     gateway_reads: deps.gateway.breakerState("read"),
     gateway_writes: deps.gateway.breakerState("write"),
-    leases: deps.leaseHolder.token() === null ? "time" : "lock",
+    leases: deps.thisInstance.token() === null ? "time" : "lock",
     clock: viewClock(await deps.clockCheck.measure()),
     jobs: viewJobs(workload, now),
     schedule: viewSchedule(workload.cronRuns, startedAt, now),

@@ -3,7 +3,7 @@
 import { NIL } from "uuid";
 import type { Database } from "../../db/connection/database.ts";
 import {
-  expireHeldDeliveries,
+  expireWaitingDeliveries,
   findPruneCursor,
   PRUNED_TABLES,
   type PrunedTable,
@@ -90,7 +90,7 @@ async function expireDeliveries(
   let expired = 0;
   for (let count = 0; count < batches.max; count++) {
     const done = await database.query(
-      (sql) => expireHeldDeliveries(sql, range),
+      (sql) => expireWaitingDeliveries(sql, range),
       "expire deliveries",
     );
     expired += done;

@@ -37,7 +37,7 @@ import type { Poster } from "../webhooks/post.ts";
 import { createResumeWebhooks, RESUME_WEBHOOKS } from "../webhooks/sweep.ts";
 
 export interface TaskDeps extends InvoiceDeps {
-  /** For how many days finished rows and held deliveries are kept. */
+  /** For how many days finished rows and waiting deliveries are kept. */
   keep: RetentionDays;
   recheck: RecheckConfig;
   /** Encrypts card tokens of queued charges, and the secrets of webhook endpoints. */

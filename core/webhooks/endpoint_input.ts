@@ -32,7 +32,7 @@ export const WebhookEndpointInputSchema = omitNulls(
     }),
     description: optionalText(500).openapi(DESCRIPTION),
     enabled: flag().optional().openapi({
-      description: "`false`: create the endpoint disabled. Its deliveries are held until you " +
+      description: "`false`: create the endpoint disabled. Its deliveries wait until you " +
         "enable it.",
       default: true,
     }),
@@ -47,8 +47,9 @@ export const WebhookEndpointChangesSchema = object({
   }),
   description: text(500).openapi(DESCRIPTION).nullable().optional(),
   enabled: flag().optional().openapi({
-    description: "`true`: enable the endpoint and send the held deliveries. `false`: disable the " +
-      "endpoint and hold its deliveries.",
+    description:
+      "`true`: enable the endpoint and send the waiting deliveries. `false`: disable the " +
+      "endpoint; its deliveries wait.",
   }),
 }).openapi("WebhookEndpointUpdate", {
   description: "The fields to change. Omitted fields stay as they are.",

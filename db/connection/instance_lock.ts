@@ -1,15 +1,16 @@
 /**
  * The session-level advisory lock by which other instances see that this one is alive. Leases name
- * the lock's token as their holder. PostgreSQL releases the lock when the session ends, so the
- * leases of a killed process can be taken over at once. A lost lock does not prove that the process
- * has ended: the writes of a holder are conditional on its lease, so that a former holder cannot
- * write.
+ * the lock's token, in the column `holder`. PostgreSQL releases the lock when the session ends, so
+ * the leases of a killed process can be taken over at once. A lost lock does not prove that the
+ * process has ended: each write of an instance is conditional on its lease, so that it cannot write
+ * after another instance has taken over.
  */
 
 import { DatabaseUnavailable, type Sql } from "./database.ts";
 import { keepSession, type Session } from "./session.ts";
 
-export interface LeaseHolder {
+/** An instance, as leases name it. */
+export interface ThisInstance {
   /**
    * Stored with each lease. Null: there is no lock now, so a new lease ends only when its time is
    * over.
@@ -18,9 +19,9 @@ export interface LeaseHolder {
 }
 
 /** For processes without a lock. */
-export const NO_LOCK: LeaseHolder = { token: () => null };
+export const NO_LOCK: ThisInstance = { token: () => null };
 
-export interface InstanceLock extends LeaseHolder, AsyncDisposable {
+export interface InstanceLock extends ThisInstance, AsyncDisposable {
   /**
    * From now on, calls `recover` after another instance has ended, by a stop or a crash. Of the
    * instances that called this method, one is called.
@@ -36,7 +37,7 @@ export type Recover = () => Promise<boolean>;
 
 export interface InstanceLockOptions {
   url: string;
-  /** The lock is lost or not available; the instance keeps trying. Called once until it is held. */
+  /** The lock is lost or not available; the instance keeps trying. Called once per loss. */
   onLost(error: unknown): void;
   /** Defaults to a random number. */
   token?: number;
@@ -54,7 +55,7 @@ const RETRY_MS = 500;
 const NO_SESSION_RETRY_MS = 60_000;
 
 /**
- * The lock counts as held this long after a check. Shorter than the server's limit for idle
+ * The lock counts as taken this long after a check. Shorter than the server's limit for idle
  * sessions.
  */
 const FRESH_MS = 8_000;
@@ -72,13 +73,13 @@ const SESSION_SETTINGS = {
 };
 
 /**
- * Consecutive statements ran in different sessions, so no session holds the lock for this process.
+ * Consecutive statements ran in different sessions, so no session has the lock for this process.
  */
 class NoSession extends Error {
   override name = "NoSession";
 }
 
-/** Resolves when the lock is held, or after the first try failed. */
+/** Resolves when the lock is taken, or after the first try failed. */
 export async function openInstanceLock(options: InstanceLockOptions): Promise<InstanceLock> {
   const { url, onLost, token = randomToken() } = options;
   const firstTry = Promise.withResolvers<void>();
@@ -89,9 +90,9 @@ export async function openInstanceLock(options: InstanceLockOptions): Promise<In
   const unfinished = new Set<number>();
 
   async function recoverFrom(gone: number[]): Promise<void> {
-    for (const holder of gone) unfinished.add(holder);
+    for (const token of gone) unfinished.add(token);
     if (!await recover?.()) recover = null;
-    else for (const holder of gone) unfinished.delete(holder);
+    else for (const token of gone) unfinished.delete(token);
   }
 
   /** Registers the unfinished ones again, for another instance. */
@@ -164,15 +165,15 @@ async function takeLock(sql: Sql, token: number): Promise<number> {
   const [row] = await sql<[{ pid: number; is_taken: boolean }]>`
     select pg_backend_pid() as pid, pg_try_advisory_lock(${token}::bigint) as is_taken`;
   // After a lost connection, the server may not have ended the former session yet.
-  if (!row.is_taken) throw new DatabaseUnavailable("The lock is held by another session");
+  if (!row.is_taken) throw new DatabaseUnavailable("Another session has the lock");
   await registerInstances(sql, [token]);
   return row.pid;
 }
 
-async function registerInstances(sql: Sql, holders: number[]): Promise<void> {
+async function registerInstances(sql: Sql, tokens: number[]): Promise<void> {
   await sql`
     insert into gateway.instances (holder)
-    select value::bigint from json_array_elements_text(${JSON.stringify(holders)}::text::json)
+    select value::bigint from json_array_elements_text(${JSON.stringify(tokens)}::text::json)
     on conflict do nothing`;
 }
 
@@ -191,11 +192,11 @@ async function checkLocks(sql: Sql, token: number): Promise<{ pid: number; gone:
 }
 
 /** False: another instance has already removed them. */
-async function removeInstances(sql: Sql, holders: number[]): Promise<boolean> {
+async function removeInstances(sql: Sql, tokens: number[]): Promise<boolean> {
   const rows = await sql`
     delete from gateway.instances
     where holder in (select value::bigint from json_array_elements_text(
-      ${JSON.stringify(holders)}::text::json))
+      ${JSON.stringify(tokens)}::text::json))
       and pg_try_advisory_xact_lock_shared(holder)
     returning true`;
   return rows.length > 0;

@@ -1,5 +1,5 @@
 /**
- * Runs work in a database session that only one instance has at a time. The session holds an
+ * Runs work in a database session that only one instance has at a time. The session has an
  * advisory lock; when the instance crashes, the server ends the session and another instance gets
  * the lock.
  */
@@ -59,7 +59,7 @@ export interface SoleSession extends AsyncDisposable {
 
 export function runInSoleSession(options: SoleSessionOptions): SoleSession {
   const { url, name, lock, channel, work, pauseMs, pollMs, onError, onSuccess } = options;
-  let isHeld = false;
+  let hasLock = false;
   let wakeUp = Promise.withResolvers<void>();
   const session = keepSession({
     url,
@@ -77,7 +77,7 @@ export function runInSoleSession(options: SoleSessionOptions): SoleSession {
       while (!isStopped() && !await run(tryLock(sql, lock))) await wait(TRY_MS);
       if (isStopped()) return;
       await run(sql.unsafe(`listen ${channel}`));
-      isHeld = true;
+      hasLock = true;
       try {
         while (!isStopped()) {
           wakeUp = Promise.withResolvers();
@@ -88,14 +88,14 @@ export function runInSoleSession(options: SoleSessionOptions): SoleSession {
           await wait(pollMs, wakeUp.promise);
         }
       } finally {
-        isHeld = false;
+        hasLock = false;
       }
     },
   });
   return {
     wake() {
       wakeUp.resolve();
-      return isHeld;
+      return hasLock;
     },
     [Symbol.asyncDispose]: () => session[Symbol.asyncDispose](),
   };

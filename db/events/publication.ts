@@ -58,7 +58,7 @@ export type SubscribedEvent = Pick<
  * all transactions that could have taken their ids have ended.
  *
  * Call it before its transaction writes anything, so that the transaction gets a higher number than
- * those that have taken ids. Only the session that holds the publisher's lock calls it. If two
+ * those that have taken ids. Only the session that has the publisher's lock calls it. If two
  * sessions did, the second would violate the primary key and change nothing.
  */
 export async function publishBatch(sql: Sql, limit = PUBLISH_LIMIT): Promise<PublishedBatch> {

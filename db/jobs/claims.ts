@@ -1,7 +1,7 @@
 /** The statements of workers: they claim due jobs, renew their leases, and release them. */
 
 import type { Sql } from "../connection/database.ts";
-import type { LeaseHolder } from "../connection/instance_lock.ts";
+import type { ThisInstance } from "../connection/instance_lock.ts";
 import {
   type GatewayJob,
   type JobStatus,
@@ -17,7 +17,7 @@ import { firstColumnIs, type Fragment } from "../records/list_walk.ts";
 export interface Claim {
   now: Date;
   leaseMs: number;
-  leaseHolder: LeaseHolder;
+  thisInstance: ThisInstance;
 }
 
 /** How many jobs of a lane a worker can run now. */
@@ -34,7 +34,7 @@ export async function claimDueJobs(
   sql: Sql,
   free: readonly FreePlaces[],
   claim: Claim,
-): Promise<HeldJob[]> {
+): Promise<ClaimedJob[]> {
   const requests = free.find(({ lane }) => lane === LANES.requests)?.count ?? 0;
   const others = free.filter(({ lane }) => lane !== LANES.requests);
   const order = sql`order by lane, turn, run_at`;
@@ -87,7 +87,7 @@ export async function claimAbandonedJobs(
   sql: Sql,
   free: readonly FreePlaces[],
   claim: Claim,
-): Promise<HeldJob[]> {
+): Promise<ClaimedJob[]> {
   return await claimIn(
     sql,
     sql`
@@ -110,13 +110,13 @@ function freePlaces(sql: Sql, free: readonly FreePlaces[]): Fragment {
 async function claimIn(
   sql: Sql,
   rows: Fragment,
-  { now, leaseMs, leaseHolder }: Claim,
-): Promise<HeldJob[]> {
-  const { lease_id, holder } = newLease(leaseHolder);
+  { now, leaseMs, thisInstance }: Claim,
+): Promise<ClaimedJob[]> {
+  const { lease_id, holder } = newLease(thisInstance);
   // By the places of the rows in the table: with ids, a plan that PostgreSQL made while the table
   // was small scans it or another index. A row that has just been changed has another place: it is
   // not claimed now, but at the latest by the next poll.
-  return await sql<HeldJob[]>`
+  return await sql<ClaimedJob[]>`
     update gateway.jobs
     set status = 'running', attempts = attempts + 1, lease_id = ${lease_id},
       lease_until = ${sql.unsafe(leaseEnd(leaseMs))}, holder = ${holder}, updated_at = ${now}
@@ -125,7 +125,7 @@ async function claimIn(
 }
 
 /** Claims this job if it is due or abandoned; null: it is neither. */
-export async function claimJob(sql: Sql, id: string, claim: Claim): Promise<HeldJob | null> {
+export async function claimJob(sql: Sql, id: string, claim: Claim): Promise<ClaimedJob | null> {
   const [job] = await claimIn(
     sql,
     sql`
@@ -139,8 +139,8 @@ export async function claimJob(sql: Sql, id: string, claim: Claim): Promise<Held
   return job ?? null;
 }
 
-/** A claimed job. The worker holds it as long as the stored `lease_id` is this one. */
-export interface HeldJob extends GatewayJob {
+/** A claimed job. It is the worker's as long as the stored `lease_id` is this one. */
+export interface ClaimedJob extends GatewayJob {
   lease_id: string;
 }
 
@@ -155,12 +155,12 @@ export interface ReleasedJob {
 }
 
 /**
- * Releases a claimed job; false: the worker no longer holds it, and nothing is written. Erases the
+ * Releases a claimed job; false: the claim is over, and nothing is written. Erases the
  * secret of a job that is finished. A request that is queued again gets its turn when it is due.
  */
 export async function releaseJob(
   sql: Sql,
-  { id, lease_id }: HeldJob,
+  { id, lease_id }: ClaimedJob,
   { status, attempts, run_at, result, error }: ReleasedJob,
   now: Date,
 ): Promise<boolean> {
@@ -182,17 +182,17 @@ export async function releaseJob(
  */
 export async function handOverJob(
   sql: Sql,
-  { id, lease_id }: HeldJob,
+  { id, lease_id }: ClaimedJob,
   now: Date,
 ): Promise<string | null> {
   const [successor] = await sql<[{ id: string }?]>`
     with successor as (
       update gateway.jobs waiting
-      set payload = ${sql.unsafe(mergedPayloadSql("held", "waiting"))},
-        lane = ${sql.unsafe(mergedLaneSql("held", "waiting"))}
-      from gateway.jobs held
-      where held.id = ${id} and held.lease_id = ${lease_id}
-        and waiting.task = held.task and waiting.subject_id = held.subject_id
+      set payload = ${sql.unsafe(mergedPayloadSql("claimed", "waiting"))},
+        lane = ${sql.unsafe(mergedLaneSql("claimed", "waiting"))}
+      from gateway.jobs claimed
+      where claimed.id = ${id} and claimed.lease_id = ${lease_id}
+        and waiting.task = claimed.task and waiting.subject_id = claimed.subject_id
         and waiting.status = 'queued'
       returning waiting.id
     )
@@ -205,10 +205,10 @@ export async function handOverJob(
   return successor?.id ?? null;
 }
 
-/** Extends the lease of a claimed job, if the worker still holds it. */
+/** Extends the lease of a claimed job, if its claim is not over. */
 export async function renewLease(
   sql: Sql,
-  { id, lease_id }: HeldJob,
+  { id, lease_id }: ClaimedJob,
   leaseMs: number,
 ): Promise<void> {
   await sql`

@@ -2,7 +2,7 @@
 
 import { MAX, NIL } from "uuid";
 import type { Sql } from "../connection/database.ts";
-import { type ClaimedKey, claimKeysSql } from "../records/idempotency_keys.ts";
+import { claimKeysSql, type NewKey } from "../records/idempotency_keys.ts";
 import { firstColumnIs } from "../records/list_walk.ts";
 import { Statement } from "../records/statement.ts";
 
@@ -148,7 +148,7 @@ export async function insertRequest(sql: Sql, job: NewJob): Promise<void> {
 export async function insertKeyedRequest(
   sql: Sql,
   job: NewJob,
-  { key, keysSince }: { key: ClaimedKey; keysSince: Date },
+  { key, keysSince }: { key: NewKey; keysSince: Date },
 ): Promise<boolean> {
   const statement = new Statement();
   const claim = claimKeysSql(statement, [key], { keysSince, replaced: [] });

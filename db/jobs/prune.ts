@@ -102,12 +102,12 @@ export async function storePruneCursor(
 const EXPIRED = "Expired: the endpoint was disabled for too long. Resend the event if you need it.";
 
 /** Ends old deliveries that wait for a disabled endpoint, so that their events can be deleted. */
-export async function expireHeldDeliveries(
+export async function expireWaitingDeliveries(
   sql: Sql,
   { end, before, limit }: Omit<PruneStep, "after">,
 ): Promise<number> {
   const { count } = await sql`
-    with held as materialized (
+    with waiting as materialized (
       select delivery.* from gateway.webhook_endpoints endpoint, lateral (
         select event_id, endpoint_id from gateway.webhook_deliveries
         where endpoint_id = endpoint.id and status = 'pending' and event_id < ${end}
@@ -119,13 +119,13 @@ export async function expireHeldDeliveries(
     )
     update gateway.webhook_deliveries delivery
     set status = 'failed', next_attempt_at = null, error = ${EXPIRED}
-    from held
-    where delivery.event_id = held.event_id and delivery.endpoint_id = held.endpoint_id
+    from waiting
+    where delivery.event_id = waiting.event_id and delivery.endpoint_id = waiting.endpoint_id
       and delivery.status = 'pending'`;
   return count;
 }
 
-/** Deletes old idempotency keys that no running request holds; returns how many. */
+/** Deletes old idempotency keys that no running request has claimed; returns how many. */
 export async function pruneKeys(
   sql: Sql,
   { before, limit }: { before: Date; limit: number },

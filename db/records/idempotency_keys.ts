@@ -1,4 +1,4 @@
-/** Idempotency keys: which request holds a key, and the reply that is stored with it. */
+/** Idempotency keys: which request has claimed a key, and the reply that is stored with it. */
 
 import type { Sql } from "../connection/database.ts";
 import { END_LEASE, IS_LEASED, type Lease, leaseEnd } from "./lease.ts";
@@ -34,13 +34,13 @@ export interface IdempotencyKey extends KeyId {
   created_at: Date;
 }
 
-/** A claimed key. The request holds it as long as the stored `lease_id` is this one. */
-export interface HeldKey extends KeyId {
+/** A claimed key. It is the request's as long as the stored `lease_id` is this one. */
+export interface ClaimedKey extends KeyId {
   lease_id: string;
 }
 
 /** A new key, in the form in which it is sent to PostgreSQL as JSON. */
-export interface ClaimedKey extends KeyId, Lease {
+export interface NewKey extends KeyId, Lease {
   /** Hexadecimal, as PostgreSQL reads bytea: `\x…`. */
   body_hash: string;
   resource_id: string;
@@ -66,7 +66,7 @@ const COLUMNS = "user_id, scope, key, body_hash, resource_id, lease_id, holder, 
 /** Inserts keys and returns the resource ids of those that were not in use. */
 export function claimKeysSql(
   statement: Statement,
-  keys: ClaimedKey[],
+  keys: NewKey[],
   { keysSince, replaced }: ClaimOptions,
 ): string {
   return `
@@ -83,7 +83,7 @@ export function claimKeysSql(
 }
 
 /** Returns false, and writes nothing, if the key is in use and has not expired. */
-export async function claimKey(sql: Sql, key: ClaimedKey, keysSince: Date): Promise<boolean> {
+export async function claimKey(sql: Sql, key: NewKey, keysSince: Date): Promise<boolean> {
   const statement = new Statement();
   const text = claimKeysSql(statement, [key], { keysSince, replaced: [] });
   return (await statement.run(sql, text)).length > 0;
@@ -131,7 +131,7 @@ export async function takeOverKey(
  */
 export async function endKey(
   sql: Sql,
-  { user_id, scope, key, lease_id }: HeldKey,
+  { user_id, scope, key, lease_id }: ClaimedKey,
   reply: object | null,
 ): Promise<boolean> {
   const { count } = await sql`

@@ -1,22 +1,22 @@
 /**
- * Leases: for how long a worker holds its job, and a request its idempotency key. All times are the
- * database's: the clocks of instances differ. A lease also ends when the lock of its instance is
- * free (instance_lock.ts), so another instance takes over at once after a crash. A former holder
- * may still run. So each write of a holder is conditional on its `lease_id`.
+ * Leases: how long a worker's claim of a job, and a request's of an idempotency key, lasts. All
+ * times are the database's: the clocks of instances differ. A lease also ends when the lock of its
+ * instance is free (instance_lock.ts), so another instance takes over at once after a crash. The
+ * former instance may still run. So each write is conditional on its `lease_id`.
  */
 
-import type { LeaseHolder } from "../connection/instance_lock.ts";
+import type { ThisInstance } from "../connection/instance_lock.ts";
 
 /** Columns of jobs and idempotency keys. Like `lease_until`, they are null without a lease. */
 export interface Lease {
-  /** Chosen before the claim: if the result of the claim is lost, the holder can still end it. */
+  /** Chosen before the claim: if the result of the claim is lost, the lease can still be ended. */
   lease_id: string;
-  /** The token of the holder's instance; null: the lease ends only when its time is over. */
+  /** The token of the instance; null: the lease ends only when its time is over. */
   holder: number | null;
 }
 
-export function newLease(leaseHolder: LeaseHolder): Lease {
-  return { lease_id: crypto.randomUUID(), holder: leaseHolder.token() };
+export function newLease(thisInstance: ThisInstance): Lease {
+  return { lease_id: crypto.randomUUID(), holder: thisInstance.token() };
 }
 
 /** SQL: `lease_until` of a lease that begins now or is renewed. */

@@ -3,12 +3,7 @@
 import { ORDER_PREFIX_LENGTH } from "../access/api_keys.ts";
 import type { Batched } from "../records/batched.ts";
 import type { Sql } from "../connection/database.ts";
-import {
-  type ClaimedKey,
-  claimKeysSql,
-  type HeldKey,
-  nameOf,
-} from "../records/idempotency_keys.ts";
+import { type ClaimedKey, claimKeysSql, nameOf, type NewKey } from "../records/idempotency_keys.ts";
 import type { RecordTable, Resource } from "../records/records.ts";
 import {
   type BuildRecordWrite,
@@ -21,7 +16,7 @@ import { type ColumnType, Statement } from "../records/statement.ts";
 export interface RecordInsert<R> {
   record: R;
   /** Null: the request has no idempotency key. */
-  key: ClaimedKey | null;
+  key: NewKey | null;
   /** Keys created before this have expired. */
   keysSince: Date;
   /** The record of an earlier attempt with the same key, which the new record replaces. */
@@ -125,7 +120,7 @@ function itemsOf<R extends { id: string }>(record: R, { of, columns }: ItemOptio
 function claimKeysOf<R>(
   statement: Statement,
   inserts: RecordInsert<R>[],
-  keys: ClaimedKey[],
+  keys: NewKey[],
 ): string {
   const { keysSince } = inserts[0]!;
   return claimKeysSql(statement, keys, {
@@ -134,12 +129,12 @@ function claimKeysOf<R>(
   });
 }
 
-function isClaimedSql(statement: Statement, keys: ClaimedKey[]): string {
+function isClaimedSql(statement: Statement, keys: NewKey[]): string {
   const keyed = statement.ids(keys.map(({ resource_id }) => resource_id));
   return `(id <> all(${keyed}) or id in (select resource_id from claimed))`;
 }
 
-/** `holder_id` is the record that reserves the order id; a `holder` elsewhere is an instance. */
+/** The column `holder_id` is the record that has reserved the order id. */
 function reserveOrdersSql(isClaimed: string): string {
   return `
       insert into gateway.order_ids as taken (order_id, user_id, holder_id)
@@ -190,13 +185,13 @@ export interface RecordWrite<R> extends SideEffects {
   /** The record that was read. If it is missing, all columns are written. */
   previous?: R;
   /**
-   * What to store with the request's idempotency key. If the request no longer holds the key,
+   * What to store with the request's idempotency key. If the claim of the key is over,
    * nothing is written: the request that took the key over decides.
    */
   key: KeyUpdate | null;
 }
 
-export interface KeyUpdate extends HeldKey {
+export interface KeyUpdate extends ClaimedKey {
   resource_id: string;
   refund_id: string | null;
   reply: object | null;
@@ -253,7 +248,7 @@ interface Target<R> {
 }
 
 /**
- * One statement, so that row locks are held no longer than it runs. It contains only the parts that
+ * One statement, so that row locks last no longer than it runs. It contains only the parts that
  * this write needs: most writes need two or three, and a part without rows costs time, too.
  */
 async function updateRecords<R extends Versioned>(
@@ -274,12 +269,12 @@ async function updateRecords<R extends Versioned>(
   const buildUpdate: BuildRecordWrite = (statement) => [
     `wanted as (select * from ${rows(statement, records)})`,
     ...hasKeys ? [`key_update as (${keyUpdateRows(statement, keys)})`] : [],
-    ...hasKeys ? [`held as (${LOCK_KEYS})`] : [],
+    ...hasKeys ? [`still_claimed as (${LOCK_KEYS})`] : [],
     `changed as (
       update gateway.${table} record set version = record.version + 1, ${assignments}
       from wanted
       where record.id = wanted.id and record.version = wanted.version
-        ${hasKeys ? `and ${IS_HELD}` : ""}
+        ${hasKeys ? `and ${IS_STILL_CLAIMED}` : ""}
       returning record.id
     )`,
     ...hasKeys ? [`with_keys as (${UPDATE_KEYS})`] : [],
@@ -302,7 +297,7 @@ const LOCK_KEYS = `
       from key_update join gateway.idempotency_keys known on ${IS_KEY_OF_UPDATE}
       order by known.user_id, known.scope, known.key for update of known`;
 
-const IS_HELD = `(wanted.id in (select resource_id from held)
+const IS_STILL_CLAIMED = `(wanted.id in (select resource_id from still_claimed)
           or wanted.id not in (select resource_id from key_update))`;
 
 const UPDATE_KEYS = `

@@ -89,7 +89,7 @@ const WHEN: Record<typeof EVENT_NAMES[number] | typeof TEST_EVENT_NAME, string> 
   subscription_cancelled: "A subscription was cancelled permanently.",
   webhook_endpoint_disabled:
     "An endpoint returned 410, or every delivery failed for 24 hours. Its " +
-    "deliveries are held until it is enabled again.",
+    "deliveries wait until it is enabled again.",
   webhook_endpoint_tested: "The endpoint is being tested.",
 };
 

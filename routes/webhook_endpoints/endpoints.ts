@@ -143,7 +143,7 @@ const updateWebhookEndpointRoute = createRoute({
   summary: "Update a webhook endpoint",
   description:
     "Updates the fields that you send. If you change `url`, pending deliveries are sent to the " +
-    "new URL. While an endpoint is disabled, its deliveries are held; they are sent when you " +
+    "new URL. While an endpoint is disabled, its deliveries wait; they are sent when you " +
     "enable it again. If `url` is not `https://`, or points to a private network, the error is " +
     "`validation_error`, unless the setting `WEBHOOK_ALLOW_PRIVATE` is `true`. Staff only; " +
     "other callers get `forbidden`.",
@@ -175,7 +175,7 @@ const deleteWebhookEndpointRoute = createRoute({
   operationId: "deleteWebhookEndpoint",
   summary: "Delete a webhook endpoint",
   description:
-    "Deletes an endpoint and all its deliveries. To hold deliveries instead, disable the " +
+    "Deletes an endpoint and all its deliveries. To keep deliveries waiting instead, disable the " +
     "endpoint. For an endpoint that is already deleted, the error is `not_found`. Staff only; " +
     "other callers get `forbidden`.",
   request: { params, headers: IdempotencyHeaders },

@@ -37,7 +37,10 @@ export const ENDPOINT_CHANGES = {
     value: { event_names: ["payment_settled", "payment_refunded"] },
   },
   every_event: { summary: "Every event", value: { event_names: null } },
-  enabled_endpoint: { summary: "Enable again, and send held deliveries", value: { enabled: true } },
+  enabled_endpoint: {
+    summary: "Enable again, and send waiting deliveries",
+    value: { enabled: true },
+  },
 } satisfies Examples<z.output<typeof WebhookEndpointChangesSchema>>;
 
 const ENDPOINT: Endpoint = {

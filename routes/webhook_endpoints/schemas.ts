@@ -27,7 +27,7 @@ export const WebhookEndpointSchema = z.object({
     example: "The shop's order system",
   }),
   enabled: z.boolean().openapi({
-    description: "If false, deliveries are held: they are stored, and sent when the endpoint is " +
+    description: "If false, deliveries wait: they are stored, and sent when the endpoint is " +
       "enabled again.",
     example: true,
   }),

@@ -303,7 +303,7 @@ const STATEMENTS: Record<string, (sql: Sql) => Promise<unknown>> = {
   "find outcomes of jobs": (sql) => findOutcomes(sql, [idOf(7), idOf(8)], NOW),
 };
 
-const CLAIM = { now: NOW, leaseMs: 30_000, leaseHolder: NO_LOCK };
+const CLAIM = { now: NOW, leaseMs: 30_000, thisInstance: NO_LOCK };
 
 const FREE_PLACES = [LANES.requests, LANES.recovery, LANES.checks, "deliver x"].map((lane) => ({
   lane,

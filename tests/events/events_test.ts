@@ -337,7 +337,7 @@ Deno.test("subscriber: while a delivery fails, later events wait, and none is lo
 /** Claims the job, like a worker that crashes right afterwards. */
 async function claimAndCrash({ database, deps }: TestApp, job: GatewayJob): Promise<void> {
   const now = new Date(deps.clock());
-  const claim = { now, leaseMs: 120_000, leaseHolder: NO_LOCK };
+  const claim = { now, leaseMs: 120_000, thisInstance: NO_LOCK };
   assert.ok(await database.query((sql) => claimJob(sql, job.id, claim)));
 }
 
@@ -380,7 +380,7 @@ Deno.test("subscriber: a delivery job merged from two jobs starts with the earli
     const job = newJob({ task: "deliver test", subject_id, payload: { sequence }, run_at: now });
     return database.query((sql) => insertJobs(sql, [job]));
   };
-  const claim = { now, leaseMs: 1_000, leaseHolder: NO_LOCK };
+  const claim = { now, leaseMs: 1_000, thisInstance: NO_LOCK };
   for (const [first, second] of [[1, 2], [2, 1]] as const) {
     const [queuedSubject, claimedSubject] = [randomUUID(), randomUUID()];
     await insert(queuedSubject, first);

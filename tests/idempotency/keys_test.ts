@@ -1,12 +1,7 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { prune } from "../../core/tasks/prune.ts";
-import {
-  type ClaimedKey,
-  claimKeysSql,
-  endKey,
-  findKey,
-} from "../../db/records/idempotency_keys.ts";
+import { claimKeysSql, endKey, findKey, type NewKey } from "../../db/records/idempotency_keys.ts";
 import { Statement } from "../../db/records/statement.ts";
 import { createDatabase } from "../support/database/database.ts";
 import { isReplayed, newKey } from "../support/idempotency.ts";
@@ -464,7 +459,7 @@ Deno.test("key of a payment that is replaced: can be claimed again only while it
   const { database } = payments.app;
   const now = new Date();
   const replacedId = randomUUID();
-  const claim: ClaimedKey = {
+  const claim: NewKey = {
     ...{ user_id: "alice", scope: "POST /charge/", key: "k-1", body_hash: "\\x00" },
     ...{ resource_id: replacedId, lease_id: randomUUID(), holder: null, created_at: now },
   };

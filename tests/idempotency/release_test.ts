@@ -88,7 +88,7 @@ for (const [title, { statement, loss, path, body }] of Object.entries(CASES)) {
     await using payments = await openPayments({
       databaseUrl,
       now,
-      leaseHolder: lock,
+      thisInstance: lock,
       wrapDatabase,
     });
     await using other = await openApp({

@@ -150,7 +150,7 @@ async function openTwoInstances() {
   let current = first;
   const payments = await openRelayed({
     databaseUrl,
-    leaseHolder: { token: () => current.token() },
+    thisInstance: { token: () => current.token() },
   });
   return {
     payments,

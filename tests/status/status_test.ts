@@ -61,7 +61,7 @@ Deno.test("status: shows whether leases end when the instance loses its lock, or
   assert.equal((await withoutLock.status()).leases, "time");
   const url = await createDatabase();
   const lock = await openInstanceLock({ url, onLost() {} });
-  await using withLock = await openWatched({ leaseHolder: lock });
+  await using withLock = await openWatched({ thisInstance: lock });
   assert.equal((await withLock.status()).leases, "lock");
   await lock[Symbol.asyncDispose]();
   assert.equal((await withLock.status()).leases, "time");

@@ -30,7 +30,7 @@ import type { TaskDeps } from "../../core/tasks/tasks.ts";
 import { createPoster, type PosterOptions } from "../../core/webhooks/post.ts";
 import type { Database } from "../../db/connection/database.ts";
 import { signalPublisher } from "../../db/events/events.ts";
-import { type LeaseHolder, NO_LOCK } from "../../db/connection/instance_lock.ts";
+import { NO_LOCK, type ThisInstance } from "../../db/connection/instance_lock.ts";
 import type { DueJob } from "../../db/jobs/jobs.ts";
 import { loadMigrations, type Migration } from "../../db/migrations/migrate.ts";
 import { type App, createApp } from "../../app.ts";
@@ -80,7 +80,7 @@ export interface TestAppOptions {
   /** Whether the console offers to sign in with one click, as in the embedded default. */
   hasDevelopmentSignIn?: boolean;
   /** By default an instance without a lock: its leases end only when their time is over. */
-  leaseHolder?: LeaseHolder;
+  thisInstance?: ThisInstance;
 }
 
 export interface TestApp extends App, AsyncDisposable {
@@ -158,7 +158,7 @@ export async function openApp(options: TestAppOptions): Promise<TestApp> {
   const keyReleases = createKeyReleases({ database });
   const deps: TaskDeps = {
     database,
-    leaseHolder: options.leaseHolder ?? NO_LOCK,
+    thisInstance: options.thisInstance ?? NO_LOCK,
     keyReleases,
     gateway,
     jobQueue,

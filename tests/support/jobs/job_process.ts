@@ -12,14 +12,14 @@ import { openTestQueue, startWorker } from "./queues.ts";
 
 const [queue, databaseUrl, folder, payloads] = Deno.args as [Queue, string, string, string];
 const { database, log } = openInstance({ databaseUrl, deadlineMs: 20_000 });
-const leaseHolder = await openInstanceLock({
+const thisInstance = await openInstanceLock({
   url: databaseUrl,
   onLost: (error) => log.error("instance_lock_lost", error),
 });
 const jobQueue = await openTestQueue(queue, { database, listenUrl: databaseUrl, folder, log });
 
 startWorker({ database, log }, jobQueue, {
-  leaseHolder,
+  thisInstance,
   tasks: {
     greet: task(async ({ id, payload, attempts }) => {
       await database.query((sql) => sql`insert into runs values (${id}, ${attempts})`);

@@ -6,7 +6,7 @@ import { createWorker, type Worker } from "../../../core/jobs/worker.ts";
 import { createLog } from "../../../core/telemetry/log.ts";
 import type { JobQueue } from "../../../core/records/outbox.ts";
 import type { Database } from "../../../db/connection/database.ts";
-import type { LeaseHolder } from "../../../db/connection/instance_lock.ts";
+import type { ThisInstance } from "../../../db/connection/instance_lock.ts";
 import {
   type DueJob,
   findJob,
@@ -23,7 +23,7 @@ export interface InstanceOptions {
   maxRunning?: number;
   limitMs?: number;
   leaseMs?: number;
-  leaseHolder?: LeaseHolder;
+  thisInstance?: ThisInstance;
   /** How long a statement may take. */
   deadlineMs?: number;
 }
