@@ -18,7 +18,7 @@ import type { Log } from "./core/telemetry/log.ts";
 import type { EventWaker, JobQueue } from "./core/records/outbox.ts";
 import { createExports } from "./core/reports/export_stream.ts";
 import { createSecretBox } from "./core/secrets/secret_box.ts";
-import type { Events } from "./core/subscribers/subscribe.ts";
+import type { Events } from "./core/handlers/events.ts";
 import type { Poster } from "./core/webhooks/post.ts";
 import type { Database } from "./db/connection/database.ts";
 import type { ThisInstance } from "./db/connection/instance_lock.ts";
@@ -73,7 +73,7 @@ export interface AppDeps {
   background: GatewayClient;
   /** Receives the jobs that requests create. */
   jobQueue: JobQueue;
-  /** In-process event subscribers. */
+  /** In-process event handlers. */
   events: Events;
   /** Server-sent event streams. */
   streams: EventStreams;

@@ -12,7 +12,7 @@ import { createKeyReleases } from "../core/idempotency/key_releases.ts";
 import { createLoad } from "../core/status/load.ts";
 import { createLog } from "../core/telemetry/log.ts";
 import { unmeasured } from "../core/time/service_clock.ts";
-import { createEvents } from "../core/subscribers/subscribe.ts";
+import { createEvents } from "../core/handlers/events.ts";
 import { createPoster } from "../core/webhooks/post.ts";
 import { openDatabase } from "../db/connection/database.ts";
 import { NO_LOCK } from "../db/connection/instance_lock.ts";

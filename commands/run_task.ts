@@ -20,7 +20,7 @@ import { PROCESS_REFUND_ASYNC } from "../core/payments/process_refund_async.ts";
 import { rebuildStats } from "../core/reports/count_payments.ts";
 import { createSecretBox } from "../core/secrets/secret_box.ts";
 import { openServiceClock } from "../core/time/service_clock.ts";
-import { createEvents, type Events } from "../core/subscribers/subscribe.ts";
+import { createEvents, type Events } from "../core/handlers/events.ts";
 import { syncSubscriptionStatus } from "../core/subscriptions/sync_subscription_status.ts";
 import { createTasks, type TaskDeps } from "../core/tasks/tasks.ts";
 import { createPoster } from "../core/webhooks/post.ts";
@@ -82,7 +82,7 @@ const OTHER_WORKER_MS = 120_000;
 const POLL_MS = 200;
 
 export interface RunOptions {
-  /** In-process event subscribers of an embedding program. */
+  /** In-process event handlers of an embedding program. */
   events?: Events;
 }
 

@@ -17,8 +17,8 @@ import { createLoad, measureLoad } from "../core/status/load.ts";
 import { createLog, type Log } from "../core/telemetry/log.ts";
 import { openServiceClock } from "../core/time/service_clock.ts";
 import { registerMetrics } from "../core/status/metrics.ts";
-import { keepRegistered } from "../core/subscribers/register.ts";
-import { createEvents, type Events } from "../core/subscribers/subscribe.ts";
+import { keepRegistered } from "../core/handlers/register.ts";
+import { createEvents, type Events } from "../core/handlers/events.ts";
 import { isStrayDriverError } from "../db/connection/errors.ts";
 import type { Database } from "../db/connection/database.ts";
 import { openInstanceLock } from "../db/connection/instance_lock.ts";
@@ -51,7 +51,7 @@ const STATEMENTS_MS = 5_000;
 export const GRACE_MS = DEFAULT_DEADLINE_MS + CHARGE_DEADLINE_MS + STATEMENTS_MS;
 
 export interface ServeOptions {
-  /** In-process event subscribers of an embedding program. */
+  /** In-process event handlers of an embedding program. */
   events?: Events;
   /**
    * Default: `serve` registers them. A program that awaits something before it calls `serve` has to
@@ -143,7 +143,7 @@ async function runService(config: Config, options: RunOptions): Promise<void> {
   const jobsDeps = { ...shared, gateway: background, invoicePayments, keep, recheck };
   const jobs = resources.use(await openJobs({ ...config, databaseUrl }, jobsDeps, crons));
   const { jobQueue, waker, poster } = jobs;
-  // Before events are published, so that these subscribers get all of them.
+  // Before events are published, so that these handlers get all of them.
   resources.use(await keepRegistered({ database, events, log }));
   resources.use(startPositionPublisher({ databaseUrl, waker, jobQueue, events, log }));
   const streamDeps = { database, databaseUrl, clock, keep, log };

@@ -66,11 +66,11 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     reportError: onError,
   };
 
-  const subscribe = (listener: () => void) => {
+  const watch = (listener: () => void) => {
     listeners.add(listener);
     return () => listeners.delete(listener);
   };
-  const app = createApp(world, pipeline, subscribe);
+  const app = createApp(world, pipeline, watch);
   const server = await listen(options, app.fetch, world);
   const { hostname, port } = server.addr;
   const url = `http://${displayHost(hostname)}:${port}`;
@@ -105,14 +105,14 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
 function createApp(
   world: OpenWorld,
   pipeline: Pipeline,
-  subscribe: Control["subscribe"],
+  watch: Control["watch"],
 ): Hono {
   const { closing } = pipeline;
   const app = new Hono();
   for (const endpoint of ENDPOINTS) {
     app.on(endpoint.method, endpoint.path, serveEndpoint(endpoint, pipeline));
   }
-  app.route("/_sandbox", createControl({ world, subscribe, closing }));
+  app.route("/_sandbox", createControl({ world, watch, closing }));
   app.route("/", createPages(world));
 
   const refuse = (path: string, refusal: Refusal) =>

@@ -30,7 +30,7 @@ const CORE_LAYERS = [
   ["audit", "status"],
   ["tasks"],
   ["reports"],
-  ["subscribers"],
+  ["handlers"],
   ["notifications", "webhooks"],
   ["invoices", "subscriptions"],
   ["payments"],

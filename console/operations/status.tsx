@@ -193,7 +193,7 @@ function backlogOf({ root, words }: View, status: PartProps["status"]): BacklogR
   return [
     [link("/jobs/?status=queued", backlog.jobs), jobs.queued, jobs.oldest_queued_seconds],
     [backlog.events, events.unpublished, events.oldest_unpublished_seconds],
-    [backlog.subscribers, outbox.waiting_deliveries, outbox.oldest_event_seconds],
+    [backlog.handlers, outbox.waiting_deliveries, outbox.oldest_event_seconds],
     [link("/webhooks/", backlog.webhooks), webhooks.pending, webhooks.oldest_pending_seconds],
     [link("/webhooks/", backlog.disabledEndpoints), webhooks.disabled_endpoints, null],
     [

@@ -1,6 +1,6 @@
 /**
  * Reads each event as soon as it is published, which means that it has a position in the order of
- * all events. An instance reads each event once and passes it to all subscribers of the follower.
+ * all events. An instance reads each event once and calls all callbacks with it.
  */
 
 import { pause, waitAtMost } from "../../concurrency/deadlines.ts";
@@ -28,21 +28,21 @@ export interface FollowerOptions {
   pollMs?: number;
 }
 
-/** Called with every event that gets a position after the subscription, in order of position. */
+/** Called with every event that gets a position after `follow`, in order of position. */
 export type OnEvent = (event: PositionedEvent) => void;
 
-export interface Subscription {
+export interface Following {
   /**
-   * Reads once more. Every event up to the returned position was passed to the subscriber or is
-   * older than the subscription.
+   * Reads once more. Every event up to the returned position was passed to `onEvent`, or is older
+   * than the call of `follow`.
    */
   poll(): Promise<EventPosition>;
-  unsubscribe(): void;
+  stop(): void;
 }
 
 export interface Follower extends AsyncDisposable {
-  /** The follower reads only while it has a subscriber. */
-  subscribe(onEvent: OnEvent): Subscription;
+  /** The follower reads only while its events are followed. */
+  follow(onEvent: OnEvent): Following;
 }
 
 const POLL_MS = 5_000;
@@ -67,21 +67,21 @@ export function createFollower(deps: FollowerDeps, options: FollowerOptions = {}
   const stopping = new Set<Promise<void>>();
   let reader: Reader | null = null;
 
-  function stop(): void {
+  function stopReader(): void {
     const stopped = reader!.stop().finally(() => stopping.delete(stopped));
     stopping.add(stopped);
     reader = null;
   }
 
   return {
-    subscribe(onEvent) {
-      // Each reader has its own subscribers: a reader that was stopped may still be reading.
-      const { subscribers, poll } = reader ??= startReader(deps, options);
-      subscribers.add(onEvent);
+    follow(onEvent) {
+      // Each reader has its own callbacks: a reader that was stopped may still be reading.
+      const { callbacks, poll } = reader ??= startReader(deps, options);
+      callbacks.add(onEvent);
       return {
         poll,
-        unsubscribe() {
-          if (subscribers.delete(onEvent) && subscribers.size === 0) stop();
+        stop() {
+          if (callbacks.delete(onEvent) && callbacks.size === 0) stopReader();
         },
       };
     },
@@ -92,7 +92,7 @@ export function createFollower(deps: FollowerDeps, options: FollowerOptions = {}
 }
 
 interface Reader {
-  subscribers: Set<OnEvent>;
+  callbacks: Set<OnEvent>;
   poll(): Promise<EventPosition>;
   stop(): Promise<void>;
 }
@@ -100,7 +100,7 @@ interface Reader {
 interface ReaderState {
   deps: FollowerDeps;
   pollMs: number;
-  subscribers: Set<OnEvent>;
+  callbacks: Set<OnEvent>;
   position: EventPosition | null;
   /** Calls of `poll` that wait for the next read. */
   waitingPolls: PromiseWithResolvers<EventPosition>[];
@@ -115,7 +115,7 @@ function startReader(deps: FollowerDeps, { pollMs = POLL_MS }: FollowerOptions):
   const reader: ReaderState = {
     deps,
     pollMs,
-    subscribers: new Set(),
+    callbacks: new Set(),
     position: null,
     waitingPolls: [],
     wakeUp: Promise.withResolvers(),
@@ -134,7 +134,7 @@ function startReader(deps: FollowerDeps, { pollMs = POLL_MS }: FollowerOptions):
   });
   const reading = keepReading(reader);
   return {
-    subscribers: reader.subscribers,
+    callbacks: reader.callbacks,
     poll() {
       const polled = Promise.withResolvers<EventPosition>();
       reader.waitingPolls.push(polled);
@@ -190,7 +190,7 @@ async function readPublished(reader: ReaderState): Promise<number> {
     // `end` may be before `from`: after a failover the replica can lack the newest events.
     reader.position = end;
     for (const event of events) {
-      for (const onEvent of reader.subscribers) onEvent(event);
+      for (const onEvent of reader.callbacks) onEvent(event);
     }
     if (isLast) return reader.pollMs;
   }

@@ -1,6 +1,6 @@
 /**
  * Assigns positions to committed events, on one instance at a time, and wakes followers. Inserts
- * the deliveries of each event to webhook endpoints and in-process subscribers in the same
+ * the deliveries of each event to webhook endpoints and in-process handlers in the same
  * transaction, so that an event with a position always has its deliveries.
  */
 
@@ -10,18 +10,13 @@ import { COMMITTED_CHANNEL } from "../../db/events/events.ts";
 import { type DueJob, insertJobs } from "../../db/jobs/jobs.ts";
 import { runInSoleSession } from "../../db/connection/sole_session.ts";
 import type { Log } from "../telemetry/log.ts";
-import type {
-  EventSubscribers,
-  EventWaker,
-  JobQueue,
-  PositionPublisher,
-} from "../records/outbox.ts";
+import type { EventHandlers, EventWaker, JobQueue, PositionPublisher } from "../records/outbox.ts";
 
 export interface PositionPublisherDeps {
   /** Not the URL of a pooler in transaction mode: the publisher needs its own session. */
   databaseUrl: string;
   waker: EventWaker;
-  events: EventSubscribers;
+  events: EventHandlers;
   jobQueue: JobQueue;
   log: Log;
 }
@@ -76,19 +71,19 @@ export function startPositionPublisher(deps: PositionPublisherDeps): PositionPub
 }
 
 export interface PublishedWithDeliveries extends PublishedBatch {
-  /** The queued jobs of in-process subscribers. */
+  /** The queued jobs of in-process handlers. */
   jobs: DueJob[];
 }
 
 /** Call it at the beginning of a transaction. */
 export async function publishWithDeliveries(
   sql: Sql,
-  events: EventSubscribers,
+  events: EventHandlers,
   limit?: number,
 ): Promise<PublishedWithDeliveries> {
   const batch = await publishBatch(sql, limit);
-  const jobs = batch.subscribed.length > 0
-    ? await insertJobs(sql, events.jobsFor(batch.subscribed))
+  const jobs = batch.withHandlers.length > 0
+    ? await insertJobs(sql, events.jobsFor(batch.withHandlers))
     : [];
   return { ...batch, jobs };
 }

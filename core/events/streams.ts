@@ -155,14 +155,14 @@ async function open(
     read: (position) => read(state, position, selector),
     onError: (error) => deps.log.error("event_stream_failed", error),
     onClosed() {
-      subscription.unsubscribe();
+      following.stop();
       remove(state, stream);
     },
   });
-  const subscription = follower.subscribe(stream.push);
+  const following = follower.follow(stream.push);
   add(state, stream, caller);
   try {
-    const now = await subscription.poll();
+    const now = await following.poll();
     if (after === null) {
       stream.sendStartId(await findNewest(state, now, selector));
       stream.followFrom(now);

@@ -116,7 +116,7 @@ export interface SweepDeps {
 /**
  * Runs all due jobs, and waits for them. Returns their number. Workers poll, so this matters only
  * on Deno Deploy: it stops idle instances, so there may be no instance that polls. Also runs jobs
- * that no worker has taken for an hour, such as those for a subscriber that was removed.
+ * that no worker has taken for an hour, such as those for a handler that was removed.
  */
 export async function sweepJobs({ database, clock, worker }: SweepDeps): Promise<number> {
   const since = new Date(clock() - OTHER_LANE_MS);

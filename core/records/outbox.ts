@@ -1,6 +1,6 @@
 /** The interfaces that publish a committed change: jobs to a queue, events to their readers. */
 
-import type { SubscribedEvent } from "../../db/events/publication.ts";
+import type { EventWithHandlers } from "../../db/events/publication.ts";
 import type { DueJob, NewJob } from "../../db/jobs/jobs.ts";
 import { newId } from "../ids.ts";
 
@@ -43,15 +43,15 @@ export interface RunningDeliveryJob {
   onChange(): void;
 }
 
-/** The subscribers of this process. */
-export interface EventSubscribers {
+/** The event handlers of this process. */
+export interface EventHandlers {
   /** The tasks that deliver events of this name. They are stored with the event. */
   tasksFor(eventName: string): string[];
   /**
    * Returns the jobs that deliver these events. Insert them in the transaction that assigns the
    * positions.
    */
-  jobsFor(events: readonly SubscribedEvent[]): NewJob[];
+  jobsFor(events: readonly EventWithHandlers[]): NewJob[];
 }
 
 export interface JobSubject {

@@ -21,7 +21,7 @@ import type { KeyReleases } from "../idempotency/key_releases.ts";
 import type { KeyLifetime } from "../idempotency/keys.ts";
 import type { Reply } from "../idempotency/reply.ts";
 import type { Log } from "../telemetry/log.ts";
-import type { EventSubscribers, EventWaker, JobQueue } from "./outbox.ts";
+import type { EventHandlers, EventWaker, JobQueue } from "./outbox.ts";
 import type { Problems } from "./problems.ts";
 
 /** The dependencies of every function that reads or changes records. */
@@ -37,8 +37,8 @@ export interface RecordDeps extends KeyLifetime {
   keyReleases: KeyReleases;
   log: Log;
   jobQueue: JobQueue;
-  /** Subscribers in this process. */
-  events: EventSubscribers;
+  /** Event handlers in this process. */
+  events: EventHandlers;
   waker: EventWaker;
   /**
    * The caller whose request makes changes with these dependencies; missing: a task or

@@ -34,7 +34,7 @@ export interface Workload {
   cronRuns: CronRun[];
   /** Committed events without a position. Lists and streams do not show them yet. */
   unpublished: Waiting;
-  /** Events that wait for subscribers in the embedding program. */
+  /** Events that wait for handlers in the embedding program. */
   undelivered: Waiting;
   /** Webhook deliveries that wait to be sent. */
   unsent: Waiting;

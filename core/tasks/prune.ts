@@ -13,7 +13,7 @@ import {
   storePruneCursor,
 } from "../../db/jobs/prune.ts";
 import { findOldReconciliation } from "../../db/reports/reconciliations.ts";
-import { removeMissedSubscribers } from "../../db/events/subscribers.ts";
+import { removeMissedHandlers } from "../../db/events/handlers.ts";
 import type { Clock } from "../time/clock.ts";
 import type { RetentionDays } from "../config/config.ts";
 import { oldestValidKey } from "../idempotency/keys.ts";
@@ -33,7 +33,7 @@ const DAY_MS = 24 * 60 * 60 * 1_000;
 
 /**
  * Returns the number of deleted rows of each kind, and of expired deliveries. Also removes the
- * subscribers that no instance has any more.
+ * handlers that no instance has any more.
  */
 export async function prune(
   deps: PruneDeps,
@@ -48,7 +48,7 @@ export async function prune(
   for (const table of PRUNED_TABLES) deleted[table] = await pruneAll(deps, table, batches);
   deleted.keys = await pruneAllKeys(deps, batches);
   deleted.reconciliations = await pruneReconciliations(deps, batches);
-  await deps.database.query(removeMissedSubscribers, "remove subscribers");
+  await deps.database.query(removeMissedHandlers, "remove handlers");
   return deleted;
 }
 

@@ -29,8 +29,8 @@ import {
 import { createReconcile, RECONCILE } from "../reports/reconcile.ts";
 import { createTakeOverMissing, TAKE_OVER_MISSING } from "../reports/take_over.ts";
 import type { SecretBox } from "../secrets/secret_box.ts";
-import { createDeliveryTasks } from "../subscribers/deliver.ts";
-import type { Events } from "../subscribers/subscribe.ts";
+import { createDeliveryTasks } from "../handlers/deliver.ts";
+import type { Events } from "../handlers/events.ts";
 import { createCheckSubscriptionStatus } from "../subscriptions/check_subscription_status.ts";
 import { createDeliverWebhooks } from "../webhooks/deliver.ts";
 import type { Poster } from "../webhooks/post.ts";

@@ -140,7 +140,7 @@ const SHARED_GAUGES = {
   ),
   deliveries: createGauge(
     "events.waiting_deliveries",
-    "Events waiting for delivery to in-process subscribers",
+    "Events waiting for delivery to in-process handlers",
   ),
   oldestEvent: createGauge(
     "events.oldest_age",

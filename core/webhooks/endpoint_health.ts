@@ -11,7 +11,7 @@ import {
 } from "../../db/webhooks/endpoints.ts";
 import type { Clock } from "../time/clock.ts";
 import { newId } from "../ids.ts";
-import type { EventSubscribers, EventWaker, JobQueue } from "../records/outbox.ts";
+import type { EventHandlers, EventWaker, JobQueue } from "../records/outbox.ts";
 import { dispatchAfterCommit } from "../records/change.ts";
 import type { PostResult } from "./post.ts";
 import { isAccepted } from "./send.ts";
@@ -22,7 +22,7 @@ export interface HealthDeps {
   clock: Clock;
   jobQueue: JobQueue;
   waker: EventWaker;
-  events: EventSubscribers;
+  events: EventHandlers;
 }
 
 /** The result of an attempt, and the URL it was sent to. */

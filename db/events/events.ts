@@ -7,7 +7,7 @@ import { columnNames, fixed, type RowOf } from "../records/columns.ts";
 import type { Sql } from "../connection/database.ts";
 import { MAX_EXAMINED, type WalkedPage } from "../records/list_walk.ts";
 import type { Resource } from "../records/records.ts";
-import { isStillRegistered } from "./subscribers.ts";
+import { isStillRegistered } from "./handlers.ts";
 
 export const EVENT_COLUMNS = {
   id: fixed<string>(),
@@ -26,7 +26,7 @@ export interface GatewayEvent extends RowOf<typeof EVENT_COLUMNS> {}
 
 export const NEW_EVENT_COLUMNS = {
   ...EVENT_COLUMNS,
-  /** The tasks that deliver the event to in-process subscribers of the instance that wrote it. */
+  /** The tasks that deliver the event to in-process handlers of the instance that wrote it. */
   subscribers: fixed<string[]>(),
 };
 
@@ -216,16 +216,16 @@ export async function findEvent(sql: Sql, id: string): Promise<GatewayEvent | nu
 export interface EventsFrom {
   resourceId: string;
   sequence: number;
-  /** The task of a subscriber. */
+  /** The task of a handler. */
   task: string;
-  /** The events that the subscriber gets on this instance. */
+  /** The events that the handler gets on this instance. */
   names: readonly string[];
   limit: number;
 }
 
 /**
- * A resource's events for a subscriber, from a sequence number on, in the order of their sequence.
- * Includes the events that only other instances have subscribed to, such as instances of a newer
+ * A resource's events for a handler, from a sequence number on, in the order of their sequence.
+ * Includes the events that only other instances handle, such as instances of a newer
  * version. Leaves out events that have no delivery job yet.
  */
 export async function listEventsFrom(

@@ -29,15 +29,15 @@ export interface PublishedBatch {
   /** The endpoints that got deliveries, disabled ones included. */
   endpoints: string[];
   /**
-   * Those of the events that have in-process subscribers, in the order of their positions. An event
-   * goes to the subscribers that its writer stored with it, and to those that any instance has
-   * registered for its name (`subscribers.ts`).
+   * Those of the events that have in-process handlers, in the order of their positions. An event
+   * goes to the handlers that its writer stored with it, and to those that any instance has
+   * registered for its name (`handlers.ts`).
    */
-  subscribed: SubscribedEvent[];
+  withHandlers: EventWithHandlers[];
 }
 
 /** The part of an event that its delivery jobs need. */
-export type SubscribedEvent = Pick<
+export type EventWithHandlers = Pick<
   NewEvent,
   "resource_id" | "sequence" | "created_at" | "subscribers"
 >;
@@ -46,7 +46,7 @@ export type SubscribedEvent = Pick<
  * Assigns positions to up to `limit` events in the order of their ids in the outbox, removes them
  * from the outbox, inserts their deliveries to the webhook endpoints that exist now, and wakes
  * followers. Disabled endpoints get deliveries, too, which wait until they are enabled again. The
- * caller inserts the jobs of in-process subscribers in the same transaction.
+ * caller inserts the jobs of in-process handlers in the same transaction.
  *
  * An event with a lower id may be committed later, and then gets a higher position. But the events
  * of one resource keep their order: a writer locks the resource until its commit, and takes the id
@@ -78,7 +78,7 @@ export async function publishBatch(sql: Sql, limit = PUBLISH_LIMIT): Promise<Pub
       select state.last_position + row_number() over (order by candidate.outbox_id),
         candidate.id, candidate.name, candidate.user_id
       from state, candidate
-    ), delivery as (${insertDeliveries(sql)}), subscribed as materialized (
+    ), delivery as (${insertDeliveries(sql)}), with_handlers as materialized (
       select event.*, array(
         select unnest(event.subscribers)
         union select task from gateway.subscribers where event_name = event.name
@@ -96,13 +96,16 @@ export async function publishBatch(sql: Sql, limit = PUBLISH_LIMIT): Promise<Pub
       to_json(array(
         select json_build_object('resource_id', resource_id, 'sequence', sequence,
           'created_at', created_at, 'subscribers', tasks)
-        from subscribed where tasks <> '{}' order by outbox_id)) as subscribed
+        from with_handlers where tasks <> '{}' order by outbox_id)) as "withHandlers"
     from result`;
   return {
     count: row.count,
     hasMore: row.has_more,
     endpoints: row.endpoints,
-    subscribed: row.subscribed.map((each) => ({ ...each, created_at: new Date(each.created_at) })),
+    withHandlers: row.withHandlers.map((each) => ({
+      ...each,
+      created_at: new Date(each.created_at),
+    })),
   };
 }
 
@@ -175,7 +178,7 @@ interface PublishedRow {
   count: number;
   has_more: boolean;
   endpoints: string[];
-  subscribed: (Omit<SubscribedEvent, "created_at"> & { created_at: string })[];
+  withHandlers: (Omit<EventWithHandlers, "created_at"> & { created_at: string })[];
 }
 
 /**

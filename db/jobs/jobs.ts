@@ -85,7 +85,7 @@ export type DueJob = Pick<GatewayJob, "id" | "run_at">;
 
 const JOB_COLUMNS = "id, task, subject_id, payload, secret, user_id, lane, run_at, created_at";
 
-/** The names of tasks that deliver events to in-process subscribers begin with this. */
+/** The names of tasks that deliver events to in-process handlers begin with this. */
 export const DELIVER = "deliver ";
 
 /** The member of a payload that marks a delivery whose event was skipped; see `markSkipped`. */
@@ -216,7 +216,7 @@ export async function makeJobDue(sql: Sql, id: string, now: Date): Promise<void>
     where id = ${id} and status = 'queued' and run_at > ${now}`;
 }
 
-/** Unfinished jobs for in-process subscribers: the same condition as in index `jobs_to_deliver`. */
+/** Unfinished jobs for in-process handlers: the same condition as in index `jobs_to_deliver`. */
 export const IS_UNDELIVERED =
   `jobs.status <> 'succeeded' and jobs.status <> 'failed' and starts_with(jobs.task, '${DELIVER}')`;
 

@@ -50,7 +50,7 @@ export async function findOldestDue(sql: Sql, now: Date): Promise<Date | null> {
 /** How many of the oldest waiting deliveries are read to find the oldest event. */
 const MAX_DELIVERIES_READ = 1_000;
 
-/** Waiting deliveries to in-process subscribers, and the time of the oldest event among them. */
+/** Waiting deliveries to in-process handlers, and the time of the oldest event among them. */
 export async function findUndelivered(sql: Sql): Promise<Waiting> {
   const waiting = `gateway.jobs where ${IS_UNDELIVERED}`;
   const [found] = await sql.unsafe<[Waiting]>(

@@ -6,7 +6,7 @@ import { listEvents } from "../../core/events/read.ts";
 import type { EventStreams } from "../../core/events/streams.ts";
 import { oneOf } from "../../core/fields/input.ts";
 import type { PaymentDeps } from "../../core/payments/payment_record.ts";
-import type { EventOf } from "../../core/subscribers/subscribe.ts";
+import type { EventOf } from "../../core/handlers/events.ts";
 import { unsentExample } from "../../openapi/components.ts";
 import { EVENT_NAMES } from "../../core/events/names.ts";
 import { createdRange, severalOf } from "../../http/lists/filters.ts";

@@ -63,7 +63,8 @@ export function registerWebhookMessages({ openAPIRegistry }: Router): void {
 }
 
 const ONCE = "Sent once, only to this endpoint.";
-const REPEATED = "Sent to every subscribed endpoint, and retried for three days until the " +
+const REPEATED =
+  "Sent to every endpoint that receives this event, and retried for three days until the " +
   "endpoint responds with 2xx.";
 const ADVICE = "Verify the signature first, and use `webhook-id` to deduplicate.";
 

@@ -111,8 +111,8 @@ const readRoute = createRoute({
   summary: "Get an invoice",
   description:
     "Returns the invoice as stored by the service: whether it is paid, and where the customer " +
-    "can pay it. The gateway's notification of a payment usually arrives within seconds. To be " +
-    "notified, subscribe to the event `invoice_paid`. For an invoice of another user, the error " +
+    "can pay it. The gateway's notification of a payment usually arrives within seconds. To " +
+    "learn of it, receive the event `invoice_paid`. For an invoice of another user, the error " +
     "is `not_found`.",
   tags: ["Invoices"],
   request: { params: InvoicePath },

@@ -32,8 +32,8 @@ const listRoute = createRoute({
   description:
     "Returns summaries of your payments, newest first; staff and viewers see the payments of all " +
     "users. Use it for overviews and reconciliation, and to find a payment by your own " +
-    "`order_id`, by the customer, or by a search text (`q`). To be notified of changes, " +
-    "subscribe to events instead of polling. Follow `Link` for the next page until it is absent; " +
+    "`order_id`, by the customer, or by a search text (`q`). To learn of changes, " +
+    "receive events instead of polling. Follow `Link` for the next page until it is absent; " +
     "new payments do not shift later pages. If few payments match several filters, a page can " +
     "have fewer than `limit` payments, or none, and still a `Link`: follow it. If a filter, " +
     "`limit` or `cursor` is invalid, the error is `validation_error`, and `errors` names the " +

@@ -147,10 +147,10 @@ export const StatusSchema = z.object({
   }).openapi({ description: "Events in lists and streams." }),
   outbox: z.object({
     waiting_deliveries: count(
-      `Unfinished deliveries, each for one resource and one subscriber. ${BOUND}`,
+      `Unfinished deliveries, each for one resource and one handler. ${BOUND}`,
     ),
     oldest_event_seconds: seconds("Age of the oldest event that is not delivered, in seconds."),
-  }).openapi({ description: "Deliveries of events to in-process subscribers." }),
+  }).openapi({ description: "Deliveries of events to in-process event handlers." }),
   webhooks: z.object({
     pending: count(`Pending deliveries. ${BOUND}`),
     oldest_pending_seconds: seconds("Age of the oldest pending delivery in seconds."),

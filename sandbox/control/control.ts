@@ -96,11 +96,11 @@ const CSV = { "Content-Type": "text/csv; charset=utf-8" };
 export interface Control {
   world: OpenWorld;
   /** Calls `listener` after changes, until the returned function is called. */
-  subscribe(listener: () => void): () => void;
+  watch(listener: () => void): () => void;
   closing: AbortSignal;
 }
 
-export function createControl({ world, subscribe, closing }: Control): Hono {
+export function createControl({ world, watch, closing }: Control): Hono {
   const control = new Hono();
   control.use(async (c, next) => {
     if (isCrossOrigin(c.req.raw.headers, world.publicUrl())) {
@@ -128,7 +128,7 @@ export function createControl({ world, subscribe, closing }: Control): Hono {
   addSettings(control, world);
   control.get(
     "/changes",
-    (c) => streamSSE(c, (stream) => streamChanges(stream, subscribe, closing)),
+    (c) => streamSSE(c, (stream) => streamChanges(stream, watch, closing)),
   );
   return control;
 }
@@ -294,7 +294,7 @@ async function runAndDeliver<R>(world: OpenWorld, work: () => R): Promise<R> {
  */
 async function streamChanges(
   stream: SSEStreamingApi,
-  subscribe: (listener: () => void) => () => void,
+  watch: (listener: () => void) => () => void,
   closing: AbortSignal,
 ): Promise<void> {
   let hasChanged = true;
@@ -303,7 +303,7 @@ async function streamChanges(
     hasChanged = true;
     wake();
   };
-  const unsubscribe = subscribe(onChange);
+  const unwatch = watch(onChange);
   stream.onAbort(onChange);
   closing.addEventListener("abort", onChange);
   while (!stream.aborted && !closing.aborted) {
@@ -315,5 +315,5 @@ async function streamChanges(
     }
   }
   closing.removeEventListener("abort", onChange);
-  unsubscribe();
+  unwatch();
 }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { createProgress } from "../../commands/terminal.ts";
-import { createEvents } from "../../core/subscribers/subscribe.ts";
+import { createEvents } from "../../core/handlers/events.ts";
 import { openApp, REAL_INSTALLATION, type TestApp, type TestAppOptions } from "../support/app.ts";
 import { callService } from "../support/client.ts";
 import { runInProcess } from "../support/commands.ts";
@@ -135,7 +135,7 @@ Deno.test("run: a sweep runs the jobs that it enqueues and prints a summary", as
   assert.equal((await installation.read(waiting.id)).transaction_status, "expire");
 });
 
-Deno.test("run: an event that the command writes reaches the subscribers of the service", async () => {
+Deno.test("run: an event that the command writes reaches the handlers of the service", async () => {
   const events = createEvents();
   const handled: string[] = [];
   events.on("payment_settled", ({ data }) => void handled.push(data.id), { as: "shipping" });

@@ -8,8 +8,8 @@ import {
 import { type EventView, listEvents } from "../../core/events/read.ts";
 import { createWorker } from "../../core/jobs/worker.ts";
 import { prune } from "../../core/tasks/prune.ts";
-import { createDeliveryTasks } from "../../core/subscribers/deliver.ts";
-import { createEvents, type EventHandler, type EventOf } from "../../core/subscribers/subscribe.ts";
+import { createDeliveryTasks } from "../../core/handlers/deliver.ts";
+import { createEvents, type EventHandler, type EventOf } from "../../core/handlers/events.ts";
 import { createTasks } from "../../core/tasks/tasks.ts";
 import { NO_LOCK } from "../../db/connection/instance_lock.ts";
 import { claimJob, handOverJob } from "../../db/jobs/claims.ts";
@@ -37,8 +37,8 @@ const STAFF = {
   keyPrefix: null,
 } as const;
 
-/** A subscriber to all payment events, and the events it got. */
-function subscribeToAll(handler: EventHandler<PaymentEventName> = () => {}) {
+/** A handler of all payment events, and the events it got. */
+function handleAll(handler: EventHandler<PaymentEventName> = () => {}) {
   const handled: EventOf<PaymentEventName>[] = [];
   const events = createEvents();
   events.on(PAYMENT_EVENT_NAMES, async (event, context) => {
@@ -73,13 +73,13 @@ async function refundPart({ post }: TestPayments, id: string, amount = 1_000): P
   assert.equal(response.status, 200, await response.text());
 }
 
-Deno.test("subscriber: gets each event with the resource as it was at the commit, in the format of the API", async () => {
-  const { events, handled } = subscribeToAll();
+Deno.test("handler: gets each event with the resource as it was at the commit, in the format of the API", async () => {
+  const { events, handled } = handleAll();
   await using payments = await openPayments({ events });
   const { app } = payments;
   const payment = await payments.charge("gopay");
   const { id } = await notifyAndRead(payments, buildNotification(payment, "settlement"));
-  assert.equal(handled.length, 0, "the request itself calls no subscriber");
+  assert.equal(handled.length, 0, "the request itself calls no handler");
   await runDueJobs(app);
   await runDueJobs(app);
   assert.deepEqual(names(handled), ["received", "settled"]);
@@ -104,7 +104,7 @@ Deno.test("subscriber: gets each event with the resource as it was at the commit
   assert.deepEqual(handled, read);
 });
 
-Deno.test("subscriber: an event without a subscriber creates no job", async () => {
+Deno.test("handler: an event without a handler creates no job", async () => {
   const events = createEvents();
   const denied: EventOf[] = [];
   events.on("payment_denied", (event) => void denied.push(event));
@@ -114,7 +114,7 @@ Deno.test("subscriber: an event without a subscriber creates no job", async () =
   assert.deepEqual(denied, []);
 });
 
-Deno.test("subscribers: each one gets the events that it subscribed to", async () => {
+Deno.test("handlers: each one gets the events that it is registered for", async () => {
   const events = createEvents();
   const messages: string[] = [];
   const on = (names: EventName | EventName[], as?: string) =>
@@ -136,7 +136,7 @@ Deno.test("subscribers: each one gets the events that it subscribed to", async (
   ]);
 });
 
-Deno.test("events.on: rejects an invalid name, a name in use, and any subscriber after the service has started", async () => {
+Deno.test("events.on: rejects an invalid name, a name in use, and any handler after the service has started", async () => {
   const events = createEvents();
   events.on("payment_settled", () => {});
   assert.throws(() => events.on("payment_settled", () => {}), { message: /already/ });
@@ -146,7 +146,7 @@ Deno.test("events.on: rejects an invalid name, a name in use, and any subscriber
   });
   for (const as of ["", "*", "a b", "a".repeat(101)]) {
     assert.throws(() => events.on("payment_denied", () => {}, { as }), {
-      message: /not a valid subscriber name/,
+      message: /not a valid handler name/,
     });
   }
   await using app = await openApp({ databaseUrl: await createDatabase(), events });
@@ -154,7 +154,7 @@ Deno.test("events.on: rejects an invalid name, a name in use, and any subscriber
   assert.throws(() => events.on("payment_denied", () => {}), { message: /before the service/ });
 });
 
-Deno.test("subscriber: if it throws, it is retried with growing delays, and others are not affected", async () => {
+Deno.test("handler: if it throws, it is retried with growing delays, and others are not affected", async () => {
   const { now, advance } = manualClock();
   const events = createEvents();
   const calls: string[] = [];
@@ -162,7 +162,7 @@ Deno.test("subscriber: if it throws, it is retried with growing delays, and othe
   events.on(["payment_received", "payment_settled"], ({ name }) => {
     calls.push(name);
     // Throws synchronously, because the handler returns no promise.
-    if (isBroken) throw new Error("broken subscriber");
+    if (isBroken) throw new Error("broken handler");
   }, { as: "broken" });
   const otherCalls: string[] = [];
   events.on(["payment_received", "payment_settled"], ({ name }) => void otherCalls.push(name), {
@@ -180,7 +180,7 @@ Deno.test("subscriber: if it throws, it is retried with growing delays, and othe
       task === "deliver broken" && status === "queued"
     );
   for (let job = await findWaitingJob(); delays.length < 15; job = await findWaitingJob()) {
-    assert.match(job!.error!, /Error: broken subscriber/);
+    assert.match(job!.error!, /Error: broken handler/);
     delays.push((job!.run_at.getTime() - now()) / 1_000);
     advance(job!.run_at.getTime() - now());
     await runDueJobs(app);
@@ -195,10 +195,10 @@ Deno.test("subscriber: if it throws, it is retried with growing delays, and othe
   assert.deepEqual(otherCalls, ["payment_received", "payment_settled"]);
 });
 
-Deno.test("subscriber: an event that always fails is skipped, and the later events are delivered", async () => {
+Deno.test("handler: an event that always fails is skipped, and the later events are delivered", async () => {
   const { now, advance } = manualClock();
   let attempts = 0;
-  const { events, handled } = subscribeToAll(({ name }) => {
+  const { events, handled } = handleAll(({ name }) => {
     if (name === "payment_received") throw new Error(`No. ${++attempts}`);
   });
   await using payments = await openPayments({ events, now });
@@ -211,9 +211,9 @@ Deno.test("subscriber: an event that always fails is skipped, and the later even
   assert.deepEqual([attempts, failed.length, failed[0]!.error], [31, 1, "Error: No. 31"]);
 });
 
-Deno.test("subscriber: an event whose handler crashes every process is skipped, and the later events are delivered", async () => {
+Deno.test("handler: an event whose handler crashes every process is skipped, and the later events are delivered", async () => {
   const { now, advance } = manualClock();
-  const { events, handled } = subscribeToAll();
+  const { events, handled } = handleAll();
   await using payments = await openPayments({ events, now });
   const { app } = payments;
   const { id } = await payments.paid();
@@ -225,10 +225,10 @@ Deno.test("subscriber: an event whose handler crashes every process is skipped, 
   assert.match(firstJob!.error!, /crashed or lost their lease/);
 });
 
-Deno.test("subscriber: if it exceeds the time limit, it is aborted and retried", async () => {
+Deno.test("handler: if it exceeds the time limit, it is aborted and retried", async () => {
   const { now, advance } = manualClock();
   const signals: AbortSignal[] = [];
-  const { events, handled } = subscribeToAll((_, { signal }) => {
+  const { events, handled } = handleAll((_, { signal }) => {
     signals.push(signal);
     if (signals.length === 1) return new Promise(() => {});
   });
@@ -246,7 +246,7 @@ Deno.test("subscriber: if it exceeds the time limit, it is aborted and retried",
   assert.deepEqual([signals[1]!.aborted, names(handled)], [false, ["received"]]);
 });
 
-Deno.test("subscriber: if it is slow, other subscribers, other jobs and requests are not delayed", async () => {
+Deno.test("handler: if it is slow, other handlers, other jobs and requests are not delayed", async () => {
   const slowHandler = Promise.withResolvers<void>();
   const events = createEvents();
   let called = 0;
@@ -269,7 +269,7 @@ Deno.test("subscriber: if it is slow, other subscribers, other jobs and requests
   await app.database.query((sql) => insertJobs(sql, [newJob()]));
   const running = worker.runDue(10 * 60_000);
   try {
-    await until("the quick subscriber has all events", () => quickEvents.length === 12);
+    await until("the quick handler has all events", () => quickEvents.length === 12);
     await until("the other job is done", () => isDone);
     await until("as many handlers run as may run at the same time", () => called === 8);
     await payments.charge();
@@ -281,8 +281,8 @@ Deno.test("subscriber: if it is slow, other subscribers, other jobs and requests
   assert.ok(called >= 12, `${called} calls`);
 });
 
-Deno.test("subscriber: gets no event of a change that was rolled back or lost a race", async () => {
-  const { events, handled } = subscribeToAll();
+Deno.test("handler: gets no event of a change that was rolled back or lost a race", async () => {
+  const { events, handled } = handleAll();
   const { hooks, wrapDatabase } = createRollbackDatabase();
   await using payments = await openPayments({ events, wrapDatabase });
   const { app, sandbox } = payments;
@@ -303,11 +303,11 @@ Deno.test("subscriber: gets no event of a change that was rolled back or lost a 
   assert.deepEqual(names(handled), ["settled"]);
 });
 
-Deno.test("subscriber: while a delivery fails, later events wait, and none is lost or skipped", async () => {
+Deno.test("handler: while a delivery fails, later events wait, and none is lost or skipped", async () => {
   const { now, advance } = manualClock();
   let outcome: Promise<void> = Promise.resolve();
   const calls: string[] = [];
-  const { events, handled } = subscribeToAll(({ name }) => {
+  const { events, handled } = handleAll(({ name }) => {
     calls.push(name);
     return outcome;
   });
@@ -317,7 +317,7 @@ Deno.test("subscriber: while a delivery fails, later events wait, and none is lo
   outcome = failing.promise;
   const { id, transaction_id } = await payments.charge("gopay");
   const firstRun = runDueJobs(app);
-  await until("the subscriber is called", () => calls.length === 1);
+  await until("the handler is called", () => calls.length === 1);
   await sandbox.control(`transactions/${transaction_id}/pay`);
   await payments.refresh(id);
   // Until the first job ends, each run of the second job is postponed.
@@ -341,9 +341,9 @@ async function claimAndCrash({ database, deps }: TestApp, job: GatewayJob): Prom
   assert.ok(await database.query((sql) => claimJob(sql, job.id, claim)));
 }
 
-Deno.test("subscriber: the event that a crashed worker was delivering is delivered before all later events", async () => {
+Deno.test("handler: the event that a crashed worker was delivering is delivered before all later events", async () => {
   const { now, advance } = manualClock();
-  const { events, handled } = subscribeToAll();
+  const { events, handled } = handleAll();
   await using payments = await openPayments({ events, now });
   const { app } = payments;
   const findWaitingJob = async (id: string) =>
@@ -369,7 +369,7 @@ Deno.test("subscriber: the event that a crashed worker was delivering is deliver
   }
 });
 
-Deno.test("subscriber: a delivery job merged from two jobs starts with the earlier event", async () => {
+Deno.test("handler: a delivery job merged from two jobs starts with the earlier event", async () => {
   await using app = await openApp({ databaseUrl: await createDatabase() });
   const { database, deps } = app;
   const sequences = async (subject: string) =>
@@ -398,7 +398,7 @@ Deno.test("subscriber: a delivery job merged from two jobs starts with the earli
   }
 });
 
-Deno.test("subscriber: two instances with failures deliver the events of each payment in order", async () => {
+Deno.test("handler: two instances with failures deliver the events of each payment in order", async () => {
   const { now, advance } = manualClock();
   const inProgress = new Set<string>();
   const handled = new Map<string, string[]>();
@@ -418,13 +418,13 @@ Deno.test("subscriber: two instances with failures deliver the events of each pa
       inProgress.delete(data.id);
     }
   };
-  const [subscriber, otherSubscriber] = [subscribeToAll(handler), subscribeToAll(handler)];
-  await using payments = await openPayments({ events: subscriber.events, now, poolSize: 8 });
+  const [first, second] = [handleAll(handler), handleAll(handler)];
+  await using payments = await openPayments({ events: first.events, now, poolSize: 8 });
   await using otherInstance = await openApp({
     databaseUrl: payments.databaseUrl,
     gatewayUrl: payments.sandbox.url,
     serverKey: SERVER_KEY,
-    events: otherSubscriber.events,
+    events: second.events,
     now,
   });
   let areWritesDone = false;
@@ -453,9 +453,9 @@ Deno.test("subscriber: two instances with failures deliver the events of each pa
   }
 });
 
-Deno.test("subscriber: if an instance does not have the subscriber, the delivery waits for an instance that has it, even after an outage of hours", async () => {
+Deno.test("handler: if an instance does not have the handler, the delivery waits for an instance that has it, even after an outage of hours", async () => {
   const { now, advance } = manualClock();
-  const { events, handled } = subscribeToAll();
+  const { events, handled } = handleAll();
   await using payments = await openPayments({ events, now });
   await using olderInstance = await openApp({ databaseUrl: payments.databaseUrl, now });
   const { id } = await payments.charge();
@@ -471,9 +471,9 @@ Deno.test("subscriber: if an instance does not have the subscriber, the delivery
   assert.deepEqual(names(handled), ["received"]);
 });
 
-Deno.test("subscriber: if an instance has subscribed to fewer events, the others wait for an instance that has, and none is skipped", async () => {
+Deno.test("handler: if an instance handles fewer events, the others wait for an instance that has, and none is skipped", async () => {
   const { now, advance } = manualClock();
-  const { events, handled } = subscribeToAll();
+  const { events, handled } = handleAll();
   await using payments = await openPayments({ events, now });
   const olderEvents = createEvents();
   const older: string[] = [];
@@ -497,9 +497,9 @@ Deno.test("subscriber: if an instance has subscribed to fewer events, the others
   assert.deepEqual(names(handled), ["settled", "refunded"]);
 });
 
-Deno.test("subscriber: an event that no running instance subscribes to any more is left out", async () => {
+Deno.test("handler: an event that no running instance handles any more is left out", async () => {
   const { now, advance } = manualClock();
-  const { events } = subscribeToAll();
+  const { events } = handleAll();
   await using payments = await openPayments({ events, now });
   const { id } = await payments.paid("gopay");
   await payments.post(`/payments/${id}/refund/`, {});
@@ -523,9 +523,9 @@ Deno.test("subscriber: an event that no running instance subscribes to any more 
   assert.deepEqual(newer, ["payment_refunded"]);
 });
 
-Deno.test("subscriber: if no instance has had the subscriber for an hour, its deliveries fail", async () => {
+Deno.test("handler: if no instance has had the handler for an hour, its deliveries fail", async () => {
   const { now, advance } = manualClock();
-  const { events, handled } = subscribeToAll();
+  const { events, handled } = handleAll();
   await using payments = await openPayments({ events, now });
   await using olderInstance = await openApp({ databaseUrl: payments.databaseUrl, now });
   const { id } = await payments.charge();
@@ -538,12 +538,12 @@ Deno.test("subscriber: if no instance has had the subscriber for an hour, its de
   const [failedJob] = await jobsOf(olderInstance, id);
   assert.deepEqual([failedJob!.status, failedJob!.error], [
     "failed",
-    'Error: There is no subscriber "test"',
+    'Error: There is no handler "test"',
   ]);
   assert.deepEqual(handled, []);
 });
 
-Deno.test("embedding: a subscriber gets its event again after a kill -9 of the program", async () => {
+Deno.test("embedding: a handler gets its event again after a kill -9 of the program", async () => {
   const serverKey = "Mid-server-of-the-embedder";
   const databaseUrl = await createDatabase();
   await using sandbox = await openSandbox({ serverKey });

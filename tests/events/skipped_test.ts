@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { PAYMENT_EVENT_NAMES } from "../../core/events/names.ts";
-import { createEvents } from "../../core/subscribers/subscribe.ts";
+import { createEvents } from "../../core/handlers/events.ts";
 import { jobsOf, runDueJobs } from "../support/jobs/due_jobs.ts";
 import { openPayments } from "../support/payments/payments.ts";
 
-/** A payment whose first event was skipped because its subscriber always failed. */
+/** A payment whose first event was skipped because its handler always failed. */
 async function openSkipped() {
   let aheadMs = 0;
   const handled: string[] = [];
@@ -12,7 +12,7 @@ async function openSkipped() {
   const events = createEvents();
   events.on(PAYMENT_EVENT_NAMES, ({ name }) => {
     const shortName = name.replace("payment_", "");
-    if (failingNames.has(shortName)) throw new Error("broken subscriber");
+    if (failingNames.has(shortName)) throw new Error("broken handler");
     handled.push(shortName);
   }, { as: "test" });
   const payments = await openPayments({ events, now: () => Date.now() + aheadMs });

@@ -5,7 +5,7 @@ import postgres from "postgres";
 import type { RetentionDays } from "../../core/config/config.ts";
 import { newId } from "../../core/ids.ts";
 import { prune } from "../../core/tasks/prune.ts";
-import { createEvents } from "../../core/subscribers/subscribe.ts";
+import { createEvents } from "../../core/handlers/events.ts";
 import type { Database } from "../../db/connection/database.ts";
 import { EventSchema } from "../../routes/events/schemas.ts";
 import { openApp, REAL_INSTALLATION, type TestApp, type TestAppOptions } from "../support/app.ts";
@@ -592,7 +592,7 @@ Deno.test("event list: a cursor whose event was pruned continues with the oldest
   assert.deepEqual((await readEvents(payments, staff, eventsOfFirst)).events, []);
 });
 
-Deno.test("event sequence: continues after a payment's events were pruned, and the subscriber gets the next event", async () => {
+Deno.test("event sequence: continues after a payment's events were pruned, and the handler gets the next event", async () => {
   let now = Date.now();
   const events = createEvents();
   const handled: string[] = [];
@@ -616,7 +616,7 @@ Deno.test("event sequence: continues after a payment's events were pruned, and t
   assert.deepEqual(handled, ["payment_received", "payment_settled"]);
 });
 
-Deno.test("prune: keeps an event until its subscriber has handled it", async () => {
+Deno.test("prune: keeps an event until its handler has handled it", async () => {
   let now = Date.now();
   const events = createEvents();
   let isBroken = true;

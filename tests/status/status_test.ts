@@ -6,7 +6,7 @@ import { createWorker } from "../../core/jobs/worker.ts";
 import { SCHEDULE } from "../../core/tasks/schedule.ts";
 import { isOverdue } from "../../core/status/status.ts";
 import { readWorkload } from "../../core/status/workload.ts";
-import { createEvents } from "../../core/subscribers/subscribe.ts";
+import { createEvents } from "../../core/handlers/events.ts";
 import { openInstanceLock } from "../../db/connection/instance_lock.ts";
 import { insertJobs } from "../../db/jobs/jobs.ts";
 import { StatusSchema } from "../../routes/status/schemas.ts";
@@ -236,7 +236,7 @@ Deno.test("isOverdue: is true after two missed intervals", () => {
   for (const { cron } of SCHEDULE) assert.equal(after(cron, 0), false);
 });
 
-Deno.test("status: outbox shows events that a subscriber has not handled", async () => {
+Deno.test("status: outbox shows events that a handler has not handled", async () => {
   let now = Date.now();
   const events = createEvents();
   let isBroken = true;

@@ -23,8 +23,8 @@ import { createLoad, type Load } from "../../core/status/load.ts";
 import { type MachineClocks, openServiceClock, unmeasured } from "../../core/time/service_clock.ts";
 import { createLog } from "../../core/telemetry/log.ts";
 import { createSecretBox } from "../../core/secrets/secret_box.ts";
-import { keepRegistered } from "../../core/subscribers/register.ts";
-import { createEvents, type Events } from "../../core/subscribers/subscribe.ts";
+import { keepRegistered } from "../../core/handlers/register.ts";
+import { createEvents, type Events } from "../../core/handlers/events.ts";
 import type { EventWaker, PositionPublisher } from "../../core/records/outbox.ts";
 import type { TaskDeps } from "../../core/tasks/tasks.ts";
 import { createPoster, type PosterOptions } from "../../core/webhooks/post.ts";
@@ -55,7 +55,7 @@ export interface TestAppOptions {
   poolSize?: number;
   /** How long a call of the database may take; by default far longer than in the service. */
   databaseDeadlineMs?: number;
-  /** The subscribers of events. */
+  /** The handlers of events. */
   events?: Events;
   /** Options of event streams, such as the interval of heartbeats. */
   streamOptions?: EventStreamsOptions;

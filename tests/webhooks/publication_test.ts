@@ -3,9 +3,9 @@ import postgres from "postgres";
 import { publishWithDeliveries } from "../../core/events/position_publisher.ts";
 import { createWorker } from "../../core/jobs/worker.ts";
 import { prune } from "../../core/tasks/prune.ts";
-import { createEvents } from "../../core/subscribers/subscribe.ts";
+import { createEvents } from "../../core/handlers/events.ts";
 import { createTasks } from "../../core/tasks/tasks.ts";
-import { registerSubscribers, removeMissedSubscribers } from "../../db/events/subscribers.ts";
+import { registerHandlers, removeMissedHandlers } from "../../db/events/handlers.ts";
 import { EVENT_NAMES } from "../../core/events/names.ts";
 import { openApp } from "../support/app.ts";
 import { createDatabase, runSql } from "../support/database/database.ts";
@@ -25,14 +25,14 @@ async function countRows({ databaseUrl }: Pick<TestWebhooks, "databaseUrl">) {
   return { ...row };
 }
 
-function eventsWithSubscriber(received: string[]) {
+function eventsWithHandler(received: string[]) {
   const events = createEvents();
   events.on("payment_received", ({ id }) => void received.push(id), { as: "shipping" });
   return events;
 }
 
 Deno.test("event publication: a charge writes only the event; its position and its deliveries are written together", async () => {
-  const events = eventsWithSubscriber([]);
+  const events = eventsWithHandler([]);
   await using webhooks = await openWebhooks({ hasPositionPublisher: false, events });
   await webhooks.endpoint();
   await webhooks.charge();
@@ -44,7 +44,7 @@ Deno.test("event publication: a charge writes only the event; its position and i
 });
 
 Deno.test("event publication: after a failure before the commit, the next publication writes each position and delivery once", async () => {
-  const events = eventsWithSubscriber([]);
+  const events = eventsWithHandler([]);
   await using webhooks = await openWebhooks({ hasPositionPublisher: false, events });
   await webhooks.endpoint();
   await webhooks.charge();
@@ -102,11 +102,11 @@ Deno.test("event publication: many endpoints make the batches smaller, and each 
   assert.equal((await countRows(webhooks)).deliveries, 3 * 4_001);
 });
 
-Deno.test("event publication: an event goes to the subscribers of the instance that wrote it, even if another instance publishes it", async () => {
+Deno.test("event publication: an event goes to the handlers of the instance that wrote it, even if another instance publishes it", async () => {
   const received: string[] = [];
   await using writer = await openPayments({
     hasPositionPublisher: false,
-    events: eventsWithSubscriber(received),
+    events: eventsWithHandler(received),
   });
   const { id } = await writer.charge();
   await using publisher = await openApp({ databaseUrl: writer.databaseUrl });
@@ -119,14 +119,14 @@ Deno.test("event publication: an event goes to the subscribers of the instance t
   assert.deepEqual(received, events.map(({ id }) => id));
 });
 
-Deno.test("event publication: an event goes to all registered subscribers, even if neither the writer nor the publisher has them", async () => {
+Deno.test("event publication: an event goes to all registered handlers, even if neither the writer nor the publisher has them", async () => {
   const received: string[] = [];
   await using writer = await openPayments({ hasPositionPublisher: false });
   const { databaseUrl } = writer;
-  // Two instances have the same subscriber, so the event gets one job.
-  const subscribing = { databaseUrl, hasPositionPublisher: false };
-  await using first = await openApp({ ...subscribing, events: eventsWithSubscriber(received) });
-  await using _second = await openApp({ ...subscribing, events: eventsWithSubscriber([]) });
+  // Two instances have the same handler, so the event gets one job.
+  const registering = { databaseUrl, hasPositionPublisher: false };
+  await using first = await openApp({ ...registering, events: eventsWithHandler(received) });
+  await using _second = await openApp({ ...registering, events: eventsWithHandler([]) });
   const { id } = await writer.charge();
   await using publisher = await openApp({ databaseUrl });
   await publisher.publishEvents();
@@ -136,20 +136,20 @@ Deno.test("event publication: an event goes to all registered subscribers, even 
   assert.deepEqual(received, events.map(({ id }) => id));
 });
 
-Deno.test("event publication: an event gets no job for a registered subscriber of other events", async () => {
+Deno.test("event publication: an event gets no job for a registered handler of other events", async () => {
   await using writer = await openPayments({ hasPositionPublisher: false });
   const events = createEvents();
   events.on("payment_denied", () => {}, { as: "shipping" });
-  await using subscribing = await openApp({ databaseUrl: writer.databaseUrl, events });
+  await using registering = await openApp({ databaseUrl: writer.databaseUrl, events });
   const { id } = await writer.charge();
-  assert.deepEqual(await jobsOf(subscribing, id), []);
+  assert.deepEqual(await jobsOf(registering, id), []);
 });
 
-Deno.test("event publication: a subscriber is removed after an hour of prune runs without an instance that has it", async () => {
+Deno.test("event publication: a handler is removed after an hour of prune runs without an instance that has it", async () => {
   await using writer = await openPayments({ hasPositionPublisher: false });
   const { databaseUrl, app } = writer;
   const start = () =>
-    openApp({ databaseUrl, hasPositionPublisher: false, events: eventsWithSubscriber([]) });
+    openApp({ databaseUrl, hasPositionPublisher: false, events: eventsWithHandler([]) });
   const countJobs = async () => {
     const { id } = await writer.charge();
     return (await jobsOf(app, id)).length;
@@ -167,24 +167,24 @@ Deno.test("event publication: a subscriber is removed after an hour of prune run
   assert.equal(await countJobs(), 0);
 });
 
-Deno.test("event publication: instances that register subscribers while prune runs cause no deadlock", async () => {
+Deno.test("event publication: instances that register handlers while prune runs cause no deadlock", async () => {
   const databaseUrl = await createDatabase();
   await using first = await openApp({ databaseUrl });
   await using second = await openApp({ databaseUrl });
-  const subscribed = EVENT_NAMES.map((event_name) => ({ task: "deliver shipping", event_name }));
+  const handled = EVENT_NAMES.map((event_name) => ({ task: "deliver shipping", event_name }));
   // In another order than that of the index, and with rows that updates have moved.
-  await first.database.query((sql) => registerSubscribers(sql, subscribed.toReversed()));
+  await first.database.query((sql) => registerHandlers(sql, handled.toReversed()));
   const runs = Array.from(
     { length: 300 },
     (_, index) =>
       index % 3 === 0
-        ? second.database.query(removeMissedSubscribers)
-        : first.database.query((sql) => registerSubscribers(sql, subscribed)),
+        ? second.database.query(removeMissedHandlers)
+        : first.database.query((sql) => registerHandlers(sql, handled)),
   );
   await Promise.all(runs);
 });
 
-Deno.test("subscriber: the job of an earlier event does not deliver an event that is not published yet", async () => {
+Deno.test("handler: the job of an earlier event does not deliver an event that is not published yet", async () => {
   const received: string[] = [];
   const events = createEvents();
   const names = ["payment_received", "payment_settled"] as const;

@@ -1,8 +1,8 @@
-/** A program that embeds the service and subscribes to an event. */
+/** A program that embeds the service and handles an event. */
 
 import { serve } from "../../../commands/serve.ts";
 import { parseConfig } from "../../../core/config/config.ts";
-import { createEvents } from "../../../core/subscribers/subscribe.ts";
+import { createEvents } from "../../../core/handlers/events.ts";
 
 const [mode] = Deno.args;
 const events = createEvents();

@@ -1,8 +1,8 @@
 /** Publishes events in tests. */
 
 import { publishWithDeliveries } from "../../../core/events/position_publisher.ts";
-import type { EventSubscribers } from "../../../core/records/outbox.ts";
-import { createEvents } from "../../../core/subscribers/subscribe.ts";
+import type { EventHandlers } from "../../../core/records/outbox.ts";
+import { createEvents } from "../../../core/handlers/events.ts";
 import type { Database } from "../../../db/connection/database.ts";
 import { findUnpublished } from "../../../db/events/publication.ts";
 import { until } from "../until.ts";
@@ -11,7 +11,7 @@ import { until } from "../until.ts";
 export async function publishAll(
   database: Database,
   limit?: number,
-  events: EventSubscribers = createEvents(),
+  events: EventHandlers = createEvents(),
 ): Promise<number> {
   for (let total = 0;;) {
     const { count, hasMore } = await database.transaction((sql) =>

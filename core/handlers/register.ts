@@ -1,13 +1,13 @@
 /**
- * Registers the in-process subscribers of this instance, so that they get every event: also those
+ * Registers the in-process handlers of this instance, so that they get every event: also those
  * that another instance wrote, or a command such as `deno task run`, which may not have these
- * subscribers.
+ * handlers.
  */
 
 import type { Database } from "../../db/connection/database.ts";
-import { registerSubscribers } from "../../db/events/subscribers.ts";
+import { registerHandlers } from "../../db/events/handlers.ts";
 import type { Log } from "../telemetry/log.ts";
-import type { Events } from "./subscribe.ts";
+import type { Events } from "./events.ts";
 
 /** Less than the minute after which an instance counts as stopped (`isStillRegistered`). */
 const REPEAT_MS = 20_000;
@@ -18,16 +18,16 @@ export interface RegisterDeps {
   log: Log;
 }
 
-/** Registers the subscribers, and repeats this until disposal. */
+/** Registers the handlers, and repeats this until disposal. */
 export async function keepRegistered(
   { database, events, log }: RegisterDeps,
 ): Promise<AsyncDisposable> {
-  const subscribed = events.close().flatMap(({ task, names }) =>
+  const handled = events.close().flatMap(({ task, names }) =>
     names.map((event_name) => ({ task, event_name }))
   );
   const register = () =>
-    database.query((sql) => registerSubscribers(sql, subscribed), "register subscribers");
-  if (subscribed.length === 0) return { [Symbol.asyncDispose]: () => Promise.resolve() };
+    database.query((sql) => registerHandlers(sql, handled), "register handlers");
+  if (handled.length === 0) return { [Symbol.asyncDispose]: () => Promise.resolve() };
   await register();
   let repetition = Promise.resolve();
   const timer = setInterval(() => {

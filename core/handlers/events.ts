@@ -1,6 +1,6 @@
-/** `events.on(name, handler)`: subscribers in the program that embeds the service. */
+/** `events.on(name, handler)`: event handlers of the program that embeds the service. */
 
-import type { SubscribedEvent } from "../../db/events/publication.ts";
+import type { EventWithHandlers } from "../../db/events/publication.ts";
 import { DELIVER, type NewJob } from "../../db/jobs/jobs.ts";
 import type {
   EventName,
@@ -9,7 +9,7 @@ import type {
   WebhookEventName,
 } from "../events/names.ts";
 import type { InvoiceView } from "../invoices/views.ts";
-import { type EventSubscribers, newJob } from "../records/outbox.ts";
+import { type EventHandlers, newJob } from "../records/outbox.ts";
 import type { PaymentView } from "../payments/views.ts";
 import type { SubscriptionView } from "../subscriptions/views.ts";
 import type { EndpointView } from "../webhooks/views.ts";
@@ -51,15 +51,15 @@ export interface HandlerContext {
   signal: AbortSignal;
 }
 
-export interface SubscribeOptions {
+export interface HandlerOptions {
   /**
-   * The name of the subscriber. It has to be the same on every instance and after every restart,
+   * The name of the handler. It has to be the same on every instance and after every restart,
    * because deliveries are stored under it. Default: the names of its events.
    */
   as?: string;
 }
 
-export interface Events extends EventSubscribers {
+export interface Events extends EventHandlers {
   /**
    * Call it before the service starts. The handler gets the events that are published from then on,
    * no matter which process wrote them.
@@ -67,14 +67,14 @@ export interface Events extends EventSubscribers {
   on<Name extends EventName>(
     names: Name | readonly Name[],
     handler: EventHandler<Name>,
-    options?: SubscribeOptions,
+    options?: HandlerOptions,
   ): void;
-  /** Returns all subscribers; after this, `on` throws. */
-  close(): readonly Subscriber[];
+  /** Returns all handlers; after this, `on` throws. */
+  close(): readonly RegisteredHandler[];
 }
 
-export interface Subscriber {
-  /** The task that delivers events to the subscriber. */
+export interface RegisteredHandler {
+  /** The task that delivers events to the handler. */
   task: string;
   names: readonly EventName[];
   handler: EventHandler;
@@ -83,37 +83,39 @@ export interface Subscriber {
 const NAME = /^[\w.-]{1,100}$/;
 
 export function createEvents(): Events {
-  const subscribers: Subscriber[] = [];
+  const handlers: RegisteredHandler[] = [];
   let isClosed = false;
   return {
     on(eventNames, handler, options = {}) {
       const names = [eventNames].flat();
       const name = options.as ?? names.join(".");
       const task = DELIVER + name;
-      if (isClosed) throw new Error("Too late to subscribe: call `on` before the service starts");
+      if (isClosed) {
+        throw new Error("Too late to add a handler: call `on` before the service starts");
+      }
       if (!NAME.test(name)) {
         throw new Error(
-          `"${name}" is not a valid subscriber name: use 1-100 letters, digits, "_", "." or "-"`,
+          `"${name}" is not a valid handler name: use 1-100 letters, digits, "_", "." or "-"`,
         );
       }
-      if (subscribers.some((other) => other.task === task)) {
-        throw new Error(`A subscriber "${name}" exists already: set another name with \`as\``);
+      if (handlers.some((other) => other.task === task)) {
+        throw new Error(`A handler "${name}" exists already: set another name with \`as\``);
       }
-      subscribers.push({ task, names, handler: handler as EventHandler });
+      handlers.push({ task, names, handler: handler as EventHandler });
     },
     tasksFor: (eventName) =>
-      subscribers.filter(({ names }) => names.some((name) => name === eventName))
+      handlers.filter(({ names }) => names.some((name) => name === eventName))
         .map(({ task }) => task),
     jobsFor,
     close() {
       isClosed = true;
-      return subscribers;
+      return handlers;
     },
   };
 }
 
 /** One job for each task and resource, for the first event. Each job enqueues the next event. */
-function jobsFor(events: readonly SubscribedEvent[]): NewJob[] {
+function jobsFor(events: readonly EventWithHandlers[]): NewJob[] {
   const jobs = new Map<string, NewJob>();
   for (const { subscribers, resource_id, sequence, created_at } of events) {
     for (const task of subscribers) {
@@ -124,7 +126,7 @@ function jobsFor(events: readonly SubscribedEvent[]): NewJob[] {
   return [...jobs.values()];
 }
 
-/** Visible only to staff and viewers: the owner of the resource must not see the subscribers. */
+/** Visible only to staff and viewers: the owner of the resource must not see the handlers. */
 export function deliveryJob(
   task: string,
   resourceId: string,

@@ -1,4 +1,4 @@
-/** `deliver …`: calls one subscriber with the events of one resource, one at a time, in order. */
+/** `deliver …`: calls one handler with the events of one resource, one at a time, in order. */
 
 import { withTimeLimit } from "../../concurrency/deadlines.ts";
 import type { Database } from "../../db/connection/database.ts";
@@ -11,14 +11,14 @@ import {
   markSkipped,
   SKIPPED,
 } from "../../db/jobs/jobs.ts";
-import { isSubscriberRegistered } from "../../db/events/subscribers.ts";
+import { isHandlerRegistered } from "../../db/events/handlers.ts";
 import type { Clock } from "../time/clock.ts";
 import { viewEvent } from "../events/read.ts";
 import { PostponeJob, type Task, type Tasks } from "../jobs/task.ts";
 import type { JobQueue } from "../records/outbox.ts";
-import { deliveryJob, type EventOf, type Events, type Subscriber } from "./subscribe.ts";
+import { deliveryJob, type EventOf, type Events, type RegisteredHandler } from "./events.ts";
 
-/** Concurrent deliveries to one subscriber. A slow or busy subscriber delays only itself. */
+/** Concurrent deliveries to one handler. A slow or busy handler delays only itself. */
 const CONCURRENCY = 8;
 
 /** Retries for about a day: after 5 s, 10 s, … 43 min, then every hour. */
@@ -29,7 +29,7 @@ const LIMIT_MS = 30_000;
 /** How long to wait before checking again whether an earlier delivery of the resource is over. */
 const ORDER_WAIT_MS = 1_000;
 
-/** How long an event waits between two tries if only another instance has subscribed to it. */
+/** How long an event waits between two tries if only another instance handles it. */
 const OTHER_INSTANCE_RETRY_MS = 10_000;
 
 export interface DeliverDeps {
@@ -40,7 +40,7 @@ export interface DeliverDeps {
 }
 
 export interface DeliverOptions {
-  /** How long a subscriber may take for one event. */
+  /** How long a handler may take for one event. */
   limitMs?: number;
 }
 
@@ -48,16 +48,16 @@ export function createDeliveryTasks(
   deps: DeliverDeps,
   { limitMs = LIMIT_MS }: DeliverOptions = {},
 ) {
-  const tasks: Record<string, Task> = { [`${DELIVER}*`]: unknownSubscriberTask(deps) };
-  for (const subscriber of deps.events.close()) {
-    tasks[subscriber.task] = deliveryTask(deps, subscriber, limitMs);
+  const tasks: Record<string, Task> = { [`${DELIVER}*`]: unknownHandlerTask(deps) };
+  for (const registered of deps.events.close()) {
+    tasks[registered.task] = deliveryTask(deps, registered, limitMs);
   }
   return tasks satisfies Tasks;
 }
 
 function deliveryTask(
   deps: DeliverDeps,
-  { task, names, handler }: Subscriber,
+  { task, names, handler }: RegisteredHandler,
   limitMs: number,
 ): Task {
   /** The event to deliver, and the one after it. */
@@ -77,7 +77,7 @@ function deliveryTask(
       if (mustWait) throw new PostponeJob(new Date(deps.clock() + ORDER_WAIT_MS));
       const [event, next] = await readNext(job);
       if (!event) return null;
-      // Another instance has subscribed to this event, too, such as one of a newer version.
+      // Another instance handles this event, too, such as one of a newer version.
       if (!names.some((name) => name === event.name)) {
         throw new PostponeJob(new Date(deps.clock() + OTHER_INSTANCE_RETRY_MS));
       }
@@ -113,21 +113,21 @@ async function enqueueNext(
 }
 
 /**
- * For subscribers that this instance does not have. Their deliveries wait in other lanes, and only
- * the sweep runs this task, for those that no instance has taken for an hour. If the subscriber is
+ * For handlers that this instance does not have. Their deliveries wait in other lanes, and only
+ * the sweep runs this task, for those that no instance has taken for an hour. If the handler is
  * registered, its instances are only stopped or behind. Otherwise it was removed.
  */
-function unknownSubscriberTask({ database, clock }: DeliverDeps): Task {
+function unknownHandlerTask({ database, clock }: DeliverDeps): Task {
   return {
     retries: 0,
     firstDelayMs: 0,
     async run({ task }) {
       const isRegistered = await database.query(
-        (sql) => isSubscriberRegistered(sql, task),
-        "find subscriber",
+        (sql) => isHandlerRegistered(sql, task),
+        "find handler",
       );
       if (isRegistered) throw new PostponeJob(new Date(clock()));
-      throw new Error(`There is no subscriber "${task.slice(DELIVER.length)}"`);
+      throw new Error(`There is no handler "${task.slice(DELIVER.length)}"`);
     },
   };
 }
