@@ -4,7 +4,7 @@ import type { z } from "@hono/zod-openapi";
 import type { Context } from "hono";
 import type { Caller } from "../core/auth/caller.ts";
 import type { InvoiceDeps } from "../core/invoices/invoice_record.ts";
-import type { Position } from "../core/lists/page.ts";
+import type { WalkCursor } from "../core/lists/page.ts";
 import type { PaymentDeps } from "../core/payments/payment_record.ts";
 import { EXPORT_PAGE, type Exports, type ExportSource } from "../core/reports/export_stream.ts";
 import { exportInvoices, exportRefunds } from "../core/reports/exports.ts";
@@ -52,7 +52,7 @@ export function invoiceSource(
   caller: Caller,
   filters: Omit<z.output<typeof InvoiceListQuery>, "limit" | "cursor">,
 ) {
-  return exportInvoices(deps, caller, async (after: Position | null) => {
+  return exportInvoices(deps, caller, async (after: WalkCursor | null) => {
     const page = { limit: EXPORT_PAGE, cursor: after ?? undefined };
     const { invoices, next } = await readInvoicePage(deps, caller, { ...filters, ...page });
     return { items: invoices, next };

@@ -5,7 +5,7 @@ import type { FieldError } from "../../core/errors.ts";
 import type { InvoiceView } from "../../core/invoices/views.ts";
 import { invoiceSource, sendFile } from "../../http/exports.ts";
 import { InvoiceListQuery, readInvoicePage } from "../../http/lists/invoices.ts";
-import { encodePosition } from "../../http/lists/page.ts";
+import { encodeWalkCursor } from "../../http/lists/page.ts";
 import { validationError } from "../../http/router.ts";
 import type { ConsoleBase } from "../shared/base.tsx";
 import { endOfDay, startOfDay } from "../shared/days.ts";
@@ -51,7 +51,7 @@ export function addInvoices({ deps, router, signedIn, page }: ConsoleBase): void
     }
     try {
       const { invoices, next } = await readInvoicePage(deps, view.session.caller, parsed.data);
-      const found = { view, filters, invoices, next: next && encodePosition(next), errors: [] };
+      const found = { view, filters, invoices, next: next && encodeWalkCursor(next), errors: [] };
       return page(c, <InvoicesPage {...found} isFirst={cursor === undefined} />);
     } catch (thrown) {
       return page(c, <InvoicesPage {...none} errors={errorsOf(thrown)} />, 400);

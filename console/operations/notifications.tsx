@@ -8,8 +8,8 @@ import {
   readNotification,
   replayNotification,
 } from "../../core/notifications/read.ts";
-import type { Position } from "../../core/lists/page.ts";
-import { encodePosition } from "../../http/lists/page.ts";
+import type { WalkCursor } from "../../core/lists/page.ts";
+import { encodeWalkCursor } from "../../http/lists/page.ts";
 import { parsePathId } from "../../http/paths.ts";
 import type { ConsoleBase } from "../shared/base.tsx";
 import { timesOf } from "../shared/days.ts";
@@ -28,7 +28,7 @@ import { Choice, Field } from "../shared/fields.tsx";
 import { FilterBar, readFields, sentFields } from "../shared/filter_bar.tsx";
 import { methodName, rupiah } from "../shared/format.ts";
 import { Frame } from "../shared/frame.tsx";
-import { choose, ListPage, PAGE_SIZE, positionOf } from "../shared/list_page.tsx";
+import { choose, ListPage, PAGE_SIZE, walkCursorOf } from "../shared/list_page.tsx";
 import type { SignedInView, View } from "../shared/session.ts";
 
 const PATH = "/notifications/";
@@ -47,7 +47,7 @@ export function addNotifications(base: ConsoleBase): void {
       ...status && { status: [status] },
       ...query.order && { order_id: query.order },
       limit: PAGE_SIZE,
-      after: positionOf(c),
+      after: walkCursorOf(c),
     });
     const isLive = c.req.query("cursor") === undefined;
     return page(c, <NotificationsPage {...{ view, query, notifications, next, isLive }} />);
@@ -74,7 +74,7 @@ interface NotificationsProps {
   view: SignedInView;
   query: Record<typeof FIELDS[number], string>;
   notifications: NotificationView[];
-  next: Position | null;
+  next: WalkCursor | null;
   isLive: boolean;
 }
 
@@ -90,7 +90,7 @@ const NotificationsPage: FC<NotificationsProps> = (props) => {
       columns={[words.created, words.order, reported, words.amount, words.result, ""]}
       amounts={[3]}
       rows={notifications.map((each) => cellsOf(view, each))}
-      next={next && encodePosition(next)}
+      next={next && encodeWalkCursor(next)}
       query={sentFields(query)}
       isLive={isLive}
     >

@@ -2,12 +2,12 @@
 
 import type { FC } from "hono/jsx";
 import type { FieldError } from "../../core/errors.ts";
-import type { Position } from "../../core/lists/page.ts";
+import type { WalkCursor } from "../../core/lists/page.ts";
 import type { PaymentSummary } from "../../core/payments/views.ts";
 import { EXPORT_PAGE } from "../../core/reports/export_stream.ts";
 import { exportPayments } from "../../core/reports/exports.ts";
 import { sendFile } from "../../http/exports.ts";
-import { encodePosition } from "../../http/lists/page.ts";
+import { encodeWalkCursor } from "../../http/lists/page.ts";
 import { validationError } from "../../http/router.ts";
 import type { ConsoleBase } from "../shared/base.tsx";
 import { ExportLink } from "../shared/downloads.tsx";
@@ -33,7 +33,7 @@ export function addPayments({ deps, router, signedIn, page }: ConsoleBase): void
     const { session } = await signedIn(c);
     const parsed = parseView(deps, session.caller, { ...readPaymentQuery(c.req.url), cursor: "" });
     if ("errors" in parsed) throw validationError(parsed.errors);
-    const source = exportPayments(deps, session.caller, async (after: Position | null) => {
+    const source = exportPayments(deps, session.caller, async (after: WalkCursor | null) => {
       const { payments, next } = await parsed.readView(EXPORT_PAGE, after);
       return { items: payments, next };
     });
@@ -45,7 +45,7 @@ export function addPayments({ deps, router, signedIn, page }: ConsoleBase): void
     if ("errors" in parsed) return { payments: [], next: null, errors: parsed.errors };
     try {
       const { payments, next } = await parsed.readView(PAGE_SIZE, parsed.start);
-      return { payments, next: next && encodePosition(next), errors: null };
+      return { payments, next: next && encodeWalkCursor(next), errors: null };
     } catch (thrown) {
       return { payments: [], next: null, errors: errorsOf(thrown) };
     }

@@ -1,9 +1,9 @@
-/** The view of the page of payments: filters, columns and position, as they are in its URL. */
+/** The view of the page of payments: filters, columns and cursor, as they are in its URL. */
 
 import type { z } from "@hono/zod-openapi";
 import type { Caller } from "../../core/auth/caller.ts";
 import type { FieldError } from "../../core/errors.ts";
-import type { Position } from "../../core/lists/page.ts";
+import type { WalkCursor } from "../../core/lists/page.ts";
 import type { PaymentDeps } from "../../core/payments/payment_record.ts";
 import {
   listOwnerlessPayments,
@@ -106,14 +106,14 @@ export function paymentSearch(query: PaymentQuery): URLSearchParams {
 }
 
 /** Reads pages of a view. */
-export type ReadView = (limit: number, after: Position | null) => Promise<PaymentPage>;
+export type ReadView = (limit: number, after: WalkCursor | null) => Promise<PaymentPage>;
 
 /** How the payments of a view are read; or what is wrong with its filters. */
 export function parseView(
   deps: PaymentDeps,
   caller: Caller,
   query: PaymentQuery,
-): { readView: ReadView; start: Position | null } | { errors: FieldError[] } {
+): { readView: ReadView; start: WalkCursor | null } | { errors: FieldError[] } {
   const parsed = PaymentListQuery.safeParse(toApiQuery(query));
   if (!parsed.success) return { errors: issuesOf(parsed.error) };
   const { cursor = null, ...filters } = parsed.data;

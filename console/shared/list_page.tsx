@@ -1,7 +1,7 @@
 /** The pages of lists: a table, a filter by status, and a link to the next page. */
 
 import type { Child, FC } from "hono/jsx";
-import type { Position } from "../../core/lists/page.ts";
+import type { WalkCursor } from "../../core/lists/page.ts";
 import { filteredPaging, paging } from "../../http/lists/page.ts";
 import type { ConsoleContext } from "./base.tsx";
 import { Table } from "./elements.tsx";
@@ -119,7 +119,7 @@ export function cursorOf(c: ConsoleContext): string | null {
 }
 
 /** Like `cursorOf`, for a list whose pages can have fewer than `PAGE_SIZE` rows before the end. */
-export function positionOf(c: ConsoleContext): Position | null {
+export function walkCursorOf(c: ConsoleContext): WalkCursor | null {
   return filteredPaging.cursor.safeParse(c.req.query("cursor")).data ?? null;
 }
 

@@ -4,7 +4,7 @@ import type { FC } from "hono/jsx";
 import type { FieldError } from "../../core/errors.ts";
 import { listSubscriptions } from "../../core/subscriptions/read.ts";
 import type { SubscriptionView } from "../../core/subscriptions/views.ts";
-import { encodePosition } from "../../http/lists/page.ts";
+import { encodeWalkCursor } from "../../http/lists/page.ts";
 import { SUBSCRIPTION_TYPES } from "../../core/subscriptions/subscription_input.ts";
 import { SubscriptionListQuery } from "../../http/lists/subscriptions.ts";
 import type { ConsoleBase } from "../shared/base.tsx";
@@ -40,7 +40,13 @@ export function addSubscriptions({ deps, router, signedIn, page }: ConsoleBase):
     const { cursor, ...query } = parsed.data;
     const filter = { ...query, after: cursor ?? null };
     const { subscriptions, next } = await listSubscriptions(deps, view.session.caller, filter);
-    const found = { view, filters, subscriptions, next: next && encodePosition(next), errors: [] };
+    const found = {
+      view,
+      filters,
+      subscriptions,
+      next: next && encodeWalkCursor(next),
+      errors: [],
+    };
     return page(c, <SubscriptionsPage {...found} isFirst={sent === undefined} />);
   });
 }

@@ -7,7 +7,7 @@ import {
 } from "../../db/billing/invoices.ts";
 import type { Caller } from "../auth/caller.ts";
 import { checkCursor, checkRange, idRange, refuseFilters } from "../lists/filters.ts";
-import { type Position, readFilteredPage } from "../lists/page.ts";
+import { readFilteredPage, type WalkCursor } from "../lists/page.ts";
 import { findOwn, ownerFor } from "../records/read.ts";
 import type { RecordDeps } from "../records/record.ts";
 import { invoiceKind } from "./invoice_record.ts";
@@ -37,7 +37,7 @@ export interface InvoicePage {
   /** Fewer than the limit, or none, if few invoices match; there can still be a next page. */
   invoices: InvoiceView[];
   /** To be passed as `after`; null on the last page. */
-  next: Position | null;
+  next: WalkCursor | null;
 }
 
 const DAY_MS = 86_400_000;
@@ -45,7 +45,7 @@ const DAY_MS = 86_400_000;
 export async function listInvoices(
   { database }: RecordDeps,
   caller: Caller,
-  input: InvoiceFilter & { after: Position | null; limit: number },
+  input: InvoiceFilter & { after: WalkCursor | null; limit: number },
 ): Promise<InvoicePage> {
   const { created_from, created_to, due_from, due_to, limit, ...conditions } = input;
   refuseFilters([

@@ -2,7 +2,7 @@
 
 import { type FieldError, invalidField, ServiceError } from "../errors.ts";
 import { firstIdAt } from "../ids.ts";
-import type { Position } from "./page.ts";
+import type { WalkCursor } from "./page.ts";
 
 /** Throws one `validation_error` with all errors; does nothing if there are none. */
 export function refuseFilters(errors: FieldError[]): void {
@@ -37,7 +37,7 @@ export function idRange(
 }
 
 /** Rejects a cursor that belongs to a list with another sort order. */
-export function checkCursor(after: Position | null, isByTime: boolean): void {
+export function checkCursor(after: WalkCursor | null, isByTime: boolean): void {
   if (after === null || isByTime === (after.at !== null)) return;
   throw invalidField("cursor", "belongs to a list with other filters; start without it");
 }

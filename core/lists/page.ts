@@ -1,8 +1,8 @@
 /** Reads one page of a list, and finds out whether there is a next page. */
 
-import type { Position, WalkedPage } from "../../db/records/list_walk.ts";
+import type { WalkCursor, WalkedPage } from "../../db/records/list_walk.ts";
 
-export type { Position } from "../../db/records/list_walk.ts";
+export type { WalkCursor } from "../../db/records/list_walk.ts";
 
 export interface Page<Row> {
   rows: Row[];
@@ -24,7 +24,7 @@ export interface FilteredPage<Row> {
   /** Fewer than the limit, or none, if few rows match; there can still be a next page. */
   rows: Row[];
   /** Where the next page starts; null on the last page. */
-  next: Position | null;
+  next: WalkCursor | null;
 }
 
 /** Like `readPage`, for a list whose pages may end early. */

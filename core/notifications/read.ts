@@ -13,7 +13,7 @@ import { type Caller, requireReadAll, requireStaff } from "../auth/caller.ts";
 import { ServiceError } from "../errors.ts";
 import { GatewayError } from "../gateway/errors.ts";
 import { checkCursor, checkRange, idRange, refuseFilters } from "../lists/filters.ts";
-import { type Position, readFilteredPage } from "../lists/page.ts";
+import { readFilteredPage, type WalkCursor } from "../lists/page.ts";
 import { checkProblem } from "../records/problems.ts";
 import { actAs } from "../records/record.ts";
 import { confirmNotification, type NotificationDeps } from "./receive.ts";
@@ -51,13 +51,13 @@ export interface NotificationFilter extends NotificationConditions {
 export interface NotificationPage {
   notifications: NotificationView[];
   /** To be passed as `after`; null on the last page. */
-  next: Position | null;
+  next: WalkCursor | null;
 }
 
 export async function listNotifications(
   { database }: NotificationDeps,
   caller: Caller,
-  filter: NotificationFilter & { after: Position | null; limit: number },
+  filter: NotificationFilter & { after: WalkCursor | null; limit: number },
 ): Promise<NotificationPage> {
   requireReadAll(caller);
   const { created_from, created_to, limit, ...conditions } = filter;

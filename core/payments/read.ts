@@ -16,7 +16,7 @@ import { paymentReads } from "../../db/payments/statements.ts";
 import { type Caller, requireReadAll } from "../auth/caller.ts";
 import { type FieldError, invalidField, ServiceError } from "../errors.ts";
 import { checkCursor, checkRange, idRange, refuseFilters } from "../lists/filters.ts";
-import { type Position, readFilteredPage, readPage } from "../lists/page.ts";
+import { readFilteredPage, readPage, type WalkCursor } from "../lists/page.ts";
 import { ownerFor, ownerOfList } from "../records/read.ts";
 import type { PaymentDeps } from "./payment_record.ts";
 import { type PaymentSummary, type PaymentView, summarizePayment, viewPayment } from "./views.ts";
@@ -51,13 +51,13 @@ export interface PaymentPage {
   /** Fewer than the limit, or none, if few payments match; there can still be a next page. */
   payments: PaymentSummary[];
   /** To be passed as `after`; null on the last page. */
-  next: Position | null;
+  next: WalkCursor | null;
 }
 
 export async function listPayments(
   { database, clock }: PaymentDeps,
   caller: Caller,
-  filter: ListFilter & { after: Position | null; limit: number },
+  filter: ListFilter & { after: WalkCursor | null; limit: number },
 ): Promise<PaymentPage> {
   const { user_id, created_from, created_to, limit, ...conditions } = filter;
   const owner = ownerOfList(caller, user_id);
@@ -151,7 +151,7 @@ export function ownerlessSince(now: number): Date {
 
 /** A list for staff and viewers, newest first. */
 export interface AttentionList {
-  after: Position | null;
+  after: WalkCursor | null;
   limit: number;
 }
 

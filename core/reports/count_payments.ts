@@ -64,10 +64,10 @@ async function countAll({ database }: StatsDeps, deadline: number): Promise<Stat
   return { counted, is_complete: true };
 }
 
-/** Counts the payments that have a new entry in the history since the stored position. */
+/** Counts the payments that have a new entry in the history since the last counted entry. */
 async function countChanged({ database, clock }: StatsDeps, deadline: number): Promise<StatsRun> {
   const began = await database.query(db.findProgress, "find stats progress");
-  let lastId = began.position;
+  let lastId = began.counted_to;
   let counted = 0;
   while (true) {
     const asOf = new Date(clock());

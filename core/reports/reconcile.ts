@@ -212,7 +212,7 @@ async function findMissing(run: Run): Promise<boolean> {
     const known = results.missing_there ?? 0;
     const missing = page.filter(({ is_missing }) => is_missing)
       .map((payment, index) => missingLine(payment, -(known + index + 1)));
-    const searched = page.length < BATCH ? last : positionOf(page.at(-1)!);
+    const searched = page.length < BATCH ? last : cursorOf(page.at(-1)!);
     // Also stored if the page is empty: otherwise another run could search again after this one has
     // deleted the lines that agree.
     await write(run, async (sql) => {
@@ -227,7 +227,7 @@ async function findMissing(run: Run): Promise<boolean> {
 
 type SettledPayment = Awaited<ReturnType<typeof lines.listSettled>>[number];
 
-function positionOf({ exact_time, id }: SettledPayment): db.SettledPosition {
+function cursorOf({ exact_time, id }: SettledPayment): db.SettledCursor {
   return { settlement_time: exact_time, payment_id: id };
 }
 

@@ -6,7 +6,7 @@ import {
 } from "../../db/billing/subscriptions.ts";
 import type { Caller } from "../auth/caller.ts";
 import { checkCursor } from "../lists/filters.ts";
-import { type Position, readFilteredPage } from "../lists/page.ts";
+import { readFilteredPage, type WalkCursor } from "../lists/page.ts";
 import { findOwn, ownerOfList } from "../records/read.ts";
 import type { RecordDeps } from "../records/record.ts";
 import { subscriptionKind } from "./subscription_record.ts";
@@ -30,13 +30,13 @@ export interface SubscriptionPage {
   /** Fewer than the limit, or none, if few match; there can still be a next page. */
   subscriptions: SubscriptionView[];
   /** To be passed as `after`; null on the last page. */
-  next: Position | null;
+  next: WalkCursor | null;
 }
 
 export async function listSubscriptions(
   { database }: RecordDeps,
   caller: Caller,
-  input: SubscriptionFilter & { after: Position | null; limit: number },
+  input: SubscriptionFilter & { after: WalkCursor | null; limit: number },
 ): Promise<SubscriptionPage> {
   const { user_id, limit, ...conditions } = input;
   const filter = { ...conditions, owner: ownerOfList(caller, user_id) };

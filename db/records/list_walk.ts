@@ -14,8 +14,8 @@ import type { OwnerFilter } from "./records.ts";
 /** How many entries of an index one page examines at most. */
 export const MAX_EXAMINED = 500;
 
-/** A place in a list. */
-export interface Position {
+/** Where a page of a list begins or ends. */
+export interface WalkCursor {
   id: string;
   /** The time by which the list is sorted; null: it is sorted by id, so by creation. */
   at: Date | null;
@@ -25,7 +25,7 @@ export interface Position {
 export interface WalkedPage<Row> {
   rows: Row[];
   /** The last examined entry, if the page ended early; otherwise null. */
-  examinedTo: Position | null;
+  examinedTo: WalkCursor | null;
 }
 
 /** A part of a statement. */
@@ -44,9 +44,9 @@ export interface IndexRange {
   /** The condition of a partial index; null: the index has all rows. */
   condition: Fragment | null;
   /** Exclusive; null: up to the newest. */
-  end: Position | null;
+  end: WalkCursor | null;
   /** Inclusive; null: down to the oldest. */
-  start: Position | null;
+  start: WalkCursor | null;
 }
 
 /** Used if a range has no bound by time, because JavaScript's dates have no infinite values. */
@@ -73,10 +73,10 @@ export function firstColumnIs(sql: Sql, column: string, value: Fragment): Fragme
 export function newestInRange(sql: Sql, range: IndexRange, limit: number): Fragment {
   const { table, idColumn, timeColumn, prefix, condition, start, end } = range;
   const sorted = timeColumn === null ? [idColumn] : [timeColumn, idColumn];
-  const bound = (position: Position | null, time: Date, id: string) =>
+  const bound = (cursor: WalkCursor | null, time: Date, id: string) =>
     timeColumn === null
-      ? sql`${position?.id ?? id}::uuid`
-      : sql`${position?.at ?? time}::timestamptz, ${position?.id ?? id}::uuid`;
+      ? sql`${cursor?.id ?? id}::uuid`
+      : sql`${cursor?.at ?? time}::timestamptz, ${cursor?.id ?? id}::uuid`;
   const fixed = prefix.slice(0, -1).map(([column, value], index) =>
     index === 0 ? firstColumnIs(sql, column, value) : sql`${sql.unsafe(column)} = ${value}`
   );
@@ -164,7 +164,7 @@ export interface ListBounds {
   /** Only records with a lower id. */
   endId?: string;
   /** Only records that come after this place in the list. */
-  after: Position | null;
+  after: WalkCursor | null;
 }
 
 /** The bounds of a range that is sorted by id. */
@@ -189,7 +189,7 @@ export function idRange(
 
 /** The bounds of a range that is sorted by time; `from` is inclusive, `to` is exclusive. */
 export function timeBounds(
-  after: Position | null,
+  after: WalkCursor | null,
   from: Date | undefined,
   to: Date | undefined,
 ): Pick<IndexRange, "start" | "end"> {

@@ -6,7 +6,7 @@
 
 import type { Sql } from "../connection/database.ts";
 import type { GatewayPayment, GatewayRefund } from "../payments/payments.ts";
-import type { DifferenceResult, LineResult, SettledPosition } from "./reconciliations.ts";
+import type { DifferenceResult, LineResult, SettledCursor } from "./reconciliations.ts";
 
 export const LINE_KINDS = ["settlement", "refund", "chargeback", "status"] as const;
 
@@ -185,13 +185,13 @@ export async function storeResults(
 
 interface SettledPayment extends LinePayment {
   settlement_time: Date;
-  /** The same in microseconds, for `SettledPosition`. */
+  /** The same in microseconds, for `SettledCursor`. */
   exact_time: string;
   is_missing: boolean;
 }
 
 export interface SettledSearch {
-  after: SettledPosition;
+  after: SettledCursor;
   end: Date;
   /** Whether the file says of each line what it is: a payment, a refund or a chargeback. */
   hasTypes: boolean;

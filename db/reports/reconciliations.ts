@@ -31,7 +31,7 @@ export interface DaySums {
 }
 
 /** The place of a payment in the order of settlement. */
-export interface SettledPosition {
+export interface SettledCursor {
   /** RFC 3339, in microseconds. */
   settlement_time: string;
   payment_id: string;
@@ -51,7 +51,7 @@ export interface ReconciliationSummary {
   /** The columns of the file. Absent if the file has no lines. */
   columns?: readonly string[] | undefined;
   /** Payments up to this one were searched for in the file; null: none yet. */
-  searched: SettledPosition | null;
+  searched: SettledCursor | null;
 }
 
 export interface Reconciliation {
@@ -154,7 +154,7 @@ export async function listReconciliations(
 export async function lockProgress(
   sql: Sql,
   id: string,
-  { lastComparedLine, searched }: { lastComparedLine: number; searched: SettledPosition | null },
+  { lastComparedLine, searched }: { lastComparedLine: number; searched: SettledCursor | null },
 ): Promise<boolean> {
   const rows = await sql`
     select from gateway.reconciliations

@@ -13,19 +13,20 @@ export function scopeOf(userId: string | null): string {
 }
 
 export interface StatsProgress {
-  position: number;
+  /** The last counted entry of the history. */
+  counted_to: number;
   /** While a rebuild counts all payments: the id of the last one counted so far; otherwise null. */
   rebuilt_to: string | null;
   /** The last entry that an earlier run has read; null: no run has ended since the last reset. */
-  next_position: number | null;
+  next_counted_to: number | null;
   as_of: Date | null;
-  /** All transactions that ran when `next_position` was stored have ended. */
+  /** All transactions that ran when `next_counted_to` was stored have ended. */
   is_confirmed: boolean;
 }
 
 export async function findProgress(sql: Sql): Promise<StatsProgress> {
   const [progress] = await sql<[StatsProgress]>`
-    select position, rebuilt_to, next_position, as_of,
+    select position as counted_to, rebuilt_to, next_position as next_counted_to, as_of,
       next_xmax is not null and pg_snapshot_xmin(pg_current_snapshot()) >= next_xmax
         as is_confirmed
     from gateway.stats_progress`;
@@ -44,16 +45,16 @@ export async function lockProgress(sql: Sql): Promise<Pick<StatsProgress, "rebui
 
 /**
  * Stores that a run, which began with the progress `began`, has read all entries of the history up
- * to `lastId`. An entry with a lower id may become visible after one with a higher id. So the
- * position moves only to the end of an earlier run, and only if all transactions that ran at that
- * time have ended (`is_confirmed`). `asOf` is null if the run has not read all entries. Stores
- * nothing if another run has ended or a reset has begun: `began` says nothing about their position.
+ * to `lastId`. An entry with a lower id may become visible after one with a higher id. So
+ * `counted_to` moves only to the end of an earlier run, and only if all transactions that ran at
+ * that time have ended (`is_confirmed`). `asOf` is null if the run has not read all entries. Stores
+ * nothing if another run has ended or a reset has begun: `began` says nothing about them.
  */
 export async function endRun(
   sql: Sql,
   { began, lastId, asOf }: { began: StatsProgress; lastId: number; asOf: Date | null },
 ): Promise<void> {
-  const { is_confirmed: isConfirmed, position, next_position } = began;
+  const { is_confirmed: isConfirmed, counted_to, next_counted_to } = began;
   await sql`
     update gateway.stats_progress set
       position = case when ${isConfirmed}
@@ -63,8 +64,8 @@ export async function endRun(
       next_xmax = case when ${isConfirmed} or next_xmax is null
         then pg_current_xact_id() else next_xmax end,
       as_of = coalesce(${asOf}, as_of)
-    where rebuilt_to is null and position = ${position}
-      and next_position is not distinct from ${next_position}`;
+    where rebuilt_to is null and position = ${counted_to}
+      and next_position is not distinct from ${next_counted_to}`;
 }
 
 export async function storeRebuilt(sql: Sql, to: string | null): Promise<void> {
@@ -73,7 +74,7 @@ export async function storeRebuilt(sql: Sql, to: string | null): Promise<void> {
 
 /**
  * Deletes all figures, so that the next run counts all payments again. After that, the run reads
- * the history after the position. The position goes back to 100,000 entries before the newest one:
+ * the history after `counted_to`, which goes back to 100,000 entries before the newest one:
  * statements end after some seconds, so all entries that are not committed yet have higher ids.
  */
 export async function resetStats(sql: Sql): Promise<void> {

@@ -10,7 +10,7 @@ export const KeyListQuery = z.object({
   limit: paging.limit,
   cursor: z.string().transform(decodeKeyCursor).optional().openapi({
     type: "string",
-    description: "Position where the page starts. Copy the value from the URL in `Link`.",
+    description: "Where the page starts. Copy the value from the URL in `Link`.",
     param: { examples: unsentExample("Z2tfcTgzdkVqUlc") },
   }),
 });

@@ -3,7 +3,7 @@
 import { Buffer } from "node:buffer";
 import { z } from "@hono/zod-openapi";
 import { END_OF_TIMES } from "../../core/fields/input.ts";
-import type { Position } from "../../core/lists/page.ts";
+import type { WalkCursor } from "../../core/lists/page.ts";
 import { unsentExample } from "../../openapi/components.ts";
 
 const MAX_LIMIT = 100;
@@ -23,7 +23,7 @@ export const paging = {
     }),
   cursor: z.string("must be sent only once").transform(decodeCursor).optional().openapi({
     type: "string",
-    description: "Position where the page starts. Copy the value from the URL in `Link`.",
+    description: "Where the page starts. Copy the value from the URL in `Link`.",
     param: { examples: unsentExample("AZejwl9OfWGfCyxk0bCn5Q") },
   }),
 };
@@ -34,9 +34,9 @@ export const filteredPaging = {
     description: "Maximum number of items to return. A page can have fewer, or none, although " +
       "there are more: follow `Link` until it is absent.",
   }),
-  cursor: z.string("must be sent only once").transform(decodePosition).optional().openapi({
+  cursor: z.string("must be sent only once").transform(decodeWalkCursor).optional().openapi({
     type: "string",
-    description: "Position where the page starts. Copy the value from the URL in `Link`.",
+    description: "Where the page starts. Copy the value from the URL in `Link`.",
     param: { examples: unsentExample("AZejwl9OfWGfCyxk0bCn5Q") },
   }),
 };
@@ -72,26 +72,26 @@ export function linkHeader(
 export function filteredLinkHeader(
   path: string,
   query: Record<string, QueryValue>,
-  next: Position | null,
+  next: WalkCursor | null,
 ): Record<string, string> {
-  return linkHeader(path, query, next && encodePosition(next), (cursor) => cursor);
+  return linkHeader(path, query, next && encodeWalkCursor(next), (cursor) => cursor);
 }
 
 /** The id and, in a list that is sorted by a time, the time in milliseconds. */
-export function encodePosition({ id, at }: Position): string {
+export function encodeWalkCursor({ id, at }: WalkCursor): string {
   const time = at ? at.getTime().toString(16).padStart(12, "0") : "";
   return Buffer.from(id.replaceAll("-", "") + time, "hex").toString("base64url");
 }
 
-function decodePosition(cursor: string, context: z.RefinementCtx): Position {
-  const hex = Buffer.from(cursor, "base64url").toString("hex");
+function decodeWalkCursor(encoded: string, context: z.RefinementCtx): WalkCursor {
+  const hex = Buffer.from(encoded, "base64url").toString("hex");
   const [, id, time] = hex.match(/^(.{32})(.{12})?$/) ?? [];
-  const position = id && {
+  const cursor = id && {
     id: id.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5"),
     at: time ? new Date(parseInt(time, 16)) : null,
   };
-  const isInRange = position && (position.at === null || position.at < END_OF_TIMES);
-  if (isInRange && encodePosition(position) === cursor) return position;
+  const isInRange = cursor && (cursor.at === null || cursor.at < END_OF_TIMES);
+  if (isInRange && encodeWalkCursor(cursor) === encoded) return cursor;
   context.addIssue({ code: "custom", message: "must be a cursor from a Link header" });
   return z.NEVER;
 }

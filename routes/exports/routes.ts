@@ -3,7 +3,7 @@
 import { createRoute, z } from "@hono/zod-openapi";
 import { oneOf } from "../../core/fields/input.ts";
 import type { InvoiceDeps } from "../../core/invoices/invoice_record.ts";
-import type { Position } from "../../core/lists/page.ts";
+import type { WalkCursor } from "../../core/lists/page.ts";
 import { EXPORT_PAGE, type Exports } from "../../core/reports/export_stream.ts";
 import { exportPayments } from "../../core/reports/exports.ts";
 import { unsentExample } from "../../openapi/components.ts";
@@ -126,7 +126,7 @@ export function createExportRoutes(deps: ExportRouteDeps): Router {
   router.openapi(paymentsRoute, async (c) => {
     const { bom, ...filters } = c.req.valid("query");
     const caller = callerOf(c);
-    const source = exportPayments(deps, caller, async (after: Position | null) => {
+    const source = exportPayments(deps, caller, async (after: WalkCursor | null) => {
       const page = { limit: EXPORT_PAGE, cursor: after ?? undefined };
       const { payments, next } = await readPaymentPage(deps, caller, { ...filters, ...page });
       return { items: payments, next };

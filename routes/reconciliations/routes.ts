@@ -176,7 +176,7 @@ const differencesRoute = createRoute({
         .regex(/^-?[1-9]\d{0,8}$/, "must be a cursor from a Link header").transform(Number)
         .optional().openapi({
           type: "string",
-          description: "Position where the page starts. Copy the value from the URL in `Link`.",
+          description: "Where the page starts. Copy the value from the URL in `Link`.",
           param: { examples: unsentExample("120") },
         }),
     }),

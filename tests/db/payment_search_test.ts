@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { Database } from "../../db/connection/database.ts";
-import { MAX_EXAMINED, type Position } from "../../db/records/list_walk.ts";
+import { MAX_EXAMINED, type WalkCursor } from "../../db/records/list_walk.ts";
 import { listPayments, type PaymentFilter } from "../../db/payments/lists.ts";
 import { searchPayments } from "../../db/payments/search.ts";
 import { createDatabase, runSql } from "../support/database/database.ts";
@@ -196,7 +196,7 @@ Deno.test("payment list: each filter reads about as many rows for a late page as
         const rows = size === "small" ? SMALL_ROWS : LARGE_ROWS;
         const filter = { ...filterOf(rows), owner, limit: PAGE };
         const isByTime = name.includes("settlement");
-        const late: Position = {
+        const late: WalkCursor = {
           id: idOf(LATE),
           at: isByTime ? new Date(START + LATE * 1_000) : null,
         };

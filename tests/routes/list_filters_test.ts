@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { encodePosition } from "../../http/lists/page.ts";
+import { encodeWalkCursor } from "../../http/lists/page.ts";
 import { createDatabase } from "../support/database/database.ts";
 import { type Json, savedCard } from "../support/gateway/sandbox.ts";
 import { openPayments, type TestPayments } from "../support/payments/payments.ts";
@@ -351,14 +351,14 @@ Deno.test("list cursor: is rejected if its time is after the year 9999", async (
   const id = crypto.randomUUID();
   for (const [path, filter] of Object.entries(lists)) {
     for (const at of [new Date(Date.UTC(10_000, 0)), new Date(2 ** 48 - 1)]) {
-      const query = { ...filter, cursor: encodePosition({ id, at }) };
+      const query = { ...filter, cursor: encodeWalkCursor({ id, at }) };
       assert.deepEqual(
         await errorsOf(payments, path, query, key),
         ["cursor: must be a cursor from a Link header"],
         path,
       );
     }
-    const last = encodePosition({ id, at: new Date(Date.UTC(10_000, 0) - 1) });
+    const last = encodeWalkCursor({ id, at: new Date(Date.UTC(10_000, 0) - 1) });
     const response = await payments.get(`${path}?${searchOf({ ...filter, cursor: last })}`, key);
     assert.equal(response.status, 200, await response.text());
   }
