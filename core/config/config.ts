@@ -91,7 +91,7 @@ export interface Config {
   /** Allows webhook endpoints on private networks and without TLS. */
   webhookAllowPrivate: boolean;
   /** The setting NOTIFICATION_CONFIRM (core/config/settings.ts) describes the values. */
-  notificationConfirm: "fit" | "paid";
+  notificationConfirm: "unproven" | "paid";
   /** The gateway's names of the payment methods that invoices offer. */
   invoicePayments: readonly string[];
   queue: Queue;
@@ -162,7 +162,7 @@ export function parseConfig(env: Environment, folder: string): Config {
     sandboxPort: isEmbeddedDefault ? settings.SANDBOX_PORT ?? DEFAULT_SANDBOX_PORT : null,
     logGateway: settings.LOG_GATEWAY ?? false,
     webhookAllowPrivate: settings.WEBHOOK_ALLOW_PRIVATE ?? isEmbeddedDefault,
-    notificationConfirm: settings.NOTIFICATION_CONFIRM ?? "fit",
+    notificationConfirm: settings.NOTIFICATION_CONFIRM ?? "unproven",
     invoicePayments: settings.INVOICE_PAYMENTS ?? ALL_INVOICE_PAYMENTS,
     queue: settings.QUEUE ?? (settings.DATABASE_URL === undefined ? "kv" : "postgres"),
     keep: {

@@ -154,13 +154,14 @@ export const SETTINGS = z.object({
     {
       description:
         "When the service queries the gateway before it applies a notification: only if " +
-        "the signed fields do not prove the new state (`fit`), or also before a payment becomes " +
+        "the signed fields do not prove the new state (`unproven`), or also before a payment becomes " +
         "paid (`paid`)",
-      default: "`fit`",
+      default: "`unproven`",
       example: "paid",
     },
-    "must be fit or paid",
-    (text) => text === "fit" || text === "paid" ? text : undefined,
+    "must be unproven or paid",
+    // `fit` is the former name of `unproven`.
+    (text) => text === "paid" ? text : ["unproven", "fit"].includes(text) ? "unproven" : undefined,
   ),
   INVOICE_PAYMENTS: setting(
     {

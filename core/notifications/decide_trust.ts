@@ -20,7 +20,7 @@ export type TrustDecision =
 export function decideTrust(
   payment: GatewayPayment,
   notification: SignedNotification,
-  confirm: "fit" | "paid",
+  confirm: "unproven" | "paid",
 ): TrustDecision {
   const { transaction, orderId, statusCode, grossAmount } = notification;
   // The transaction id is not signed, so a forged id could be stored with a payment that has none.

@@ -47,10 +47,10 @@ export interface ReceiveDeps extends NotificationDeps {
    */
   background: GatewayClient;
   /**
-   * `paid`: the gateway has to confirm every notification that a payment is paid. `fit`: only those
-   * that the signature does not prove.
+   * `paid`: the gateway has to confirm every notification that a payment is paid. `unproven`:
+   * only those that the signature does not prove.
    */
-  confirm: "fit" | "paid";
+  confirm: "unproven" | "paid";
 }
 
 /** Returns the notification as it is stored, with its result. */

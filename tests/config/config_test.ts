@@ -260,6 +260,16 @@ Deno.test("config: accepts and rejects boundary values", () => {
   }
 });
 
+Deno.test("NOTIFICATION_CONFIRM: is unproven by default, and for the former value fit", () => {
+  const confirmOf = (env: Record<string, string>) =>
+    parseConfig(env, "/project").notificationConfirm;
+  assert.equal(confirmOf({}), "unproven");
+  assert.equal(confirmOf({ NOTIFICATION_CONFIRM: "unproven" }), "unproven");
+  assert.equal(confirmOf({ NOTIFICATION_CONFIRM: "fit" }), "unproven");
+  assert.equal(confirmOf({ NOTIFICATION_CONFIRM: "paid" }), "paid");
+  assert.deepEqual(problemsOf({ NOTIFICATION_CONFIRM: "all" }), ["NOTIFICATION_CONFIRM"]);
+});
+
 Deno.test("WEBHOOK_ALLOW_PRIVATE: defaults to true in the embedded default only", () => {
   const realSettings = { DATABASE_URL: "postgres://host/db", GATEWAY_SERVER_KEY: "Mid-server-x" };
   const allows = (env: Record<string, string>) => parseConfig(env, "/project").webhookAllowPrivate;
