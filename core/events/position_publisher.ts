@@ -8,12 +8,12 @@ import { runTransaction, type Sql } from "../../db/connection/database.ts";
 import { publishBatch, type PublishedBatch, readOutboxAgain } from "../../db/events/publication.ts";
 import { COMMITTED_CHANNEL } from "../../db/events/events.ts";
 import { type DueJob, insertJobs } from "../../db/jobs/jobs.ts";
-import { runInSoleSession } from "../../db/connection/sole_session.ts";
+import { runOnOneInstance } from "../../db/connection/one_instance.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { EventHandlers, EventWaker, JobQueue, PositionPublisher } from "../records/outbox.ts";
 
 export interface PositionPublisherDeps {
-  /** Not the URL of a pooler in transaction mode: the publisher needs its own session. */
+  /** Not the URL of a pooler in transaction mode: the publisher needs its own database session. */
   databaseUrl: string;
   waker: EventWaker;
   events: EventHandlers;
@@ -40,8 +40,8 @@ const PUBLISH_FAILED = "event_publisher_failed";
 export function startPositionPublisher(deps: PositionPublisherDeps): PositionPublisher {
   const { databaseUrl, waker, events, jobQueue, log } = deps;
   let isFailing = false;
-  let knownSession: Sql | null = null;
-  const session = runInSoleSession({
+  let knownConnection: Sql | null = null;
+  const publisher = runOnOneInstance({
     url: databaseUrl,
     name: "payment-gateway publisher",
     lock: LOCK,
@@ -49,8 +49,8 @@ export function startPositionPublisher(deps: PositionPublisherDeps): PositionPub
     pauseMs: PAUSE_MS,
     pollMs: POLL_MS,
     async work(sql) {
-      if (sql !== knownSession) await readOutboxAgain(sql);
-      knownSession = sql;
+      if (sql !== knownConnection) await readOutboxAgain(sql);
+      knownConnection = sql;
       const { hasMore, endpoints, jobs } = await runTransaction(
         sql,
         (sql) => publishWithDeliveries(sql, events),
@@ -66,8 +66,8 @@ export function startPositionPublisher(deps: PositionPublisherDeps): PositionPub
     },
     onSuccess: () => isFailing = false,
   });
-  waker.usePositionPublisher(session);
-  return session;
+  waker.usePositionPublisher(publisher);
+  return publisher;
 }
 
 export interface PublishedWithDeliveries extends PublishedBatch {

@@ -7,7 +7,7 @@
  */
 
 import { DatabaseUnavailable, type Sql } from "./database.ts";
-import { keepSession, type Session } from "./session.ts";
+import { keepConnection, type KeptConnection } from "./kept_connection.ts";
 
 /** An instance, as leases name it. */
 export interface ThisInstance {
@@ -96,13 +96,13 @@ export async function openInstanceLock(options: InstanceLockOptions): Promise<In
   }
 
   /** Registers the unfinished ones again, for another instance. */
-  async function leaveUnfinished({ sql, run }: Session): Promise<void> {
+  async function leaveUnfinished({ sql, run }: KeptConnection): Promise<void> {
     if (unfinished.size === 0) return;
     await run(registerInstances(sql, [...unfinished]));
     unfinished.clear();
   }
 
-  const session = keepSession({
+  const connection = keepConnection({
     url,
     name: "payment-gateway lock",
     settings: SESSION_SETTINGS,
@@ -115,8 +115,8 @@ export async function openInstanceLock(options: InstanceLockOptions): Promise<In
       isLossReported = true;
       firstTry.resolve();
     },
-    async use(session) {
-      const { sql, run, wait, isStopped } = session;
+    async use(connection) {
+      const { sql, run, wait, isStopped } = connection;
       try {
         const pid = await run(takeLock(sql, token));
         while (!isStopped()) {
@@ -133,11 +133,11 @@ export async function openInstanceLock(options: InstanceLockOptions): Promise<In
           if (recover && gone.length > 0 && await run(removeInstances(sql, gone))) {
             void recoverFrom(gone);
           }
-          if (recover === null) await leaveUnfinished(session);
+          if (recover === null) await leaveUnfinished(connection);
           await wait(CHECK_MS);
         }
         // A recovery may still run, or may have ended after the last check.
-        await leaveUnfinished(session);
+        await leaveUnfinished(connection);
       } finally {
         verifiedAt = -Infinity;
       }
@@ -147,7 +147,7 @@ export async function openInstanceLock(options: InstanceLockOptions): Promise<In
   return {
     token: () => performance.now() - verifiedAt < FRESH_MS ? token : null,
     recoverOthers: (used) => void (recover = used),
-    [Symbol.asyncDispose]: () => session[Symbol.asyncDispose](),
+    [Symbol.asyncDispose]: () => connection[Symbol.asyncDispose](),
   };
 }
 

@@ -1,10 +1,10 @@
 /** Receives the signals (NOTIFY) of a PostgreSQL channel, over its own connection. */
 
-import { keepSession } from "./session.ts";
+import { keepConnection } from "./kept_connection.ts";
 
 export interface ListenOptions {
   url: string;
-  /** Shown by the server as the name of the session. */
+  /** Shown by the server as the name of the connection. */
   name: string;
   channel: string;
   /** A signal arrived, or may have been missed while there was no connection. */
@@ -21,7 +21,7 @@ const RESPONSE_TIMEOUT_MS = 2_000;
 const RETRY_MS = 500;
 
 export function listen({ url, name, channel, onSignal, onError }: ListenOptions): AsyncDisposable {
-  return keepSession({
+  return keepConnection({
     url,
     name,
     responseTimeoutMs: RESPONSE_TIMEOUT_MS,

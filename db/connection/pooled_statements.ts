@@ -91,23 +91,25 @@ function isTextOrNull(value: unknown): boolean {
 
 /**
  * The driver sends `begin`, the statement and `commit` together, in one round trip. If the
- * statement fails, the server answers the commit with a rollback. If the connection is lost, the
- * session is not released, because the driver would use the closed connection again.
+ * statement fails, the server answers the commit with a rollback. If the connection is lost, it
+ * is not released, because the driver would use the closed connection again.
  */
 async function runAlone(
   pool: postgres.Sql,
   begin: string,
   build: Build,
 ): Promise<Rows> {
-  const session = await pool.reserve();
-  const outcomes = [session.unsafe(begin), build(session), session.unsafe("commit")].map(outcomeOf);
+  const connection = await pool.reserve();
+  const outcomes = [connection.unsafe(begin), build(connection), connection.unsafe("commit")].map(
+    outcomeOf,
+  );
   const errors: unknown[] = [];
   for (const outcome of outcomes) {
     const { error } = await outcome;
     if (meansLostConnection(error)) throw error;
     if (error) errors.push(error);
   }
-  session.release();
+  connection.release();
   if (errors.length > 0) throw errors[0];
   return (await outcomes[1]!).rows!;
 }

@@ -1,23 +1,22 @@
 /**
- * Runs work in a database session that only one instance has at a time. The session has an
- * advisory lock; when the instance crashes, the server ends the session and another instance gets
- * the lock.
+ * Runs work on one instance at a time: the one whose connection has an advisory lock. When that
+ * instance crashes, the server ends its database session, and another instance gets the lock.
  */
 
 import type postgres from "postgres";
 import type { Sql } from "./database.ts";
 import { PLANNER_SETTINGS } from "./settings.ts";
-import { keepSession } from "./session.ts";
+import { keepConnection } from "./kept_connection.ts";
 
-export interface SoleSessionOptions {
+export interface OneInstanceOptions {
   /** Must not lead to a connection pooler in transaction mode. */
   url: string;
-  /** Shown by the server as the name of the session. */
+  /** Shown by the server as the name of the connection. */
   name: string;
   lock: bigint;
   channel: string;
   /**
-   * Called when the session is obtained, after each signal on `channel`, after `wake`, and at
+   * Called when the lock is obtained, after each signal on `channel`, after `wake`, and at
    * least every `pauseMs` + `pollMs`; returns whether there is more to do at once.
    */
   work(sql: postgres.Sql): Promise<boolean>;
@@ -52,16 +51,16 @@ const DETECT_DEAD_CLIENT = {
   tcp_user_timeout: 15_000,
 };
 
-export interface SoleSession extends AsyncDisposable {
-  /** Calls `work` soon; false: this instance does not have the session. */
+export interface OneInstanceWork extends AsyncDisposable {
+  /** Calls `work` soon; false: another instance does the work. */
   wake(): boolean;
 }
 
-export function runInSoleSession(options: SoleSessionOptions): SoleSession {
+export function runOnOneInstance(options: OneInstanceOptions): OneInstanceWork {
   const { url, name, lock, channel, work, pauseMs, pollMs, onError, onSuccess } = options;
   let hasLock = false;
   let wakeUp = Promise.withResolvers<void>();
-  const session = keepSession({
+  const connection = keepConnection({
     url,
     name,
     settings: {
@@ -97,7 +96,7 @@ export function runInSoleSession(options: SoleSessionOptions): SoleSession {
       wakeUp.resolve();
       return hasLock;
     },
-    [Symbol.asyncDispose]: () => session[Symbol.asyncDispose](),
+    [Symbol.asyncDispose]: () => connection[Symbol.asyncDispose](),
   };
 }
 

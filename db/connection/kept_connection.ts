@@ -1,16 +1,16 @@
 /**
- * Keeps a database session open: for signals (PostgreSQL's NOTIFY), and for locks that last as long
- * as the session. Opens a new session if the session is lost.
+ * Keeps a connection open that has a database session of its own: for signals (NOTIFY), and for
+ * locks that last as long as the session. Opens a new one if the connection is lost.
  */
 
 import postgres from "postgres";
 import { pause, unlessAborted, waitAtMost, withTimeLimit } from "../../concurrency/deadlines.ts";
 import { DatabaseUnavailable } from "./database.ts";
 
-export interface SessionOptions {
+export interface KeptConnectionOptions {
   /** Must not lead to a connection pooler in transaction mode. */
   url: string;
-  /** Shown by the server as the name of the session. */
+  /** Shown by the server as the name of the connection. */
   name: string;
   /** Applied by a statement, because connection poolers refuse them as start-up parameters. */
   settings?: Record<string, string | number>;
@@ -18,35 +18,35 @@ export interface SessionOptions {
   prepare?: boolean;
   /** A connection without a response for this long is considered dead. */
   responseTimeoutMs: number;
-  /** The pause before the next session. */
+  /** The pause before the next connection. */
   retryMs(error: unknown): number;
   /** A signal (NOTIFY) arrived. */
   onSignal?(): void;
-  /** Works with the session until `isStopped` returns true. */
-  use(session: Session): Promise<void>;
-  /** The session could not be opened, was lost, or `use` failed. */
+  /** Works with the connection until `isStopped` returns true. */
+  use(connection: KeptConnection): Promise<void>;
+  /** The connection could not be opened, was lost, or `use` failed. */
   onError(error: unknown): void;
 }
 
-export interface Session {
+export interface KeptConnection {
   sql: postgres.Sql;
-  /** Rejects if the session is lost or does not respond in time. */
+  /** Rejects if the connection is lost or does not respond in time. */
   run<T>(statement: Promise<T>): Promise<T>;
   /**
-   * Resolves when the time is up, the session is stopped, or `earlier` resolves. Rejects if the
-   * session is lost.
+   * Resolves when the time is up, the connection is stopped, or `earlier` resolves. Rejects
+   * if the connection is lost.
    */
   wait(ms: number, earlier?: Promise<void>): Promise<void>;
   isStopped(): boolean;
 }
 
-/** How long the end of a session waits until its connection is closed. */
+/** How long the end of a connection waits until it is closed. */
 const CLOSE_MS = 1_000;
 
 /** After this time the service sends TCP keepalive probes, to detect a server that vanished. */
 const KEEP_ALIVE_SECONDS = 4;
 
-export function keepSession(options: SessionOptions): AsyncDisposable {
+export function keepConnection(options: KeptConnectionOptions): AsyncDisposable {
   const { retryMs, onError } = options;
   const stop = new AbortController();
 
@@ -67,9 +67,10 @@ export function keepSession(options: SessionOptions): AsyncDisposable {
   };
 }
 
-/** Each session has its own driver: a driver that reconnects would lose the locks unnoticed. */
+/** Each connection has its own driver: a driver that reconnects would lose the locks unnoticed. */
 async function openOnce(
-  { url, name, settings = {}, prepare = true, responseTimeoutMs, onSignal, use }: SessionOptions,
+  { url, name, settings = {}, prepare = true, responseTimeoutMs, onSignal, use }:
+    KeptConnectionOptions,
   stopped: AbortSignal,
 ): Promise<void> {
   const lost = new AbortController();
@@ -85,7 +86,7 @@ async function openOnce(
     onnotice: () => {},
     onnotify: () => onSignal?.(),
     onclose() {
-      lost.abort(new DatabaseUnavailable(`The session "${name}" is lost`));
+      lost.abort(new DatabaseUnavailable(`The connection "${name}" is lost`));
       closed.resolve();
     },
     types: { bigint: { to: 20, from: [20], parse: Number, serialize: String } },
