@@ -191,15 +191,15 @@ interface Delta extends Omit<db.StatsDelta, "pay_ranges" | "pay_counts"> {
 }
 
 /**
- * Adds the counts of a payment, or subtracts them, in the scope of its user and in that of all
- * users.
+ * Adds the counts of a payment, or subtracts them, in the figures of its user and in those of
+ * all users.
  */
 function add(
   { hourly, daily }: Record<"hourly" | "daily", Map<string, Delta>>,
   counts: db.PaymentCounts,
   sign: 1 | -1,
 ): void {
-  for (const scope of [db.ALL_USERS, db.scopeOf(counts.user_id)]) {
+  for (const scope of [db.ALL_USERS, db.oneUser(counts.user_id)]) {
     for (const each of counts.hours) {
       addHour(hourly, { ...counts, scope }, each.hour, each, sign);
       addHour(daily, { ...counts, scope }, startOfJakartaDay(each.hour), each, sign);

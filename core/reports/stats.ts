@@ -129,8 +129,8 @@ export async function readStatsTime(
   return as_of;
 }
 
-function userOf(scope: string): string | null {
-  return scope.startsWith("u:") ? scope.slice(2) : null;
+function userOf(users: string): string | null {
+  return users.startsWith("u:") ? users.slice(2) : null;
 }
 
 /** The first count of all payments, or a count that an operator has started, is not finished. */

@@ -5,10 +5,11 @@ import type { Sql } from "../connection/database.ts";
 import type { Fragment } from "../records/list_walk.ts";
 import type { GatewayPayment } from "../payments/payments.ts";
 
-/** All users; `0032_daily_stats.sql` explains the other scopes. */
+/** Whose payments are counted, in the column `scope`: those of all users. */
 export const ALL_USERS = "*";
 
-export function scopeOf(userId: string | null): string {
+/** The same for one user; null: payments without an owner. */
+export function oneUser(userId: string | null): string {
   return userId === null ? "-" : `u:${userId}`;
 }
 
@@ -380,10 +381,10 @@ function selectParts(
 ): Fragment {
   const { owner, parts, groups } = query;
   const isByUser = groups.includes("user_id") && owner === null;
-  const ofScope = isByUser
+  const ofUsers = isByUser
     ? sql`scope <> ${sql.unsafe("'*'")}`
-    : sql`scope = ${owner === null ? ALL_USERS : scopeOf(owner)}`;
-  // Always grouped by the scope: without any group, a part without rows would give a row of nulls.
+    : sql`scope = ${owner === null ? ALL_USERS : oneUser(owner)}`;
+  // Always grouped by user: without any group, a part without rows would give a row of nulls.
   const groupColumns = sql.unsafe([...new Set(["scope", ...columnsOf(query)])].join(", "));
   const selectFrom = (table: StatsTable) => {
     const ofTable = JSON.stringify(parts.filter((part) => part.table === table));
@@ -393,7 +394,7 @@ function selectParts(
         part ("from" timestamptz, "to" timestamptz, added_to integer, subtracted_from integer)
       cross join lateral (
         select ${groupColumns}, ${aggregates} from ${sql.unsafe(`gateway.${table}`)}
-        where start >= part.from and start < part.to and ${ofScope} and ${condition}
+        where start >= part.from and start < part.to and ${ofUsers} and ${condition}
         group by ${groupColumns}
       ) figures`;
   };
