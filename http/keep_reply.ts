@@ -24,7 +24,7 @@ export function keepReply<H>(deps: KeyDeps, handler: H): H {
     if (!requestKey || requestKey.scope.length > MAX_SCOPE) return await handle(c, next);
     const resourceId = newId(new Date(deps.clock()));
     const claim = await claimOrResume(deps, callerOf(c), requestKey, resourceId);
-    if (claim.kind === "replay") return respond(claim.body as KeptResponse);
+    if (claim.type === "replay") return respond(claim.body as KeptResponse);
     let response: Response;
     try {
       response = await handle(c, next) as Response;

@@ -130,8 +130,8 @@ function extension(file: string, home: string): MarkedExtension {
       },
       code({ text, lang = "" }: Tokens.Code) {
         // The words after the language are for the test that runs the guides.
-        const [language = "", kind] = lang.split(" ");
-        const label = kind === "output" ? "Response" : language;
+        const [language = "", use] = lang.split(" ");
+        const label = use === "output" ? "Response" : language;
         return `<figure class="code"><figcaption>${escapeHtml(label)}</figcaption>` +
           `<pre tabindex="0"><code>${escapeHtml(text)}</code></pre></figure>\n`;
       },

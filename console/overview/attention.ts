@@ -1,10 +1,10 @@
 /** What needs attention, with the page of the console that shows exactly that. */
 
 import type { Attention } from "../../core/status/attention.ts";
-import type { AttentionKind } from "../words/overview.ts";
+import type { AttentionReason } from "../words/overview.ts";
 
 export interface AttentionEntry {
-  kind: AttentionKind;
+  reason: AttentionReason;
   /** Null: cannot be counted. */
   count: number | null;
   /** The path in the console, with its filters. */
@@ -14,8 +14,8 @@ export interface AttentionEntry {
 /** Only what needs attention now, the most urgent first. */
 export function listAttention(attention: Attention): AttentionEntry[] {
   const { gateway, differingReports } = attention;
-  const entry = (kind: AttentionKind, count: number | null, path: string) => ({
-    kind,
+  const entry = (reason: AttentionReason, count: number | null, path: string) => ({
+    reason,
     count,
     path,
   });

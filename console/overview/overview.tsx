@@ -232,9 +232,9 @@ const NeedsAttention: FC<{ view: SignedInView; attention: Attention }> = ({ view
     <Card id="attention" title={texts.attention}>
       {found.length === 0 ? <p class="help">{texts.nothing}</p> : (
         <ul class="attention">
-          {found.map(({ kind, count, path }) => (
+          {found.map(({ reason, count, path }) => (
             <li>
-              <a href={root + path}>{texts.kinds[kind]}</a>
+              <a href={root + path}>{texts.reasons[reason]}</a>
               {count !== null && (
                 <strong>
                   {count > MAX_ATTENTION ? `${MAX_ATTENTION} ${texts.orMore}` : count}

@@ -24,7 +24,7 @@ export const OVERVIEW_IN_ENGLISH = {
   nothing: "Nothing needs attention.",
   /** After a number. */
   orMore: "or more",
-  kinds: {
+  reasons: {
     gatewayDown: "The gateway does not respond",
     challenged: "Card payments to review",
     unansweredPayments: "Payments with an unknown outcome",
@@ -38,7 +38,7 @@ export const OVERVIEW_IN_ENGLISH = {
 };
 
 /** What can need attention. */
-export type AttentionKind = keyof typeof OVERVIEW_IN_ENGLISH.kinds;
+export type AttentionReason = keyof typeof OVERVIEW_IN_ENGLISH.reasons;
 
 export const OVERVIEW_IN_INDONESIAN: typeof OVERVIEW_IN_ENGLISH = {
   title: "Ringkasan",
@@ -61,7 +61,7 @@ export const OVERVIEW_IN_INDONESIAN: typeof OVERVIEW_IN_ENGLISH = {
   attention: "Perlu perhatian",
   nothing: "Tidak ada yang perlu perhatian.",
   orMore: "atau lebih",
-  kinds: {
+  reasons: {
     gatewayDown: "Gateway tidak merespons",
     challenged: "Pembayaran kartu yang perlu ditinjau",
     unansweredPayments: "Pembayaran yang hasilnya belum diketahui",

@@ -134,9 +134,9 @@ const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 /** The user of the actor; null: the actor is unknown. */
 async function findUser(database: Database, actor: string): Promise<string | null> {
-  const [, kind, name] = actor.match(/^(api_key|jwt):(.+)$/s) ?? [];
-  if (kind === "jwt") return name!;
-  if (kind !== "api_key") return null;
+  const [, credential, name] = actor.match(/^(api_key|jwt):(.+)$/s) ?? [];
+  if (credential === "jwt") return name!;
+  if (credential !== "api_key") return null;
   return await database.query((sql) => findKeyUser(sql, name!), "find key");
 }
 

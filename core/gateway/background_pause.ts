@@ -3,18 +3,18 @@
  * belongs to another account.
  */
 
-import type { CallKind } from "./circuit_breaker.ts";
+import type { CallType } from "./circuit_breaker.ts";
 import type { GatewayClient } from "./client.ts";
 
 /** Long enough for the circuit breaker to let one call through and for that call to return. */
 const DOWN_MS = 60_000;
 
-/** 0 if background work may make calls of these kinds now. */
+/** 0 if background work may make calls of these types now. */
 export function gatewayPauseMs(
   { gateway }: { gateway: GatewayClient },
-  calls: readonly CallKind[] = ["read", "write"],
+  calls: readonly CallType[] = ["read", "write"],
 ): number {
-  const isDown = calls.some((kind) => gateway.breakerState(kind) === "open");
+  const isDown = calls.some((type) => gateway.breakerState(type) === "open");
   const canCall = !isDown && gateway.accountState() !== "other";
   return Math.max(gateway.rateLimitPauseMs(), canCall ? 0 : DOWN_MS);
 }

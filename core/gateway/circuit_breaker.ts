@@ -29,10 +29,10 @@ export interface Permit extends Disposable {
 }
 
 /** A read changes nothing at the gateway; a write, such as a charge, does. */
-export type CallKind = "read" | "write";
+export type CallType = "read" | "write";
 
 /** Reads and writes fail independently: slow status requests must not stop charges. */
-export type CircuitBreakers = Readonly<Record<CallKind, CircuitBreaker>>;
+export type CircuitBreakers = Readonly<Record<CallType, CircuitBreaker>>;
 
 export function createCircuitBreakers(options: BreakerOptions = {}): CircuitBreakers {
   return { read: createCircuitBreaker(options), write: createCircuitBreaker(options) };

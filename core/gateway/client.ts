@@ -6,7 +6,7 @@ import { type Clock, systemClock } from "../time/clock.ts";
 import { type AccountGuard, NO_ACCOUNT_GUARD, otherAccountError } from "./account.ts";
 import { call, type CallDeps } from "./call.ts";
 import {
-  type CallKind,
+  type CallType,
   type CircuitBreakers,
   createCircuitBreakers,
   worstState,
@@ -99,8 +99,8 @@ export function createGatewayClient(options: GatewayClientOptions) {
       key: string | null = null,
     ) => verifySignature(orderId, statusCode, grossAmount, signatureKey, key ?? serverKey),
 
-    /** Without a kind: the worse of the two states. */
-    breakerState: (kind?: CallKind) => kind ? breakers[kind].state() : worstState(breakers),
+    /** Without a type: the worse of the two states. */
+    breakerState: (type?: CallType) => type ? breakers[type].state() : worstState(breakers),
 
     /** The permit to probe, if the breaker for writes is half open and no other call probes. */
     takeProbe: () => breakers.write.state() === "half_open" ? breakers.write.admit() : null,

@@ -4,10 +4,10 @@
 export type GatewayOutcome = "refused" | "unknown";
 
 /** How the call failed. `answered`: the gateway sent an error; all others: no response arrived. */
-export type FailureKind = "answered" | "unreachable" | "timeout" | "aborted";
+export type FailureType = "answered" | "unreachable" | "timeout" | "aborted";
 
 export interface GatewayErrorDetails {
-  failure: FailureKind;
+  failure: FailureType;
   outcome: GatewayOutcome;
   /** The gateway's code, from the body or else from HTTP; null without a response. */
   statusCode?: string | null;
@@ -22,7 +22,7 @@ export interface GatewayErrorDetails {
 /** All of its content is safe to log: secrets must be masked before it is created. */
 export class GatewayError extends Error {
   override name = "GatewayError";
-  readonly failure: FailureKind;
+  readonly failure: FailureType;
   readonly outcome: GatewayOutcome;
   readonly statusCode: string | null;
   readonly data: Record<string, unknown> | null;

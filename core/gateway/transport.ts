@@ -3,7 +3,7 @@
 import { trace } from "@opentelemetry/api";
 import type { Clock } from "../time/clock.ts";
 import { ERROR_CODES } from "../errors.ts";
-import { type FailureKind, GatewayAPIError } from "./errors.ts";
+import { type FailureType, GatewayAPIError } from "./errors.ts";
 import type { GatewayClock } from "./gateway_clock.ts";
 import { parseObject } from "./json.ts";
 import { maskText, withSecretsIn } from "./mask.ts";
@@ -26,7 +26,7 @@ export interface Exchange {
   /** Null without a response; `failure` then says why. With a response, `failure` is `answered`. */
   status: number | null;
   responseText: string | null;
-  failure: FailureKind;
+  failure: FailureType;
   durationMs: number;
   /** Starts at 1. */
   attempt: number;
@@ -70,7 +70,7 @@ export function createTransport(options: TransportOptions): Send {
 
   return async function send(request, signal, attempt) {
     const startedAt = clock();
-    const logExchange = (failure: FailureKind, response?: RawResponse) =>
+    const logExchange = (failure: FailureType, response?: RawResponse) =>
       callListener(() => ({
         method: request.method,
         url: maskText(baseUrl + request.path, request.secrets),

@@ -58,12 +58,12 @@ export interface KeyLifetime {
 
 export type KeyClaim =
   | {
-    kind: "claimed";
+    type: "claimed";
     key: ClaimedKey;
     /** What an earlier request with the key created; null: this is the first request. */
     earlier: { resourceId: string | null; refundId: string | null } | null;
   }
-  | { kind: "replay"; body: object };
+  | { type: "replay"; body: object };
 
 export function keyIdOf({ scope, key }: RequestKey, { userId }: Caller): KeyId {
   return { user_id: userId, scope, key };
@@ -113,7 +113,7 @@ export async function claimOrResume(
       (sql) => claimKey(sql, claim, oldestValidKey(deps, now)),
       "claim key",
     ));
-  if (isNew) return { kind: "claimed", key: claim, earlier: null };
+  if (isNew) return { type: "claimed", key: claim, earlier: null };
   return await resumeOrReplay(deps, caller, requestKey);
 }
 
@@ -132,7 +132,7 @@ export async function resumeOrReplay(
   // The key was pruned between the claim and this read. A retry finds it unused.
   if (!known) throw requestInProgress(1);
   requireSameRequest(known, requestKey);
-  if (known.reply !== null) return { kind: "replay", body: replay(known.reply) };
+  if (known.reply !== null) return { type: "replay", body: replay(known.reply) };
   const { lease_id, leased_seconds } = known;
   if (leased_seconds !== null && !deps.keyReleases.has(lease_id)) {
     throw requestInProgress(leased_seconds);
@@ -150,7 +150,7 @@ export async function resumeOrReplay(
   }
   deps.keyReleases.remove(lease_id);
   return {
-    kind: "claimed",
+    type: "claimed",
     key: { ...id, ...lease },
     earlier: { resourceId: earlier.resource_id, refundId: earlier.refund_id },
   };

@@ -4,7 +4,7 @@ import type { Sql } from "../../db/connection/database.ts";
 import { countDueJobs, type DueJob, insertJobs, LANES, type NewJob } from "../../db/jobs/jobs.ts";
 import { type CheckedTable, type DueCheck, postponeChecks } from "../../db/records/records.ts";
 import { gatewayPauseMs } from "../gateway/background_pause.ts";
-import type { CallKind } from "../gateway/circuit_breaker.ts";
+import type { CallType } from "../gateway/circuit_breaker.ts";
 import { FIRST_CHECK_MS, nextCheck } from "../records/check_times.ts";
 import type { RecordDeps } from "../records/record.ts";
 
@@ -26,8 +26,8 @@ export interface Sweep {
   /** The records that are due for a check, the one with the earliest `check_at` first. */
   list(sql: Sql, now: Date, limit: number): Promise<DueCheck[]>;
   job(record: DueCheck, now: Date): NewJob;
-  /** The kinds of calls that the jobs make; by default they only read. */
-  calls?: readonly CallKind[];
+  /** The types of calls that the jobs make; by default they only read. */
+  calls?: readonly CallType[];
 }
 
 /**
@@ -44,7 +44,7 @@ export async function enqueueInBatches(
   deps: EnqueueDeps,
   task: string,
   enqueueBatch: (limit: number) => Promise<DueJob[]>,
-  calls: readonly CallKind[] = ["read"],
+  calls: readonly CallType[] = ["read"],
 ): Promise<number> {
   const room = await findRoom(deps, task);
   let queued = 0;

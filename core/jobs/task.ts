@@ -5,7 +5,7 @@ import type { GatewayJob } from "../../db/jobs/jobs.ts";
 import type { Clock } from "../time/clock.ts";
 import { ServiceError } from "../errors.ts";
 import { gatewayPauseMs } from "../gateway/background_pause.ts";
-import type { CallKind } from "../gateway/circuit_breaker.ts";
+import type { CallType } from "../gateway/circuit_breaker.ts";
 import type { GatewayClient } from "../gateway/client.ts";
 import { GatewayError, isUnansweredOrRateLimited } from "../gateway/errors.ts";
 import { redact } from "../secrets/redact.ts";
@@ -61,13 +61,13 @@ export class PostponeJob extends Error {
 
 /**
  * Postpones jobs of the task while the gateway is down or rate limiting, instead of failing them.
- * `calls`: the kinds of calls that the task begins with. A task that begins with a read runs even
+ * `calls`: the types of calls that the task begins with. A task that begins with a read runs even
  * while the gateway answers no writes.
  */
 export function pauseWhileGatewayDown(
   deps: { gateway: GatewayClient; clock: Clock },
   task: Task,
-  calls: readonly CallKind[] = ["read"],
+  calls: readonly CallType[] = ["read"],
 ): Task {
   const postpone = (ms: number) => new PostponeJob(new Date(deps.clock() + ms));
   return {

@@ -8,7 +8,7 @@ import { Transaction } from "../gateway/responses.ts";
 
 /** A notification about a transaction. Its signature is valid. */
 export interface SignedNotification {
-  kind: "signed";
+  type: "signed";
   /** The signature covers these three, exactly as they were received. */
   orderId: string;
   statusCode: string;
@@ -21,7 +21,7 @@ export interface SignedNotification {
 
 /** A notification about a subscription or a linked account, which the gateway does not sign. */
 export interface UnsignedNotification {
-  kind: "unsigned";
+  type: "unsigned";
   body: JsonObject;
 }
 
@@ -42,7 +42,7 @@ export function parseNotification(
     throw invalid([{ field: "body", message: "must be an object" }]);
   }
   const body = payload as JsonObject;
-  if (isUnsigned(body)) return { kind: "unsigned", body };
+  if (isUnsigned(body)) return { type: "unsigned", body };
   const errors = REQUIRED.flatMap((field) => {
     const message = missingMessage(body[field]) ??
       (field !== "signature_key" && malformedMessage(body[field]));
@@ -63,7 +63,7 @@ export function parseNotification(
     });
   }
   const transaction = Transaction.parse(body);
-  return { kind: "signed", ...signed, transaction, payload: withoutSecrets(body) };
+  return { type: "signed", ...signed, transaction, payload: withoutSecrets(body) };
 }
 
 /** The gateway signs notifications about transactions only (docs/gateway.md#notifications). */

@@ -215,7 +215,7 @@ export async function applyFound(
     // The notification's metadata proves nothing if only the notification says which order it is.
     const trusted = found.order_id === null ? null : notified;
     const match = await matchTransaction(deps, payment, answer, trusted);
-    if (match.kind === "ours") {
+    if (match.type === "ours") {
       return await applyReport(deps, payment, { ...report, askedAtVersion: payment.version });
     }
     if (mayStillMatch(payment, match)) throw unclearOwner(payment);

@@ -85,30 +85,30 @@ async function makeCharge(
   const startedAt = performance.now();
   requireOrderPrefix(caller, input);
   const claim = await claimCharge(deps, caller, input, requestKey);
-  if (claim.kind === "replay") return { body: claim.body, isReplayed: true };
+  if (claim.type === "replay") return { body: claim.body, isReplayed: true };
   const { payment, request } = claim;
-  using probe = claim.kind === "new" ? claim.probe : null;
+  using probe = claim.type === "new" ? claim.probe : null;
   try {
-    if (claim.kind === "answered") {
+    if (claim.type === "answered") {
       const body = await replyFromRecord(deps, paymentKind, request, payment);
       return { body, isReplayed: false };
     }
     const calledAt = performance.now();
-    const charge = claim.kind === "found"
+    const charge = claim.type === "found"
       ? claim.charge
       : await sendCharge(deps, input, payment, claim, probe);
     const gatewayMs = performance.now() - calledAt;
-    if (charge.kind === "unfinished") {
+    if (charge.type === "unfinished") {
       throw await endUnfinished(deps, request, payment, charge.problem);
     }
-    if (charge.kind === "refused") {
+    if (charge.type === "refused") {
       const key = keyWithError(request, charge.problem);
       const isEventNeeded = !charge.mayOrderBePaid;
       await applyRefusal(deps, payment, charge.error, { key, isEventNeeded });
       throw charge.problem;
     }
     const body = await applyCharge(deps, request, payment, charge);
-    if (claim.kind === "new") {
+    if (claim.type === "new") {
       const addedMs = performance.now() - startedAt - gatewayMs;
       recordAddedLatency(addedMs, { payment_type: input.payment_type });
     }
@@ -119,19 +119,19 @@ async function makeCharge(
 }
 
 type ChargeClaim =
-  | { kind: "replay"; body: PaymentView }
+  | { type: "replay"; body: PaymentView }
   | {
-    kind: "new";
+    type: "new";
     payment: GatewayPayment;
     request: KeyedRequest;
     probe: NewRecord<GatewayPayment>["probe"];
   }
   /** An earlier request stopped before the gateway answered it: send the charge again. */
-  | { kind: "resend"; payment: GatewayPayment; request: KeyedRequest }
+  | { type: "resend"; payment: GatewayPayment; request: KeyedRequest }
   /** An earlier request stopped after the gateway answered it: only its reply is missing. */
-  | { kind: "answered"; payment: GatewayPayment; request: KeyedRequest }
+  | { type: "answered"; payment: GatewayPayment; request: KeyedRequest }
   /** An earlier request was not answered, but the gateway has its transaction. */
-  | { kind: "found"; payment: GatewayPayment; request: KeyedRequest; charge: MadeCharge };
+  | { type: "found"; payment: GatewayPayment; request: KeyedRequest; charge: MadeCharge };
 
 /** Inserts the payment, or finds out how far an earlier request with the same key got. */
 async function claimCharge(
@@ -149,8 +149,8 @@ async function claimCharge(
     const record = newPayment({ ...input, order_id }, caller.userId, now, caller.orderPrefix);
     const insert: RecordCreation<GatewayPayment> = { caller, requestKey, record, replaces };
     const inserted = await insertRecord(deps, paymentKind, insert);
-    if (inserted.kind === "new") return { ...inserted, payment: record };
-    if (inserted.kind === "replay") return inserted;
+    if (inserted.type === "new") return { ...inserted, payment: record };
+    if (inserted.type === "replay") return inserted;
     const { earlier, request } = inserted;
     const resumed = earlier?.record && await resumeCharge(deps, request, earlier.record);
     if (resumed) return resumed;
@@ -166,17 +166,17 @@ async function resumeCharge(
   payment: GatewayPayment,
 ): Promise<ChargeClaim | null> {
   if (payment.is_refused) return null;
-  if (payment.transaction_id !== null) return { kind: "answered", payment, request };
+  if (payment.transaction_id !== null) return { type: "answered", payment, request };
   try {
     const found = await tryFindByOrder(deps, payment);
-    if (found.kind === "failed") throw await endUnfinished(deps, request, payment, found.problem);
-    if (found.kind === "ours") {
+    if (found.type === "failed") throw await endUnfinished(deps, request, payment, found.problem);
+    if (found.type === "ours") {
       const { version: askedAtVersion } = payment;
-      const charge = { kind: "made", transaction: found.answer.body, askedAtVersion } as const;
-      return { kind: "found", payment, request, charge };
+      const charge = { type: "made", transaction: found.answer.body, askedAtVersion } as const;
+      return { type: "found", payment, request, charge };
     }
     if (payment.transaction_status !== "pending") return null;
-    return { kind: "resend", payment: await markSent(deps, request, payment), request };
+    return { type: "resend", payment: await markSent(deps, request, payment), request };
   } catch (error) {
     throw endCreation(deps, paymentKind, request, payment, error);
   }
@@ -199,7 +199,7 @@ async function markSent(
 
 /** `askedAtVersion`: the payment's version at the status request; null: no status was requested. */
 interface MadeCharge {
-  kind: "made";
+  type: "made";
   transaction: Transaction;
   askedAtVersion: number | null;
 }
@@ -207,26 +207,26 @@ interface MadeCharge {
 type SentCharge =
   | MadeCharge
   | {
-    kind: "refused";
+    type: "refused";
     problem: ServiceError;
     error: GatewayError;
     /** The gateway has a transaction with this order id, which is not of this payment. */
     mayOrderBePaid: boolean;
   }
   /** The outcome is unknown, or a retry with the same key can still make the charge. */
-  | { kind: "unfinished"; problem: ServiceError };
+  | { type: "unfinished"; problem: ServiceError };
 
 async function sendCharge(
   deps: PaymentDeps,
   input: ChargeInput,
   payment: GatewayPayment,
-  { kind, request }: { kind: "new" | "resend"; request: KeyedRequest },
+  { type, request }: { type: "new" | "resend"; request: KeyedRequest },
   permit: Permit | null,
 ): Promise<SentCharge> {
   // If this process was paused, the charge may have been given up, and the customer may have paid
   // by another one.
   if (deps.clock() >= payment.sent_at.getTime() + UNANSWERED_CHECK_MS) {
-    return { kind: "unfinished", problem: problems.sentTooLate(payment) };
+    return { type: "unfinished", problem: problems.sentTooLate(payment) };
   }
   let answer: GatewayResponse<Transaction>;
   try {
@@ -235,14 +235,14 @@ async function sendCharge(
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error;
     return await resolveFailure(deps, payment, error, {
-      wasSentBefore: kind === "resend",
+      wasSentBefore: type === "resend",
       hasKey: request.key !== null,
     });
   }
   if (isEarlierCallInProgress(answer) || !answersCharge(payment, answer.body)) {
-    return { kind: "unfinished", problem: unclearAnswer(payment, answer.statusCode) };
+    return { type: "unfinished", problem: unclearAnswer(payment, answer.statusCode) };
   }
-  return { kind: "made", transaction: answer.body, askedAtVersion: null };
+  return { type: "made", transaction: answer.body, askedAtVersion: null };
 }
 
 /** The request to the gateway. */
@@ -313,7 +313,7 @@ async function resolveFailure(
   { wasSentBefore, hasKey }: { wasSentBefore: boolean; hasKey: boolean },
 ): Promise<SentCharge> {
   const unknownOutcome = {
-    kind: "unfinished",
+    type: "unfinished",
     problem: gatewayProblem(error, payment, "unknown"),
   } as const;
   if (error.outcome !== "refused") return unknownOutcome;
@@ -322,22 +322,22 @@ async function resolveFailure(
     const problem = gatewayProblem(error, payment);
     // A retry with the same key sends the charge of this payment, which has not failed until then.
     const canRetry = hasKey && replyFor(problem) === null;
-    if (canRetry) return { kind: "unfinished", problem };
-    return { kind: "refused", problem, error, mayOrderBePaid: false };
+    if (canRetry) return { type: "unfinished", problem };
+    return { type: "refused", problem, error, mayOrderBePaid: false };
   }
   const found = await tryFindByOrder(deps, payment);
-  if (found.kind === "failed") return { kind: "unfinished", problem: found.problem };
-  const isListed = found.kind === "ours" || found.kind === "other";
+  if (found.type === "failed") return { type: "unfinished", problem: found.problem };
+  const isListed = found.type === "ours" || found.type === "other";
   const earlier = isListed ? await listEarlierPayments(deps, payment) : [];
   // If the service sent this order for the first time, another system has created the transaction,
   // unless the transaction names this payment.
   const wasOrderSentBefore = wasSentBefore || earlier.length > 0;
-  const isOurs = found.kind === "ours" &&
+  const isOurs = found.type === "ours" &&
     (wasOrderSentBefore || found.evidence === "payment_ref");
   // A request without a key is not a retry, so another system has created the transaction.
   const canBeLost = hasKey && isListed && !wasOrderSentBefore;
   if (isOurs || (canBeLost && await isLostCharge(deps, payment, found.answer.body))) {
-    return { kind: "made", transaction: found.answer.body, askedAtVersion: payment.version };
+    return { type: "made", transaction: found.answer.body, askedAtVersion: payment.version };
   }
   if (isListed) await enqueueChecksOfEarlier(deps, earlier, found.answer.body);
   // After an earlier attempt, the refusal is certain only if another payment has the order id: then
@@ -347,16 +347,16 @@ async function resolveFailure(
   if (!isCertainlyRefused) return unknownOutcome;
   if (!isOrderIdInUse) {
     const problem = gatewayProblem(error, payment);
-    return { kind: "refused", problem, error, mayOrderBePaid: false };
+    return { type: "refused", problem, error, mayOrderBePaid: false };
   }
   const mayOrderBePaid = !isListed || mayBePaid(found.answer.body);
   const problem = mayOrderBePaid
     ? orderExistsAtGateway(payment, error)
     : problems.orderIdInUse(payment, error);
-  return { kind: "refused", problem, error, mayOrderBePaid };
+  return { type: "refused", problem, error, mayOrderBePaid };
 }
 
-type FoundOrFailed = FoundByOrder | { kind: "failed"; problem: ServiceError };
+type FoundOrFailed = FoundByOrder | { type: "failed"; problem: ServiceError };
 
 /** If the status request fails, the outcome of the charge is still unknown. */
 async function tryFindByOrder(deps: PaymentDeps, payment: GatewayPayment): Promise<FoundOrFailed> {
@@ -364,7 +364,7 @@ async function tryFindByOrder(deps: PaymentDeps, payment: GatewayPayment): Promi
     return await findByOrder(deps, payment);
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error;
-    return { kind: "failed", problem: gatewayProblem(error, payment, "unknown") };
+    return { type: "failed", problem: gatewayProblem(error, payment, "unknown") };
   }
 }
 
@@ -385,8 +385,8 @@ async function isLostCharge(
   if (await isPaymentKnown(deps, payment_ref)) return false;
   // Compared as if the charge had been sent when the transaction was created.
   const lost = { ...payment, created_at: createdAt, sent_at: createdAt };
-  const { kind } = await matchTransaction(deps, lost, { ...found, metadata });
-  if (kind !== "ours") return false;
+  const { type } = await matchTransaction(deps, lost, { ...found, metadata });
+  if (type !== "ours") return false;
   deps.log.info("lost_charge_taken_over", { payment_id: payment.id });
   return true;
 }

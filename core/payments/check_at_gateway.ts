@@ -56,7 +56,7 @@ async function requestStatus(
 ): Promise<GatewayResponse<Transaction> | null> {
   if (payment.transaction_id !== null) return await getById(deps, payment, payment.transaction_id);
   const found = await findByOrder(deps, payment);
-  return found.kind === "ours" ? found.answer : null;
+  return found.type === "ours" ? found.answer : null;
 }
 
 async function getById(
@@ -83,11 +83,11 @@ async function getById(
 }
 
 export type FoundByOrder =
-  | { kind: "ours"; answer: GatewayResponse<Transaction>; evidence: Evidence }
+  | { type: "ours"; answer: GatewayResponse<Transaction>; evidence: Evidence }
   /** The gateway has no such order, or does not have it yet. */
-  | { kind: "none" }
+  | { type: "none" }
   /** Another payment, or another system, has a transaction with this order id. */
-  | { kind: "other"; answer: GatewayResponse<Transaction> };
+  | { type: "other"; answer: GatewayResponse<Transaction> };
 
 /**
  * Looks for the transaction of a charge that was not answered. Throws a `GatewayError` if the
@@ -103,7 +103,7 @@ export async function findByOrder(
     // If the response does not name the order, it is the one that was requested.
     const order_id = answer.body.order_id ?? payment.order_id;
     const match = await matchTransaction(deps, payment, { ...answer.body, order_id });
-    if (match.kind !== "unclear") return { ...match, answer };
+    if (match.type !== "unclear") return { ...match, answer };
     const error = unusableResponse(
       "The gateway's charge differs from the one that was sent",
       answer.statusCode,
@@ -112,7 +112,7 @@ export async function findByOrder(
     log.error("charge_differs", error, { payment_id: payment.id, difference });
     throw error;
   } catch (error) {
-    if (isTransactionNotFound(error)) return { kind: "none" };
+    if (isTransactionNotFound(error)) return { type: "none" };
     throw error;
   }
 }

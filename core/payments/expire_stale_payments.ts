@@ -4,7 +4,7 @@ import type { GatewayJob, NewJob } from "../../db/jobs/jobs.ts";
 import { findPayment, listStalePayments } from "../../db/payments/statements.ts";
 import type { GatewayPayment } from "../../db/payments/payments.ts";
 import { type ClockCheck, ClockSkewed, requireAccurateClock } from "../time/clock_check.ts";
-import type { CallKind } from "../gateway/circuit_breaker.ts";
+import type { CallType } from "../gateway/circuit_breaker.ts";
 import { GatewayError, isTransactionNotFound } from "../gateway/errors.ts";
 import { enqueueChecks, type EnqueueDeps } from "../jobs/enqueue_checks.ts";
 import type { Task } from "../jobs/task.ts";
@@ -21,7 +21,7 @@ export const EXPIRE_STALE_PAYMENT = "expire_stale_payment";
 const SOURCE = "expire_stale_payments";
 
 /** Includes reads: if the gateway refuses to expire a payment, the task requests its status. */
-export const EXPIRE_CALLS: readonly CallKind[] = ["read", "write"];
+export const EXPIRE_CALLS: readonly CallType[] = ["read", "write"];
 
 export interface ExpiryDeps {
   clockCheck: ClockCheck;

@@ -30,7 +30,7 @@ export async function markRefundDenied(
   const known = await deps.database.query((sql) => findRefund(sql, refundId, null), "find refund");
   if (!known) throw new ServiceError("not_found");
   const begun = await beginAction(deps, paymentKind, { ...request, id: known.payment_id });
-  if (begun.kind === "replay") return { body: begun.body as RefundDetailsView, isReplayed: true };
+  if (begun.type === "replay") return { body: begun.body as RefundDetailsView, isReplayed: true };
   const { record } = begun;
   const view = (payment: GatewayPayment) =>
     viewRefundDetails(caller, { ...refundOf(payment, refundId), order_id: payment.order_id });

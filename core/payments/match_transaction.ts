@@ -25,14 +25,14 @@ export type Evidence =
   | "notified_payment_ref";
 
 export type TransactionMatch =
-  | { kind: "ours"; evidence: Evidence }
+  | { type: "ours"; evidence: Evidence }
   /** It was created for another payment, or by another system with the same gateway account. */
-  | { kind: "other"; difference: Difference }
+  | { type: "other"; difference: Difference }
   /**
    * It may have been created for the payment: the response contradicts itself or what is stored, it
    * is incomplete, or the amount may include a fee.
    */
-  | { kind: "unclear"; difference: Difference };
+  | { type: "unclear"; difference: Difference };
 
 /** The first condition that the transaction does not meet. */
 export type Difference =
@@ -59,8 +59,8 @@ export async function matchTransaction(
   notified: Metadata = null,
 ): Promise<TransactionMatch> {
   const match = await decide(deps, payment, found, notified);
-  const { kind, ...reason } = match;
-  deps.log.info("transaction_found", { payment_id: payment.id, match: kind, ...reason });
+  const { type, ...reason } = match;
+  deps.log.info("transaction_found", { payment_id: payment.id, match: type, ...reason });
   return match;
 }
 
@@ -73,7 +73,7 @@ export function mayStillMatch(
   { transaction_status }: GatewayPayment,
   match: TransactionMatch,
 ): boolean {
-  if (match.kind !== "other") return match.kind === "unclear";
+  if (match.type !== "other") return match.type === "unclear";
   return match.difference === "transaction_time" && transaction_status === "pending";
 }
 
@@ -85,21 +85,21 @@ async function decide(
 ): Promise<TransactionMatch> {
   const reference = found.metadata?.payment_ref ?? null;
   const isNamed = reference === payment.id;
-  if (reference !== null && !isNamed) return { kind: "other", difference: "payment_ref" };
+  if (reference !== null && !isNamed) return { type: "other", difference: "payment_ref" };
   const hasEveryMember = Boolean(found.transaction_id) && Boolean(found.transaction_status) &&
     found.payment_type !== null;
   const reported = amountOf(found);
-  if (!hasEveryMember || reported === null) return { kind: "unclear", difference: "incomplete" };
+  if (!hasEveryMember || reported === null) return { type: "unclear", difference: "incomplete" };
   // The notification may state the amount without the fee. A fee never lowers the amount.
   const metadata = { ...notified, ...found.metadata };
   const original = amountOf({ ...found, metadata }) ?? NaN;
   const amount = original < reported ? original : reported;
   const difference = findDifference(payment, found, amount);
-  if (difference) return { kind: isNamed ? "unclear" : "other", difference };
+  if (difference) return { type: isNamed ? "unclear" : "other", difference };
   if (!isNamed) return await decideWithoutReference(deps, payment, found, { amount, notified });
   return amount > payment.gross_amount
-    ? { kind: "unclear", difference: "amount" }
-    : { kind: "ours", evidence: "payment_ref" };
+    ? { type: "unclear", difference: "amount" }
+    : { type: "ours", evidence: "payment_ref" };
 }
 
 /**
@@ -131,32 +131,32 @@ async function decideWithoutReference(
   { amount, notified }: { amount: number; notified: Metadata },
 ): Promise<TransactionMatch> {
   if (metadata?.midtrans_invoice_id || metadata?.subscription_ref) {
-    return { kind: "other", difference: "link" };
+    return { type: "other", difference: "link" };
   }
-  if (order_id === null) return { kind: "unclear", difference: "incomplete" };
-  if (order_id !== payment.order_id) return { kind: "other", difference: "order_id" };
+  if (order_id === null) return { type: "unclear", difference: "incomplete" };
+  if (order_id !== payment.order_id) return { type: "other", difference: "order_id" };
   const use = await deps.database.query(
     (sql) => readOrderUse(sql, payment, transaction_id!),
     "read use of order id",
   );
-  if (!use.is_reserved) return { kind: "other", difference: "order_id" };
+  if (!use.is_reserved) return { type: "other", difference: "order_id" };
   if (use.taken_by_order !== null) {
     // Another payment has this transaction. If that payment has a different order id, the response
     // is wrong, because a transaction has only one order id.
-    const kind = use.taken_by_order === order_id ? "other" : "unclear";
-    return { kind, difference: "transaction_id" };
+    const type = use.taken_by_order === order_id ? "other" : "unclear";
+    return { type, difference: "transaction_id" };
   }
   const createdAt = parseTransactionTime(transaction_time);
   const isInTime = createdAt !== null && await wasSentAround(deps, payment, createdAt);
   const hasFee = amount > payment.gross_amount;
-  if (isInTime && !hasFee) return { kind: "ours", evidence: "order_and_time" };
+  if (isInTime && !hasFee) return { type: "ours", evidence: "order_and_time" };
   if (notified?.payment_ref === payment.id && !hasFee) {
-    return { kind: "ours", evidence: "notified_payment_ref" };
+    return { type: "ours", evidence: "notified_payment_ref" };
   }
-  if (!createdAt) return { kind: "unclear", difference: "incomplete" };
+  if (!createdAt) return { type: "unclear", difference: "incomplete" };
   return isInTime
-    ? { kind: "unclear", difference: "amount" }
-    : { kind: "other", difference: "transaction_time" };
+    ? { type: "unclear", difference: "amount" }
+    : { type: "other", difference: "transaction_time" };
 }
 
 /** The clocks of the database and of the gateway may differ by this much. */

@@ -72,12 +72,12 @@ export async function refundPayment(
   const { caller, id, shown } = actionRequest;
   const deps = actAs(service, caller);
   const begun = await beginAction(deps, paymentKind, actionRequest);
-  if (begun.kind === "replay") return { body: begun.body as RefundedPayment, isReplayed: true };
+  if (begun.type === "replay") return { body: begun.body as RefundedPayment, isReplayed: true };
   const { request } = begun;
   try {
     // The payment was read before the key was claimed. The earlier request with the key may have
     // changed the payment in between.
-    const known = begun.kind === "resume"
+    const known = begun.type === "resume"
       ? await findOwn(deps, paymentKind, caller, id)
       : begun.record;
     const earlier = known.refunds.find((refund) => refund.id === request.refundId);

@@ -87,9 +87,9 @@ export async function act<
   const deps = actAs(service, actionRequest.caller);
   const action = actionWith(deps);
   const begun = await beginAction(deps, kind, actionRequest);
-  if (begun.kind === "replay") return { body: begun.body as View, isReplayed: true };
+  if (begun.type === "replay") return { body: begun.body as View, isReplayed: true };
   const { request } = begun;
-  const isResumed = begun.kind === "resume";
+  const isResumed = begun.type === "resume";
   const wasDone = (current: R) => isResumed && action.isDone(current);
   try {
     let record = isResumed ? await action.check(begun.record, "unknown") : begun.record;
@@ -180,10 +180,10 @@ async function resolveFailure<R extends GatewayRecord, View extends object, Answ
 }
 
 export type BegunAction<R> =
-  | { kind: "new"; record: R; request: KeyedRequest }
+  | { type: "new"; record: R; request: KeyedRequest }
   /** An earlier request with the same key did not finish; its call may have succeeded. */
-  | { kind: "resume"; record: R; request: KeyedRequest }
-  | { kind: "replay"; body: object };
+  | { type: "resume"; record: R; request: KeyedRequest }
+  | { type: "replay"; body: object };
 
 /** Finds the record and claims the request's idempotency key for it. */
 export async function beginAction<R extends GatewayRecord>(
@@ -192,13 +192,13 @@ export async function beginAction<R extends GatewayRecord>(
   { caller, id, requestKey }: ActionRequest,
 ): Promise<BegunAction<R>> {
   const record = await findOwn(deps, kind, caller, id);
-  if (!requestKey) return { kind: "new", record, request: { key: null } };
+  if (!requestKey) return { type: "new", record, request: { key: null } };
   const claim = await keys.claimOrResume(deps, caller, requestKey, id);
-  if (claim.kind === "replay") return claim;
+  if (claim.type === "replay") return claim;
   const { key, earlier } = claim;
   const { isRetriedByJob } = requestKey;
   const request = { key, refundId: earlier?.refundId ?? undefined, isRetriedByJob };
-  return { kind: earlier ? "resume" : "new", record, request };
+  return { type: earlier ? "resume" : "new", record, request };
 }
 
 /**

@@ -35,7 +35,7 @@ export interface EarlierRecord<R> {
 }
 
 export interface NewRecord<R> {
-  kind: "new";
+  type: "new";
   record: R;
   request: KeyedRequest;
   /**
@@ -47,14 +47,14 @@ export interface NewRecord<R> {
 
 export type Insertion<R, View> =
   | NewRecord<R>
-  | { kind: "replay"; body: View }
-  | { kind: "resume"; earlier: EarlierRecord<R> | null; request: KeyedRequest };
+  | { type: "replay"; body: View }
+  | { type: "resume"; earlier: EarlierRecord<R> | null; request: KeyedRequest };
 
 /** The new record, or that of an earlier request with the same key, which is continued. */
 export type RecordClaim<R, View> =
   | NewRecord<R>
-  | { kind: "replay"; body: View }
-  | { kind: "resume"; record: R; request: KeyedRequest };
+  | { type: "replay"; body: View }
+  | { type: "resume"; record: R; request: KeyedRequest };
 
 export interface RecordCreation<R> {
   caller: Caller;
@@ -94,10 +94,10 @@ export async function create<R extends SentRecord, View extends object, Answer>(
   claim: RecordClaim<R, View>,
   creation: Creation<R, Answer>,
 ): Promise<keys.RequestResult<View>> {
-  if (claim.kind === "replay") return { body: claim.body, isReplayed: true };
+  if (claim.type === "replay") return { body: claim.body, isReplayed: true };
   const { record, request } = claim;
-  using permit = claim.kind === "new" ? claim.probe : null;
-  const isResumed = claim.kind === "resume";
+  using permit = claim.type === "new" ? claim.probe : null;
+  const isResumed = claim.type === "resume";
   try {
     if (isResumed && record.status !== "pending") {
       return { body: await replyFromRecord(deps, kind, request, record), isReplayed: false };
@@ -129,10 +129,10 @@ export async function claimRecord<R extends SentRecord, View extends object>(
     const record = newRecord(replaces?.record ?? null);
     const insert: RecordCreation<R> = { caller, requestKey, record, replaces };
     const inserted: Insertion<R, View> = await insertRecord(deps, kind, insert);
-    if (inserted.kind !== "resume") return inserted;
+    if (inserted.type !== "resume") return inserted;
     const { earlier, request } = inserted;
     if (earlier?.record && earlier.record.status !== "failed") {
-      return { kind: "resume", record: earlier.record, request };
+      return { type: "resume", record: earlier.record, request };
     }
     replaces = earlier;
   }
@@ -193,7 +193,7 @@ export async function insertRecord<R extends GatewayRecord, View extends object>
   using unused = new DisposableStack();
   unused.use(probe);
   const inserted = await tryInsert(deps, kind, creation);
-  if (inserted.kind !== "new") return inserted;
+  if (inserted.type !== "new") return inserted;
   unused.move();
   return { ...inserted, probe };
 }
@@ -224,7 +224,7 @@ async function tryInsert<R extends GatewayRecord, View extends object>(
   if (requestKey && !isClaimed) return await findEarlier(deps, kind, caller, requestKey);
   if (!isInserted) throw await refuseOrder(deps, key, record as { order_id?: string });
   const request = { key, isRetriedByJob: requestKey?.isRetriedByJob };
-  return { kind: "new", record, request, probe: null };
+  return { type: "new", record, request, probe: null };
 }
 
 async function findEarlier<R extends GatewayRecord, View extends object>(
@@ -234,10 +234,10 @@ async function findEarlier<R extends GatewayRecord, View extends object>(
   requestKey: keys.RequestKey,
 ): Promise<Insertion<R, View>> {
   const known = await keys.resumeOrReplay(deps, caller, requestKey);
-  if (known.kind === "replay") return { kind: "replay", body: known.body as View };
+  if (known.type === "replay") return { type: "replay", body: known.body as View };
   const request = { key: known.key, isRetriedByJob: requestKey.isRetriedByJob };
   const id = known.earlier?.resourceId ?? null;
-  if (id === null) return { kind: "resume", earlier: null, request };
+  if (id === null) return { type: "resume", earlier: null, request };
   const record = await keys.releaseAfterError(
     deps,
     known.key,
@@ -247,7 +247,7 @@ async function findEarlier<R extends GatewayRecord, View extends object>(
     deps.keyReleases.add(known.key);
     throw violationOf(deps.log, kind.resource, id, "the key of another user names it");
   }
-  return { kind: "resume", earlier: { id, record, key: known.key }, request };
+  return { type: "resume", earlier: { id, record, key: known.key }, request };
 }
 
 async function refuseOrder(

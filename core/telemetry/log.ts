@@ -57,11 +57,11 @@ export function createLog(write: (text: string) => void, now: () => number = Dat
   function error(event: string, error: unknown, fields: Record<string, unknown> = {}) {
     if (now() - recent.at >= REPEAT_MS) startPeriod();
     const named = namedFields(fields);
-    const kind = JSON.stringify([event, String(error), named]);
-    const repeated = recent.omitted.get(kind);
+    const same = JSON.stringify([event, String(error), named]);
+    const repeated = recent.omitted.get(same);
     if (repeated) repeated.count++;
     else {
-      recent.omitted.set(kind, { event, named, count: 0 });
+      recent.omitted.set(same, { event, named, count: 0 });
       line("error", event, { ...fields, error: describe(error) });
     }
   }

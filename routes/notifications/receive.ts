@@ -78,7 +78,7 @@ export function createReceiveRoute(deps: NotificationRouteDeps): Router {
     const address = () => `address:${clientAddress(c, trustedProxies)}`;
     try {
       const received = parseNotification(await payloadOf(c), deps.gateway);
-      if (received.kind === "signed") {
+      if (received.type === "signed") {
         const { id } = await receiveNotification(deps, received);
         return c.json<Receipt, 200>({ status: "ok", notification_id: id }, 200);
       }

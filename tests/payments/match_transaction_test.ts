@@ -23,7 +23,7 @@ const databaseUrl = await createDatabase();
 
 const NOT_FOUND = { status_code: "404", status_message: "Transaction doesn't exist." };
 
-const OURS: TransactionMatch = { kind: "ours", evidence: "order_and_time" };
+const OURS: TransactionMatch = { type: "ours", evidence: "order_and_time" };
 
 /** A charge whose response was lost, and its transaction in the gateway's status response. */
 interface LostCharge {
@@ -63,12 +63,12 @@ const wib = (ms: number) => formatWib(new Date(ms)).slice(0, 19);
 const floor = (time: Date) => Math.floor(time.getTime() / 1_000) * 1_000;
 const ceil = (time: Date) => Math.ceil(time.getTime() / 1_000) * 1_000;
 
-function other(difference: Exclude<TransactionMatch, { kind: "ours" }>["difference"]) {
-  return { kind: "other", difference } as const;
+function other(difference: Exclude<TransactionMatch, { type: "ours" }>["difference"]) {
+  return { type: "other", difference } as const;
 }
 
-function unclear(difference: Exclude<TransactionMatch, { kind: "ours" }>["difference"]) {
-  return { kind: "unclear", difference } as const;
+function unclear(difference: Exclude<TransactionMatch, { type: "ours" }>["difference"]) {
+  return { type: "unclear", difference } as const;
 }
 
 Deno.test("match transaction: without a payment_ref, a transaction belongs to the payment only if every condition is met", async (t) => {
@@ -168,13 +168,13 @@ Deno.test("match transaction: a payment_ref in the metadata decides, and the tim
     matchTransaction(payments.app.deps, payment, { ...transaction, metadata, ...changes });
   const ours = { payment_ref: payment.id };
   const later = { transaction_time: wib(Date.now() + 60 * MINUTE_MS) };
-  assert.deepEqual(await match(ours, later), { kind: "ours", evidence: "payment_ref" });
+  assert.deepEqual(await match(ours, later), { type: "ours", evidence: "payment_ref" });
   assert.deepEqual(await match({ payment_ref: randomUUID() }), other("payment_ref"));
   assert.deepEqual(await match({ payment_ref: [1] }), other("payment_ref"));
   assert.deepEqual(await match({ payment_ref: null }), OURS);
   assert.deepEqual(await match(ours, { gross_amount: "1.00" }), unclear("amount"));
   assert.deepEqual(await match(ours, { payment_type: "qris" }), {
-    kind: "ours",
+    type: "ours",
     evidence: "payment_ref",
   });
 });
@@ -185,7 +185,7 @@ Deno.test("match transaction: a payment_ref in the notification replaces the tim
   const later = { transaction_time: wib(Date.now() + 60 * MINUTE_MS) };
   const match = (changes: Partial<Transaction>, notified: Json = { payment_ref: payment.id }) =>
     matchTransaction(payments.app.deps, payment, { ...transaction, ...changes }, notified);
-  const notified = { kind: "ours", evidence: "notified_payment_ref" };
+  const notified = { type: "ours", evidence: "notified_payment_ref" };
   const fee = (original_amount: number) => ({
     payment_ref: payment.id,
     extra_info: { gross_amount_info: { original_amount } },
