@@ -379,6 +379,62 @@ Deno.test("architecture: the console, routes and http import types, but no value
   assertNone(findings, "They call core/, which calls db/:");
 });
 
+/** Words of the glossary that had several meanings, and the folders that must not use them. */
+const RESERVED_WORDS = [
+  {
+    word: /notif/i,
+    meaning: "a message of the gateway; instances wake each other with signals",
+    folders: ["db/connection", "db/events", "core/events", "core/jobs"],
+    except: ["onnotify", "pg_notify", "notification_id", "PROCESS_NOTIFICATION"],
+  },
+  {
+    word: /subscrib/i,
+    meaning: "for recurring charges; events have handlers and followers",
+    folders: ["core", "db"],
+    except: ["subscribers"],
+  },
+  {
+    word: /hold|held/i,
+    meaning: "an authorized card amount; jobs and keys are claimed, deliveries wait",
+    folders: ["core", "db"],
+    except: ["is_hold", "holder", "holder_id", "KEEP_HELD_DELIVERIES_DAYS", "threshold"],
+  },
+  {
+    word: /position(?!al)/i,
+    meaning: "where an event is in the order of all events; pages of lists have cursors",
+    folders: ["console", "http", "routes", "core/lists", "core/reports", "db/records"],
+    except: [],
+  },
+];
+
+Deno.test("architecture: a word that had several meanings is used only for the one in the glossary", () => {
+  const findings = RESERVED_WORDS.flatMap(({ word, meaning, folders, except }) =>
+    files.filter(({ path }) =>
+      /\.tsx?$/.test(path) && foldersOf(path).some((folder) => folders.includes(folder))
+    ).flatMap(({ path, text }) =>
+      namesIn(text).filter((name) => word.test(name) && !except.includes(name))
+        .map((name) => `${path}: ${name} (${meaning})`)
+    )
+  );
+  assertNone(findings, "Choose another name; exceptions are columns and settings:");
+});
+
+/** The names in code and SQL, without those in strings and comments. */
+function namesIn(text: string): string[] {
+  const code = text.replaceAll(/"(?:[^"\\\n]|\\.)*"/g, "").replaceAll(
+    /\/\*.*?\*\/|\/\/.*?$/gms,
+    "",
+  );
+  return [...new Set(code.match(/[a-z_$][\w$]*/gi))];
+}
+
+Deno.test("architecture: the glossary has at most 38 words", async () => {
+  const text = await Deno.readTextFile(join(PROJECT, "CONTRIBUTING.md"));
+  const [, glossary] = text.match(/^## Glossary$(.*?)^## /ms)!;
+  const words = glossary!.match(/^\| [a-z].*$/gm)!;
+  assert.ok(words.length > 20 && words.length <= 38, `${words.length} words`);
+});
+
 Deno.test("architecture: no text refers to documents outside the repository", async () => {
   const paths = await findFiles(PROJECT, /\.(tsx?|js|css|html|md|json|ya?ml|sql|sh)$/);
   const findings = await findText(
