@@ -79,9 +79,10 @@ Deno.test("service: after a kill -9 keeps its keys, runs queued jobs, and its sc
     await control("faults", { operation: "reverse", fault: "webhook_lost" });
     await control(`transactions/${transaction_id}/reverse`);
     await using instance = await openJobs();
-    // Moves the payment 11 minutes into the past, so that its first check is due.
+    // Its first check is due ten minutes after the payment, so in a few seconds: after all runs of
+    // the schedule so far, which have checked what was due before them.
     await instance.database.query((sql) =>
-      sql`update gateway.payments set paid_at = paid_at - interval '11 minutes'`
+      sql`update gateway.payments set paid_at = now() - interval '9 minutes 55 seconds'`
     );
     for (let i = 0; i < 3; i++) queuedJobs.push(await instance.insert({ task: "no_such_task" }));
     Deno.kill(await service.pid(), "SIGKILL");
