@@ -1,12 +1,11 @@
 /** Sends one event to one endpoint, stores the result, and plans the next attempt. */
 
 import { Buffer } from "node:buffer";
-import { batched } from "../../db/records/batched.ts";
 import type { Database } from "../../db/connection/database.ts";
 import {
-  attemptWrites,
   type DeliveryAttempt,
   type DueDelivery,
+  storeAttempt,
 } from "../../db/webhooks/deliveries.ts";
 import type { GatewayWebhookEndpoint } from "../../db/webhooks/endpoints.ts";
 import type { Clock } from "../time/clock.ts";
@@ -62,7 +61,7 @@ export async function attemptDelivery(
 ): Promise<PostResult> {
   const result = await send(deps, endpoint, viewEvent(delivery.event), signal);
   const attempt = newAttempt(endpoint, delivery, result, new Date(deps.clock()));
-  await batched(deps.database, attemptWrites, attempt);
+  await deps.database.query((sql) => storeAttempt(sql, attempt), "store webhook attempt");
   countDelivery(attempt.status === "pending" ? "retry" : attempt.status);
   return result;
 }

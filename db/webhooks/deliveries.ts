@@ -3,11 +3,9 @@
  */
 
 import { MAX, NIL } from "uuid";
-import type { Batched } from "../records/batched.ts";
 import type { Sql } from "../connection/database.ts";
 import { firstColumnIs } from "../records/list_walk.ts";
 import type { GatewayEvent } from "../events/events.ts";
-import { Statement } from "../records/statement.ts";
 
 export interface GatewayWebhookDelivery {
   /** Identifies the delivery, together with the endpoint. */
@@ -240,56 +238,26 @@ export interface DeliveryAttempt extends Omit<GatewayWebhookDelivery, "event_nam
 }
 
 /**
- * Whether a row that was found by its key is pending. PostgreSQL does not recognize the condition
- * of the indexes of pending deliveries, so it can't choose to read all of those.
- */
-const isPending = (row: string) => `coalesce(${row}.status, '') = 'pending'`;
-
-/**
- * Stores the results of attempts. When a delivery ends, later ones of its resource that waited for
+ * Stores the result of an attempt. When a delivery ends, later ones of its resource that waited for
  * it become due. Those that were attempted already keep the time of their retry.
  */
-export const attemptWrites: Batched<DeliveryAttempt, void> = {
-  name: "record webhook attempts",
-  conflictKeys: ({ event_id, endpoint_id }) => [`${event_id} ${endpoint_id}`],
-  async run(sql, attempts) {
-    const statement = new Statement({ isBatch: true });
-    const text = `
-      with attempted as materialized (
-        select * from json_to_recordset(${statement.json(attempts)}) as attempted(
-          event_id uuid, endpoint_id uuid, resource_id uuid, sequence integer, due_at timestamptz,
-          status text, attempts integer, next_attempt_at timestamptz, status_code integer, answer text,
-          error text, duration_ms integer, last_attempt_at timestamptz, delivered_at timestamptz)
-      ), recorded as (
-        update gateway.webhook_deliveries delivery
-        set status = attempted.status, attempts = attempted.attempts,
-          next_attempt_at = attempted.next_attempt_at, status_code = attempted.status_code,
-          answer = attempted.answer, error = attempted.error,
-          duration_ms = attempted.duration_ms, last_attempt_at = attempted.last_attempt_at,
-          delivered_at = attempted.delivered_at
-        from attempted
-        -- Without the array, a plan made for a small table reads all rows.
-        where delivery.event_id = any(array(select event_id from attempted))
-          and delivery.event_id = attempted.event_id
-          and delivery.endpoint_id = attempted.endpoint_id and ${isPending("delivery")}
-          and date_trunc('milliseconds', delivery.next_attempt_at) = attempted.due_at
-      ), later as materialized (
-        select found.event_id, found.endpoint_id, attempted.last_attempt_at
-        from attempted, lateral (
-          select event_id, endpoint_id from gateway.webhook_deliveries
-          where attempted.status <> 'pending' and endpoint_id = attempted.endpoint_id
-            and resource_id = attempted.resource_id and sequence > attempted.sequence
-            and status = 'pending' and attempts = 0
-            and next_attempt_at > attempted.last_attempt_at
-          order by endpoint_id, resource_id, sequence offset 0
-        ) found
-      )
-      update gateway.webhook_deliveries waiting set next_attempt_at = later.last_attempt_at
-      from later
-      where waiting.event_id = any(array(select event_id from later))
-        and waiting.event_id = later.event_id and waiting.endpoint_id = later.endpoint_id
-        and ${isPending("waiting")}`;
-    await statement.run(sql, text);
-    return attempts.map(() => undefined);
-  },
-};
+export async function storeAttempt(sql: Sql, attempt: DeliveryAttempt): Promise<void> {
+  const { event_id, endpoint_id, last_attempt_at } = attempt;
+  await sql`
+    with stored as (
+      update gateway.webhook_deliveries
+      set status = ${attempt.status}, attempts = ${attempt.attempts},
+        next_attempt_at = ${attempt.next_attempt_at}, status_code = ${attempt.status_code},
+        answer = ${attempt.answer}, error = ${attempt.error},
+        duration_ms = ${attempt.duration_ms}, last_attempt_at = ${last_attempt_at},
+        delivered_at = ${attempt.delivered_at}
+      where event_id = ${event_id} and endpoint_id = ${endpoint_id}
+        -- With status = 'pending', a plan can read all pending deliveries of the endpoint.
+        and status || '' = 'pending'
+        and date_trunc('milliseconds', next_attempt_at) = ${attempt.due_at}
+    )
+    update gateway.webhook_deliveries set next_attempt_at = ${last_attempt_at}
+    where ${attempt.status}::text <> 'pending' and endpoint_id = ${endpoint_id}
+      and resource_id = ${attempt.resource_id} and sequence > ${attempt.sequence}
+      and status = 'pending' and attempts = 0 and next_attempt_at > ${last_attempt_at}`;
+}

@@ -4,7 +4,6 @@ import { newPayment } from "../../core/payments/new_payment.ts";
 import { codeOf, type Database, type Sql } from "../../db/connection/database.ts";
 import { notificationWrites } from "../../db/payments/notifications.ts";
 import { paymentInserts, paymentWrites } from "../../db/writing/payment_writes.ts";
-import { attemptWrites } from "../../db/webhooks/deliveries.ts";
 import { createDatabase, runSql } from "../support/database/database.ts";
 import { openPool } from "../support/database/pools.ts";
 import { newKey } from "../support/idempotency.ts";
@@ -214,27 +213,6 @@ const WRITES: [name: string, table: string, write: (sql: Sql) => Promise<unknown
           created_at: NOW,
         },
         jobs: [],
-      }]),
-  ],
-  [
-    "write of a webhook attempt",
-    "webhook_deliveries",
-    (sql) =>
-      attemptWrites.run(sql, [{
-        event_id: ID,
-        endpoint_id: ID,
-        resource_id: ID,
-        sequence: 1,
-        due_at: NOW,
-        status: "delivered",
-        attempts: 1,
-        next_attempt_at: null,
-        status_code: 200,
-        answer: null,
-        error: null,
-        duration_ms: 1,
-        last_attempt_at: NOW,
-        delivered_at: NOW,
       }]),
   ],
 ];

@@ -48,10 +48,10 @@ import {
   listTransitions,
 } from "../../db/reports/timelines.ts";
 import {
-  attemptWrites,
   type DeliveryAttempt,
   findDueDeliveries,
   listDeliveries,
+  storeAttempt,
 } from "../../db/webhooks/deliveries.ts";
 import { createDatabase, runSql } from "../support/database/database.ts";
 import { PATIENT_DEADLINE_MS } from "../support/database/pools.ts";
@@ -635,14 +635,20 @@ const ATTEMPT: DeliveryAttempt = {
   delivered_at: NOW,
 };
 
-Deno.test("planner settings: storing attempts of webhooks reads few rows while 20,000 deliveries wait", async () => {
+Deno.test("planner settings: storing an attempt of a webhook reads few rows while 20,000 deliveries wait", async () => {
   const url = await createDatabase({ isNew: true });
   await runSql(url, "alter table gateway.webhook_deliveries set (autovacuum_enabled = false)");
+  await runSql(
+    url,
+    `insert into gateway.webhook_deliveries (event_id, endpoint_id, event_name, resource_id,
+       sequence, status, created_at)
+     select gen_random_uuid(), gen_random_uuid(), 'payment_settled', gen_random_uuid(), 1,
+       'delivered', now() from generate_series(1, 10)`,
+  );
   await runSql(url, "analyze");
   const open = () => openDatabase({ url, poolSize: 1, deadlineMs: PATIENT_DEADLINE_MS });
   const [plannedEarly, plannedLate] = [open(), open()];
-  const store = (sql: Sql) =>
-    attemptWrites.run(sql, [7, 8].map((number) => ({ ...ATTEMPT, event_id: idOf(number) })));
+  const store = (sql: Sql) => storeAttempt(sql, ATTEMPT);
   try {
     await plannedEarly.query(store);
     // Events of 100 resources, for 10 endpoints.
