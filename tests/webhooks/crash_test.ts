@@ -62,7 +62,14 @@ const KILL_POINTS: [string, KillPoint][] = [
   // Matches the statement that publishes events: one of its parameters is this channel's name.
   ["after the commit, before publication", holdStatements(/gateway_published_events/)],
   ["after publication, before the delivery job is queued", holdStatements(/deliver_webhooks/)],
-  ["after the endpoint's response, before it is stored", holdStatements(/duration_ms/)],
+  ["after the endpoint's response, before it is stored", ({ statements, receiver }) => {
+    const before = receiver.received.length;
+    // The status is a parameter: a statement's text is sent only once for each connection.
+    statements.hold((packet) =>
+      receiver.received.length > before && /delivered/.test(textOf([packet]))
+    );
+    return { arrived: () => statements.held().length > 0 };
+  }],
   ["during publication, before its commit", ({ statements }) => {
     let publishing: number | null = null;
     statements.hold((packet) => {
